@@ -130,7 +130,7 @@ class BuildNative(build_ext):
 
 
 def sources(folder: str) -> list[str]:
-    """Every C file below a native folder, in a fixed order so that builds are repeatable."""
+    """Return every C file below a native folder, in a fixed order so that builds are repeatable."""
     return sorted(glob(f"{folder}/**/*.c", recursive=True))
 
 

@@ -1,4 +1,4 @@
-"""What a capture adds to an application's processor time: ``python -m benchmarks.capture_cost [--pairs 8] [-- APP ARGS]``.
+"""The processor time that a capture adds to an application: ``python -m benchmarks.capture_cost [--pairs 8] [-- APP ARGS]``.
 
 Each pair is the application under ``kernlens run`` and under ``kernlens capture``, on a simulated dg2, both with an empty
 home and cache. They run at the same time, each on a processor of its own, which they exchange from pair to pair: what
@@ -42,7 +42,7 @@ def ended(process: subprocess.Popen[bytes]) -> float:
 
 
 def pair(application: Sequence[str], processors: Sequence[int]) -> dict[str, float]:
-    """Both at the same time, so that what disturbs the machine disturbs both: seconds of each verb."""
+    """Run both at the same time, so that what disturbs the machine disturbs both; return the seconds of each verb."""
     with tempfile.TemporaryDirectory() as folder:
         started = {}
         for (name, verb), processor in zip(VERBS.items(), processors, strict=True):

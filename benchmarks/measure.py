@@ -45,7 +45,7 @@ def seconds(work: Callable[[], None]) -> float:
 
 
 def running(commands: Commands, environment: dict[str, str] | None = None) -> Callable[[], None]:
-    """Runs the commands one after the other; their output is thrown away. Raises CalledProcessError if one fails."""
+    """Return what runs the commands one after the other, without their output; it raises CalledProcessError if one fails."""
     full = os.environ | (environment or {})
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Prints the README's table of speed: ``python -m benchmarks.run``. Ratios are ours/theirs; medians of five runs in turn.
+"""The README's table of speed: ``python -m benchmarks.run``. Ratios are ours/theirs; medians of five runs in turn.
 
 The corpus is that of the tests (``tests/corpus``): darktable's programs for five devices, by default.
 """
@@ -39,7 +39,7 @@ def answer(command: Sequence[str]) -> dict[str, float]:
 
 
 def whole_corpus(built: Sequence[Built], scratch: Path) -> Iterator[str]:
-    """The library on all binaries, then whole commands on a folder of them, against ``ocloc disasm``."""
+    """Yield rows of the library on all binaries, then of whole commands on a folder of them, against ``ocloc disasm``."""
     peer, environment = ocloc(built, scratch)
     files = [build.binary for build in built]
     for name, title in (("records", "records, lines, join"), ("texts", "the same with the text of every instruction")):
@@ -57,8 +57,8 @@ def whole_corpus(built: Sequence[Built], scratch: Path) -> Iterator[str]:
 
 
 def ocloc(built: Sequence[Built], scratch: Path) -> tuple[list[list[str]], dict[str, str]]:
-    """The commands that disassemble the binaries. ``ocloc disasm`` opens ``libiga64.so``, a name that Debian does not
-    install: it gets a link."""
+    """Return the commands that disassemble the binaries. ``ocloc disasm`` opens ``libiga64.so``, a name that Debian
+    does not install: it gets a link."""
     library = next(Path("/usr/lib/x86_64-linux-gnu").glob("libiga64.so.1"))
     link, dump = scratch / "lib/libiga64.so", scratch / "dump"
     link.parent.mkdir(exist_ok=True)
@@ -99,7 +99,7 @@ def line_tables(built: Sequence[Built]) -> str:
 
 
 def start_up(binary: Path, scratch: Path) -> Iterator[str]:
-    """Both sides keep bytecode, as installed packages do; the round that does not count writes it."""
+    """Yield rows of start-up. Both sides keep bytecode, as installed packages do; the round that does not count writes it."""
     environment = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(scratch)}
     bare = running([[sys.executable, "-c", "pass"]], environment)
     listed = subprocess.run([command(), "inspect", "--json", str(binary)], check=True, capture_output=True).stdout
@@ -117,7 +117,7 @@ def start_up(binary: Path, scratch: Path) -> Iterator[str]:
 
 
 def archive(built: Sequence[Built], scratch: Path) -> Iterator[str]:
-    """An ``ar`` archive of about 50 MB that holds the corpus's programs again and again."""
+    """Yield the rows of an ``ar`` archive of about 50 MB that holds the corpus's programs again and again."""
     path = scratch / "fat.ar"
     members = 0
     with path.open("wb") as file:

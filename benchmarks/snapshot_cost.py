@@ -1,4 +1,4 @@
-"""What snapshots cost a build: ``python -m benchmarks.snapshot_cost SOURCE.cl [--options O] [--stages S,...]``.
+"""The cost of snapshots for a build: ``python -m benchmarks.snapshot_cost SOURCE.cl [--options O] [--stages S,...]``.
 
 Builds each source in turn without the layer and with it, and, in the process with the layer, once without a request and once
 with one for each stage, round after round. Prints the medians: the wall time of a build, and its ratio to the build without a
@@ -33,7 +33,7 @@ def build_program(folder: Path) -> Path:
 
 
 def measure(command: Sequence[str], layer: bool) -> dict[str, list[float]]:
-    """The wall times of the builds, by what was asked for; in seconds."""
+    """Return the wall times of the builds, by what was asked for; in seconds."""
     # From its cache the driver would answer all but the first build.
     environment = {**os.environ, "NEO_CACHE_PERSISTENT": "0"}
     environment.pop("OPENCL_LAYERS", None)
@@ -50,7 +50,7 @@ def measure(command: Sequence[str], layer: bool) -> dict[str, list[float]]:
 def cost(
     program: Sequence[str], source: Path, options: str, stages: Sequence[str], rounds: int
 ) -> dict[str, tuple[float, float]]:
-    """For each row its wall time in seconds and what it adds, as a fraction."""
+    """Return for each row its wall time in seconds and what it adds, as a fraction."""
     base = [*program, str(source), options, str(rounds)]
     without, loaded = [], []
     for _ in range(3):  # in turn, as the machine's speed drifts

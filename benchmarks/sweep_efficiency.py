@@ -1,4 +1,4 @@
-"""How much of two processors a sweep gives to the compilers, and what it costs when everything was measured before.
+"""The share of two processors that a sweep gives to the compilers, and its cost when everything was measured before.
 
     python -m benchmarks.sweep_efficiency [--sources N] [--jobs 2]
 
@@ -25,13 +25,13 @@ OPTIONS = ("-cl-fast-relaxed-math", "-cl-opt-disable")
 
 
 def kernels() -> list[Path]:
-    """Darktable's programs."""
+    """Return darktable's programs."""
     package = program("darktable/nlmeans").package
     return sorted((fetch([package.name]) / package.name / package.folder).glob("*.cl"))
 
 
 def timed(sources: list[Path], jobs: int, folder: Path, name: str) -> tuple[float, float, float, float]:
-    """Seconds that the command took, what the compilers took of the processors, and kernlens itself; megabytes at most."""
+    """Return the seconds that the command took, those of the compilers and of kernlens on the processors, and megabytes."""
     words = [word for options in OPTIONS for word in ("--options", options)]
     command = [sys.executable, "-m", "benchmarks.sweep_efficiency", "--child", str(folder / name), "sweep"]
     command += [*map(str, sources), "--device", ",".join(DEVICES), *words, "--jobs", str(jobs), "--top", "1"]

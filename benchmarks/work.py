@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def annotate(files: list[str], texts: bool) -> None:
-    """Instructions, line tables and their join for every kernel of the files."""
+    """Read instructions, line tables and their join for every kernel of the files."""
     from kernlens.loading import open_file
     from kernlens.loading.kernel_parts import decode_kernels
 
@@ -24,7 +24,7 @@ def annotate(files: list[str], texts: bool) -> None:
 
 
 def line_tables(files: list[str]) -> None:
-    """Seconds for all line tables: with kernlens and with pyelftools, from the same debug data in memory."""
+    """Print the seconds for all line tables: with kernlens and with pyelftools, from the same debug data in memory."""
     from elftools.elf.elffile import ELFFile
 
     from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
@@ -51,7 +51,7 @@ def line_tables(files: list[str]) -> None:
 
 
 def listing(files: list[str]) -> None:
-    """Milliseconds to open an archive and name all kernels in it: first, then best of ten in the same process."""
+    """Print the milliseconds to open an archive and name all kernels in it: first, then best of ten in the same process."""
     from kernlens.loading import open_file
 
     times = []
@@ -63,7 +63,7 @@ def listing(files: list[str]) -> None:
 
 
 def memory(files: list[str]) -> None:
-    """Peak memory in bytes when everything in one file was asked for."""
+    """Print the peak memory in bytes when everything in one file was asked for."""
     annotate(files, texts=True)
     print(json.dumps({"peak": peak()}))
 

@@ -33,19 +33,19 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 @pytest.fixture(scope="session")
 def corpus_sample() -> list[Built]:
-    """A few of darktable's programs for all five products of Debian 12's driver."""
+    """Return a few of darktable's programs for all five products of Debian 12's driver."""
     return _built(SAMPLE)
 
 
 @pytest.fixture(scope="session")
 def corpus_others() -> list[Built]:
-    """Programs of other packages: several sources in one program, and calls that stay calls."""
+    """Return programs of other packages: several sources in one program, and calls that stay calls."""
     return _built(("pyfai/azim_csr", "piglit/calls", "silx/medfilt"))
 
 
 @pytest.fixture(scope="session")
 def darktable_kernels() -> Path:
-    """The folder of Debian's darktable kernels: ``*.cl`` and their headers."""
+    """Return the folder of Debian's darktable kernels: ``*.cl`` and their headers."""
     try:
         package = program(SAMPLE[0]).package
         return fetch([package.name]) / package.name / package.folder
@@ -55,7 +55,7 @@ def darktable_kernels() -> Path:
 
 @pytest.fixture(scope="session")
 def newest_root() -> Path:
-    """The root folder of the newest driver (scripts/test.sh makes it and sets KERNLENS_NEWEST_ROOT)."""
+    """Return the root folder of the newest driver (scripts/test.sh makes it and sets KERNLENS_NEWEST_ROOT)."""
     named = os.environ.get("KERNLENS_NEWEST_ROOT")
     if not named:
         reason = os.environ.get(
@@ -69,13 +69,13 @@ def newest_root() -> Path:
 
 @pytest.fixture(scope="session")
 def newest_sample(newest_root: Path) -> list[Built]:
-    """Zebins, with several kernels each, made by the newest compiler."""
+    """Return zebins, with several kernels each, made by the newest compiler."""
     return _built(SAMPLE, NEWEST_DEVICES, newest(newest_root))
 
 
 @pytest.fixture(scope="session")
 def user_namespaces() -> None:
-    """For tests that mount something: the kernel may forbid it to this process, as it does in most containers."""
+    """Skip a test that mounts something if the kernel forbids it to this process, as it does in most containers."""
     done = subprocess.run(["unshare", "--map-root-user", "--mount", "true"], capture_output=True, text=True, timeout=60)
     if done.returncode:
         pytest.skip(f"mounts in a name space of their own: {done.stderr.strip()}")
@@ -111,7 +111,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Says what this run did not test, and why: a skipped test must not pass for a green one."""
+    """Say what this run did not test, and why: a skipped test must not pass for a green one."""
     counts = config.stash[LEFT_OUT]
     if not counts:
         return

@@ -1,4 +1,4 @@
-"""Reads explore documents and the pages that hold them, by docs/formats/explore.md alone: nothing of kernlens is used."""
+"""The reader of explore documents and of pages that hold them, by docs/formats/explore.md alone, without kernlens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMIT = 1 << 26
 
 
 def bytes_of_base85(text: str) -> bytes:
-    """Four bytes for each five digits."""
+    """Return four bytes for each five digits."""
     assert len(text) % 5 == 0
     content = bytearray()
     for start in range(0, len(text), 5):
@@ -30,7 +30,7 @@ def bytes_of_base85(text: str) -> bytes:
 
 
 def unpacked(frame: bytes) -> Any:
-    """The JSON in a frame."""
+    """Return the JSON in a frame."""
     size = zstandard.frame_content_size(frame)
     assert 0 <= size <= LIMIT
     content = zstandard.ZstdDecompressor().decompress(frame)
@@ -153,6 +153,6 @@ class Page:
 
 
 def referenced(index: Any) -> set[str]:
-    """Every chunk that an index names outside of its list of chunks."""
+    """Return every chunk that an index names outside of its list of chunks."""
     rest = json.dumps({key: value for key, value in index.items() if key != "chunks"})
     return set(re.findall(r'"([0-9a-f]{16})"', rest)) & set(index["chunks"])

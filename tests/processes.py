@@ -34,7 +34,7 @@ def have_ended(processes: Iterable[int], patience: float = PATIENCE) -> bool:
 
 
 def _is_running(process: int) -> bool:
-    """Whether it exists, and is no zombie."""
+    """Return whether it exists, and is no zombie."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

@@ -51,7 +51,7 @@ _COMPARISONS = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "_
 
 
 def _compiled_when_called(cls: Any, name: str, write: Write, frozen: bool) -> Callable[..., Any]:
-    """A method that gives its place to the one that it compiles."""
+    """Return a method that gives its place to the one that it compiles."""
 
     def method(*arguments: Any, **named: Any) -> Any:
         text, names = write(cls, name, frozen)
@@ -110,7 +110,7 @@ def _compared(cls: Any, of: str) -> str:
 
 
 class _LazySignature:
-    """What ``inspect.signature`` answers for a class."""
+    """The answer of ``inspect.signature`` for a class."""
 
     def __get__(self, instance: object, cls: Any) -> Signature:
         from inspect import signature
@@ -128,6 +128,6 @@ def _refuse_to_delete(self: object, name: str) -> NoReturn:
 
 
 def _restore(self: object, state: tuple[None, Mapping[str, object]]) -> None:
-    """Sets the fields of an object that was pickled or copied."""
+    """Set the fields of an object that was pickled or copied."""
     for name, value in state[1].items():
         object.__setattr__(self, name, value)

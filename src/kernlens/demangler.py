@@ -59,7 +59,7 @@ class _Process:
 
 
 class Demangler:
-    """Asks one process after the other, as they end."""
+    """A demangler that asks one process after the other, as they end."""
 
     def __init__(self) -> None:
         self.process: _Process | None = None

@@ -26,7 +26,7 @@ def _remade(kind: type[KernlensError], arguments: tuple[object, ...], fields: di
 
 
 class FormatError(KernlensError):
-    """The bytes do not hold what the format demands.
+    """Bytes that do not hold what the format demands.
 
     ``format`` is the reader's name (``"zebin"``), ``section`` the section if any, ``offset`` the byte offset within
     the buffer that the reader was given.
@@ -45,7 +45,7 @@ class FormatError(KernlensError):
 
 
 class TooManyError(FormatError):
-    """The input holds so many entries for its size that reading them all is refused."""
+    """An input with so many entries for its size that reading them all is refused."""
 
 
 class NotFoundError(KernlensError):
@@ -53,7 +53,7 @@ class NotFoundError(KernlensError):
 
 
 class UnknownKernelError(NotFoundError, KeyError):
-    """``name`` is none of the ``known`` kernels. It is a KeyError too, since ``program.kernels`` is a mapping.
+    """A ``name`` that is none of the ``known`` kernels. It is a KeyError too, since ``program.kernels`` is a mapping.
 
     The nearest names are looked up when the message is read: ``get`` of a mapping raises this error and drops it.
     """
@@ -72,7 +72,7 @@ class UnknownKernelError(NotFoundError, KeyError):
 
 
 class AmbiguousKernelError(NotFoundError):
-    """``name`` is a part of the names of several kernels, ``titles``."""
+    """A ``name`` that is a part of the names of several kernels, ``titles``."""
 
     def __init__(self, name: str, titles: Sequence[str]) -> None:
         more = f" and {len(titles) - 4:,} more" if len(titles) > 4 else ""
@@ -93,11 +93,11 @@ class UnsupportedError(KernlensError):
 
 
 class OutputError(KernlensError):
-    """A file or folder could not be written."""
+    """A file or folder that could not be written."""
 
 
 class ToolError(KernlensError):
-    """A compiler, disassembler or driver failed, crashed, or ran out of time (exit status 3).
+    """A compiler, disassembler or driver that failed, crashed, or ran out of time (exit status 3).
 
     ``command`` is what was run (or the driver call), ``log`` its whole output.
     """
@@ -111,7 +111,7 @@ class ToolError(KernlensError):
 
 
 def call_target(device: str | None, input: str | None) -> str:
-    """`` on DEVICE for INPUT``: what a driver call was about, for its error's message; each part only if it is known."""
+    """Return the subject of a driver call for its error's message, " on DEVICE for INPUT"; each part only if it is known."""
     return (f" on {device}" if device else "") + (f" for {input}" if input else "")
 
 
@@ -126,13 +126,13 @@ class LinkError(KernlensError):
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """The names of ``known`` that are most like ``name``, the likest first, for an error to offer; at most four."""
+    """Return the names of ``known`` that are most like ``name``, the likest first, for an error to offer; at most four."""
     from difflib import get_close_matches
 
     return get_close_matches(name, list(known), 4, 0.5)
 
 
 def telling_line(log: str) -> str:
-    """The first line of a build log that speaks of an error, else its first line; empty for an empty log."""
+    """Return the first line of a build log that speaks of an error, else its first line; empty for an empty log."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")

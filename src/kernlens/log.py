@@ -1,4 +1,4 @@
-"""Reports what kernlens tried and why it passed something over, to the loggers ``kernlens.<room>`` of ``logging``.
+"""Messages on what kernlens tried and why it passed something over, to the loggers ``kernlens.<room>`` of ``logging``.
 
 Nothing is configured on import. The command line turns it on with ``--verbose`` or ``KERNLENS_LOG=debug``; a Python
 program does it as with any library: ``logging.basicConfig(level=logging.DEBUG)``. ``logging`` itself costs milliseconds
@@ -15,14 +15,14 @@ VARIABLE = "KERNLENS_LOG"
 
 
 def debug(room: str, message: str, *arguments: object) -> None:
-    """Tell the logger ``kernlens.<room>`` something; ``message`` is formatted with ``%`` only if somebody listens."""
+    """Log a message to ``kernlens.<room>``; it is formatted with ``%`` only if somebody listens."""
     logging = sys.modules.get("logging")
     if logging is not None:
         logging.getLogger(f"kernlens.{room}").debug(message, *arguments)
 
 
 def is_on(room: str) -> bool:
-    """Whether somebody listens to ``kernlens.<room>``: for what takes time to find out before it can be told."""
+    """Return whether somebody listens to ``kernlens.<room>``: for messages that take time to prepare."""
     logging = sys.modules.get("logging")
     return logging is not None and bool(logging.getLogger(f"kernlens.{room}").isEnabledFor(logging.DEBUG))
 

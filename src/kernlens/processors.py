@@ -1,4 +1,4 @@
-"""How many processors there are for this process: what as many threads, forked copies and compiles at a time go by."""
+"""The number of processors for this process: as many threads, forked copies and compiles run at a time."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def processors() -> int:
-    """Returns how many processors this process may use, which may be fewer than the machine has (``taskset``, containers)."""
+    """Return how many processors this process may use, which may be fewer than the machine has (``taskset``, containers)."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

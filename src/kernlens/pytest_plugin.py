@@ -24,7 +24,7 @@ _KERNEL, _DEVICE, _UNKNOWN = "kernel", "device", "allow_unknown"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Says what the mark is for: pytest refuses unknown ones with --strict-markers."""
+    """Describe the mark: pytest refuses unknown ones with --strict-markers."""
     config.addinivalue_line(
         "markers",
         f"{_MARK}(max_FIGURE=N, min_FIGURE=N, {_KERNEL}='*', {_DEVICE}=None, {_UNKNOWN}=False): the kernels that the test has"
@@ -33,13 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Reads the marks, so that a misspelt word is told before anything is compiled."""
+    """Read the marks, so that a misspelt word is reported before anything is compiled."""
     _rules(item)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Holds what the test has made against its marks, once the test itself has passed."""
+    """Hold what the test has made against its marks, once the test itself has passed."""
     rules = _rules(item)
     if rules:
         _check(item.stash.setdefault(_PROGRAMS, []), rules)
@@ -47,7 +47,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.fixture
 def kernlens_compile(request: pytest.FixtureRequest) -> Callable[..., list[Program]]:
-    """Compiles as ``kernlens.compile`` does, with its arguments, and returns the Programs, which the test's marks are about."""
+    """Compile as ``kernlens.compile`` does, with its arguments, and return the Programs, which the test's marks are about."""
 
     def compiled(*arguments: Any, **options: Any) -> list[Program]:
         import kernlens
@@ -59,8 +59,9 @@ def kernlens_compile(request: pytest.FixtureRequest) -> Callable[..., list[Progr
 
 @pytest.fixture
 def kernlens_capture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., list[Program]]:
-    """Runs a command, or a Python script with this interpreter, as ``kernlens.capture`` does, with its keywords, and returns
-    the Programs that it built, which the test's marks are about. The test fails if the command does, or builds nothing."""
+    """Run a command, or a Python script with this interpreter, as ``kernlens.capture`` does, with its keywords, and
+    return the Programs that it built, which the test's marks are about. The test fails if the command does, or builds
+    nothing."""
 
     def captured(command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> list[Program]:
         import kernlens
@@ -88,7 +89,7 @@ def _noted(item: pytest.Item, programs: Iterable[Program]) -> list[Program]:
 
 
 def _rules(item: pytest.Item) -> list[Rule]:
-    """The rules of a test's marks; the one nearest to the test is the last, which goes before the others."""
+    """Return the rules of a test's marks; the one nearest to the test is the last, which goes before the others."""
     marks = list(item.iter_markers(_MARK))
     if not marks:
         return []

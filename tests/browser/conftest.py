@@ -26,7 +26,7 @@ Open = Callable[..., Viewer]
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
+    """Yield Debian's Chromium."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.fail("Chromium is missing, with which the viewer is tested: apt-get install chromium")
@@ -39,7 +39,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Opens a document's report from disk; at the end of the test nothing may have gone wrong in any of them."""
+    """Yield what opens a document's report from disk; at the end of the test nothing may have gone wrong in any of them."""
     opened: list[tuple[Page, list[str]]] = []
     contexts = []
 
@@ -76,14 +76,14 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
 
 @pytest.fixture(scope="session")
 def sharpen(darktable_kernels: Path) -> ExploreDocument:
-    """Two small kernels with all stages: of dg2, Debian's compiler."""
+    """Return two small kernels with all stages: of dg2, Debian's compiler."""
     stages = kernlens.stages(darktable_kernels / "sharpen.cl", "dg2", toolchain=SYSTEM)
     return explore_document([program for program in stages.programs if program.kernels], title="sharpen.klens")
 
 
 @pytest.fixture(scope="session")
 def sharpen_page(sharpen: ExploreDocument, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of ``sharpen``, on disk."""
+    """Return the report of ``sharpen``, on disk."""
     path = tmp_path_factory.mktemp("sharpen") / "sharpen.html"
     path.write_text("".join(page(sharpen, viewer_script())))
     return path
@@ -91,7 +91,7 @@ def sharpen_page(sharpen: ExploreDocument, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="session", params=["dg2", "bmg"])
 def denoise(request: pytest.FixtureRequest, darktable_kernels: Path) -> ExploreDocument:
-    """darktable's denoiseprofile with its stages, by both compilers."""
+    """Return darktable's denoiseprofile with its stages, by both compilers."""
     if request.param == "bmg":
         request.getfixturevalue("newest_root")
     toolchain = NEWEST if request.param == "bmg" else SYSTEM

@@ -39,7 +39,7 @@ def small_document(
     is_damaged: bool = False,
     has_program: bool = True,
 ) -> ExploreDocument:
-    """One program with one kernel of a few instructions, each of line 3 of ``path``; or what is left of it."""
+    """Return one program with one kernel of a few instructions, each of line 3 of ``path``; or what is left of it."""
     chunks = Chunks()
     rows = ROWS if rows is None else rows
     count = len(rows)
@@ -98,7 +98,7 @@ def small_document(
 
 
 def chunk_of(document: ExploreDocument) -> dict[str, Any]:
-    """The chunk of a made document's only kernel."""
+    """Return the chunk of a made document's only kernel."""
     chunk: dict[str, Any] = orjson.loads(document.chunks.content("a" * 16))
     return chunk
 
@@ -109,7 +109,7 @@ def with_kernels(
     opcodes: Mapping[str, str] | None = None,
     passes: Sequence[dict[str, Any]] | None = None,
 ) -> ExploreDocument:
-    """One program with these kernels, by name; all else is as ``made`` makes it."""
+    """Return one program with these kernels, by name; all else is as ``made`` makes it."""
     document = small_document()
     (program,) = document.index["programs"]
     chunks = Chunks()
@@ -125,7 +125,7 @@ def with_kernels(
 
 
 def code(rows: list[str], place: int) -> dict[str, Any]:
-    """The columns of these instructions, each of 16 bytes, all of one place; a ``goto`` goes to the first."""
+    """Return the columns of these instructions, each of 16 bytes, all of one place; a ``goto`` goes to the first."""
     gotos = [row for row, text in enumerate(rows) if " goto " in text]
     return {
         "text": "\n".join(rows), "offset": deltas(range(0, 16 * len(rows), 16)), "size": [16] * len(rows),

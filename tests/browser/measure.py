@@ -1,4 +1,4 @@
-"""Measures the viewer by hand, on a quiet machine: how long a large kernel takes to open, and a hover.
+"""The measurement of the viewer by hand, on a quiet machine: how long a large kernel takes to open, and a hover.
 
     python -m tests.browser.measure [REPORT.html] [--runs 3]
 
@@ -46,7 +46,7 @@ addEventListener("mousemove", event => {
 
 
 def large() -> ExploreDocument:
-    """A kernel as large as the largest, with every line of its source spread over all texts."""
+    """Return a kernel as large as the largest, with every line of its source spread over all texts."""
     rng = random.Random(14)
     small = small_document(
         source="\n".join(f"  value += input[{line}] * weight; // line {line}" for line in range(1, LINES + 1))
@@ -116,7 +116,7 @@ def stage(name: str, count: int, place: list[int], shape: str) -> dict[str, Any]
 
 
 def run(browser: Browser, address: str) -> dict[str, float]:
-    """Opens the page once and moves over all panes."""
+    """Open the page once and move over all panes; return the times."""
     tab = browser.new_page(viewport={"width": 1440, "height": 900})
     tab.add_init_script(COUNT)
     protocol = tab.context.new_cdp_session(tab)

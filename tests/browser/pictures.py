@@ -1,4 +1,4 @@
-"""Takes the pictures of the documentation: ``python -m tests.browser.pictures [FOLDER]``; without a folder, docs/pictures.
+"""The pictures of the documentation: ``python -m tests.browser.pictures [FOLDER]``; without a folder, docs/pictures.
 
 They show the kernel of docs/first_hour.md, compiled by Debian's compiler, in DejaVu's fonts. Two runs differ by a temporary
 folder's name and by what a browser's version draws otherwise, so that nobody compares them.
@@ -47,7 +47,7 @@ def take(browser: Browser, report: Path, folder: Path) -> None:
 
 @contextmanager
 def report() -> Iterator[Path]:
-    """The report of the first hour's kernel with all stages of its compile."""
+    """Yield the report of the first hour's kernel with all stages of its compile."""
     with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
         (source,) = re.findall(r"```c\n(.*?)```", (DOCS / "first_hour.md").read_text(), re.DOTALL)
         Path(folder, "blur.cl").write_text(source)

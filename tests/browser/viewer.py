@@ -1,4 +1,4 @@
-"""What tests do with the viewer's page, by what a reader sees: names, roles and text."""
+"""The actions of tests on the viewer's page, by what a reader sees: names, roles and text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Viewer:
         self.ready()
 
     def ready(self) -> None:
-        """Waits until panes, or what stands in their place, are there."""
+        """Wait until panes, or what stands in their place, are there."""
         self.tab.locator(".cm-content:visible, .message:visible, .view:visible").first.wait_for()
         self.tab.locator(".progress:visible").first.wait_for(state="detached")
 
@@ -37,11 +37,11 @@ class Viewer:
             self.tab.keyboard.press(key)
 
     def line(self, pane: str, text: str) -> Locator:
-        """The first drawn line of a pane (source, stage, gen) with this text."""
+        """Return the first drawn line of a pane (source, stage, gen) with this text."""
         return self.tab.locator(f".{pane} .cm-line", has_text=text).first
 
     def pin(self, pane: str, text: str) -> None:
-        """Clicks a line where it begins, on no word that has a meaning of its own."""
+        """Click a line where it begins, on no word that has a meaning of its own."""
         line = self.line(pane, text)
         line.scroll_into_view_if_needed()
         box, pane_box = line.bounding_box(), self.tab.locator(f".{pane} .cm-scroller").bounding_box()
@@ -59,14 +59,14 @@ class Viewer:
 
     @property
     def spoken(self) -> str:
-        """What a screen reader was told last."""
+        """The last thing that a screen reader was told."""
         return str(self.tab.locator(".spoken").text_content())
 
     def background(self, locator: Locator) -> str:
         return str(locator.evaluate("element => getComputedStyle(element).backgroundColor"))
 
     def focused(self) -> str:
-        """The accessible name of what has the focus."""
+        """Return the accessible name of what has the focus."""
         return str(
             self.tab.evaluate(
                 """() => {
@@ -77,7 +77,7 @@ class Viewer:
         )
 
     def axe(self) -> list[str]:
-        """What axe-core finds serious or critical, rule by rule with the first elements."""
+        """Return what axe-core finds serious or critical, rule by rule with the first elements."""
         # Through the debugger's protocol: the page's policy lets no other script in.
         if not AXE.exists():
             if missing := os.environ.get("KERNLENS_AXE_MISSING"):
@@ -99,7 +99,7 @@ class Viewer:
         return violations
 
     def cut_texts(self) -> list[str]:
-        """Labels whose text is wider than they are, and that neither end in dots with a title nor scroll."""
+        """Return the labels whose text is wider than they are, and that neither end in dots with a title nor scroll."""
         result: list[str] = self.tab.evaluate(
             """() => {
               const root = document.getElementById("kernlens").shadowRoot;

@@ -1,4 +1,4 @@
-"""Compiles the corpus with ocloc, in parallel, into a cache: ``python -m tests.corpus.build --help``."""
+"""The compile of the corpus with ocloc, in parallel, into a cache: ``python -m tests.corpus.build --help``."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def build(
     limit: int | None = None,
     jobs: int | None = None,
 ) -> tuple[list[Built], list[Failure]]:
-    """Compiles ``chosen`` (all of the manifest, or its first ``limit``) for each of ``devices``.
+    """Compile ``chosen`` (all of the manifest, or its first ``limit``) for each of ``devices``.
 
     What is in the cache (``out``, or ``binaries`` in the tests' cache folder) is not compiled again: its key covers the
     sources, the options, the device, the compiler's version and the place of the sources.
@@ -128,7 +128,7 @@ def _build(target: Built, compiler: Compiler, source: str, options: str) -> Buil
 
 
 def _main_source(program: CorpusProgram) -> str:
-    """The file to compile, relative to the packages' folder: the only source, or one that includes all of them."""
+    """Return the file to compile, relative to the packages' folder: the only source, or one that includes all of them."""
     for header in program.package.empty_headers:
         _write(packages_folder() / JOINED / header, "")
     if len(program.sources) == 1 and not program.package.prelude:
@@ -140,7 +140,7 @@ def _main_source(program: CorpusProgram) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes what is not there yet; whole, as other processes may do the same."""
+    """Write what is not there yet; whole, as other processes may do the same."""
     if path.exists() and path.read_text() == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +150,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def main() -> int:
-    """Compiles what is asked for and prints counts, the time, and what failed."""
+    """Compile what is asked for and print counts, the time, and what failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", action="append", help=f"default: {', '.join(DEVICES)}")
     parser.add_argument("--newest-root", type=Path, help="compile with the newest compiler, in this root folder")

@@ -1,4 +1,4 @@
-"""What kernlens says of a compiled program, held against independent tools.
+"""The statements of kernlens on a compiled program, held against independent tools.
 
 Each check takes one compiled program and gives an ``Outcome``: how many things were compared and where they differ. The
 tests run them over a sample, ``verify.py`` over the whole corpus.
@@ -43,13 +43,13 @@ Place = tuple[str, int] | None
 
 
 def load(built: Built) -> Program:
-    """The one program of a compiled file."""
+    """Return the one program of a compiled file."""
     (program,) = kernlens.load(built.binary)
     return program
 
 
 def check_texts(built: Built, root: Path | None = None) -> Outcome:
-    """Every instruction's text equals what iga64 of the same compiler prints (``root``'s, if that made them)."""
+    """Check that every instruction's text equals what iga64 of the same compiler prints (``root``'s, if that made them)."""
     outcome = Outcome("instructions")
     for kernel in load(built).kernels.values():
         texts = [text.rstrip() for text in kernel.instructions.texts]
@@ -58,8 +58,8 @@ def check_texts(built: Built, root: Path | None = None) -> Outcome:
 
 
 def check_messages(built: Built) -> Outcome:
-    """What each message does, and the registers that it takes, are what iga64's text of it says (``check_texts``: it is
-    that text)."""
+    """Check that what each message does, and the registers that it takes, are what iga64's text of it says
+    (``check_texts``: it is that text)."""
     outcome = Outcome("messages")
     for kernel in load(built).kernels.values():
         register_bytes = 64 if built.device in WIDE_REGISTERS else 32
@@ -70,8 +70,8 @@ def check_messages(built: Built) -> Outcome:
 
 
 def check_registers(built: Built) -> Outcome:
-    """What each instruction reads and writes, byte by byte, and where control goes, are what iga64's text of it says; of
-    messages, the registers that their lengths say."""
+    """Check that what each instruction reads and writes, byte by byte, and where control goes, are what iga64's text of
+    it says; of messages, the registers that their lengths say."""
     outcome = Outcome("instructions")
     for kernel in load(built).kernels.values():
         effects = kernel.instructions.effects
@@ -82,8 +82,8 @@ def check_registers(built: Built) -> Outcome:
 
 
 def check_stated_scratch(built: Built) -> Outcome:
-    """Kernels have messages that spill where their binary states spilled bytes; where registers have 64 bytes, messages to
-    scratch space where it states such space."""
+    """Check that kernels have messages that spill where their binary states spilled bytes; where registers have 64
+    bytes, messages to scratch space where it states such space."""
     outcome = Outcome("kernels")
     for kernel in load(built).kernels.values():
         costs, stated, where = kernel.costs, kernel.resources, f"{built.name} {kernel.name}"
@@ -96,18 +96,18 @@ def check_stated_scratch(built: Built) -> Outcome:
 
 
 def check_lines(built: Built) -> Outcome:
-    """Line tables equal ``readelf --debug-dump=decodedline`` row for row: file, line, address."""
+    """Check that line tables equal ``readelf --debug-dump=decodedline`` row for row: file, line, address."""
     return _check_tables(built, line_rows, _printed_rows)
 
 
 def check_columns(built: Built) -> Outcome:
-    """Line tables equal llvm-dwarfdump's: address, file number, line, column, is_stmt, end of sequence."""
+    """Check that line tables equal llvm-dwarfdump's: address, file number, line, column, is_stmt, end of sequence."""
     return _check_tables(built, column_rows, _full_rows)
 
 
 def check_join(built: Built) -> Outcome:
-    """Each instruction's place is that of the last of readelf's rows at or before it; the prologue and what kernlens says
-    that the compiler lost are ``check_numbers``' matter."""
+    """Check that each instruction's place is that of the last of readelf's rows at or before it; the prologue and what
+    kernlens says that the compiler lost are ``check_numbers``' matter."""
     outcome = Outcome("instructions")
     tables = dict(_tables(built, line_rows))
     for kernel in load(built).kernels.values():
@@ -118,7 +118,8 @@ def check_join(built: Built) -> Outcome:
 
 
 def check_dump(built: Built) -> Outcome:
-    """Each instruction's line is the one that IGC's own dump gives it, from the first row whose address is not 0 on.
+    """Check that each instruction's line is the one that IGC's own dump gives it, from the first row whose address is
+    not 0 on.
 
     The compiler's table is coarser than its dump: it has one row per LLVM instruction, and machine instructions that the
     scheduler moved out of that order have none, so some stand in the range of another line. Where the table's own rows
@@ -148,8 +149,8 @@ def check_dump(built: Built) -> Outcome:
 
 
 def check_distances(built: Built) -> Outcome:
-    """The pipe that IGC's dump states of an instruction is the one that distances count it in, out-of-order math aside, and
-    those whom a row waits for by a distance are a reason to wait."""
+    """Check that the pipe that IGC's dump states of an instruction is the one that distances count it in, out-of-order
+    math aside, and those whom a row waits for by a distance are a reason to wait."""
     outcome = Outcome("pipes and distances")
     dumps = [read_dump(path) for path in built.assembly]
     for kernel in load(built).kernels.values():
@@ -174,8 +175,8 @@ STRAYS = 0.01
 
 
 def check_numbers(built: Built) -> Outcome:
-    """Each instruction's line is the one that the compiler gave the LLVM instruction it is of (``visa_numbers``), where it
-    gave it one. The prologue holds none but the loads, which carry the last number of all."""
+    """Check that each instruction's line is the one that the compiler gave the LLVM instruction it is of
+    (``visa_numbers``), where it gave it one. The prologue holds none but the loads, which carry the last number of all."""
     outcome = Outcome("instructions with a place")
     tables = dict(_tables(built, line_rows))
     for kernel in load(built).kernels.values():
@@ -204,7 +205,7 @@ def check_numbers(built: Built) -> Outcome:
 
 
 def check_elf(built: Built) -> Outcome:
-    """Sections, symbols and relocations equal ``readelf -SsrW``, of the binary and of each ELF in its debug data."""
+    """Check that sections, symbols and relocations equal ``readelf -SsrW``, of the binary and of each ELF in its debug data."""
     outcome = Outcome("sections, symbols and relocations")
     _check_elf(outcome, built.name, built.binary)
     with _debug_elves(built) as elves:
@@ -242,7 +243,7 @@ def _check_tables(built: Built, oracle: Oracle, rows_of: Callable[[LineTable], l
 
 
 def _tables(built: Built, oracle: Oracle) -> list[tuple[str, Sequence[Any]]]:
-    """Each kernel's rows as the oracle prints them.
+    """Return each kernel's rows as the oracle prints them.
 
     Debug data holds an ELF with one table per kernel; a zebin holds all tables, in the order of its kernels' sections.
     """
@@ -268,8 +269,8 @@ def _places(kernel: Kernel) -> list[Place]:
 
 
 def _places_by_rows(kernel: Kernel, rows: Sequence[tuple[str, int | None, int]]) -> list[Place]:
-    """The plainest join: for each offset the last row that is not behind it; line 0 and the table's end are no place,
-    nor is what stands behind an end of thread or a return (as its text says) in the same row."""
+    """Return the plainest join: for each offset the last row that is not behind it; line 0 and the table's end are no
+    place, nor is what stands behind an end of thread or a return (as its text says) in the same row."""
     places: list[Place] = []
     behind_stop = last = -1
     for offset, text in zip(kernel.instructions.offsets, kernel.instructions.texts, strict=True):
@@ -284,7 +285,7 @@ def _places_by_rows(kernel: Kernel, rows: Sequence[tuple[str, int | None, int]])
 
 
 def _judged(kernel: Kernel) -> list[int]:
-    """The instructions whose line kernlens takes from the table's rows, or holds to have none."""
+    """Return the instructions whose line kernlens takes from the table's rows, or holds to have none."""
     source_map = kernel.source_map
     every = range(len(kernel.instructions))
     if source_map is None:
@@ -299,8 +300,8 @@ def _compare_places(
     held: Mapping[int, Place],
     rows: Sequence[tuple[str, int | None, int]],
 ) -> None:
-    """Compares with what the oracle holds of each instruction. Where readelf's rows differ from it just as kernlens does,
-    the compiler contradicts itself."""
+    """Compare with what the oracle holds of each instruction. Where readelf's rows differ from it just as kernlens
+    does, the compiler contradicts itself."""
     ours, by_rows = _places(kernel), _places_by_rows(kernel, rows)
     for index, place in held.items():
         outcome.compared += 1
@@ -318,13 +319,13 @@ def _compare_places(
 
 
 def _attempt(codegen: Path) -> int:
-    """The attempt that a dump of the program is of, from 0: ``_1_codegen.ll`` (IGC 2) and ``_codegen_1.ll`` are of 1."""
+    """Return the attempt that a dump of the program is of, from 0: ``_1_codegen.ll`` (IGC 2) and ``_codegen_1.ll`` are of 1."""
     match = re.search(r"_(\d{1,2})(?=_codegen\.ll$|\.ll$)", codegen.name)
     return int(match[1]) if match else 0
 
 
 def _stated(built: Built, kernel: Kernel) -> list[Said] | None:
-    """What the compiler says of each instruction, in the last attempt whose listing is of the kernel's code."""
+    """Return what the compiler says of each instruction, in the last attempt whose listing is of the kernel's code."""
     sizes = [size == 8 for size in kernel.instructions.sizes]
     fitting = []
     for path in built.assembly:
@@ -351,14 +352,14 @@ def _full_rows(table: LineTable) -> list[tuple[object, ...]]:
 
 
 def _dump_of(kernel: Kernel, dumps: list[Dump]) -> Dump | None:
-    """IGC dumps every width and every attempt: the last attempt at the kernel's own width is its code."""
+    """Return the dump of the kernel's code: the last attempt at its own width, as IGC dumps every width and every attempt."""
     fitting = [dump for dump in dumps if dump.kernel == kernel.name and dump.simd == kernel.resources.simd]
     return max(fitting, key=lambda dump: dump.attempt, default=None)
 
 
 @contextmanager
 def _debug_elves(built: Built) -> Iterator[list[tuple[str, Path]]]:
-    """Each kernel's debug ELF as a file of its own; none if the binary holds its debug data itself."""
+    """Yield each kernel's debug ELF as a file of its own; none if the binary holds its debug data itself."""
     with tempfile.TemporaryDirectory() as folder:
         elves = []
         if built.debug.exists():

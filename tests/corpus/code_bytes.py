@@ -1,5 +1,6 @@
-"""Every byte of a program's code sections is in a listing, or a zero behind the last instruction; every function that has a
-symbol is listed by its name: ``python -m tests.corpus.code_bytes --help`` checks the corpus in variants that keep calls."""
+"""The check that every byte of a program's code sections is in a listing, or a zero behind the last instruction; that
+every function that has a symbol is listed by its name: ``python -m tests.corpus.code_bytes --help`` checks the corpus
+in variants that keep calls."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ _Section = tuple[str, bytes, list[tuple[int, str]]]
 
 
 def check_code_bytes(built: Built) -> Outcome:
-    """The instructions of each kernel follow each other without a gap, and are all of its section but for zeros at the end."""
+    """Check that each kernel's instructions follow each other without a gap, and are all of its section but last zeros."""
     outcome = Outcome("bytes of code")
     (program,) = kernlens.load(built.binary)
     sections = list(_sections(built.binary))
@@ -68,7 +69,7 @@ def check_code_bytes(built: Built) -> Outcome:
 
 
 def _listed(kernel: Kernel) -> bytes:
-    """The bytes of the instructions, up to where one does not begin where the one before ended."""
+    """Return the bytes of the instructions, up to where one does not begin where the one before ended."""
     instructions, listed = kernel.instructions, bytearray()
     for offset, size in zip(instructions.offsets, instructions.sizes, strict=True):
         if offset != len(listed):
@@ -78,7 +79,7 @@ def _listed(kernel: Kernel) -> bytes:
 
 
 def _sections(path: Path) -> Iterator[_Section]:
-    """The code sections of a zebin, or the heaps of the kernels in a patch-token program, as readelf places them."""
+    """Yield the code sections of a zebin, or the heaps of the kernels in a patch-token program, as readelf places them."""
     content, elf = path.read_bytes(), elf_contents(path)
     for index, name, _, offset, size, *_ in elf.sections:
         if name.startswith(_TEXT):
@@ -106,7 +107,7 @@ def _heaps(program: bytes) -> Iterator[_Section]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints a line per variant and device; exit status 1 if a byte is left out, or nothing was compared."""
+    """Print a line per variant and device; exit status 1 if a byte is left out, or nothing was compared."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", action="append")
     parser.add_argument("--program", action="append", help="a name or the start of one, e.g. darktable/ (default: all)")

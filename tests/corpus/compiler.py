@@ -42,11 +42,11 @@ class Compiler:
 
     @property
     def version(self) -> str:
-        """What it is, exactly. Raises CorpusError if it is not installed."""
+        """The exact version. Raises CorpusError if it is not installed."""
         return _version(self)
 
     def compile(self, source: str, device: str, options: str, folder: Path) -> str | None:
-        """Compiles ``source`` (below the packages' folder) into ``folder``, IGC's dumps (``kept``) included.
+        """Compile ``source`` (below the packages' folder) into ``folder``, IGC's dumps (``kept``) included.
 
         None if that succeeded, else the compiler's output.
         """
@@ -78,7 +78,7 @@ class Compiler:
 
     @property
     def _loader(self) -> list[str]:
-        """Starts a program of the root with the root's own C library, so that it sees this machine's files."""
+        """The command that starts a program of the root with the root's own C library, so that it sees this machine's files."""
         if self.root is None:
             return []
         libraries = self.root / "usr/lib/x86_64-linux-gnu"
@@ -89,7 +89,7 @@ DEBIAN = Compiler("ocloc", ("intel-opencl-icd", "libigc1"))
 
 
 def newest(root: Path) -> Compiler:
-    """The compiler of a root folder made by ``kernlens toolchain add``. Raises CorpusError if it has none."""
+    """Return the compiler of a root folder made by ``kernlens toolchain add``. Raises CorpusError if it has none."""
     result = sorted((root / "usr/bin").glob("ocloc-*"))
     if not result:
         raise CorpusError(f"{root} holds no /usr/bin/ocloc-*")
@@ -97,7 +97,7 @@ def newest(root: Path) -> Compiler:
 
 
 def _collect(scratch: Path, folder: Path, kept_dumps: tuple[str, ...]) -> bool:
-    """Moves the results into ``folder``; False if there is no binary (ocloc makes none of a source without kernels)."""
+    """Move the results into ``folder``; return False if there is no binary (ocloc makes none of a source without kernels)."""
     (folder / "dump").mkdir(parents=True)
     for result, name in RESULTS.items():
         if (scratch / "out" / result).is_file():
@@ -121,7 +121,7 @@ def _version(compiler: Compiler) -> str:
 
 
 def _libraries(root: Path) -> str:
-    """A root's packages are only unpacked, and dpkg knows none of them: its libraries' names carry the versions."""
+    """Return a root's libraries, whose names carry their versions: packages are only unpacked, and dpkg knows none of them."""
     folder = root / "usr/lib/x86_64-linux-gnu"
     names = sorted(path.name for path in folder.glob("lib*.so.*.*") if path.name.startswith(("libigc.", "libocloc.")))
     return " ".join([*(path.name for path in sorted((root / "usr/bin").glob("ocloc-*"))), *names])

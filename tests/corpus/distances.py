@@ -47,13 +47,13 @@ _ALL = "all"
 
 
 def stated_pipe(listed: str) -> str:
-    """The pipe that a line of IGC's listing states, as a letter; empty if it states none."""
+    """Return the pipe that a line of IGC's listing states, as a letter; empty if it states none."""
     match = _PIPE.search(listed)
     return _LETTERS[match[1]] if match else ""
 
 
 def judged(instructions: Instructions) -> Iterator[tuple[int, str]]:
-    """Each row that waits for rows by a distance, and how that is judged.
+    """Yield each row that waits for rows by a distance, and how that is judged.
 
     ``REGISTER``: they meet in a register, though not in a byte of it, as compilers count the sources of some instructions,
     or in flags, which IGC 1 takes for one. ``FORCED``: everything before it must be done (``A@1``), as calls, the first
@@ -103,7 +103,7 @@ def _writes_addresses(effect: Effect) -> bool:
 
 
 def _users(instructions: Instructions, row: int) -> Iterator[int]:
-    """The rows on whose behalf a row waits: itself; of a sync the next that does something; of a macro all of it."""
+    """Yield the rows on whose behalf a row waits: itself; of a sync the next that does something; of a macro all of it."""
     opcodes, texts = instructions.opcodes, instructions.texts
     uncounted = instructions.pipes.uncounted if instructions.pipes else ()
     while (opcodes[row] == "sync" or row in uncounted) and row + 1 < len(opcodes):
@@ -122,7 +122,7 @@ def _further_back(rows: Sequence[int], row: int) -> Sequence[int]:
 def _are_hazards(
     instructions: Instructions, producers: Sequence[int], users: Sequence[int], by_register: bool = False
 ) -> bool:
-    """Whether any of ``users`` touches what any of ``producers`` does, and one of the two writes it."""
+    """Return whether any of ``users`` touches what any of ``producers`` does, and one of the two writes it."""
     before, after = ([_touched(instructions, row, by_register) for row in rows] for rows in (producers, users))
     return any(
         written & (read_after | written_after) or read & written_after
@@ -132,7 +132,7 @@ def _are_hazards(
 
 
 def _touched(instructions: Instructions, row: int, by_register: bool) -> tuple[int, int]:
-    """The places that a row reads, and those that it writes; of messages whole registers, as compilers take them."""
+    """Return the places that a row reads, and those that it writes; of messages whole registers, as compilers take them."""
     effects = instructions.effects
     assert effects is not None
     effect, size = effects.effects[row], effects.register_bytes
@@ -142,7 +142,7 @@ def _touched(instructions: Instructions, row: int, by_register: bool) -> tuple[i
 
 
 def _whole(accesses: Sequence[Access], size: int) -> int:
-    """All of the registers that these are in; all flags, all address registers and the scalar registers count as one each."""
+    """Return all of the registers that these are in; all flags, address registers and scalar registers count as one each."""
     grains = 0
     for start, pattern in accesses:
         grain = ADDRESSES - FLAGS if start < ACCUMULATORS else size
@@ -170,7 +170,7 @@ WRONG: dict[str, Callable[[str, str], str]] = {
 
 
 def by_wrong_rule(instructions: Instructions, name: str) -> Instructions:
-    """These instructions with the pipes that this rule of ``WRONG`` gives them."""
+    """Return these instructions with the pipes that this rule of ``WRONG`` gives them."""
     pipes = instructions.pipes
     assert pipes is not None
     common = "A" if "A" in pipes.own else "I"
@@ -184,7 +184,7 @@ def by_wrong_rule(instructions: Instructions, name: str) -> Instructions:
 
 
 def _counted(built: Built, root: Path | None) -> dict[str, Counter[str]]:
-    """For each rule how many distances have each judgement, and how many there are at all."""
+    """Return for each rule how many distances have each judgement, and how many there are at all."""
     if root is not None:
         search_also(lambda: {"newest": str(root)})
     counts: dict[str, Counter[str]] = {"kernlens": Counter(), **{name: Counter() for name in WRONG}}
@@ -200,7 +200,7 @@ def _counted(built: Built, root: Path | None) -> dict[str, Counter[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints counts per device and rule; exit status 1 if by kernlens' rule a distance has no hazard."""
+    """Print counts per device and rule; exit status 1 if by kernlens' rule a distance has no hazard."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--newest-root", type=Path, help="zebins of the newest compiler, in this root folder")
     parser.add_argument("--device", action="append")

@@ -1,4 +1,4 @@
-"""What kernlens says that instructions do to registers, in the words of libiga64's texts, to be compared with them."""
+"""The statements of kernlens on what instructions do to registers, in the words of libiga64's texts, for comparisons."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _SELECTS = ("sel", "csel")
 
 
 def compared_effects(instructions: Instructions, effects: Effects) -> Iterator[tuple[object, object]]:
-    """For each instruction what kernlens says of it and what libiga64 does: byte by byte, of messages by registers; of
-    gather sends, whose registers no text names, how many they read."""
+    """Yield for each instruction what kernlens says of it and what libiga64 does: byte by byte, of messages by
+    registers; of gather sends, whose registers no text names, how many they read."""
     for text, effect in zip(instructions.texts, effects.effects, strict=True):
         yield _compared(text, effect, effects.register_bytes)
 
 
 @lru_cache(1 << 15)
 def _compared(text: str, effect: Effect, register_bytes: int) -> tuple[object, object]:
-    """A pair that is easy to keep, if the two are equal."""
+    """Return a pair that is easy to keep, if the two are equal."""
     ours, theirs = _stated(text, effect, register_bytes)
     return (text, text) if ours == theirs else (ours, theirs)
 
@@ -45,6 +45,6 @@ def _stated(text: str, effect: Effect, register_bytes: int) -> tuple[object, obj
 
 
 def places_of(accesses: Iterable[Access]) -> Places:
-    """The bytes of general registers, and the bits of flags, as the texts' places are."""
+    """Return the bytes of general registers, and the bits of flags, as the texts' places are."""
     places = mask(accesses)
     return places >> GENERAL << GENERAL | places & (1 << ADDRESSES) - 1

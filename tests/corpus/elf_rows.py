@@ -1,4 +1,4 @@
-"""What kernlens reads of an ELF file, as readelf prints it."""
+"""The content of an ELF file that kernlens reads, as readelf prints it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kernlens.formats.elf.elf_file import Elf
 
 
 def section_rows(elf: Elf) -> list[tuple[object, ...]]:
-    """Sections with all that their headers say."""
+    """Return sections with all that their headers say."""
     return [
         (
             section.index, section.name, section.address, section.offset, section.size,
@@ -17,7 +17,7 @@ def section_rows(elf: Elf) -> list[tuple[object, ...]]:
 
 
 def symbol_rows(elf: Elf) -> list[tuple[object, ...]]:
-    """As readelf prints them: a section symbol by its section's name, an undefined one as UND."""
+    """Return symbols as readelf prints them: a section symbol by its section's name, an undefined one as UND."""
     return [
         (
             symbol.index, symbol.value, symbol.size, symbol.type, symbol.binding,
@@ -29,7 +29,7 @@ def symbol_rows(elf: Elf) -> list[tuple[object, ...]]:
 
 
 def relocation_rows(elf: Elf) -> list[tuple[str, int, int, int, int]]:
-    """By the name of the section that holds them; no symbol and no addend are 0."""
+    """Return relocations by the name of the section that holds them; no symbol and no addend are 0."""
     names = {".rela" + section.name for section in elf.sections} & {section.name for section in elf.sections}
     return [
         (

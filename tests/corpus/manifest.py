@@ -56,19 +56,19 @@ class CorpusProgram:
 
 @cache
 def packages() -> dict[str, Package]:
-    """The manifest's packages by name."""
+    """Return the manifest's packages by name."""
     table = tomllib.loads(MANIFEST.read_text())["packages"]
     return {name: _package(name, fields) for name, fields in table.items()}
 
 
 @cache
 def programs() -> tuple[CorpusProgram, ...]:
-    """The manifest's programs, darktable's first."""
+    """Return the manifest's programs, darktable's first."""
     return tuple(_program(entry) for entry in tomllib.loads(MANIFEST.read_text())["programs"])
 
 
 def program(name: str) -> CorpusProgram:
-    """The program of that name, e.g. ``darktable/nlmeans``."""
+    """Return the program of that name, e.g. ``darktable/nlmeans``."""
     return next(candidate for candidate in programs() if candidate.name == name)
 
 
@@ -89,7 +89,7 @@ def _program(entry: dict[str, Any]) -> CorpusProgram:
 
 
 def _source_path(source: str, home: Package) -> str:
-    """``FILE`` is in the program's own package, ``PACKAGE:FILE`` in another one."""
+    """Return the path of a source: ``FILE`` is in the program's own package, ``PACKAGE:FILE`` in another one."""
     owner, _, file = source.rpartition(":")
     package = packages()[owner] if owner else home
     return f"{package.name}/{package.folder}/{file}"

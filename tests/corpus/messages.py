@@ -1,4 +1,4 @@
-"""What kernlens says of messages, in the words of libiga64's texts, to be compared with them."""
+"""The statements of kernlens on messages, in the words of libiga64's texts, for comparisons."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ _LANES_OF_DATA_CACHE = 8
 
 
 def compared_messages(instructions: Instructions, register_bytes: int) -> Iterator[tuple[object, object]]:
-    """For each message what kernlens says of it and what libiga64 does, and the registers that its data must take and
-    do."""
+    """Yield for each message what kernlens says of it and what libiga64 does, and what registers its data must take and do."""
     for index, flags in enumerate(instructions.flags):
         if flags & SEND:
             instruction = instructions[index]
@@ -23,7 +22,7 @@ def compared_messages(instructions: Instructions, register_bytes: int) -> Iterat
 
 
 def _ours(instruction: Instruction, theirs: SaidOfMessage) -> SaidOfMessage:
-    """As much as libiga64's text tells."""
+    """Return as much as libiga64's text tells."""
     access, message = instruction.kind.access, instruction.message
     assert access is not None
     assert message is not None
@@ -41,7 +40,7 @@ def _ours(instruction: Instruction, theirs: SaidOfMessage) -> SaidOfMessage:
 
 
 def _registers(instruction: Instruction, theirs: SaidOfMessage, register_bytes: int) -> tuple[int, int]:
-    """The registers that the data must take, and those that they do; of samplers the bytes. 0 where they are no data."""
+    """Return the registers that the data must take, and those that they do; of samplers the bytes. 0 where they are no data."""
     access, message = instruction.kind.access, instruction.message
     assert access is not None
     assert message is not None

@@ -42,7 +42,7 @@ EDGES = (0, 1, 7, 8, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF
 
 @dataclass
 class Tally:
-    """What became of the inputs: counts by outcome, and a line for each input that misbehaved."""
+    """The outcome of the inputs: counts by outcome, and a line for each input that misbehaved."""
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Tally:
 
 
 def mutate(seeds: Sequence[bytes], random_: random.Random) -> bytes:
-    """One damaged input."""
+    """Return one damaged input."""
     kind = random_.randrange(8)
     if kind == 0:
         return random_.choice(MAGICS) + random_.randbytes(random_.choice((0, 3, 40, 400, 4000)))
@@ -114,7 +114,7 @@ def exercise(content: bytes, folder: Path) -> None:
 
 
 def run(seeds: Sequence[bytes], count: int, seed: int) -> Tally:
-    """``count`` inputs in this process."""
+    """Try ``count`` inputs in this process."""
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="kernlens-mutate-") as name:
         folder = Path(name)
@@ -143,7 +143,7 @@ def _child(arguments: tuple[Sequence[bytes], int, int], answer: multiprocessing.
 
 
 def campaign(seeds: Sequence[bytes], count: int, seed: int, workers: int, batch: int = 500) -> Tally:
-    """``count`` inputs in child processes; a child that dies is a failure that names its batch."""
+    """Try ``count`` inputs in child processes; a child that dies is a failure that names its batch."""
     total = Tally()
     batches = [(seeds, min(batch, count - start), seed + start) for start in range(0, count, batch)]
     context = multiprocessing.get_context("fork")
@@ -167,7 +167,7 @@ def campaign(seeds: Sequence[bytes], count: int, seed: int, workers: int, batch:
 
 
 def seeds_of(paths: Sequence[Path], size_limit: int = 200_000) -> list[bytes]:
-    """The files, and each container and kernel within them as a seed of its own; large ones are left out."""
+    """Return the files, and each container and kernel within them as a seed of its own; large ones are left out."""
     from kernlens.loading import open_file
 
     seeds: dict[bytes, None] = {}

@@ -1,4 +1,4 @@
-"""What a check counted, and where the two sides differ."""
+"""The outcome of a check: what it counted, and where the two sides differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Outcome:
-    """``compared`` things of ``unit``; ``differences`` says where the two sides disagree.
+    """The outcome of a check: ``compared`` things of ``unit``; ``differences`` says where the two sides disagree.
 
     ``contradicted`` and ``without_line`` count instructions about which the compiler contradicts itself (``check_dump``).
     """
@@ -20,7 +20,7 @@ class Outcome:
     differences: list[str] = field(default_factory=list)
 
     def compare(self, where: str, ours: Sequence[object], theirs: Sequence[object]) -> None:
-        """Counts every element and notes the first that differs, and a differing length."""
+        """Count every element and note the first that differs, and a differing length."""
         self.compared += max(len(ours), len(theirs))
         for index, (left, right) in enumerate(zip(ours, theirs, strict=False)):
             if left != right:

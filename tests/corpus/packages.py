@@ -1,4 +1,4 @@
-"""Fetches Debian packages and unpacks their kernels, without root: ``apt-get download`` and ``dpkg-deb``."""
+"""Debian packages, fetched and their kernels unpacked, without root: ``apt-get download`` and ``dpkg-deb``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CorpusError(Exception):
 
 
 def cache_folder() -> Path:
-    """Where everything that can be made again is kept: KERNLENS_TEST_CACHE, or kernlens-tests in the user's cache."""
+    """Return where everything that can be made again is kept: KERNLENS_TEST_CACHE, or kernlens-tests in the user's cache."""
     named = os.environ.get("KERNLENS_TEST_CACHE")
     if named:
         return Path(named)
@@ -27,12 +27,12 @@ def cache_folder() -> Path:
 
 
 def packages_folder() -> Path:
-    """The folder below which each package is unpacked in a folder of its own name."""
+    """Return the folder below which each package is unpacked in a folder of its own name."""
     return cache_folder() / "packages"
 
 
 def fetch(names: Iterable[str]) -> Path:
-    """Unpacks the named packages of the manifest, those that are not there yet; returns ``packages_folder()``."""
+    """Unpack the named packages of the manifest, those that are not there yet; return ``packages_folder()``."""
     folder = packages_folder()
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
@@ -42,7 +42,7 @@ def fetch(names: Iterable[str]) -> Path:
 
 
 def digest(program: CorpusProgram) -> str:
-    """SHA-256 of the program's sources as unpacked here; equals ``program.sha256`` if they are the manifest's."""
+    """Return the SHA-256 of the program's sources as unpacked here; equals ``program.sha256`` if they are the manifest's."""
     folder = packages_folder()
     total = hashlib.sha256()
     for source in program.sources:
@@ -67,7 +67,7 @@ def _fetch(package: Package, folder: Path) -> None:
 
 
 def _download(package: Package, folder: Path) -> Path:
-    """The manifest's version if the machine's apt has it, else the one it has: the sources' hash then tells."""
+    """Download the manifest's version if the machine's apt has it, else the one it has: the sources' hash then tells."""
     if shutil.which("apt-get") is None:
         raise CorpusError("apt-get is not installed: the corpus comes from Debian packages")
     try:

@@ -50,7 +50,7 @@ class Compared:
 
     @property
     def is_close(self) -> bool:
-        """Whether the peak is within the tolerance, or cannot be: code that spills has no more than the registers."""
+        """True if the peak is within the tolerance, or cannot be: code that spills has no more than the registers."""
         return self._is_near(self.peak)
 
     @property
@@ -63,13 +63,13 @@ class Compared:
 
 
 def stating(compiler: Compiler, *, in_place: bool = False) -> Compiler:
-    """The compiler, which writes what it counts; with ``in_place`` its instructions stay in the order that it counted in."""
+    """Return the compiler, which writes what it counts; with ``in_place`` instructions keep the order that it counted in."""
     options = " ".join([STATING, *([IN_PLACE] if in_place else [])])
     return replace(compiler, settings=(("IGC_VISAOptions", options),), dumps=KEPT)
 
 
 def compared(built: Built) -> Iterator[Compared]:
-    """The attempts of a compiled program."""
+    """Yield the attempts of a compiled program."""
     for path in sorted((built.folder / "dump").glob("*.stats.json")):
         stem = path.name.removesuffix(".stats.json")
         listing = read_dump(path.with_name(f"{stem}.asm"))
@@ -119,8 +119,8 @@ def _named(instructions: Instructions) -> set[int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints counts per device and what differs; exit status 1 if registers named differ in more than 1 of 100 attempts, or
-    the peak in more than 1 of 20."""
+    """Print counts per device and what differs; exit status 1 if registers named differ in more than 1 of 100 attempts,
+    or the peak in more than 1 of 20."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--newest-root", type=Path, required=True, help="the newest compiler, in this root folder")
     parser.add_argument("--device", action="append", help="default: bmg")

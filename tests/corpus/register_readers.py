@@ -1,4 +1,4 @@
-"""Who reads what an instruction writes, by another way than kernlens's: forwards from each write."""
+"""The readers of what an instruction writes, by another way than kernlens's: forwards from each write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kernlens.model.effects import Effect, mask
 
 
 def readers_of(liveness: Liveness, index: int) -> dict[int, int]:
-    """Which instructions may read what instruction ``index`` writes, and of each which places."""
+    """Return the instructions that may read what instruction ``index`` writes, and of each which places."""
     readers: dict[int, int] = {}
     effects, blocks = liveness.effects.effects, liveness.blocks
     followed = [0] * len(blocks.code)
@@ -26,7 +26,7 @@ def readers_of(liveness: Liveness, index: int) -> dict[int, int]:
 
 
 def _read(effects: Sequence[Effect], forwards: Iterable[int], held: int, result: dict[int, int]) -> int:
-    """Notes in ``found`` which of these instructions read the places; returns what still holds its value behind them."""
+    """Note which of these instructions read the places; return what still holds its value behind them."""
     for index in forwards:
         effect = effects[index]
         if read := mask(effect.reads) & held:

@@ -31,7 +31,7 @@ _LAST_LABEL = ("break", "cont", "halt", "goto", "brc")
 
 
 def live_bytes(offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> list[Places]:
-    """The bytes of general registers that are live before each instruction."""
+    """Return the bytes of general registers that are live before each instruction."""
     following = [list(_following(index, offsets, stated)) for index in range(len(stated))]
     _add_returns(stated, following, offsets)
     before = defaultdict[int, list[int]](list)
@@ -59,7 +59,7 @@ def live_bytes(offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> lis
 
 
 def _by_byte(of: Iterable[Places]) -> dict[int, set[int]]:
-    """The indexes of those that have each byte of general registers."""
+    """Return the indexes of those that have each byte of general registers."""
     result = defaultdict[int, set[int]](set)
     for index, places in enumerate(of):
         bits = f"{places >> GENERAL:b}"[::-1]
@@ -71,7 +71,7 @@ def _by_byte(of: Iterable[Places]) -> dict[int, set[int]]:
 
 
 def _following(index: int, offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> Iterator[int]:
-    """The instructions that a lane may come to."""
+    """Yield the instructions that a lane may come to."""
     instruction = stated[index]
     is_left = instruction.is_end or instruction.mnemonic in ("ret", *_FIRST_LABEL, *_LAST_LABEL)
     if (
@@ -95,7 +95,7 @@ def _following(index: int, offsets: Sequence[int], stated: Sequence[SaidOfRegist
 
 
 def _add_returns(stated: Sequence[SaidOfRegisters], following: list[list[int]], offsets: Sequence[int]) -> None:
-    """Leads calls into their functions and these back behind every call of them."""
+    """Lead calls into their functions and these back behind every call of them."""
     calls = {
         index: offsets.index(instruction.labels[0])
         for index, instruction in enumerate(stated)
@@ -130,7 +130,7 @@ def _live_group(
     following: Sequence[Sequence[int]],
     entries: Iterable[int],
 ) -> set[int]:
-    """Before which instructions bytes are live that all are read and written by the same."""
+    """Return the instructions before which bytes are live that all are read and written by the same."""
     ends = {index for index in writers if not stated[index].is_predicated or stated[index].mnemonic in ("sel", "csel")}
     read_later = _backwards(readers, ends, before)
     # What the first instruction needs, whichever lanes write, was there before it; so was what functions' first ones need.
@@ -157,7 +157,7 @@ def _backwards(readers: Iterable[int], ends: set[int], before: dict[int, list[in
 
 
 def difference(kernel: Kernel, register_bytes: int) -> str | None:
-    """Where kernlens's liveness differs, None if nowhere."""
+    """Return where kernlens's liveness differs, None if nowhere."""
     instructions = kernel.instructions
     effects = instructions.effects
     assert effects is not None
@@ -178,8 +178,7 @@ def difference(kernel: Kernel, register_bytes: int) -> str | None:
 
 
 def sample(built: Iterable[Built], count: int, longest: int) -> Iterator[tuple[Kernel, int]]:
-    """So many kernels, evenly from all programs, none with more bytes than ``longest`` instructions have; each with the
-    size of its registers."""
+    """Yield so many kernels, evenly from all programs, of at most ``longest`` instructions, each with its registers' size."""
     kernels = [
         (kernel, 64 if build.device in WIDE_REGISTERS else 32)
         for build in built
@@ -191,7 +190,7 @@ def sample(built: Iterable[Built], count: int, longest: int) -> Iterator[tuple[K
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints counts and what differs; exit status 1 if anything does."""
+    """Print counts and what differs; exit status 1 if anything does."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", action="append")
     parser.add_argument("--newest-root", type=Path, help="the newest compiler, in this root folder")

@@ -38,13 +38,13 @@ _TOGETHER = 8
 
 
 def with_few_registers(compiler: Compiler, registers: int = FEW_REGISTERS[0]) -> Compiler:
-    """The compiler, which has to spill."""
+    """Return the compiler, which has to spill."""
     return replace(compiler, settings=(("IGC_VISAOptions", f"-TotalGRFNum {registers}"),), dumps=KEPT)
 
 
 def check_spills(built: Built) -> dict[str, Outcome]:
-    """For each kernel that spills, at each width and attempt, whether the messages that spill or fill are those that the
-    dump says it of."""
+    """Return for each kernel that spills, at each width and attempt, whether the messages that spill or fill are those
+    that the dump says it of."""
     outcomes = {}
     for path in built.assembly:
         dump = read_dump(path)
@@ -78,7 +78,7 @@ def check_spills(built: Built) -> dict[str, Outcome]:
 
 
 def spilling(compiler: Compiler, name: str, least: int) -> dict[str, Outcome]:
-    """``least`` kernels that spill, compiled for the device ``name``, as far as the corpus has them."""
+    """Return the outcomes of ``least`` kernels that spill, compiled for the device ``name``, as far as the corpus has them."""
     outcomes: dict[str, Outcome] = {}
     others = [program for program in programs() if program.name not in _MOST]
     for some in ([program(name) for name in _MOST], *batches(others)):
@@ -91,13 +91,13 @@ def spilling(compiler: Compiler, name: str, least: int) -> dict[str, Outcome]:
 
 
 def batches(chosen: Sequence[CorpusProgram]) -> Iterator[Sequence[CorpusProgram]]:
-    """So many programs at a time."""
+    """Yield so many programs at a time."""
     for start in range(0, len(chosen), _TOGETHER):
         yield chosen[start : start + _TOGETHER]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints one line per device; exit status 1 if a message differs or too few kernels spill."""
+    """Print one line per device; exit status 1 if a message differs or too few kernels spill."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", action="append", help=f"default: {', '.join(DEVICES)}")
     parser.add_argument("--newest-root", type=Path, help="the newest compiler, in this root folder")

@@ -1,4 +1,4 @@
-"""Runs every check over the whole corpus and prints counts: ``python -m tests.corpus.verify --help``."""
+"""The run of every check over the whole corpus, with counts: ``python -m tests.corpus.verify --help``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, programs
 
 
 def verify(built: Sequence[Built], root: Path | None = None) -> dict[str, Outcome]:
-    """The outcome of each check over all of ``built``. ``root``: the newest compiler's, if that made them."""
+    """Return the outcome of each check over all of ``built``. ``root``: the newest compiler's, if that made them."""
     totals: dict[str, Outcome] = {}
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for outcomes in pool.map(partial(_verify_one, root=root), built, chunksize=4):
@@ -44,7 +44,7 @@ def _aside(outcome: Outcome) -> str:
 
 
 def main() -> int:
-    """Prints one line per check; exit status 1 if anything differs or did not compile."""
+    """Print one line per check; exit status 1 if anything differs or did not compile."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", action="append", help=f"default: {', '.join(DEVICES)}")
     parser.add_argument("--program", action="append", help="a name or the start of one, e.g. darktable/ (default: all)")

@@ -1,5 +1,5 @@
-"""Fuzz the readers: ``python -m tests.fuzz [--seconds S | --count N | --brief] [TARGET...]``; an input again: ``--replay
-FILE``."""
+"""The fuzzing of the readers: ``python -m tests.fuzz [--seconds S | --count N | --brief] [TARGET...]``; an input again:
+``--replay FILE``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _campaign(chosen: argparse.Namespace) -> int:
 
 
 def _replay(path: Path, names: Sequence[str]) -> int:
-    """Gives one input to its target, which its name begins with, or its folder in the corpus is called."""
+    """Give one input to its target, which its name begins with, or its folder in the corpus is called."""
     from tests.fuzz.targets import TARGETS, named
     from tests.fuzz.verdict import fault_of
 

@@ -1,4 +1,4 @@
-"""Fuzzes targets, some at a time, and tells how far it has come and what was found."""
+"""The fuzzing of targets, some at a time, with reports on how far it has come and what was found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 30
 
 @dataclass
 class Course:
-    """How far the fuzzing of one target has come."""
+    """The progress of the fuzzing of one target."""
 
     target: Target
     process: int
@@ -45,7 +45,7 @@ class Course:
         )
 
     def hear(self, words: bytes) -> None:
-        """Takes what libFuzzer said."""
+        """Take what libFuzzer said."""
         *lines, self.rest = (self.rest + words).split(b"\n")
         for line in lines:
             status = _STATUS.match(line)
@@ -55,7 +55,7 @@ class Course:
                 self.inputs, self.edges, self.features = map(int, status.groups())
 
     def is_over(self) -> bool:
-        """Reads on. Returns whether the child has ended."""
+        """Read on, and return whether the child has ended."""
         words = os.read(self.words, 1 << 16)
         if words:
             self.hear(words)
@@ -67,8 +67,8 @@ class Course:
 def run(
     targets: Sequence[Target], counts: Mapping[str, int], options: Sequence[str], findings: Path, work: Path, jobs: int
 ) -> list[Course]:
-    """Fuzzes all targets, ``jobs`` at a time, each with libFuzzer's ``options`` and as many inputs as ``counts`` has for it
-    (-1: any number). ``work`` takes what it learns."""
+    """Fuzz all targets, ``jobs`` at a time, each with libFuzzer's ``options`` and as many inputs as ``counts`` has for
+    it (-1: any number). ``work`` takes what it learns."""
     waiting, over = list(targets), []
     with selectors.DefaultSelector() as running:
         while waiting or running.get_map():
@@ -100,7 +100,7 @@ def run(
 
 
 def report(courses: Sequence[Course], findings: Path) -> int:
-    """Says what was found, and how to try it again. Returns the exit status: 1 if anything was."""
+    """Say what was found, and how to try it again. Returns the exit status: 1 if anything was."""
     result = sorted(path for path in findings.iterdir() if path.suffix != ".txt")
     print(f"{sum(course.inputs for course in courses):,} inputs, {len(result)} found")
     for path in result:

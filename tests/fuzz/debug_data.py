@@ -32,7 +32,7 @@ _ZEBIN, _KERNEL_DEBUG, _HOST = 205, 182, 62
 
 
 def file_of(data: bytes, machine: int = _ZEBIN) -> memoryview:
-    """An ELF with two kernels' code, and the debug sections that the input's parts are."""
+    """Return an ELF with two kernels' code, and the debug sections that the input's parts are."""
     writer = ElfWriter(machine=machine)
     code = [writer.add(f".text.{kernel}", bytes(_CODE_SIZE), flags=6) for kernel in ("k", "other")]
     numbers: dict[str, int] = {}
@@ -65,7 +65,7 @@ def _read(table: LineTable | None) -> None:
 
 
 def dwarf(data: bytes) -> None:
-    """Debug sections, as zebins, a kernel's debug ELF, and an object of the host's processor have them."""
+    """Read debug sections, as zebins, a kernel's debug ELF, and an object of the host's processor have them."""
     try:
         tables = read_zebin_line_tables(read_elf(file_of(data)))
         for kernel in tables:

@@ -28,7 +28,7 @@ _ROOM = 1 << 20
 
 
 def elf(data: bytes) -> None:
-    """ELF: sections, symbols, relocations."""
+    """Read ELF: sections, symbols, relocations."""
     read = read_elf(memoryview(data))
     for section in read.sections:
         assert len(section.data) <= len(data)
@@ -38,7 +38,7 @@ def elf(data: bytes) -> None:
 
 
 def zebin(data: bytes) -> None:
-    """Zebin, with its ze_info and notes."""
+    """Read a zebin, with its ze_info and notes."""
     assert len(without_intermediate_code(data)) == len(data)
     read = read_zebin(memoryview(data))
     _ = read.symbols, read.relocations, read.notes, read.build_options, read.spirv
@@ -49,7 +49,7 @@ def zebin(data: bytes) -> None:
 
 
 def patch_tokens(data: bytes) -> None:
-    """A patch-token program, or its debug data."""
+    """Read a patch-token program, or its debug data."""
     view = memoryview(data)
     if identify(view) == "debug-data":
         for entry in read_debug_data(view).kernels:
@@ -63,7 +63,7 @@ def patch_tokens(data: bytes) -> None:
 
 
 def ar(data: bytes) -> None:
-    """An ar archive."""
+    """Read an ar archive."""
     with suppress(KernlensError):
         assert len(without_intermediate_code(data)) == len(data)
     for member in read_ar(memoryview(data)):
@@ -72,7 +72,7 @@ def ar(data: bytes) -> None:
 
 
 def offload_bundle(data: bytes) -> None:
-    """A host library with device images, plain and packed."""
+    """Read a host library with device images, plain and packed."""
     for image in read_offload_images(memoryview(data)):
         assert len(image.stored) <= len(data)
         try:
@@ -82,7 +82,7 @@ def offload_bundle(data: bytes) -> None:
 
 
 def zstd(data: bytes) -> None:
-    """A zstd frame."""
+    """Read a zstd frame."""
     view = memoryview(data)
     if is_zstd(view):
         frame = view[: frame_size(view)]
@@ -91,7 +91,7 @@ def zstd(data: bytes) -> None:
 
 
 def spirv(data: bytes) -> None:
-    """A SPIR-V module: names, types, linkage, lines, uses; the texts in it, and values of its constants."""
+    """Read a SPIR-V module: names, types, linkage, lines, uses; the texts in it, and values of its constants."""
     view = memoryview(data)
     left = without_embedded_texts(data, b"*")
     assert len(left) == len(data)
@@ -108,7 +108,7 @@ def spirv(data: bytes) -> None:
 
 
 def neo_elf(data: bytes) -> None:
-    """A NEO ELF, and what it holds."""
+    """Read a NEO ELF, and what it holds."""
     view = memoryview(data)
     if not is_neo_elf(view):
         return

@@ -30,7 +30,7 @@ _STRUCTURED = 3
 
 
 def prepare() -> None:
-    """Imports all readers, instrumented. Nothing may have imported them before."""
+    """Import all readers, instrumented. Nothing may have imported them before."""
     with contextlib.redirect_stderr(io.StringIO()), atheris.instrument_imports(include=[_PACKAGE]):
         package = importlib.import_module(_PACKAGE)
         for module in pkgutil.walk_packages(package.__path__, f"{_PACKAGE}."):
@@ -39,7 +39,7 @@ def prepare() -> None:
 
 
 def start(target: Target, options: Sequence[str], findings: Path) -> tuple[int, int]:
-    """Starts fuzzing in a child process. Returns its number, and where libFuzzer's words can be read.
+    """Start fuzzing in a child process. Returns its number, and where libFuzzer's words can be read.
 
     A fault is written to the folder ``findings``, the first of each name, and the fuzzer goes on; a crash ends it.
     """

@@ -13,7 +13,7 @@ _TEXT = "the canary's own words"
 
 
 def confined_includes(data: bytes) -> None:
-    """A source, a header and options for clang, the scanner's opinion of them left aside."""
+    """Give clang a source, a header and options, the scanner's opinion of them left aside."""
     from kernlens.toolchain.clang import find_front_end
     from kernlens.toolchain.foreign_text import foreign_text
     from kernlens.toolchain.includes import split_options

@@ -1,4 +1,4 @@
-"""How an input's bytes become what a target needs: several texts, or choices."""
+"""The parts that an input's bytes become for a target: several texts, or choices."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ T = TypeVar("T")
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """A folder of one input's own."""
+    """Yield a folder of one input's own."""
     inside = _MEMORY if os.access(_MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="kernlens-fuzz-", dir=inside) as name:
         yield Path(name)
 
 
 def parts(data: bytes, count: int) -> list[bytes]:
-    """The first ``count`` parts of an input; those that it does not have are empty, and the last has all that remains."""
+    """Return the first ``count`` parts of an input; those that it does not have are empty, and the last has all the rest."""
     result = data.split(SEPARATOR, count - 1)
     return result + [b""] * (count - len(result))
 
 
 def texts(data: bytes, count: int) -> list[str]:
-    """The parts of an input as texts."""
+    """Return the parts of an input as texts."""
     return [part.decode("utf-8", "replace") for part in parts(data, count)]
 
 
 class Choices:
-    """Reads choices off an input's bytes; when they are used up, the first choice is taken each time."""
+    """The choices in an input's bytes; when they are used up, the first choice is taken each time."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -49,15 +49,15 @@ class Choices:
         return self._place >= len(self._data)
 
     def content(self, size: int) -> bytes:
-        """The next bytes, at most ``size``."""
+        """Return the next bytes, at most ``size``."""
         taken = self._data[self._place : self._place + size]
         self._place += size
         return taken
 
     def number(self, size: int = 1) -> int:
-        """The next number of so many bytes."""
+        """Return the next number of so many bytes."""
         return int.from_bytes(self.content(size), "little")
 
     def one_of(self, things: Sequence[T]) -> T:
-        """One of at most 256 things."""
+        """Return one of at most 256 things."""
         return things[self.number() % len(things)]

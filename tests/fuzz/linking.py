@@ -66,12 +66,12 @@ def _both(modules: list[tuple[str, memoryview]]) -> None:
 
 
 def zebin_link(data: bytes) -> None:
-    """Two zebins, byte by byte."""
+    """Link two zebins, byte by byte."""
     _both([(f"m{number}", memoryview(part)) for number, part in enumerate(parts(data, 2)) if part])
 
 
 def composed_link(data: bytes) -> None:
-    """Zebins that are well formed, but whose sections, symbols, relocations and ze_info are chosen by the input."""
+    """Link zebins that are well formed, but whose sections, symbols, relocations and ze_info are chosen by the input."""
     _both([(f"m{number}", _composed(part)) for number, part in enumerate(parts(data, 2))])
 
 

@@ -38,7 +38,7 @@ _CHANGES = 20
 
 @cache
 def template() -> bytes:
-    """A valid recording with all kinds of parts."""
+    """Return a valid recording with all kinds of parts."""
     with folder() as inside:
         path = inside / "whole.klens"
         with RecordingWriter(path) as writer:
@@ -60,7 +60,7 @@ def _opened() -> sqlite3.Connection:
 
 
 def recording_changes(data: bytes) -> None:
-    """A valid recording, changed by SQL statements that the input chooses."""
+    """Read a valid recording, changed by SQL statements that the input chooses."""
     chosen = Choices(data)
     with contextlib.closing(_opened()) as database:
         for _ in range(_CHANGES):
@@ -94,7 +94,7 @@ def _change(database: sqlite3.Connection, chosen: Choices) -> None:
 
 
 def recording_bytes(data: bytes) -> None:
-    """The bytes of a recording's file."""
+    """Read the bytes of a recording's file."""
     with folder() as inside:
         path = inside / "input.klens"
         path.write_bytes(data)

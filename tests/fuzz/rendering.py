@@ -1,4 +1,4 @@
-"""What is printed for an input, and the checks that hold for every printed text."""
+"""The texts that are printed for an input, and the checks that hold for every printed text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORBIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 def check_lines(lines: Iterable[str]) -> None:
-    """Prints lines as the command line does, and looks for what a terminal would obey."""
+    """Print lines as the command line does, and look for what a terminal would obey."""
     for line in lines:
         printed = rendered(line)
         if printed.isprintable():
@@ -27,7 +27,7 @@ def check_lines(lines: Iterable[str]) -> None:
 
 
 def check_document(document: dict[str, Any]) -> None:
-    """Prints a document: ASCII on one line, from which the same document can be read."""
+    """Print a document: ASCII on one line, from which the same document can be read."""
     text = "".join(json_pieces(document))
     assert text.isascii(), "JSON is not ASCII"
     assert text.isprintable(), "JSON holds a control character"

@@ -13,7 +13,7 @@ CORPUS = Path(__file__).parent / "corpus"
 
 @dataclass(frozen=True)
 class Target:
-    """What takes one input's bytes to a family of readers.
+    """The function that takes one input's bytes to a family of readers.
 
     ``brief`` is how many inputs it gets in a run of all tests: about six seconds' worth. ``size`` is the most bytes that the
     fuzzer makes. Inputs that are ``binary`` have headers with lengths in them.
@@ -30,11 +30,11 @@ class Target:
 
     @property
     def folder(self) -> Path:
-        """Where its kept inputs are."""
+        """The folder of its kept inputs."""
         return CORPUS / self.name
 
     def kept_inputs(self) -> list[Path]:
-        """Its kept inputs."""
+        """Return its kept inputs."""
         return sorted(self.folder.iterdir())
 
 
@@ -69,7 +69,7 @@ TARGETS = {
 
 
 def named(names: Sequence[str]) -> list[Target]:
-    """The targets of these names. Ends the program with a sentence if there is none of one."""
+    """Return the targets of these names. Ends the program with a sentence if there is none of one."""
     for name in names:
         if name not in TARGETS:
             raise SystemExit(f"there is no target {name}; there are {', '.join(TARGETS)}")

@@ -27,23 +27,23 @@ from tests.fuzz.rendering import check_lines
 
 
 def everything_of(info: ZeInfo) -> None:
-    """Reads what the entries of a ze_info say."""
+    """Read what the entries of a ze_info say."""
     for entry in info.kernels.values():
         _ = entry.resources, entry.arguments
 
 
 def budgets(data: bytes) -> None:
-    """A kernlens.toml."""
+    """Read a kernlens.toml."""
     read_budget_file(data, "kernlens.toml")
 
 
 def ze_info(data: bytes) -> None:
-    """One ze_info."""
+    """Read one ze_info."""
     everything_of(read_ze_info(memoryview(data)))
 
 
 def ze_info_merge(data: bytes) -> None:
-    """Several, merged. The result must be readable: a driver is to load it."""
+    """Merge several texts of ze_info. The result must be readable: a driver is to load it."""
     inputs = [(f"module {number}", text) for number, text in enumerate(texts(data, 3)) if text]
     for _, text in inputs:
         everything_of(read_ze_info(memoryview(text.encode())))
@@ -64,7 +64,7 @@ _LISTINGS = (
 
 
 def listings(data: bytes) -> None:
-    """A listing, taken for each kind of listing in turn; the second part is a listing that belongs to it."""
+    """Read a listing as each kind of listing in turn; the second part is a listing that belongs to it."""
     text, other = texts(data, 2)
     count = text.count("\n") + 1
     for read in _LISTINGS:
@@ -100,7 +100,7 @@ _STAGES = (
 
 
 def stages(data: bytes) -> None:
-    """The stages of one compile, and what is asked of them: their lines, the passes that changed them, one kernel's part."""
+    """Read the stages of one compile, and ask for their lines, the passes that changed them, one kernel's part."""
     from kernlens.analysis.line_passes import passes_of_line
     from kernlens.analysis.stage_changes import before_pass, difference, pass_steps
     from kernlens.loading.kernel_texts import of_one_kernel
@@ -129,7 +129,7 @@ def stages(data: bytes) -> None:
 
 
 def sources(data: bytes) -> None:
-    """A source, a header and options: what it includes, which folders, and the copies for a second compile."""
+    """Read a source, a header and options: what it includes, which folders, and the copies for a second compile."""
     from kernlens.toolchain.includes import include_folders, join_options, source_files, split_options
     from kernlens.toolchain.recorded_sources import written_sources
 
@@ -154,7 +154,7 @@ def sources(data: bytes) -> None:
 
 
 def logs(data: bytes) -> None:
-    """What tools print and systems hold: compilers' logs, package lists, device names."""
+    """Read what tools print and systems hold: compilers' logs, package lists, device names."""
     from kernlens.errors import telling_line
     from kernlens.isa.devices import device
     from kernlens.toolchain.apt import ONE_LINE

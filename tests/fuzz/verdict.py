@@ -1,4 +1,4 @@
-"""Whether an input was taken as it should be: nothing but a KernlensError came out, within the limits."""
+"""The verdict on an input: nothing but a KernlensError may come out, within the limits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ROOT = str(Path(__file__).parents[2])
 
 @dataclass(frozen=True)
 class Fault:
-    """What an input did that none may. ``name`` tells kinds of faults apart: the exception and the place in the code."""
+    """The fault of an input, which none may have. ``name`` tells kinds apart: the exception and the place in the code."""
 
     name: str
     story: str
 
 
 def fault_of(run: Callable[[bytes], None], data: bytes, seconds: float = SECONDS) -> Fault | None:
-    """Gives one input to a target. Returns None if it was taken as it should be, read or refused."""
+    """Give one input to a target. Returns None if it was taken as it should be, read or refused."""
     try:
         with address_space(MEMORY), processor_time(seconds), contextlib.suppress(KernlensError):
             run(data)

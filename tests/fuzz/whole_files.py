@@ -31,7 +31,7 @@ _KERNELS = 3
 
 
 def print_everything(contents: Contents) -> None:
-    """Asks for everything in a file, as the verbs do, and prints it in every form."""
+    """Ask for everything in a file, as the verbs do, and print it in every form."""
     check_lines(overview(contents.path, contents.containers, map(program_lines, contents.programs)))
     check_document(inspect_document(contents.containers, contents.programs))
     for program in contents.programs:
@@ -77,12 +77,12 @@ def _print_program(program: Program) -> None:
 
 
 def files(data: bytes) -> None:
-    """The bytes of a file of any kind but a recording."""
+    """Print everything in a file of any kind but a recording."""
     print_everything(open_bytes(memoryview(data), "input", Context(device=device("dg2"))))
 
 
 def composed_files(data: bytes) -> None:
-    """Files that are well formed, but whose names, texts and line programs are the input's parts."""
+    """Print everything in files that are well formed, but whose names, texts and line programs are the input's parts."""
     name, kernel, options, directory, program, code = parts(data, 6)
     words = [part.decode("utf-8", "replace").replace("\0", "") for part in (name, kernel, options, directory)]
     file, kernel_name, build_options, folder = words

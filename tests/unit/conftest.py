@@ -20,7 +20,7 @@ from tests.writers.programs import binary, decoded, write_compiler
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended: its exit status, and what it wrote to standard output and standard error."""
+    """The outcome of a command: its exit status, and what it wrote to standard output and standard error."""
 
     status: int
     out: str
@@ -39,7 +39,7 @@ Kernlens = Callable[..., Done]
 
 @pytest.fixture
 def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Kernlens]:
-    """Runs ``kernlens`` with these words, as the installed script does, on a machine that has no toolchain registered."""
+    """Yield what runs ``kernlens`` with these words, as the installed script does; no toolchain is registered."""
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "no-toolchains"))
     monkeypatch.setenv("KERNLENS_PAGER", "")
     for variable in ("NO_COLOR", "FORCE_COLOR", "KERNLENS_NEWEST_ROOT", "KERNLENS_LOG", "KERNLENS_IGA_PATH"):
@@ -67,7 +67,7 @@ def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A binary with two kernels, whose instructions are decoded without libiga64."""
+    """Return a binary with two kernels, whose instructions are decoded without libiga64."""
     monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
     path = tmp_path / "scale.bin"
     path.write_bytes(binary())
@@ -76,7 +76,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An ocloc first in PATH that copies a prepared binary; its calls are listed in the file ``calls`` beside it."""
+    """Return an ocloc first in PATH that copies a prepared binary; its calls are listed in the file ``calls`` beside it."""
     script = write_compiler(tmp_path / "compiler")
     monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)

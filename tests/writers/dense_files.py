@@ -26,7 +26,7 @@ def _zebin() -> ElfWriter:
 
 
 def million_symbols(count: int = 1_000_000) -> bytes:
-    """32 MB: a million symbols of a global variable of 64 bytes."""
+    """Return 32 MB: a million symbols of a global variable of 64 bytes."""
     writer = _zebin()
     names = b"\0" + b"".join(b"v%x\0" % number for number in range(count))
     table = bytearray(24)
@@ -40,12 +40,12 @@ def million_symbols(count: int = 1_000_000) -> bytes:
 
 
 def dense_symbols() -> bytes:
-    """10 MB: 320,000 symbols."""
+    """Return 10 MB: 320,000 symbols."""
     return million_symbols(320_000)
 
 
 def dense_relocations(count: int = 600_000) -> bytes:
-    """9.6 MB: 600,000 relocations of the one kernel."""
+    """Return 9.6 MB: 600,000 relocations of the one kernel."""
     writer = _zebin()
     writer.add(".symtab", bytes(24) + struct.pack("<IBBHQQ", 1, 0x10, 0, 0, 0, 0), type=2, entry_size=24, link=5)
     writer.add(".strtab", b"\0far\0", type=3)
@@ -55,7 +55,7 @@ def dense_relocations(count: int = 600_000) -> bytes:
 
 
 def dense_sections(count: int = 60_000) -> bytes:
-    """4 MB: sections without content, as many as ELF can count in 16 bits."""
+    """Return 4 MB: sections without content, as many as ELF can count in 16 bits."""
     writer = _zebin()
     for _ in range(count):
         writer.add("", b"")
@@ -63,7 +63,7 @@ def dense_sections(count: int = 60_000) -> bytes:
 
 
 def dense_kernels(count: int = 60_000) -> bytes:
-    """9 MB: 60,000 kernels of one instruction each."""
+    """Return 9 MB: 60,000 kernels of one instruction each."""
     writer = ElfWriter()
     for number in range(count):
         writer.add(f".text.k{number}", bytes(16), flags=6)
@@ -73,13 +73,13 @@ def dense_kernels(count: int = 60_000) -> bytes:
 
 
 def dense_entries(count: int = 9_000_000) -> bytes:
-    """9 MB of debug entries of one byte."""
+    """Return 9 MB of debug entries of one byte."""
     abbreviations = b"\x01\x11\x01\x03\x08\x11\x01\x10\x17\x1b\x08\x00\x00" + b"\x02\x34\x00\x00\x00" + b"\x00"
     return plain_unit(b"\x02" * count, abbreviations)
 
 
 def dense_inlined_calls(count: int = 200_000) -> bytes:
-    """9 MB: inlined calls of one kernel, one beside the other, of one byte of code each."""
+    """Return 9 MB: inlined calls of one kernel, one beside the other, of one byte of code each."""
     rows: list[Row] = [(0, 1, 1, 1, True), (16, 1, 2, 1, True), (48, 1, 3, 1, True)]
     program = encode(rows, count)
     line = line_unit_4(program)
@@ -94,7 +94,7 @@ def dense_inlined_calls(count: int = 200_000) -> bytes:
 
 
 def dense_spirv(count: int = 220_000) -> bytes:
-    """10 MB: SPIR-V of exported functions without a body."""
+    """Return 10 MB: SPIR-V of exported functions without a body."""
     words: list[int] = []
     for number in range(count):
         words += instruction(spirv.DECORATE, number + 10, spirv.LINKAGE, *literal(f"f{number:x}"), spirv.EXPORT)
@@ -104,7 +104,7 @@ def dense_spirv(count: int = 220_000) -> bytes:
 
 
 def dense_names(count: int = 600_000) -> bytes:
-    """10 MB: SPIR-V of nothing but names."""
+    """Return 10 MB: SPIR-V of nothing but names."""
     words: list[int] = []
     for number in range(count):
         words += instruction(5, number + 10, *literal(f"n{number:x}"))
@@ -112,20 +112,20 @@ def dense_names(count: int = 600_000) -> bytes:
 
 
 def dense_members(count: int = 90_000) -> bytes:
-    """7 MB: an archive of modules that hold nothing."""
+    """Return 7 MB: an archive of modules that hold nothing."""
     empty = bytes(spirv.module())
     return bytes(archive([member("m", empty)] * count))
 
 
 def dense_code(size: int = 10_000_000) -> bytes:
-    """10 MB of machine code."""
+    """Return 10 MB of machine code."""
     writer = _zebin()
     writer.sections[0].data = bytes(size)
     return bytes(writer.build())
 
 
 def dense_rows(count: int = 9_000_000) -> bytes:
-    """9 MB: a line program of one row per byte."""
+    """Return 9 MB: a line program of one row per byte."""
     line = line_unit_4(encode([(0, 1, 1, 1, True)], 8)[:-3] + b"\x12" * count + b"\0\x01\x01")
     unit = UnitWriter("k", 0)
     unit.subprogram("k", 0, 64)
@@ -134,33 +134,33 @@ def dense_rows(count: int = 9_000_000) -> bytes:
 
 
 def dense_patch_token_kernels(count: int = 180_000) -> bytes:
-    """9 MB: a patch-token program of 180,000 kernels without code."""
+    """Return 9 MB: a patch-token program of 180,000 kernels without code."""
     return patch_tokens.program([patch_tokens.KernelToWrite(f"k{number:x}", b"") for number in range(count)])
 
 
 def dense_patch_tokens(count: int = 1_200_000) -> bytes:
-    """10 MB: a kernel with 1,200,000 tokens of no known number."""
+    """Return 10 MB: a kernel with 1,200,000 tokens of no known number."""
     return patch_tokens.program([patch_tokens.KernelToWrite("k", tokens=[patch_tokens.token(999)] * count)])
 
 
 def dense_program_tokens(count: int = 1_200_000) -> bytes:
-    """10 MB: 1,200,000 tokens of the program itself."""
+    """Return 10 MB: 1,200,000 tokens of the program itself."""
     return patch_tokens.program(tokens=[patch_tokens.token(999)] * count)
 
 
 def dense_debug_kernels(count: int = 500_000) -> bytes:
-    """8 MB: debug data of 500,000 kernels that have none."""
+    """Return 8 MB: debug data of 500,000 kernels that have none."""
     return patch_tokens.debug_data([("k", b"", b"")] * count)
 
 
 def dense_arguments(count: int = 190_000) -> bytes:
-    """10 MB: a kernel with as many arguments as fit."""
+    """Return 10 MB: a kernel with as many arguments as fit."""
     described = [patch_tokens.argument_description(number, "", "", "", "", "") for number in range(count)]
     return patch_tokens.program([patch_tokens.KernelToWrite("k", tokens=described)])
 
 
 def dense_patch_token_symbols(count: int = 9_000) -> bytes:
-    """9 MB: a table of symbols, whose entries each have 1,024 bytes for a name."""
+    """Return 9 MB: a table of symbols, whose entries each have 1,024 bytes for a name."""
     table = patch_tokens.symbol_table(*((2, number, 4, f"f{number}") for number in range(count)))
     return patch_tokens.program([patch_tokens.KernelToWrite("k", tokens=[table])])
 
@@ -173,24 +173,24 @@ def _library(entries: bytes, images: bytes) -> bytes:
 
 
 def dense_images(count: int = 600_000) -> bytes:
-    """10 MB: a host library whose table lists empty images."""
+    """Return 10 MB: a host library whose table lists empty images."""
     return _library(struct.pack("<QQ", 0x100000, 0) * count, b"none")
 
 
 def dense_unreadable_images(count: int = 600_000) -> bytes:
-    """10 MB: a host library whose table lists images that lie nowhere."""
+    """Return 10 MB: a host library whose table lists images that lie nowhere."""
     return _library(struct.pack("<QQ", 1, 1) * count, b"none")
 
 
 def dense_frames(count: int = 250_000) -> bytes:
-    """10 MB: a host library of images of nothing, each packed."""
+    """Return 10 MB: a host library of images of nothing, each packed."""
     frame = zstandard.ZstdCompressor().compress(b"")
     places = range(0x100000, 0x100000 + count * len(frame), len(frame))
     return _library(b"".join(struct.pack("<QQ", place, 5) for place in places), frame * count)
 
 
 def dense_packed_images(count: int = 5_000, size: int = 1 << 20) -> bytes:
-    """A host library of images of a megabyte, each packed to some 50 bytes."""
+    """Return a host library of images of a megabyte, each packed to some 50 bytes."""
     frame = zstandard.ZstdCompressor().compress(bytes(size))
     places = range(0x100000, 0x100000 + count * len(frame), len(frame))
     return _library(b"".join(struct.pack("<QQ", place, size) for place in places), frame * count)

@@ -14,7 +14,7 @@ from kernlens.report.explore.single_file import page
 
 
 def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> dict[str, Any]:
-    """What ``annotate --json`` prints of these kernels."""
+    """Return what ``annotate --json`` prints of these kernels."""
     form = Json(is_placed=True)
     pieces = "".join(form.text(kernel) for kernel in listed_of(selection))
     document: dict[str, Any] = json.loads(form.head + pieces[len(form.separator) :] + form.tail)
@@ -22,7 +22,7 @@ def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> 
 
 
 def report_page(program: Program, kernels: Sequence[str] | None = None) -> str:
-    """The page of a program, or of these kernels of it, with a script that is no viewer."""
+    """Return the page of a program, or of these kernels of it, with a script that is no viewer."""
     return "".join(
         page(explore_document([program], kernels=None if kernels is None else [kernels]), "/* the viewer */")
     )

@@ -1,4 +1,4 @@
-"""Writes DWARF line programs and compile units in memory, so that a test shows the bytes it is about."""
+"""The writer of DWARF line programs and compile units in memory, so that a test shows the bytes it is about."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = tuple[int, int, int, int, bool]
 
 
 def uleb(value: int) -> bytes:
-    """Encodes unsigned LEB128."""
+    """Encode unsigned LEB128."""
     encoded = bytearray()
     while True:
         byte, value = value & 0x7F, value >> 7
@@ -27,7 +27,7 @@ def uleb(value: int) -> bytes:
 
 
 def sleb(value: int) -> bytes:
-    """Encodes signed LEB128."""
+    """Encode signed LEB128."""
     encoded = bytearray()
     while True:
         byte, value = value & 0x7F, value >> 7
@@ -38,7 +38,7 @@ def sleb(value: int) -> bytes:
 
 
 def set_address(address: int) -> bytes:
-    """DW_LNE_set_address; the address begins 3 bytes in."""
+    """Return DW_LNE_set_address; the address begins 3 bytes in."""
     return b"\x00\x09\x02" + struct.pack("<Q", address)
 
 
@@ -46,14 +46,14 @@ END_SEQUENCE = b"\x00\x01\x01"
 
 
 def special(steps: int, line: int) -> bytes:
-    """Makes the special opcode that adds ``steps`` to the address and ``line`` to the line."""
+    """Make the special opcode that adds ``steps`` to the address and ``line`` to the line."""
     opcode = (line - LINE_BASE) + LINE_RANGE * steps + OPCODE_BASE
     assert OPCODE_BASE <= opcode <= 255
     return bytes((opcode,))
 
 
 def encode(rows: Sequence[Row], end: int, special_opcodes: bool = True) -> bytes:
-    """Makes a program that emits ``rows`` and then an end of sequence at ``end``; offsets ascend."""
+    """Make a program that emits ``rows`` and then an end of sequence at ``end``; offsets ascend."""
     program = bytearray(set_address(rows[0][0] if rows else 0))
     address, file, line, column, stmt = rows[0][0] if rows else 0, 1, 1, 0, True
     for row in rows:
@@ -87,7 +87,7 @@ def line_unit_4(
     minimum_length: int = 1,
     version: int = 4,
 ) -> bytes:
-    """Makes a line program of version 4 (2 and 3 lack one byte): ``files`` are (name, directory)."""
+    """Make a line program of version 4 (2 and 3 lack one byte): ``files`` are (name, directory)."""
     tables = b"".join(name.encode() + b"\0" for name in directories) + b"\0"
     tables += b"".join(name.encode() + b"\0" + uleb(directory) + b"\0\0" for name, directory in files) + b"\0"
     operations = b"\x01" if version >= 4 else b""
@@ -105,7 +105,7 @@ def line_unit_5(
     files: Iterable[bytes],
     offset_size: int = 4,
 ) -> bytes:
-    """Makes a line program of version 5: formats are (content type, form), entries are their bytes."""
+    """Make a line program of version 5: formats are (content type, form), entries are their bytes."""
     tables = bytearray()
     for entry_format, entries in ((directory_format, list(directories)), (file_format, list(files))):
         tables += bytes((len(entry_format),)) + b"".join(uleb(kind) + uleb(form) for kind, form in entry_format)
@@ -158,39 +158,39 @@ class UnitWriter:
         self.body += bytes(size)
 
     def address(self, offset: int) -> None:
-        """A DW_FORM_addr that the relocation makes ``offset``."""
+        """Add a DW_FORM_addr that the relocation makes ``offset``."""
         self._site(self.kernel, R_ADDRESS, offset, 8)
 
     def subprogram(self, name: str, low: int, high: int) -> None:
-        """Opens a subprogram with code."""
+        """Open a subprogram with code."""
         self.body += b"\x02" + name.encode() + b"\0"
         self.address(low)
         self.address(high)
 
     def abstract(self, name: str) -> int:
-        """Adds a subprogram that is only inlined. Returns the offset that refers to it."""
+        """Add a subprogram that is only inlined. Returns the offset that refers to it."""
         offset = self.HEADER + len(self.body)
         self.body += b"\x03" + name.encode() + b"\0\x01"
         return offset
 
     def inlined(self, origin: int, low: int, size: int, call: tuple[int, int, int]) -> None:
-        """Opens an inlined call: ``call`` is (file, line, column)."""
+        """Open an inlined call: ``call`` is (file, line, column)."""
         self.body += b"\x04" + struct.pack("<I", origin)
         self.address(low)
         self.body += struct.pack("<IBBB", size, *call)
 
     def inlined_ranges(self, origin: int, ranges: int, call: tuple[int, int, int]) -> None:
-        """Opens an inlined call whose code is the list at ``ranges`` of .debug_ranges."""
+        """Open an inlined call whose code is the list at ``ranges`` of .debug_ranges."""
         self.body += b"\x05" + struct.pack("<I", origin)
         self._site("ranges", R_ADDRESS_32, ranges, 4)
         self.body += bytes(call)
 
     def close(self) -> None:
-        """Ends the children of the entry that was opened last."""
+        """End the children of the entry that was opened last."""
         self.body += b"\0"
 
     def build(self) -> bytes:
-        """Makes the unit; DW_TAG_compile_unit's own children end here."""
+        """Make the unit; DW_TAG_compile_unit's own children end here."""
         body = struct.pack("<HIB", 4, 0, 8) + self.body + b"\0"
         return struct.pack("<I", len(body)) + body
 
@@ -207,7 +207,7 @@ def debug_zebin(
     named: Sequence[str] = (),
     functions: Mapping[str, int] | None = None,
 ) -> ElfWriter:
-    """Returns a zebin as Intel's compiler writes it: symbols that lie in the debug section, and RELA tables.
+    """Return a zebin as Intel's compiler writes it: symbols that lie in the debug section, and RELA tables.
 
     ``line_sites`` are (offset in .debug_line, kernel, addend). With ``load_addresses`` it is a loaded module's debug
     ELF, whose symbols and code sections carry them. ``relocate`` False leaves the tables out: the units' addresses are load

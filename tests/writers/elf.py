@@ -1,4 +1,4 @@
-"""Writes ELF64 little-endian files in memory, so that a test shows the bytes it is about."""
+"""The writer of ELF64 little-endian files in memory, so that a test shows the bytes it is about."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WrittenSection:
 
 @dataclass
 class ElfWriter:
-    """Sections are numbered from 1 in the order in which they are added; ``.shstrtab`` comes last."""
+    """The writer of a file, whose sections are numbered from 1 in the order of their addition; ``.shstrtab`` comes last."""
 
     machine: int = 205
     type: int = 1
@@ -43,7 +43,7 @@ class ElfWriter:
         return len(self.sections)
 
     def add_symbols(self, symbols: Sequence[tuple[str, int, int, int, int, int]], type: int = SHT_SYMTAB) -> int:
-        """Add ``.symtab`` and ``.strtab``; returns the index of the former.
+        """Add ``.symtab`` and ``.strtab``; return the index of the former.
 
         ``symbols`` are (name, value, size, binding, type, section index); the null symbol is written before them.
         """
@@ -56,7 +56,7 @@ class ElfWriter:
         return index
 
     def build(self) -> memoryview:
-        """Header, section contents (each aligned to 8), ``.shstrtab``, section headers.
+        """Return header, section contents (each aligned to 8), ``.shstrtab``, section headers.
 
         From 0xff00 sections on, their number and that of ``.shstrtab`` go into section header 0.
         """
@@ -94,7 +94,7 @@ class ElfWriter:
 
 
 def string_table(names: Sequence[str]) -> tuple[bytes, list[int]]:
-    """Returns an ELF string table of ``names`` and where each begins; the empty name is at 0."""
+    """Return an ELF string table of ``names`` and where each begins; the empty name is at 0."""
     table, offsets = bytearray(1), []
     for name in names:
         offsets.append(len(table) if name else 0)
@@ -103,18 +103,18 @@ def string_table(names: Sequence[str]) -> tuple[bytes, list[int]]:
 
 
 def rel(*entries: tuple[int, int, int]) -> bytes:
-    """Packs ``Elf64_Rel`` entries of (offset, symbol index, type)."""
+    """Pack ``Elf64_Rel`` entries of (offset, symbol index, type)."""
     return b"".join(struct.pack("<QQ", offset, symbol << 32 | kind) for offset, symbol, kind in entries)
 
 
 def rela(*entries: tuple[int, int, int, int]) -> bytes:
-    """Packs ``Elf64_Rela`` entries of (offset, symbol index, type, addend)."""
+    """Pack ``Elf64_Rela`` entries of (offset, symbol index, type, addend)."""
     return b"".join(
         struct.pack("<QQq", offset, symbol << 32 | kind, addend) for offset, symbol, kind, addend in entries
     )
 
 
 def note(kind: int, description: bytes, owner: bytes = b"IntelGT\0") -> bytes:
-    """One ELF note, name and description padded to 4 bytes."""
+    """Return one ELF note, name and description padded to 4 bytes."""
     padded = owner + bytes(-len(owner) % 4) + description + bytes(-len(description) % 4)
     return struct.pack("<III", len(owner), len(description), kind) + padded

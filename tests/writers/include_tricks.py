@@ -152,7 +152,7 @@ def _option(name: str, path: str, chance: random.Random) -> Trick:
 
 
 def _question(name: str, path: str, chance: random.Random) -> Trick:
-    """Whether the file, or the folder that it lies in, is there."""
+    """Return a trick that asks whether the file, or the folder that it lies in, is there."""
     folder = path.rpartition("/")[0]
     asked = chance.choice((path, f"{folder}/../../../../../../../../../../../../src/b.h", f"{folder}/."))
     operator = chance.choice(("__has_include", "__has_include_next", "__has_include", "HAS"))

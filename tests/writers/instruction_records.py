@@ -1,4 +1,4 @@
-"""Writes decoder records, as native/decoder/record.h lays them out."""
+"""The writer of decoder records, as native/decoder/record.h lays them out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def record(
     immediate: int = 0,
     targets: tuple[int, ...] = (),
 ) -> bytes:
-    """One record of 72 bytes."""
+    """Return one record of 72 bytes."""
     operands = [destination, *sources, *[NO_OPERAND] * (3 - len(sources))]
     both = [*targets, NO_TARGET, NO_TARGET][:2]
     return (

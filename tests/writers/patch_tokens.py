@@ -12,24 +12,24 @@ GEN9 = 12
 
 
 def words(*values: int) -> bytes:
-    """u32s, little-endian."""
+    """Return u32s, little-endian."""
     return struct.pack(f"<{len(values)}I", *values)
 
 
 def padded(text: str, alignment: int = 4) -> bytes:
-    """Makes a string with at least one NUL, padded to ``alignment``."""
+    """Make a string with at least one NUL, padded to ``alignment``."""
     encoded = text.encode() + b"\0"
     return encoded + bytes(-len(encoded) % alignment)
 
 
 def token(number: int, *payload: int | bytes, following: bytes = b"") -> bytes:
-    """Makes a patch token; ``following`` comes behind it and is not counted in its size, as with tokens 41 and 42."""
+    """Make a patch token; ``following`` comes behind it and is not counted in its size, as with tokens 41 and 42."""
     body = b"".join(words(part) if isinstance(part, int) else part for part in payload)
     return words(number, 8 + len(body)) + body + following
 
 
 def environment(words_of_payload: int = 33, *, simd: int = 16, **fields: int) -> bytes:
-    """Token 23 with a payload of so many u32s; ``fields`` are set by index: ``at5=1`` sets index 5."""
+    """Return token 23 with a payload of so many u32s; ``fields`` are set by index: ``at5=1`` sets index 5."""
     values = [0] * words_of_payload
     values[3] = simd
     for index, value in fields.items():
@@ -40,20 +40,20 @@ def environment(words_of_payload: int = 33, *, simd: int = 16, **fields: int) ->
 def argument_description(
     index: int, name: str, type_name: str, address: str = "__private", access: str = "NONE", qualifier: str = "NONE"
 ) -> bytes:
-    """Token 26."""
+    """Return token 26."""
     texts = [padded(text) for text in (address, access, name, type_name, qualifier)]
     return token(26, index, *(len(text) for text in texts), *texts)
 
 
 def symbol_table(*entries: tuple[int, int, int, str], wide: bool = False) -> bytes:
-    """Token 53; an entry is (kind, offset, size, name). ``wide``: with 8-byte offsets, as newer compilers write it."""
+    """Return token 53; an entry is (kind, offset, size, name). ``wide``: with 8-byte offsets, as newer compilers write it."""
     layout = "<I4xQI1024s4x" if wide else "<III1024s"
     packed = (struct.pack(layout, kind, offset, size, name.encode()) for kind, offset, size, name in entries)
     return token(53, len(entries), *packed)
 
 
 def relocation_table(*entries: tuple[int, int, str], wide: bool = False) -> bytes:
-    """Token 54; an entry is (kind, offset, symbol)."""
+    """Return token 54; an entry is (kind, offset, symbol)."""
     layout = "<I4xQ1024s" if wide else "<II1024s"
     packed = (struct.pack(layout, kind, offset, name.encode()) for kind, offset, name in entries)
     return token(54, len(entries), *packed)
@@ -83,14 +83,14 @@ class KernelToWrite:
 def program(
     kernels: Sequence[KernelToWrite] = (), tokens: Sequence[bytes] = (), *, render_core: int = GEN9, stepping: int = 9
 ) -> bytes:
-    """Makes a whole patch-token program."""
+    """Make a whole patch-token program."""
     patch_list = b"".join(tokens)
     header = MAGIC + words(VERSION, render_core, 8, len(kernels), stepping, len(patch_list))
     return header + patch_list + b"".join(kernel.packed() for kernel in kernels)
 
 
 def debug_data(kernels: Sequence[tuple[str, bytes, bytes]], *, render_core: int = GEN9, stepping: int = 9) -> bytes:
-    """CTNI debug data; a kernel is (name, vISA part, GenISA part)."""
+    """Return CTNI debug data; a kernel is (name, vISA part, GenISA part)."""
     header = MAGIC + words(VERSION, 0, render_core, stepping, 0, len(kernels))
     return header + b"".join(
         words(len(padded(name)), len(visa), len(gen_isa)) + padded(name) + visa + gen_isa
@@ -99,7 +99,7 @@ def debug_data(kernels: Sequence[tuple[str, bytes, bytes]], *, render_core: int 
 
 
 def neo_elf(sections: Sequence[tuple[int, bytes]], *, type: int = 0xFF04, machine: int = 0) -> bytes:
-    """Makes a NEO ELF: header, section contents, section headers (a null section first, no names)."""
+    """Make a NEO ELF: header, section contents, section headers (a null section first, no names)."""
     contents, headers = b"", bytes(64)
     for section_type, data in sections:
         headers += struct.pack("<IIQQQQIIQQ", 0, section_type, 0, 0, 64 + len(contents), len(data), 0, 0, 1, 0)

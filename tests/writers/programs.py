@@ -24,7 +24,7 @@ EXPORT, IMPORT = 0, 1
 
 
 def binary(source: str = "scale.cl", *, kernel: str = "scale", options: str = "-gline-tables-only") -> bytes:
-    """A NEO ELF for skl with the kernels ``kernel``, which has a line table that names ``source``, and ``plain``."""
+    """Return a NEO ELF for skl with the kernels ``kernel``, which has a line table that names ``source``, and ``plain``."""
     kernels = [KernelToWrite(name, code=bytes(CODE_SIZE), tokens=[environment(simd=16)]) for name in (kernel, "plain")]
     debug_elf = ElfWriter(machine=182)
     debug_elf.add(".debug_line", line_unit_4(encode(ROWS, CODE_SIZE), files=[(source, 0)]))
@@ -40,7 +40,7 @@ def binary(source: str = "scale.cl", *, kernel: str = "scale", options: str = "-
 def decoded(
     kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
 ) -> list[Instructions]:
-    """Stands in for ``decode_many`` where no libiga64 is wanted: every 16 bytes are a ``mov``."""
+    """Stand in for ``decode_many`` where no libiga64 is wanted: every 16 bytes are a ``mov``."""
     return [_movs(len(code)) for _, code, _ in kernels]
 
 
@@ -55,7 +55,7 @@ def _movs(size: int) -> Instructions:
 
 
 def spirv(exports: str = "", imports: str = "") -> bytes:
-    """A module with a kernel ``work`` that calls the imported function, and one exported function."""
+    """Return a module with a kernel ``work`` that calls the imported function, and one exported function."""
     void, integer, kind, kernel, offered, foreign = 10, 11, 12, 40, 41, 42
     writer = SpirvWriter()
     writer.add(17, 4).add(17, 6).add(14, 2, 2).add(15, 6, kernel, "work").add(5, kernel, "work")
@@ -97,7 +97,7 @@ esac
 
 
 def write_compiler(folder: Path) -> Path:
-    """A script ``ocloc`` in ``folder`` that yields ``binary()`` for every source that does not say "broken"."""
+    """Write a script ``ocloc`` in ``folder`` that yields ``binary()`` for every source that does not say "broken"."""
     folder.mkdir()
     (folder / "binary").write_bytes(binary())
     script = folder / "ocloc"

@@ -40,12 +40,12 @@ FAILED = Build("broken", "dg2", CHAIN, ok=False, reason="it does not compile", p
 
 
 def entry(number: int, size: int = 20_000) -> Build:
-    """A build whose binary can be told from its number."""
+    """Return a build whose binary can be told from its number."""
     return holding(f"p{number}", random.Random(number).randbytes(size))
 
 
 def holding(name: str, binary: bytes, **fields: Any) -> Build:
-    """Returns a build for dg2 with this binary."""
+    """Return a build for dg2 with this binary."""
     return Build(name, "dg2", CHAIN, parts=HeldParts(binary=binary), **fields)
 
 

@@ -16,7 +16,7 @@ SHF_COMPRESSED = 0x800
 
 
 def compressed_sections() -> bytes:
-    """590 KB: nine debug sections, each of which unpacks to 64 MB."""
+    """Return 590 KB: nine debug sections, each of which unpacks to 64 MB."""
     size = 64 << 20
     packer = zlib.compressobj(9)
     packed = packer.compress(bytes(size)) + packer.flush()
@@ -30,7 +30,7 @@ def compressed_sections() -> bytes:
 
 
 def zero_size_attributes() -> bytes:
-    """17 KB: 8,000 entries of one byte, whose abbreviation has 4,000 attributes that take no byte at all."""
+    """Return 17 KB: 8,000 entries of one byte, whose abbreviation has 4,000 attributes that take no byte at all."""
     attributes = b"".join(uleb(0x2000 + number) + b"\x19" for number in range(4000))
     abbreviations = (
         b"\x01\x11\x01\x03\x08\x11\x01\x10\x17\x1b\x08\x00\x00" + b"\x02\x34\x00" + attributes + b"\x00\x00" + b"\x00"
@@ -39,7 +39,7 @@ def zero_size_attributes() -> bytes:
 
 
 def implicit_constants() -> bytes:
-    """The same with constants that stand in the abbreviation."""
+    """Return the same with constants that stand in the abbreviation."""
     attributes = b"".join(uleb(0x2000 + number) + b"\x21" + sleb(1) for number in range(4000))
     abbreviations = (
         b"\x01\x11\x01\x03\x08\x11\x01\x10\x17\x1b\x08\x00\x00" + b"\x02\x34\x00" + attributes + b"\x00\x00" + b"\x00"
@@ -48,7 +48,7 @@ def implicit_constants() -> bytes:
 
 
 def plain_unit(entries: bytes, abbreviations: bytes, ranges: bytes = b"") -> bytes:
-    """Makes a zebin of one kernel ``k`` and one unit of it with these entries; nothing is relocated."""
+    """Make a zebin of one kernel ``k`` and one unit of it with these entries; nothing is relocated."""
     unit = b"\x01k.cl\0" + struct.pack("<QI", 0, 0) + b"/work\0" + entries + b"\0"
     body = struct.pack("<HIB", 4, 0, 8) + unit
     writer = ElfWriter()
@@ -62,7 +62,7 @@ def plain_unit(entries: bytes, abbreviations: bytes, ranges: bytes = b"") -> byt
 
 
 def shared_range_list(entries: int = 1500, ranges: int = 1500, step: int = 0) -> bytes:
-    """48 KB: 1,500 inlined calls that all name one list of 1,500 ranges, each ``step`` ranges further in it."""
+    """Return 48 KB: 1,500 inlined calls that all name one list of 1,500 ranges, each ``step`` ranges further in it."""
     listed = b"".join(struct.pack("<QQ", 2 * number, 2 * number + 1) for number in range(ranges)) + bytes(16)
     unit = UnitWriter("k", 0)
     origin = unit.abstract("f")
@@ -75,12 +75,12 @@ def shared_range_list(entries: int = 1500, ranges: int = 1500, step: int = 0) ->
 
 
 def overlapping_range_lists() -> bytes:
-    """As ``shared_range_list``, but each call names another place in the one list."""
+    """Return what ``shared_range_list`` does, but each call names another place in the one list."""
     return shared_range_list(step=1)
 
 
 def many_kernels(count: int = 1000, calls: int = 10) -> bytes:
-    """1.2 MB, as an honest compiler may write it: kernels with ten inlined calls each."""
+    """Return 1.2 MB, as an honest compiler may write it: kernels with ten inlined calls each."""
     units, names, lines, sites = [], [], b"", []
     for number in range(count):
         name = f"kernel_{number}"
@@ -99,7 +99,7 @@ def many_kernels(count: int = 1000, calls: int = 10) -> bytes:
 
 
 def deep_inlining(depth: int = 500, instructions: int = 60_000) -> bytes:
-    """1 MB: one kernel, all of whose instructions lie within 500 inlined calls, one in the other."""
+    """Return 1 MB: one kernel, all of whose instructions lie within 500 inlined calls, one in the other."""
     size = 16 * instructions
     rows: list[Row] = [(16 * number, 1, number % 1000 + 1, 1, True) for number in range(instructions)]
     program = encode(rows, size)

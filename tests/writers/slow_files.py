@@ -24,7 +24,7 @@ _ZE_INFO = "version: '1.20'\nkernels:\n  - name: k\n    execution_env:\n      si
 
 
 def zebin(ze_info: str = _ZE_INFO) -> ElfWriter:
-    """Makes the start of a zebin with the kernel ``k``."""
+    """Make the start of a zebin with the kernel ``k``."""
     writer = ElfWriter()
     writer.add(".text.k", bytes(64), flags=6)
     writer.add(".ze_info", ze_info.encode(), type=SHT_ZEBIN_ZEINFO)
@@ -32,7 +32,7 @@ def zebin(ze_info: str = _ZE_INFO) -> ElfWriter:
 
 
 def overlapping_sections() -> bytes:
-    """1.2 MB: 2,400 sections that all hold the same megabyte."""
+    """Return 1.2 MB: 2,400 sections that all hold the same megabyte."""
     writer = zebin()
     shared = writer.add("blob", bytes(1 << 20))
     place = 64
@@ -45,7 +45,7 @@ def overlapping_sections() -> bytes:
 
 
 def same_named_sections(count: int = 3000) -> bytes:
-    """Sections of one name, each of which becomes a file of its own."""
+    """Return sections of one name, each of which becomes a file of its own."""
     writer = zebin()
     for _ in range(count):
         writer.add("same", b"x")
@@ -53,7 +53,7 @@ def same_named_sections(count: int = 3000) -> bytes:
 
 
 def many_symbols(count: int = 120_000) -> bytes:
-    """4 MB of symbols, all exported."""
+    """Return 4 MB of symbols, all exported."""
     writer = zebin()
     writer.add(".data.global", bytes(64))
     names = bytearray(1)
@@ -67,12 +67,12 @@ def many_symbols(count: int = 120_000) -> bytes:
 
 
 def spaces_in_a_name() -> bytes:
-    """A ze_info key with 100,000 spaces behind it, and no colon."""
+    """Return a ze_info key with 100,000 spaces behind it, and no colon."""
     return bytes(zebin(_ZE_INFO + "name" + " " * 100_000 + "x\n").build())
 
 
 def spaces_everywhere() -> bytes:
-    """Ze_info lines in which spaces stand before, behind and between everything."""
+    """Return ze_info lines in which spaces stand before, behind and between everything."""
     spaces = " " * 50_000
     lines = [
         spaces + "a",
@@ -85,22 +85,22 @@ def spaces_everywhere() -> bytes:
 
 
 def digits() -> bytes:
-    """A ze_info value of 1 MB of digits, with what makes it look like a number and none at once."""
+    """Return a ze_info value of 1 MB of digits, with what makes it look like a number and none at once."""
     return bytes(zebin(_ZE_INFO + "x: " + "1" * 1_000_000 + "y\n").build())
 
 
 def digits_with_a_fraction() -> bytes:
-    """Digits, a point, digits, and an exponent that is none."""
+    """Return digits, a point, digits, and an exponent that is none."""
     return bytes(zebin(_ZE_INFO + "x: " + "1" * 500_000 + "." + "1" * 500_000 + "e\n").build())
 
 
 def quotes() -> bytes:
-    """A ze_info flow sequence of quotes and brackets."""
+    """Return a ze_info flow sequence of quotes and brackets."""
     return bytes(zebin(_ZE_INFO + "x: [" + "'a', \"b\", " * 100_000 + "]\n" + "y: ['" + "''" * 200_000 + "]\n").build())
 
 
 def shared_blob(path: Path, size: int = 90 << 20) -> None:
-    """98 KB: 50 sources of a program that are all the one blob of 90 MB."""
+    """Write 98 KB: 50 sources of a program that are all the one blob of 90 MB."""
     text = "x" * size
     sources = tuple(Source(f"/src/{number}.cl", "") for number in range(50))
     with RecordingWriter(path) as writer:
@@ -110,12 +110,12 @@ def shared_blob(path: Path, size: int = 90 << 20) -> None:
 
 
 def smaller_shared_blob(path: Path) -> None:
-    """As ``shared_blob``, with a blob of 8 MB: one would do, and 50 are too much."""
+    """Write what ``shared_blob`` does, with a blob of 8 MB: one would do, and 50 are too much."""
     shared_blob(path, 8 << 20)
 
 
 def _share(path: Path, content: bytes) -> None:
-    """Makes one blob of ``content``, packed as small as readers accept, the content of every source."""
+    """Make one blob of ``content``, packed as small as readers accept, the content of every source."""
     packed = zstandard.ZstdCompressor(level=1).compress(content)
     # A skippable frame behind it makes the packed form as large as readers ask for.
     missing = len(content) // 1000 - len(packed)
@@ -131,7 +131,7 @@ def _share(path: Path, content: bytes) -> None:
 
 
 def many_snapshots(path: Path, programs: int = 800) -> None:
-    """800 programs, each with a few snapshots of its own."""
+    """Write 800 programs, each with a few snapshots of its own."""
     binary = bytes(zebin().build())
     with RecordingWriter(path) as writer:
         for number in range(programs):
@@ -143,35 +143,35 @@ def many_snapshots(path: Path, programs: int = 800) -> None:
 
 
 def many_sources(path: Path, count: int = 10_000) -> None:
-    """One program with 10,000 sources."""
+    """Write one program with 10,000 sources."""
     sources = tuple(Source(f"/src/{number}.cl", f"// {number}\n") for number in range(count))
     with RecordingWriter(path) as writer:
         writer.add(replace(_build("k"), parts=HeldParts(binary=bytes(zebin().build()), sources=sources)))
 
 
 def same_named_programs(path: Path, count: int = 1000) -> None:
-    """Programs that all have one name and one binary."""
+    """Write programs that all have one name and one binary."""
     with RecordingWriter(path) as writer:
         for _ in range(count):
             writer.add(holding("same", bytes(zebin().build())))
 
 
 def dense_builds(path: Path, count: int = 60_000) -> None:
-    """5 MB: builds that all have the one binary."""
+    """Write 5 MB: builds that all have the one binary."""
     with RecordingWriter(path) as writer:
         writer.add(holding("k", bytes(zebin().build())))
     _repeat_program(path, count)
 
 
 def dense_failed_builds(path: Path, count: int = 150_000) -> None:
-    """10 MB: builds that yielded nothing."""
+    """Write 10 MB: builds that yielded nothing."""
     with RecordingWriter(path) as writer:
         writer.add(replace(_build("k"), ok=False, reason="no"))
     _repeat_program(path, count)
 
 
 def _repeat_program(path: Path, count: int) -> None:
-    """Makes copies of the one program: to add them one by one would take minutes."""
+    """Make copies of the one program: to add them one by one would take minutes."""
     connection = sqlite3.connect(path)
     numbers = "WITH RECURSIVE number (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number LIMIT ?)"
     connection.execute(
@@ -187,7 +187,7 @@ def _repeat_program(path: Path, count: int) -> None:
 
 
 def _listing(path: Path, stage: str, ending: str, text: str) -> None:
-    """A program with one snapshot, packed to a few kilobytes."""
+    """Write a program with one snapshot, packed to a few kilobytes."""
     with RecordingWriter(path) as writer:
         parts = HeldParts(
             binary=bytes(zebin().build()), snapshots=(snapshot(stage, ending, text.encode(), kernel="k"),)
@@ -196,18 +196,18 @@ def _listing(path: Path, stage: str, ending: str, text: str) -> None:
 
 
 def _letters(count: int) -> Iterable[str]:
-    """Any letters: what is the same everywhere is packed to less than readers accept."""
+    """Return any letters: what is the same everywhere is packed to less than readers accept."""
     chance = random.Random("letters")
     return map(chr, chance.choices(range(97, 123), k=count))
 
 
 def dense_gen_assembly(path: Path, count: int = 15_000_000) -> None:
-    """9 MB: a listing of 30 MB of instructions of one letter."""
+    """Write 9 MB: a listing of 30 MB of instructions of one letter."""
     _listing(path, "gen-assembly", ".asm", "//.kernel k\n// File: /a.cl\n// Line 1: x\n" + "\n".join(_letters(count)))
 
 
 def dense_visa(path: Path, count: int = 4_000_000) -> None:
-    """2 MB: vISA of 32 MB, each instruction with a mark of its own."""
+    """Write 2 MB: vISA of 32 MB, each instruction with a mark of its own."""
     _listing(
         path,
         "visa",

@@ -8,7 +8,7 @@ VOID, STARTED, BUILD = 0, 1, 2
 
 
 def fields(*named: tuple[str, bytes]) -> bytes:
-    """Names and bytes, each preceded by its size."""
+    """Return names and bytes, each preceded by its size."""
 
     def block(content: bytes) -> bytes:
         return struct.pack("<Q", len(content)) + content
@@ -17,5 +17,5 @@ def fields(*named: tuple[str, bytes]) -> bytes:
 
 
 def entry(kind: int, time: int, content: bytes) -> bytes:
-    """An entry of a file of builds."""
+    """Return an entry of a file of builds."""
     return struct.pack("<3Q", len(content), kind, time) + content

@@ -20,12 +20,12 @@ _ORDER = {figure.key: number for number, figure in enumerate(EVERY_FIGURE)}
 
 
 def places_of(programs: Iterable[Program]) -> list[Place]:
-    """Every entry point of the programs, and the code of functions that several kernels share."""
+    """Return every entry point of the programs, and the code of functions that several kernels share."""
     return [(program, kernel) for program in programs for kernel in program.listed_kernels.values()]
 
 
 def with_functions(chosen: Sequence[Place], every: Sequence[Place]) -> list[Place]:
-    """The chosen kernels, and the code of functions that they call."""
+    """Return the chosen kernels, and the code of functions that they call."""
     ids = {id(kernel) for _, kernel in chosen}
     programs = {id(program) for program, kernel in chosen if any(map(_is_function, _called_symbols(program, kernel)))}
     return [
@@ -34,7 +34,7 @@ def with_functions(chosen: Sequence[Place], every: Sequence[Place]) -> list[Plac
 
 
 def with_hidden_code(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings; those of counts of code that would pass, though code is not in them, say which."""
+    """Yield the findings; those that count code and would pass, though called code is not in them, name that code."""
     findings = list(findings)
     counted = {(id(each.program), each.rule) for each in findings if each.kernel.name == PSEUDO_KERNEL}
     hidden: dict[int, str | None] = {}
@@ -53,8 +53,8 @@ _SHARED = f"it calls functions in {PSEUDO_KERNEL}, for which there is no such bo
 
 
 def _called_elsewhere(program: Program, kernel: Kernel) -> str | None:
-    """Which code a kernel, or the code of functions, calls outside of its own, in words; None if there is none. Its
-    relocations name what it calls by address."""
+    """Return in words the code that a kernel, or the code of functions, calls outside of its own; None if there is
+    none. Its relocations name what it calls by address."""
     if not _may_call_by_address(kernel):
         return None
     named = _called_symbols(program, kernel)
@@ -73,7 +73,7 @@ def _may_call_by_address(kernel: Kernel) -> bool:
 
 
 def _called_symbols(program: Program, kernel: Kernel) -> list[Symbol]:
-    """The symbols whose addresses a kernel's code holds, functions among them."""
+    """Return the symbols whose addresses a kernel's code holds, functions among them."""
     symbols = {symbol.name: symbol for symbol in program.symbols}
     names = (each.symbol for each in program.relocations if each.section.removeprefix(".text.") == kernel.name)
     return [symbols[name] for name in dict.fromkeys(names) if name in symbols]
@@ -84,13 +84,13 @@ def _is_function(symbol: Symbol) -> bool:
 
 
 def is_of_code(figure: Figure) -> bool:
-    """Whether a figure is counted in code, so that functions have it as well as kernels."""
+    """Return whether a figure is counted in code, so that functions have it as well as kernels."""
     return figure.needs_decoding or figure.key == "code_size"
 
 
 def named(places: Sequence[Place], pattern: str, origin: str = "") -> list[Place]:
-    """The kernels that a name or a pattern means. Raises NotFoundError, which begins with ``origin``, if it means none: a
-    misspelt pattern must not pass."""
+    """Return the kernels that a name or a pattern means. Raises NotFoundError, which begins with ``origin``, if it
+    means none: a misspelt pattern must not pass."""
     try:
         names = set(kernels_named(pattern, dict.fromkeys(kernel.name for _, kernel in places)))
     except UnknownKernelError as error:
@@ -99,8 +99,8 @@ def named(places: Sequence[Place], pattern: str, origin: str = "") -> list[Place
 
 
 class Rules:
-    """Which rules are a kernel's. Each must fit a kernel of ``places``, and those of a device one on that device, unless no
-    program is for it: these are ``idle``. Raises NotFoundError for one that fits none."""
+    """The rules of each kernel. Each must fit a kernel of ``places``, and those of a device one on that device, unless
+    no program is for it: these are ``idle``. Raises NotFoundError for one that fits none."""
 
     def __init__(self, rules: Iterable[Rule], places: Sequence[Place], is_for: Callable[[Program, str], bool]) -> None:
         self._of: dict[tuple[int, str], list[Rule]] = {}
@@ -114,7 +114,7 @@ class Rules:
                 self._of.setdefault((id(program), kernel.name), []).append(rule)
 
     def findings(self, place: Place, allows_unknown: bool) -> list[Finding]:
-        """The findings of a kernel: of several bounds of one figure the last counts."""
+        """Return the findings of a kernel: of several bounds of one figure the last counts."""
         program, kernel = place
         rules = self._of.get((id(program), kernel.name), ())
         for rule in rules:
@@ -127,20 +127,20 @@ class Rules:
         ]
 
     def needs_decoding(self, place: Place) -> bool:
-        """Whether a figure of the kernel is counted in its instructions."""
+        """Return whether a figure of the kernel is counted in its instructions."""
         rules = self._of.get((id(place[0]), place[1].name), ())
         return any(bound.figure.needs_decoding for rule in rules for bound in rule.bounds)
 
 
 def guarded(tolerances: Iterable[Tolerance]) -> list[Tolerance]:
-    """By how much each figure may get worse than in a baseline: not at all if nothing else is said. What code costs counts
+    """Return by how much each figure may get worse than in a baseline: not at all by default. What code costs counts
     only if it is named."""
     by_key = {figure.key: Tolerance(figure) for figure in FIGURES} | {each.figure.key: each for each in tolerances}
     return [each for each in by_key.values() if each.amount is not None]
 
 
 def against_baseline(pair: KernelPair, tolerances: Iterable[Tolerance], allows_unknown: bool) -> list[Finding]:
-    """The findings of a kernel against its like in the baseline."""
+    """Return the findings of a kernel against its counterpart in the baseline."""
     findings = []
     for tolerance in tolerances:
         if pair.new.name == PSEUDO_KERNEL and not is_of_code(tolerance.figure):

@@ -1,4 +1,4 @@
-"""Joins a kernel's instructions with its line table."""
+"""The join of a kernel's instructions with its line table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def correlate(
     stops: Sequence[int] = (),
     functions: tuple[CodeFunction, ...] = (),
 ) -> SourceMap:
-    """Finds for each instruction the row that covers it.
+    """Find for each instruction the row that covers it.
 
     ``offsets`` are the instructions' offsets in the kernel, ascending. A row covers the instructions from its offset
     up to the next row's; of several rows at one offset the last one counts, as each of them covers nothing but the
@@ -44,7 +44,7 @@ def correlate(
 
 
 def _lost(starts: list[int], table: LineTable, functions: Sequence[CodeFunction]) -> list[range]:
-    """Returns the instructions whose rows the compiler lost, as far as the table's rows stand over them.
+    """Return the instructions whose rows the compiler lost, as far as the table's rows stand over them.
 
     Intel's compiler writes the rows of a function up to the first instruction that is not the function's, as it counts.
     Where the kernel begins with a prologue, or ends with a fence, that is at once: the rows of all functions but the last
@@ -66,7 +66,7 @@ def _lost(starts: list[int], table: LineTable, functions: Sequence[CodeFunction]
 
 
 def _cover(starts: list[int], table: LineTable) -> array[int]:
-    """Returns the row that covers each instruction. It is one of the tool's hot spots: loops over rows run in C."""
+    """Return the row that covers each instruction. It is one of the tool's hot spots: loops over rows run in C."""
     ends = table.ends_of_sequences
     order = _ascending(table, ends)
     covering, offsets = list(order), table.offsets
@@ -84,7 +84,7 @@ def _cover(starts: list[int], table: LineTable) -> array[int]:
 
 
 def _cut(row_of: array[int], stops: Sequence[int]) -> array[int]:
-    """Removes the row of the instructions behind a stop, up to the next row."""
+    """Remove the row of the instructions behind a stop, up to the next row."""
     for stop in stops:
         row = row_of[stop]
         index = stop + 1
@@ -95,8 +95,7 @@ def _cut(row_of: array[int], stops: Sequence[int]) -> array[int]:
 
 
 def _ascending(table: LineTable, ends: Sequence[int]) -> Sequence[int]:
-    """Returns the rows by offset; at one offset, ends of sequences come first, so that they do not cut off what starts
-    there."""
+    """Return the rows by offset; at one offset, ends of sequences come first, so that they do not cut off what starts there."""
     offsets, flags = table.offsets, table.flags
     if len(ends) < 2 and list(offsets) == sorted(offsets):
         return range(len(offsets))

@@ -1,5 +1,5 @@
-"""What a kernel and each of its source lines cost, as its machine code tells: the instruction mix, and the bytes of its
-messages. Each instruction counts once, however often it runs. The figures are those of ``model.figures.COSTS``."""
+"""The costs of a kernel and of each of its source lines, as its machine code tells: the instruction mix, and the bytes
+of its messages. Each instruction counts once, however often it runs. The figures are those of ``model.figures.COSTS``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Costs = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class LineCosts:
-    """What the source line ``line`` of the file ``path`` costs. ``inherited`` is the number of instructions that stand under it
-    besides, as the compiler gave them no place: they are not in its costs."""
+    """The costs of the source line ``line`` of the file ``path``. ``inherited`` is the number of instructions that
+    stand under it besides, as the compiler gave them no place: they are not in its costs."""
 
     path: str
     line: int
@@ -43,7 +43,7 @@ class CostliestLines:
 
 
 def costs_of(kinds: Iterable[InstructionKind]) -> Costs:
-    """Returns what instructions of these kinds cost together."""
+    """Return the costs of instructions of these kinds together."""
     kinds = list(kinds)
     distinct = {id(kind): kind for kind in kinds}
     total = dict.fromkeys(("instructions", *(figure.key for figure in COSTS)), 0)
@@ -56,8 +56,8 @@ def costs_of(kinds: Iterable[InstructionKind]) -> Costs:
 def costliest_lines(
     kinds: Sequence[InstructionKind], source_map: SourceMap, column: LineColumn, count: int
 ) -> CostliestLines:
-    """Returns the costs of a kernel, whose instructions are of these kinds, by line: of the ``count`` lines with most of
-    ``column``, without those that have none of it. (A kernel may have hundreds of thousands of lines.)"""
+    """Return the costs of a kernel, whose instructions are of these kinds, by line: of the ``count`` lines with most of
+    ``column``, without those that have none of it. A kernel may have hundreds of thousands of lines."""
     weights = {id(kind): column.sum(costs_of([kind])) for kind in {id(kind): kind for kind in kinds}.values()}
     before = list(accumulate((weights[id(kind)] for kind in kinds), initial=0))
     ranges_of = source_map.lines

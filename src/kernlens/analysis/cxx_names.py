@@ -7,12 +7,12 @@ _TYPE_NAME = "typeinfo name for "
 
 
 def kernel_title(name: str) -> str:
-    """Returns a kernel's name for people: as C++ source would have it, that of SYCL's the name of its type."""
+    """Return a kernel's name for people: as C++ source would have it, that of SYCL's the name of its type."""
     return readable(name).removeprefix(_TYPE_NAME)
 
 
 def readable(name: str) -> str:
-    """Returns ``name`` as C++ source would have it, and any other name as it is."""
+    """Return ``name`` as C++ source would have it, and any other name as it is."""
     if not name.startswith("_Z"):
         return name
     from kernlens.demangler import demangled

@@ -1,4 +1,4 @@
-"""Which functions a kernel's code holds, and where each begins and ends."""
+"""The functions that a kernel's code holds, and where each begins and ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def functions_of(
     symbols: Mapping[int, str | None] | None = None,
     stated: Sequence[DebugFunction] = (),
 ) -> tuple[CodeFunction, ...]:
-    """Returns the kernel's own code and the functions behind it, in order; none if it holds none.
+    """Return the kernel's own code and the functions behind it, in order; none if it holds none.
 
     ``offsets`` are those of the instructions, ``code_size`` the bytes of all. A function begins where a symbol says, and
     where a call goes to. ``symbols`` name the code that begins at an offset, ``stated`` are the functions of the debug data:

@@ -1,4 +1,4 @@
-"""Which kernels a name or a pattern means, as the binary or as C++ calls them."""
+"""The kernels that a name or a pattern means, as the binary or as C++ calls them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 
 
 def kernels_named(name: str, known: Collection[str]) -> list[str]:
-    """The names among ``known`` that are asked for: as the binary or as C++ has them, or by a pattern of these. Raises
-    UnknownKernelError, with the nearest, if there is none."""
+    """Return the names among ``known`` that are asked for: as the binary or as C++ has them, or by a pattern of these.
+    Raises UnknownKernelError, with the nearest, if there is none."""
     alike = _alike(name, known)
     if not alike:
         raise UnknownKernelError(name, _near(name, known) or sorted(map(kernel_title, known)))
@@ -22,8 +22,8 @@ def kernels_named(name: str, known: Collection[str]) -> list[str]:
 
 
 def kernels_meant(asked: str, known: Collection[str]) -> list[str]:
-    """As ``kernels_named``, or the one kernel whose name ends with ``::`` and ``asked``, or else has it as a part. Raises
-    AmbiguousKernelError if these are several, and names them."""
+    """Return what ``kernels_named`` does, or the only kernel whose name ends with ``::`` and the text, or else has it
+    as a part. Raises AmbiguousKernelError if these are several, and names them."""
     alike = _alike(asked, known)
     for has_part in (_ends_with, _holds):
         if not alike and asked:
@@ -49,20 +49,20 @@ def _holds(name: str, part: str) -> bool:
 
 
 def is_named(pattern: str, name: str) -> bool:
-    """Whether the name, as the binary or as C++ has it, is one of a pattern's: * stands for any text, ? for a character."""
+    """Return whether the name, as the binary or as C++ has it, fits a pattern: * stands for any text, ? for a character."""
     parts = _parts(pattern)
     return any(_fits(parts, each) for each in called(name))
 
 
 def called(name: str) -> tuple[str, ...]:
-    """What a kernel is called; that of SYCL has the name of its type."""
+    """Return the names of a kernel; that of SYCL has the name of its type."""
     if not name.startswith("_Z"):
         return (name,)
     return name, readable(name), kernel_title(name)
 
 
 def _near(asked_name: str, known: Collection[str]) -> list[str]:
-    """C++ names in which a word is like one that was asked for."""
+    """Return the C++ names in which a word is like one that was asked for."""
     words_of = {name: set(_WORD.findall(readable(name))) for name in known if name.startswith("_Z")}
     if not words_of:
         return []
@@ -74,7 +74,7 @@ def _near(asked_name: str, known: Collection[str]) -> list[str]:
 
 @functools.lru_cache
 def _parts(pattern: str) -> list[re.Pattern[str]]:
-    """What is before, between and behind a pattern's stars. The last ends with the name."""
+    """Return what is before, between and behind a pattern's stars. The last ends with the name."""
     texts = ["".join("." if letter == "?" else re.escape(letter) for letter in part) for part in pattern.split("*")]
     return [re.compile(text, re.DOTALL) for text in (*texts[:-1], texts[-1] + r"\Z")]
 

@@ -1,4 +1,4 @@
-"""Which source line is likely to have made a figure what it is: the costliest one, or the one that changed most."""
+"""The source line that is likely to have made a figure what it is: the costliest one, or the one that changed most."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernlens.model.verdict import Cause
 
 
 def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause | str:
-    """Returns the line with most of what ``figure`` is caused by; why there is none, as a sentence."""
+    """Return the line with most of what causes ``figure``, or a sentence that says why there is none."""
     if not figure.caused_by:
         return f"no line by itself makes the {figure.heading}"
     if kernel.source_map is None:
@@ -32,7 +32,7 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
 
 
 def _peak(program: Program, kernel: Kernel) -> Cause | str:
-    """The line where most registers hold values: what needs many is compiled narrower, or for more registers."""
+    """Return the line where most registers hold values: what needs many is compiled narrower, or for more registers."""
     if kernel.pressure is None:
         return "the decoder does not tell what these instructions do to registers"
     index = kernel.pressure.peak_index
@@ -46,8 +46,7 @@ def _peak(program: Program, kernel: Kernel) -> Cause | str:
 
 
 def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
-    """Returns the line that was edited, or else grew most, between a baseline and what is checked; why there is none, as a
-    sentence."""
+    """Return the line that was edited, or else grew most since the baseline, or a sentence that says why there is none."""
     column = _column(figure)
     program, kernel = change.pair.new_program, change.pair.new
     for key in change.edited:
@@ -72,7 +71,7 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
 
 
 def _column(figure: Figure) -> LineColumn:
-    """What is counted of lines: instructions where nothing tells more."""
+    """Return the column of lines that counts for a figure: instructions where nothing tells more."""
     if figure.caused_by == (figure.key,):
         return LineColumn(figure.heading, figure.caused_by)
     keys = ("instructions",) if figure.caused_by in ((), (PEAK,)) else figure.caused_by

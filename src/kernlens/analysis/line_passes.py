@@ -1,4 +1,4 @@
-"""Which passes of a compiler changed what came from one source line."""
+"""The passes of a compiler that changed what came from one source line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LinePass:
 
 
 def passes_of_line(passes: Iterable[PassLines], choice: LineChoice, others: Collection[str] = ()) -> Iterator[LinePass]:
-    """Yields the passes that changed what came from the line, in order; each attempt begins with the program before its
+    """Yield the passes that changed what came from the line, in order; each attempt begins with the program before its
     first pass. Instructions in the functions ``others`` do not count.
 
     An instruction has changed if its text has, numbers of values and metadata aside.

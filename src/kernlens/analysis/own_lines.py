@@ -20,8 +20,8 @@ _LIBRARY = re.compile(r"/(?:include/(?:sycl|c\+\+|CL)|lib/clang|site-packages)/|
 
 @dataclass(frozen=True, slots=True)
 class _Laid:
-    """Where an instruction is laid: the place, the calls around that, and the places that were inlined there, the innermost,
-    which is the instruction's own, first; empty if the place is its own."""
+    """The place where an instruction is laid, the calls around that, and the places that were inlined there, the
+    innermost, which is the instruction's own, first; empty if the place is its own."""
 
     place: SourcePlace | None
     calls: tuple[SourcePlace, ...]
@@ -60,7 +60,7 @@ class OwnLines(SourceMap):
 
 
 def on_own_lines(source_map: SourceMap, roots: Collection[str] = ()) -> SourceMap:
-    """Returns the map with instructions of other files on the innermost own line that they were inlined through.
+    """Return the map with instructions of other files on the innermost own line that they were inlined through.
 
     Own files are the program's source, and those in its folder or below, but for folders of compilers and libraries there;
     and those below the folders ``roots``.
@@ -97,7 +97,7 @@ def on_own_lines(source_map: SourceMap, roots: Collection[str] = ()) -> SourceMa
 
 
 def kernel_on_own_lines(kernel: Kernel, roots: Collection[str] = ()) -> Kernel:
-    """The kernel with its instructions on own lines."""
+    """Return the kernel with its instructions on own lines."""
     if kernel.source_map is None:
         return kernel
     view = kernel.unread()
@@ -122,7 +122,7 @@ def _is_own(path: str, folder: str, roots: Sequence[str]) -> bool:
 
 
 def _within(path: str, folder: str) -> str | None:
-    """Returns what of a path stands behind a folder, with the slash before it; None if it is not below that."""
+    """Return what of a path stands behind a folder, with the slash before it; None if it is not below that."""
     if folder in ("", "."):
         return None if path.startswith(("/", "..")) else f"/{path}"
     start = folder.rstrip("/") + "/"

@@ -1,4 +1,4 @@
-"""Takes a file apart: every container, section, kernel and source becomes a named part."""
+"""The parts of a file: every container, section, kernel and source, by name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Part:
 
 
 def parts(containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[Part]:
-    """Yields containers with their sections below ``containers``, programs with kernels and sources below ``programs``.
+    """Yield containers with their sections below ``containers``, programs with kernels and sources below ``programs``.
 
     Raises FormatError if the parts of a file are many times larger than it, because they share its bytes.
     """
@@ -63,7 +63,7 @@ def parts(containers: Iterable[Container], programs: Iterable[Program]) -> Itera
 
 
 def _fitting(part: Part, room: int) -> Part:
-    """Returns the part. Raises FormatError if there is no room for it: parts may share bytes of the file."""
+    """Return the part. Raises FormatError if there is no room for it: parts may share bytes of the file."""
     if room < 0:
         raise FormatError(
             f"its parts share so many bytes that together they are more than {RATIO} times larger than it",
@@ -74,7 +74,7 @@ def _fitting(part: Part, room: int) -> Part:
 
 
 class _Names:
-    """Makes safe, unique names out of those in a file."""
+    """A maker of safe, unique names out of those in a file."""
 
     def __init__(self) -> None:
         self._taken: set[tuple[str, ...]] = set()

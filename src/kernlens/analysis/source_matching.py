@@ -1,4 +1,4 @@
-"""Finds the text of the files that line tables name."""
+"""The texts of the files that line tables name."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ _MOST_READS = 4096
 def match_sources(
     tables: Iterable[LineTable], available: Sequence[Source], read: Callable[[str], Source | None]
 ) -> tuple[Source, ...]:
-    """Returns a Source for each file that the tables' rows name and whose text can be had, under the tables' name for
-    it.
+    """Return a Source for each file that the tables' rows name and whose text can be had, under the tables' name for it.
 
     In this order: the text within the table itself (DWARF 5); of ``available`` the one with this name, then the only
     one whose path ends alike; for the nameless program source (``<stdin>``, ``1``) the one that has no name either,
@@ -64,7 +63,7 @@ def match_sources(
 
 
 def _listed_files(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, str]]:
-    """Returns the files that rows name, with their table's compile directory, by path."""
+    """Return the files that rows name, with their table's compile directory, by path."""
     listed: dict[str, tuple[SourceFile, str]] = {}
     for table in tables:
         for number in sorted(set(table.files_of)):
@@ -75,7 +74,7 @@ def _listed_files(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, st
 
 
 def is_nameless(path: str) -> bool:
-    """Whether this is what a compiler calls a program's source that came to it without a name."""
+    """Return whether this is what a compiler calls a program's source that came to it without a name."""
     return _NAMELESS.fullmatch(path) is not None
 
 
@@ -114,7 +113,7 @@ class _SourceNames:
         node.beginning.append(source)
 
     def find(self, path: str, directory: str) -> Source | None:
-        """Returns the source of this name, or the only one whose path is the end of this one or the other way round."""
+        """Return the source of this name, or the only one whose path is the end of this one or the other way round."""
         full = joined(directory, path)
         named = self._by_path.get(path) or self._by_path.get(full)
         return named or self._alike(pieces_of(full))
@@ -135,7 +134,7 @@ class _SourceNames:
 
 
 def _nameless(available: Sequence[Source]) -> Source | None:
-    """Returns the program's own source among those that no named file is."""
+    """Return the program's own source among those that no named file is."""
     for source in available:
         if source.origin == "program" or not source.path or is_nameless(source.path):
             return source
@@ -143,7 +142,7 @@ def _nameless(available: Sequence[Source]) -> Source | None:
 
 
 def _counted_lines(available: Iterable[Source]) -> dict[str, Source]:
-    """Returns the files to which line directives count lines of these sources, by name; lines between are empty."""
+    """Return the files to which line directives count lines of these sources, by name; lines between are empty."""
     lines: dict[str, dict[int, str]] = {}
     origins: dict[str, str] = {}
     for source in available:

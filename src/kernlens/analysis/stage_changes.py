@@ -38,12 +38,12 @@ class PassStep:
 
     @property
     def count(self) -> int:
-        """How many passes it stands for."""
+        """The number of passes that it stands for."""
         return len(self.names)
 
 
 def pass_steps(snapshots: Sequence[Snapshot], known: KnownLines | None = None) -> Iterator[PassStep]:
-    """Yields the passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
+    """Yield the passes of a compile in order, those that changed nothing folded; other snapshots are passed over.
 
     A pass is compared with the last one before it whose dump is the whole program; the first one of each attempt with
     the LLVM IR as it was read. ``known``: see ``program_lines``.
@@ -87,17 +87,17 @@ def _folded(unchanged: list[Snapshot]) -> Iterator[PassStep]:
 
 
 def _is_module(lines: list[CodeLine]) -> bool:
-    """Tells whether the LLVM IR is a whole module, which says what it is for."""
+    """Return whether the LLVM IR is a whole module, which says what it is for."""
     return any(line.startswith("target ") for line in lines)
 
 
 def is_whole(snapshot: Snapshot) -> bool:
-    """Tells whether the LLVM IR of a pass is the whole program; after passes over loops only the loops are dumped."""
+    """Return whether the LLVM IR of a pass is the whole program; after passes over loops only the loops are dumped."""
     return snapshot.text.startswith("target ") or "\ntarget " in snapshot.text
 
 
 def before_pass(snapshots: Sequence[Snapshot], chosen: Snapshot) -> Snapshot:
-    """Returns the program as the chosen pass found it: the last pass before it, of the same attempt, whose dump is the
+    """Return the program as the chosen pass found it: the last pass before it, of the same attempt, whose dump is the
     whole program, or the LLVM IR as it was read.
 
     Raises KernlensError, with the pass that shows the change, if of the chosen one only a part was dumped, and if there
@@ -121,7 +121,7 @@ def before_pass(snapshots: Sequence[Snapshot], chosen: Snapshot) -> Snapshot:
 
 
 def _counts(before: list[CodeLine], after: list[CodeLine]) -> tuple[int, int]:
-    """Counts the lines that are only after, and only before, as often as they occur; moved lines count as neither."""
+    """Count the lines that are only after, and only before, as often as they occur; moved lines count as neither."""
     from collections import Counter
 
     old, new = Counter(before), Counter(after)
@@ -154,7 +154,7 @@ KnownLines = dict[str, CodeLine]
 
 
 def without_heading(snapshot: Snapshot) -> list[str]:
-    """Returns the text's lines without the heading that names the dump's own file."""
+    """Return the text's lines without the heading that names the dump's own file."""
     lines = snapshot.listing.split("\n")
     head = lines[:_HEADING_LINES]
     if len(head) == _HEADING_LINES and all(line.startswith(("; ", "// ")) for line in head) and "----" in head[0]:
@@ -163,7 +163,7 @@ def without_heading(snapshot: Snapshot) -> list[str]:
 
 
 def program_lines(snapshot: Snapshot, known: KnownLines | None = None) -> list[CodeLine]:
-    """Returns the text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without
+    """Return the text's lines to compare: without the heading that names the dump's own file, and of LLVM IR without
     its tables of metadata and attributes.
 
     The stages of one compile have most lines in common: ``known`` keeps them for the next one, so that each is made once.
@@ -178,7 +178,7 @@ def program_lines(snapshot: Snapshot, known: KnownLines | None = None) -> list[C
 
 
 def difference(before: Snapshot, after: Snapshot, known: KnownLines | None = None) -> Iterator[str]:
-    """Yields the two texts' difference as unified diff lines, without line ends; nothing if the programs are equal.
+    """Yield the two texts' difference as unified diff lines, without line ends; nothing if the programs are equal.
     ``known``: see ``program_lines``.
 
     Raises KernlensError if one of them is binary, or if they are too large to compare.

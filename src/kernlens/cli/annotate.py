@@ -103,7 +103,7 @@ def command(
 
 
 def _format_of(output: str | None) -> str:
-    """The format that a file's ending stands for: ``x.csv`` is a table."""
+    """Return the format that a file's ending stands for: ``x.csv`` is a table."""
     ending = os.path.splitext(output or "")[1].lower().lstrip(".")
     if ending == "html":
         raise click.UsageError(f"kernlens report writes pages: kernlens report PATH -o {output}")
@@ -147,7 +147,7 @@ def _pressure(format_name: str, *, is_printed: bool) -> Form:
 
 
 def _print_place(contents: Contents, kernel_names: tuple[str, ...], device: str | None, offset: int) -> None:
-    """The line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
+    """Print the line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
     from kernlens.cli.listings import Lines, listing
 
     is_covered = False

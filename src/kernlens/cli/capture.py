@@ -147,7 +147,7 @@ def _replacement(text: str) -> tuple[str, str]:
 
 
 def _write_answers(done: Capture, html: str | None, json_file: str | None) -> None:
-    """Write what was asked for beside the recording; what cannot be is told, and the exit status stays the application's."""
+    """Write the requested files next to the recording. Report what cannot be written; the exit status stays."""
     from kernlens.cli.report import report_page
     from kernlens.loading import open_file
     from kernlens.report.json_text import json_pieces

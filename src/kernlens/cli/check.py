@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 def bound_options() -> Decorator:
-    """``--max-FIGURE`` and ``--min-FIGURE`` of every figure, by each of its names. The help shows one of each figure that a
-    binary or a table states; the command gets ``bounds``, the values by name."""
+    """Add ``--max-FIGURE`` and ``--min-FIGURE`` of every figure, by each of its names. The help shows one of each
+    figure that a binary or a table states; the command gets ``bounds``, the values by name."""
 
     names = bound_names()
 
@@ -170,7 +170,7 @@ def _sarif(verdict: Verdict) -> list[bytes]:
 
 
 def _located(path: str) -> str:
-    """A source file's path from the working folder, if it is below that; CI shows results at these."""
+    """Return a source file's path from the working folder, if it is below that; CI shows results at these."""
     whole = os.path.abspath(path)
     inside = os.path.relpath(whole)
     if not inside.startswith(os.pardir):

@@ -149,7 +149,7 @@ def command(
 
 @contextmanager
 def _compilable(sources: Sequence[str], kernel_names: Sequence[str], specialize: Sequence[str]) -> Iterator[Compilable]:
-    """Give what ``compilable`` does; a choice that does not fit the files is bad usage."""
+    """Yield what ``compilable`` does. Raises UsageError for a choice that does not fit the files."""
     from kernlens.verbs.compile_images import ChoiceError, compilable
 
     try:
@@ -207,7 +207,7 @@ def _print(recording: Path, builds: Builds) -> None:
 
 
 def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
-    """Each kernel's name, device and figures, by their keys in JSON."""
+    """Return each kernel's name, device and figures, by their keys in JSON."""
     return [{"name": kernel.name, "device": compiled.device, **figures_of(kernel, FIGURES)} for kernel in kernels]
 
 
@@ -235,7 +235,7 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
 
 @contextmanager
 def told_failures() -> Iterator[None]:
-    """Ends the command with status 3, once all has been printed that compilers said, if sources do not compile."""
+    """End the command with status 3 if sources do not compile, once all has been printed that compilers said."""
     try:
         yield
     except BuildsError as error:

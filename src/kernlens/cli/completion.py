@@ -1,4 +1,4 @@
-"""What a shell offers for a word: names of devices, toolchains, kernels and stages. Called by click with each word begun."""
+"""The words that a shell offers: names of devices, toolchains, kernels and stages. click calls it with each word begun."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``inspect`` shows of a folder, one file at a time: all containers, then all programs."""
+"""The overview that ``inspect`` prints of a folder, one file at a time: all containers, then all programs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kernlens.verbs.programs import containers_for, for_device
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a folder is shown: the texts of its containers and programs, and what stands around them. The first of each list
-    begins with a separator of so many characters that is left out."""
+    """A way to show a folder: the texts of its containers and programs, and what stands around them. The first of each
+    list begins with a separator of so many characters that is left out."""
 
     begin: str
     container: Callable[[Container], str]
@@ -34,7 +34,7 @@ class Form:
 
 
 def lines_form(path: str, order: Figure | None) -> Form:
-    """The lines that ``inspect`` prints of a file."""
+    """Return the form of the lines that ``inspect`` prints."""
 
     return Form(
         begin=printable([style(path, bold=True)]),
@@ -47,7 +47,7 @@ def lines_form(path: str, order: Figure | None) -> Form:
 
 
 def json_form(order: Figure | None, *, is_indented: bool) -> Form:
-    """The document of ``inspect``."""
+    """Return the form of the document that ``inspect`` prints."""
 
     def item(value: Any) -> str:
         return f",\n    {indented(value, 4)}" if is_indented else f",{encoded(value)}"
@@ -66,7 +66,7 @@ def json_form(order: Figure | None, *, is_indented: bool) -> Form:
 
 
 def folder_overview(folder: Folder, device: str | None, form: Form) -> Iterator[str]:
-    """Yields the text in pieces. The programs' wait in a file until the last container is shown.
+    """Yield the text in pieces. The programs' wait in a file until the last container is shown.
 
     Damaged files are left out, for ``folder.check`` to tell. Raises NotFoundError if no program is for ``device``.
     """
@@ -95,7 +95,7 @@ def folder_overview(folder: Folder, device: str | None, form: Form) -> Iterator[
 
 
 def _check_device(folder: Folder, device: str | None) -> None:
-    """Raises NotFoundError if a device is chosen that no program of the folder is for."""
+    """Raise NotFoundError if a device is chosen that no program of the folder is for."""
     if device is None or any(for_device(contents.programs, device, must_be=False) for contents in folder.files()):
         return
     for_device(folder.programs, device)

@@ -1,4 +1,4 @@
-"""``kernlens inspect``: what a file is."""
+"""``kernlens inspect``: the containers, kernels and symbols of a file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def command(path: str, device: str | None, sort: str | None, as_json: bool) -> N
 
 
 def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[ProgramLines]:
-    """The lines of each program. Recordings unpack a program when it is asked for, so that they stay with one process."""
+    """Yield the lines of each program. Recordings unpack a program on request, so all stay with one process."""
     from kernlens.report.overview import program_lines
 
     lines = partial(program_lines, order=order)

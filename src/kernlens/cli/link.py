@@ -118,7 +118,7 @@ def _modules(
     device: str | None,
     own_rules: DriverRules | None,
 ) -> tuple[DriverRules, list[Linkable]]:
-    """The rules to follow and the modules of all paths, as ``linkable_modules`` returns them."""
+    """Return the rules to follow and the modules of all paths, as ``linkable_modules`` does."""
     from kernlens.cli.link_answers import REAL_DEVICE
     from kernlens.loading.linkable import linkable_programs
     from kernlens.model.spirv import check_constants

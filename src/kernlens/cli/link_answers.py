@@ -1,4 +1,4 @@
-"""What ``kernlens link`` prints for each way of linking; each function gives the exit status."""
+"""The answers of ``kernlens link`` for each way of linking; each function returns the exit status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REAL_DEVICE = "real"
 
 
 def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
-    """The answer without a driver."""
+    """Print the predicted answer, for which no driver runs."""
     from kernlens.report.link_answer import link_document, link_graph, link_text
     from kernlens.verbs.forecast import link_forecast
 
@@ -39,7 +39,7 @@ def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str |
 
 
 def rules_of_toolchain(name: str) -> DriverRules:
-    """The rules of the driver that a toolchain has."""
+    """Return the rules of the driver that a toolchain has."""
     from kernlens.analysis.linking.driver_rules import LATEST, nearest
     from kernlens.toolchain.toolchains import toolchain
 
@@ -48,7 +48,7 @@ def rules_of_toolchain(name: str) -> DriverRules:
 
 
 def compiled(modules: Sequence[Linkable], device: str, toolchain: str) -> list[Linkable]:
-    """The modules with their SPIR-V built by a driver."""
+    """Return the modules with their SPIR-V built by a driver."""
     from kernlens.loading.live_programs import compiled_modules
 
     return compiled_modules(modules, _environment(device, toolchain))
@@ -68,7 +68,7 @@ def _environment(device: str, toolchain: str) -> DriverEnvironment:
 def link_live(
     modules: Sequence[Linkable], device: str, toolchain: str, static: bool, output: str | None, as_json: bool
 ) -> int:
-    """The answer of a driver, on a simulated device or the machine's own."""
+    """Print the answer of a driver, on a simulated device or the machine's own."""
     from kernlens.verbs.link.link_modules import link_on_driver
 
     answer = link_on_driver(modules, _environment(device, toolchain), static=static)
@@ -128,7 +128,7 @@ def _live_document(answer: DriverLink, output: str | None) -> dict[str, Any]:
 def link_offline(
     modules: Sequence[Linkable], output: str | None, partial: bool, base: int | None, with_map: bool, as_json: bool
 ) -> int:
-    """The answer of the offline linker: zebins are merged, SPIR-V goes through spirv-link."""
+    """Print the answer of the offline linker: zebins are merged, SPIR-V goes through spirv-link."""
     if output is None:
         raise click.UsageError("--offline writes the linked module: name it with -o")
     if all(module.format == "spirv" for _, module in modules):

@@ -28,7 +28,7 @@ _TOGETHER = 2 << 20
 
 
 class Listed(NamedTuple):
-    """A kernel to list; whether it is its program's first, and its last."""
+    """A kernel to list, with whether it is its program's first, and its last."""
 
     program: Program
     kernel: Kernel
@@ -44,7 +44,7 @@ class Damage(NamedTuple):
 
 
 class _LineNote(NamedTuple):
-    """Whether a kernel has code of the chosen line; why nobody can know."""
+    """The note on a kernel of a listing by line: whether it has code of the line, or why nobody can know."""
 
     has_code: bool
     reason: str | None
@@ -54,7 +54,7 @@ _Piece: TypeAlias = "str | Damage | _LineNote"
 
 
 class Form(Protocol):
-    """How a listing is written: each kernel's ``text``, between ``head`` and ``tail``; the very first begins with
+    """A form of listings: each kernel's ``text``, between ``head`` and ``tail``; the very first begins with
     ``separator``, which is left out. ``has_texts``: it holds the instructions' texts."""
 
     has_texts: bool
@@ -63,7 +63,7 @@ class Form(Protocol):
     separator: str
 
     def begin(self) -> None:
-        """Called when it is known that something will be listed, before all else."""
+        """Prepare, before all else, once it is known that something will be listed."""
 
     def text(self, listed: Listed) -> str: ...
 
@@ -110,7 +110,7 @@ class Json:
         self._frame({"schema": SCHEMA}, is_indented=is_indented)
 
     def _frame(self, document: dict[str, Any], *, is_indented: bool) -> None:
-        """Sets what stands around the programs."""
+        """Set what stands around the programs."""
         from kernlens.report.json_text import encoded, indented
 
         self._encoded, self._indented = encoded, indented
@@ -125,7 +125,7 @@ class Json:
 
     @staticmethod
     def _split(encode: Callable[[Any], str], document: dict[str, Any]) -> tuple[str, str]:
-        """The text before and after what the list at the document's end holds."""
+        """Return the text before and after the items of the list at the document's end."""
         before, after = encode(document).rsplit("[]", 1)
         return f"{before}[", f"]{after}"
 
@@ -196,7 +196,7 @@ class OnOwnLines:
 def listing(
     contents: Contents, kernel_names: Sequence[str], device: str | None, form: Form, only: LineChoice | None = None
 ) -> Iterator[str]:
-    """Yields the text of a listing in pieces. Damaged files of a folder are left out, for ``contents.check`` to tell.
+    """Yield the text of a listing in pieces. Damaged files of a folder are left out, for ``contents.check`` to tell.
 
     Raises what ``select`` raises, and with ``only``, at the end, NoCodeError if no kernel has code of that line, or
     UnsupportedError if none has a line table to know it from.
@@ -246,8 +246,8 @@ def _answers(
 
 
 def names_in(folder: Folder, kernel_names: Sequence[str], device: str | None) -> Sequence[str]:
-    """The names of the kernels that ``select`` would choose of all programs of a folder. Raises what that raises, and opens
-    no more of the files than it must for that."""
+    """Return the names of the kernels that ``select`` would choose of all programs of a folder, and open no more files
+    than that needs. Raises what ``select`` raises."""
     waiting, known = set(kernel_names), dict[str, None]()
     for contents in folder.files():
         for _, kernels in chosen(contents.programs, (), device):
@@ -262,7 +262,7 @@ def names_in(folder: Folder, kernel_names: Sequence[str], device: str | None) ->
 
 
 def listed_of(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> list[Listed]:
-    """The kernels of a selection in their order."""
+    """Return the kernels of a selection in their order."""
     return [
         Listed(program, kernel, kernel is kernels[0], kernel is kernels[-1])
         for program, kernels in selection
@@ -326,7 +326,7 @@ def _has_code(kernel: Kernel, only: LineChoice) -> bool:
 
 
 class _LineSearch:
-    """What was found of the chosen line."""
+    """The notes on the chosen line, of all kernels."""
 
     def __init__(self, only: LineChoice) -> None:
         self._only = only

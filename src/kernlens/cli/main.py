@@ -39,7 +39,7 @@ _COMPLETION = "_KERNLENS_COMPLETE"
 
 
 def main() -> None:
-    """Entry point; ends with one of the statuses of docs/exit_status.md, or by the signal that ended it."""
+    """End the process with one of the statuses of docs/exit_status.md, or by the signal that ended the verb."""
     # A process that answers one question keeps nearly all it makes: looking for cycles takes a third of the time that a
     # library of 5,000 images needs, and finds none.
     gc.set_threshold(100_000, 20, 100)
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _tell_stray_errors(words: list[str]) -> list[BaseException]:
-    """From now on, tell errors that nobody can catch as all others are told, without the interpreter's traceback.
+    """Report errors that nobody can catch as all others from now on, without the interpreter's traceback.
 
     These are errors that end a thread, errors of finalizers, and what is raised when ``main`` is over. Returns the list
     that holds those met so far: an answer during which there were any may lack something.
@@ -160,7 +160,7 @@ def _tell(error: BaseException, debug: bool) -> int:
 
 
 def _usage_error(error: BaseException) -> click.ClickException | None:
-    """The error if it is one of click's. There is none before click is imported, and when the interpreter ends it cannot be."""
+    """Return the error if it is one of click's. There is none before click is imported, nor when the interpreter ends."""
     if "click" not in sys.modules:
         return None
     import click

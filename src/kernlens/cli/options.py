@@ -27,7 +27,7 @@ Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
 
 class HelpingGroup(click.Group):
-    """A group that without a word of what to do prints its help. Of itself click says that as an error since 8.2."""
+    """A group that prints its help if no subcommand follows. Since 8.2 click reports that as an error."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else [ctx.help_option_names[-1]])
@@ -38,7 +38,7 @@ def path_argument() -> Decorator:
 
 
 def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[Callable[..., Any]], click.Command]:
-    """A command named ``command`` whose help ends with an example, and which takes ``--debug`` and ``--verbose``."""
+    """Make a command named ``command`` whose help ends with an example, and which takes ``--debug`` and ``--verbose``."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         name = function.__module__.rpartition(".")[2]
@@ -72,7 +72,7 @@ def _print_messages(context: click.Context, parameter: click.Parameter, verbose:
 
 
 def full_option() -> Decorator:
-    """``--full``, which takes effect as soon as it is read."""
+    """Add ``--full``, which takes effect as soon as it is read."""
     return click.option(
         "--full", is_flag=True, expose_value=False, is_eager=True, callback=_show_in_full,
         help="Names and tables in full, wider than the terminal.",
@@ -95,7 +95,7 @@ def toolchain_option(
     default: str | None = "system",
     metavar: str = "",
 ) -> Decorator:
-    """``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a text with commas, where several may be named."""
+    """Add ``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a text with commas, if several may be named."""
     names = ("--toolchain", "toolchains") if several else ("--toolchain",)
     metavar = metavar or ("T,..." if several else "T")
     return click.option(
@@ -104,7 +104,7 @@ def toolchain_option(
 
 
 def devices_option(meaning: str, metavar: str = "D,...", *, required: bool = False) -> Decorator:
-    """``--device`` of several: the command gets ``devices``, a text with commas."""
+    """Add ``--device`` of several: the command gets ``devices``, a text with commas."""
     complete = completion.devices
     return click.option(
         "--device", "devices", metavar=metavar, shell_complete=complete, required=required, help=meaning
@@ -112,23 +112,23 @@ def devices_option(meaning: str, metavar: str = "D,...", *, required: bool = Fal
 
 
 def listed(names: str | None) -> list[str]:
-    """The names in a text with commas."""
+    """Return the names in a text with commas."""
     return [name for name in (names or "").split(",") if name]
 
 
 def file_option(meaning: str, *names: str) -> Decorator:
-    """An option that names a file to read or to write."""
+    """Add an option that names a file to read or to write."""
     return click.option(*names, metavar="FILE", type=click.Path(), help=meaning)
 
 
 def options_option(meaning: str, *, several: bool = False) -> Decorator:
-    """``--options``: the command gets ``options``, a text, or if it may be repeated all of them."""
+    """Add ``--options``: the command gets ``options``, a text, or all of them if it may be repeated."""
     default = () if several else ""
     return click.option("--options", metavar="O", multiple=several, default=default, help=meaning)
 
 
 def build_options_option() -> Decorator:
-    """``--options``: the command gets them with the option for line tables, unless ``--no-lines`` is given."""
+    """Add ``--options``: the command gets them with the option for line tables, unless ``--no-lines`` is set."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @options_option("Build options, beside -gline-tables-only.")
@@ -145,7 +145,7 @@ def build_options_option() -> Decorator:
 
 
 def parallel_options() -> Decorator:
-    """What compiles may take: ``jobs`` and ``timeout``."""
+    """Add the options of parallel compiles: ``jobs``, their number, and ``timeout`` in seconds."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         return click.option(
@@ -161,7 +161,7 @@ def parallel_options() -> Decorator:
 
 
 def cache_option() -> Decorator:
-    """``--no-cache``: the command gets the ``cache`` of compiles, None without one."""
+    """Add ``--no-cache``: the command gets the ``cache`` of compiles, None without one."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @click.option("--no-cache", is_flag=True, help="Compile what was compiled before again.")
@@ -177,7 +177,7 @@ def cache_option() -> Decorator:
 
 
 def own_lines_option() -> Decorator:
-    """``--own-lines``, the parameter ``is_own``."""
+    """Add ``--own-lines``, the parameter ``is_own``."""
     return click.option(
         "--own-lines",
         "is_own",
@@ -205,7 +205,7 @@ def device_option(
     *,
     required: bool = False,
 ) -> Decorator:
-    """``--device`` of one, or another option of that kind: the command gets ``device``."""
+    """Add ``--device`` of one, or another option of that kind: the command gets ``device``."""
     complete = completion.devices
     return click.option(name, "device", metavar="D", shell_complete=complete, required=required, help=meaning)
 
@@ -222,7 +222,7 @@ def kernel_option(meaning: str = "Only this kernel") -> Decorator:
 
 
 def figure_option(meaning: str, name: str, default: str | None = None) -> Decorator:
-    """An option that takes any name of a figure."""
+    """Add an option that takes any name of a figure."""
     return click.option(
         name, metavar="FIGURE", shell_complete=completion.figures, default=default, show_default=True,
         help=f"{meaning}: spill, code-size, sends, ... (docs/figures.md).",
@@ -237,7 +237,7 @@ def specialize_option() -> Decorator:
 
 
 def constant_of(text: str) -> tuple[int, str]:
-    """The number and the value of ``--specialize``."""
+    """Return the number and the value of ``--specialize``. Raises UsageError for anything else."""
     number, is_given, value = text.partition("=")
     if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
         raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
@@ -252,7 +252,7 @@ def source_root_option() -> Decorator:
 
 
 def number_of(text: str, option: str) -> int:
-    """The value of an option that takes a number, decimal or with 0x. Raises UsageError for anything else."""
+    """Return the value of an option that takes a number, decimal or with 0x. Raises UsageError for anything else."""
     try:
         return int(text, 0)
     except ValueError:
@@ -260,7 +260,7 @@ def number_of(text: str, option: str) -> int:
 
 
 def line_of(text: str) -> LineChoice:
-    """The value of ``--line``: ``N`` or ``FILE:N``."""
+    """Return the value of ``--line``: ``N`` or ``FILE:N``."""
     from kernlens.model.line_choice import LineChoice
 
     path, _, number = text.rpartition(":")
@@ -268,7 +268,7 @@ def line_of(text: str) -> LineChoice:
 
 
 def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
-    """The programs with those of their kernels that are asked for, as the binary or as C++ calls them, or by a pattern of
+    """Return the programs with those of their kernels that have these names, in the binary or in C++, or fit a pattern of
     these; no names: all.
 
     Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
@@ -281,8 +281,7 @@ def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str
 
 
 def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
-    """What ``select`` chooses, whether there is such a device and such kernels or not; programs without kernels are left
-    out."""
+    """Return what ``select`` does, but nothing for unknown devices and kernels; programs without kernels are left out."""
     selection: Selection = []
     for program in for_device(programs, device, must_be=False):
         kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]

@@ -80,17 +80,17 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def printable(lines: Iterable[str]) -> str:
-    """The text of styled lines for standard output."""
+    """Return the text of styled lines for standard output."""
     return "".join(f"{line}\n" for line in rendered_lines(list(lines), is_coloured()))
 
 
 def is_coloured() -> bool:
-    """Whether standard output is written in colours."""
+    """Return whether standard output is written in colours."""
     return in_colour(sys.stdout)
 
 
 def terminal_width() -> int | None:
-    """The width at which listings are cut: a terminal's, if no pager does it; None where they are not."""
+    """Return the width at which listings are cut: a terminal's, if no pager does it; None where they are not."""
     if not is_terminal() or _shown_by() is not None:
         return None
     import shutil
@@ -125,7 +125,7 @@ def print_bytes(content: bytes | memoryview) -> None:
 
 
 def print_message(*lines: str) -> None:
-    """Print lines to standard error; nothing if it cannot be written, as nobody is left to be told."""
+    """Print lines to standard error, as far as it can be written: nobody is left to report a failure to."""
     stream = sys.stderr
     if stream is None or stream.closed:
         return
@@ -153,13 +153,13 @@ def print_traceback(error: BaseException) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether standard output is a terminal."""
+    """Return whether standard output is a terminal."""
     return leads_to_terminal(sys.stdout)
 
 
 def prepare_output() -> None:
-    """Have standard output take every character: what its encoding does not have is written as an escape. Have texts
-    styled only where somebody will see it, and tables as wide as the terminal."""
+    """Have standard output take every character: one that its encoding lacks is written as an escape. Have texts styled
+    only where somebody will see it, and tables as wide as the terminal."""
     global _pager_tried, _is_full
     _pager_tried = _is_full = False
     colour_output("auto")
@@ -239,7 +239,7 @@ def _write(text: str) -> None:
 
 
 def _shown_by() -> Pager | None:
-    """The pager, which is started when something is printed first; None where there is none."""
+    """Return the pager, started with the first output; None where there is none."""
     global _pager, _pager_tried
     if not _pager_tried and is_terminal():
         _pager_tried = True
@@ -279,8 +279,8 @@ def write_bytes(path: str, pieces: Iterable[bytes]) -> None:
 
 @contextlib.contextmanager
 def _whole(target: str) -> Iterator[IO[bytes]]:
-    """A file that gets this name when it is whole. A pipe, a file that may not be written, and one in a folder that may not
-    be, are opened as they are."""
+    """Yield a file that gets this name when it is whole. A pipe, a file that may not be written, and one in a folder
+    that may not be, are opened as they are."""
     folder, is_there = os.path.dirname(target), os.path.lexists(target)
     if not os.access(folder, os.W_OK) or (is_there and not (os.path.isfile(target) and os.access(target, os.W_OK))):
         with open(target, "wb") as file:
@@ -300,7 +300,7 @@ def _whole(target: str) -> Iterator[IO[bytes]]:
 
 
 def refuse_input(path: str) -> None:
-    """Raises OutputError for a file to write that the command's words name once more: as what it reads, or for other output."""
+    """Raise OutputError for a file to write that the command's words name twice: as its input, or for other output."""
     import click
 
     context = click.get_current_context(silent=True)
@@ -318,8 +318,8 @@ def refuse_input(path: str) -> None:
 def written(
     files: Iterable[tuple[str | None, Callable[[], Iterable[bytes]]]], earlier: Iterable[OutputError] = ()
 ) -> Iterator[None]:
-    """Write each file that has a path, then do what prints the answer, which is not lost where a file cannot be written: then
-    OutputError is raised at last, for ``earlier`` ones too."""
+    """Write each file that has a path, then run the block, which prints the answer: a file that cannot be written does
+    not lose it. Raises OutputError at the end for such files, for ``earlier`` ones too."""
     errors = [*earlier]
     for path, pieces in files:
         try:

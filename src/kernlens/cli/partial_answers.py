@@ -17,8 +17,8 @@ Answer = TypeVar("Answer")
 
 
 def those_that_can(work: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
-    """What ``work`` answers of each item; of those for which it raises UnsupportedError, standard error says why. Raises the
-    first of these if there is no answer at all."""
+    """Return what ``work`` answers of each item. If it raises UnsupportedError for an item, print why to standard
+    error. Raises the first of these if there is no answer at all."""
     answers: list[Answer] = []
     reasons: list[UnsupportedError] = []
     for item in items:
@@ -33,8 +33,8 @@ def those_that_can(work: Callable[[Item], Answer], items: Iterable[Item]) -> lis
 
 
 def those_with_kernel(pipelines: list[Pipeline], kernel: str | None) -> tuple[list[Pipeline], str | None]:
-    """The programs whose stages name the kernel, all if none does, and its name there: it may be given as C++ shows it. A part
-    of a name will not do: it can be the whole name of a function, which stages have too."""
+    """Return the programs whose stages name the kernel, all if none does, and its name there: it may be as C++ shows
+    it. A part of a name will not do: it can be the whole name of a function, which stages have too."""
     if kernel is None:
         return pipelines, None
     of_each = [{snapshot.kernel for snapshot in pipeline.snapshots if snapshot.kernel} for pipeline in pipelines]

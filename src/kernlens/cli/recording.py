@@ -1,4 +1,4 @@
-"""``kernlens recording``: what recordings hold, and recordings made of them."""
+"""``kernlens recording``: the contents of recordings, and recordings made of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _output_option(required: bool = False) -> Callable[[Callable[..., Any]], Cal
 
 
 def _readable(context: click.Context, parameter: click.Parameter, paths: Any) -> Any:
-    """The paths as they are given; a pipe or a device is refused, not waited for."""
+    """Return the paths as they are. Raises what ``open_regular`` does for a pipe or a device, which would block."""
     from kernlens.toolchain.source_reading import open_regular
 
     for path in (paths,) if isinstance(paths, str) else paths:
@@ -150,7 +150,7 @@ def redact_recording(path: str, of_source: bool, output: str | None, as_json: bo
 
 
 def _choice(patterns: Sequence[str]) -> Callable[[Build], bool]:
-    """Whether a program is to be kept: by its own name, or by that of one of its kernels."""
+    """Return the test of whether a program is to be kept: by its own name, or by that of one of its kernels."""
 
     def is_kept(build: Build) -> bool:
         if not patterns or any(is_named(pattern, build.name) for pattern in patterns):
@@ -180,8 +180,8 @@ def _kernel_count(build: Build, damage: list[str]) -> int | None:
 
 
 def _room(programs: Sequence[StoredProgram]) -> list[tuple[str, int, int, int]]:
-    """Each kind of content: its name, how many there are, their bytes, and their bytes in the file. Content of several parts
-    counts once, for the first."""
+    """Return each kind of content: its name, how many there are, their bytes, and their bytes in the file. Content of
+    several parts counts once, for the first."""
     from kernlens.recording.inventory import KINDS
 
     kinds = {part.blob: part.kind for program in reversed(programs) for part in reversed(program.parts) if part.blob}

@@ -88,10 +88,9 @@ def report_page(
     own_roots: Sequence[str] | None = None,
     unconfined: bool = False,
 ) -> Iterator[str]:
-    """The page of these contents in pieces. ``stages``: compile programs again of which none were kept (True), show none
-    (False), or show what was kept; ``own_roots`` is ``explore_document``'s, ``unconfined`` that of
-    ``second_build_of_recording``. Raises what
-    ``select`` raises."""
+    """Yield the page of these contents in pieces. ``stages``: compile programs again that have none (True), show none
+    (False), or show what was saved; ``own_roots`` is ``explore_document``'s, ``unconfined`` that of
+    ``second_build_of_recording``. Raises what ``select`` raises."""
     from kernlens.report.explore import explore_document
     from kernlens.report.explore.single_file import page, viewer_script
 
@@ -116,14 +115,14 @@ def report_page(
 
 
 def _is_for(build: Build, device: str | None) -> bool:
-    """Whether a build is for the device of that name, or alias; None: any."""
+    """Return whether a build is for the device of that name, or alias; None: any."""
     from kernlens.isa.devices import known_device
 
     return device in (None, build.device) or known_device(build.device) == known_device(device or "")
 
 
 def _with_stages(program: Program, kernels: list[Kernel], unconfined: bool) -> tuple[Program, list[Kernel]]:
-    """The program compiled again with its stages; as it is if it has some, or cannot be."""
+    """Return the program compiled again with its stages; as it is if it has some, or cannot be."""
     from kernlens.pipeline.second_build_of_recording import second_build_of_recording
 
     if program.build.snapshots:
@@ -141,7 +140,7 @@ def _with_stages(program: Program, kernels: list[Kernel], unconfined: bool) -> t
 
 
 class _Redaction:
-    """Overwrites source lines in texts."""
+    """An overwriter of source lines in texts."""
 
     def __init__(self) -> None:
         from kernlens.recording.redaction import Redaction

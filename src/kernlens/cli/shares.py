@@ -34,7 +34,7 @@ _ENDING = tuple(
 
 
 def in_shares(items: Sequence[Item], weights: Sequence[int], answer: Answer[Item, Piece]) -> Iterator[Piece]:
-    """Yields what ``answer`` does of all items, in their order. ``weights`` are the bytes of each item's machine code.
+    """Yield what ``answer`` does of all items, in their order. ``weights`` are the bytes of each item's machine code.
 
     Raises what ``answer`` raises, at the place where it does; ToolError if a worker is killed.
     """
@@ -59,7 +59,7 @@ def in_shares(items: Sequence[Item], weights: Sequence[int], answer: Answer[Item
 
 
 def _reach(weights: Sequence[int], start: int, end: int, most: int) -> int:
-    """Returns how far before ``end`` the items from ``start`` on go that weigh about ``most``: one item at least."""
+    """Return how far before ``end`` the items from ``start`` on go that weigh about ``most``: one item at least."""
     total = 0
     for index in range(start, end):
         total += weights[index]
@@ -103,7 +103,7 @@ class _Worker:
             os.close(watched)
 
     def pieces(self) -> Iterator[Piece]:
-        """Yields what the process answered, when it has ended. Raises what it raised."""
+        """Yield what the process answered, when it has ended. Raises what it raised."""
         assert self._process is not None
         _, status = os.waitpid(self._process, 0)
         self._process = None
@@ -133,7 +133,7 @@ class _Worker:
 def _work(
     answer: Callable[[], Iterator[Piece]], file: IO[bytes], watched: int, lifelines: Sequence[int], parent: int
 ) -> NoReturn:
-    """What a worker does in place of all that its parent would: answers, and ends."""
+    """Answer, and end the process, in place of all that its parent would do."""
     import fcntl
     import pickle
 
@@ -159,7 +159,7 @@ def _work(
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """Returns the error, or one with its words if it cannot be sent; with its traceback for --debug."""
+    """Return the error, or one with its words if it cannot be sent; with its traceback for --debug."""
     import pickle
     from traceback import format_exception
 

@@ -1,4 +1,4 @@
-"""Ends after SIGTERM, SIGHUP and SIGQUIT as after Ctrl-C: compilers are stopped, temporary folders removed.
+"""The end after SIGTERM, SIGHUP and SIGQUIT, as after Ctrl-C: compilers are stopped, temporary folders removed.
 
 Ctrl-C is Python's own KeyboardInterrupt while a verb runs, and only then if the command (bin/kernlens) gave it its default
 action.
@@ -20,7 +20,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT"
 
 
 class EndedBySignal(KeyboardInterrupt):
-    """Raised in the main thread where a signal arrived, so that everything unwinds as after Ctrl-C."""
+    """The end by a signal, raised in the main thread where it arrived, so that everything unwinds as after Ctrl-C."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -57,7 +57,7 @@ def signals_that_unwind() -> Iterator[None]:
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:
-    """Does nothing. Unlike SIG_IGN, a handler is not inherited by programs that are started."""
+    """Do nothing. Unlike SIG_IGN, a handler is not inherited by programs that are started."""
 
 
 def _ignore_once(number: int, frame: FrameType | None) -> None:

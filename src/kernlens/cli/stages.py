@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class _Stages(click.Command):
-    """``--diff`` takes one word, a pass, or two, which click knows no option for: a missing second one becomes empty."""
+    """A command whose ``--diff`` takes one word, a pass, or two, which click cannot: a missing second word becomes empty."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--diff" in args[:-1]:
@@ -53,7 +53,7 @@ class _Stages(click.Command):
 
 
 def _is_the_path(args: list[str], place: int) -> bool:
-    """Tells whether the word is PATH rather than a stage: stages are not called like files that are there."""
+    """Return whether the word is PATH rather than a stage: it is PATH if it has a slash or names a file."""
     return "/" in args[place] or Path(args[place]).is_file()
 
 
@@ -125,7 +125,7 @@ def command(
 
 @contextmanager
 def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
-    """Within it, what a source that does not compile has no stage for is no error: what is asked for came never about."""
+    """Report a stage that is not there as a message, not as an error, if the source does not compile."""
     try:
         yield
     except NotFoundError as error:
@@ -161,7 +161,7 @@ def _pipelines(path: str, device: str | None, options: str, toolchain: str, **ho
 
 
 def _if_given(value: str, *options: str) -> str | None:
-    """The value, None if none of the options that it comes from was given: what was recorded counts then."""
+    """Return the value; None if none of the options that it comes from was given, so that the recorded one counts."""
     sources = map(click.get_current_context().get_parameter_source, options)
     return None if all(source is click.core.ParameterSource.DEFAULT for source in sources) else value
 
@@ -239,7 +239,7 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
 
 
 def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None) -> tuple[Snapshot, ...]:
-    """Text where there is one: what is printed is to be read."""
+    """Return the snapshots of a stage, as text where there is one: what is printed is to be read."""
     snapshots = pipeline.choose(stage, kernel, form or "text")
     if form is not None and snapshots[0].form != form:
         raise KernlensError(f"the stage {snapshots[0].stage} has no {form} form here, only {snapshots[0].form}")
@@ -247,7 +247,7 @@ def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None
 
 
 def _of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
-    """Of the whole program's LLVM IR and SPIR-V only the kernel and what it calls."""
+    """Return the kernel and what it calls, of a snapshot of the whole program's LLVM IR or SPIR-V."""
     if kernel is None:
         return snapshot
     from kernlens.loading.kernel_texts import of_one_kernel
@@ -256,7 +256,7 @@ def _of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
 
 
 def _attempt_heading(pipeline: Pipeline, snapshot: Snapshot) -> str:
-    """A comment of LLVM IR to print above one of several attempts; empty if there is only one."""
+    """Return a comment of LLVM IR to print above one of several attempts; empty if there is only one."""
     from kernlens.model.stage import Attempts
 
     attempts = [other.attempt for other in pipeline if (other.stage, other.kernel) == (snapshot.stage, None)]
@@ -290,7 +290,7 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
 
 
 def _compared(pipeline: Pipeline, names: tuple[str, str], kernel: str | None) -> list[tuple[Snapshot, Snapshot]]:
-    """The two stages; a pass alone is compared with the program as the pass found it."""
+    """Return the pairs to compare of two stages; a pass alone is compared with the program as the pass found it."""
     from kernlens.analysis.stage_changes import before_pass
 
     if names[1]:
@@ -304,8 +304,8 @@ def _compared(pipeline: Pipeline, names: tuple[str, str], kernel: str | None) ->
 
 
 def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
-    """Kernel by kernel and attempt by attempt; a snapshot of the whole program is compared with that of each kernel,
-    one that was made only once with that of each attempt."""
+    """Return the snapshots in pairs, kernel by kernel and attempt by attempt. A snapshot of the whole program is
+    compared with that of each kernel, one that was made only once with that of each attempt."""
     from kernlens.model.stage import Attempts
 
     again = Attempts((*before, *after)).stages
@@ -370,7 +370,7 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
 
 
 def _line_passes(pipeline: Pipeline, choice: LineChoice, kernel: str | None) -> list[LinePass]:
-    """The passes that changed the line, in the attempt and the functions that count for the kernel."""
+    """Return the passes that changed the line, in the attempt and the functions that count for the kernel."""
     from kernlens.analysis.line_passes import passes_of_line
     from kernlens.loading.stage_maps import pass_lines
     from kernlens.model.stage import Attempts, of_kernel
@@ -380,7 +380,7 @@ def _line_passes(pipeline: Pipeline, choice: LineChoice, kernel: str | None) -> 
 
 
 def _of_attempt(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | None) -> Sequence[StagePart]:
-    """Of the program's stages with several attempts, the parts of the one that counts for the kernel."""
+    """Return the parts that count for the kernel: of stages with several attempts those of one attempt."""
     from kernlens.model.stage import Attempts
 
     if kernel is None:

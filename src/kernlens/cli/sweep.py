@@ -169,8 +169,8 @@ def _check_outputs(
 
 
 class _Recorded:
-    """Keeps programs in the recording ``output``, which is begun with the first that compiles and gets its name when all are
-    in it. What cannot be written is one of ``errors``, and ends the recording alone."""
+    """The recording ``output``, which is begun with the first program that compiles and gets its name when all are in
+    it. What cannot be written is one of ``errors``, and ends the recording alone."""
 
     def __init__(self, output: str | None) -> None:
         self._output = output

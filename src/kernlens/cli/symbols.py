@@ -1,4 +1,4 @@
-"""``kernlens symbols``: what modules give to others and want from them."""
+"""``kernlens symbols``: the exports, imports and relocations of modules."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def command(
 def _answers(
     linkable: list[tuple[str, Program]], options: str, rules: DriverRules, shown: Callable[[Program, Module], str]
 ) -> Iterator[str]:
-    """The text of each program's module."""
+    """Yield the text of each program's module."""
     from kernlens.cli.shares import in_shares
     from kernlens.loading.linkable import module_of
 

@@ -1,4 +1,4 @@
-"""What a terminal is shown: whether in colours, and through which pager."""
+"""The colours and the pager of a terminal."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def choose_colours(when: str) -> None:
 
 
 def leads_to_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream leads to a terminal."""
+    """Return whether a stream leads to a terminal."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def in_colour(stream: TextIO | None) -> bool:
-    """Whether what is written to a stream is coloured: on terminals, unless ``--color`` or a variable says otherwise.
+    """Return whether what is written to a stream is coloured: on terminals, unless ``--color`` or a variable says otherwise.
 
     Sources: https://no-color.org and https://force-color.org; a terminal of the type ``dumb`` has no colours.
     """

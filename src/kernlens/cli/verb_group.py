@@ -1,4 +1,4 @@
-"""The verbs, and the group that finds the one that is asked for."""
+"""The verbs, and the group that imports the chosen one."""
 
 from __future__ import annotations
 

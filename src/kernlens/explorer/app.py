@@ -1,4 +1,4 @@
-"""The routes: what each address answers (openapi.json beside this says the same)."""
+"""The routes, and what each address answers (openapi.json beside this says the same)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _ANSWERING = 2
 
 
 class Explorer:
-    """What the routes share. ``toolchains`` are those that the user chose, none: all. ``unconfined``: compilers can open
-    all files."""
+    """The state that all routes share. ``toolchains`` are those that the user chose, none: all. ``unconfined``:
+    compilers can open all files."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Explorer:
         self.queue = CompileQueue(jobs, on_fault)
 
     def app(self) -> Starlette:
-        """The application, which ``guard.Guard`` has to stand before."""
+        """Return the application, which ``guard.Guard`` has to stand before."""
         routes = [
             Route("/", self._get_page),
             Route(self._page.script_path, self._get_script),
@@ -172,7 +172,7 @@ class Explorer:
         return works
 
     async def _answered(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
-        """What ``ask`` returns, from a thread whose children are confined. What kernlens cannot answer is not found."""
+        """Return what ``ask`` does, from a thread whose children are confined. What kernlens cannot answer is not found."""
 
         def answer() -> Answer:
             # No text is compiled here, only what the server was started for is taken apart: that is no reason to refuse it.

@@ -17,7 +17,7 @@ BODY_TIME = 30.0
 
 
 async def json_body(request: Request) -> Any:
-    """A request's body, which has to be JSON and of limited size; more is not read.
+    """Return a request's body, which has to be JSON and of limited size; more is not read.
 
     Raises RefusedError 415, 413, 408 or 400.
     """

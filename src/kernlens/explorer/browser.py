@@ -1,4 +1,4 @@
-"""Opens the user's browser without telling the token to others."""
+"""The start of the user's browser, without telling the token to others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAGE = '<!DOCTYPE html><meta charset="utf-8"><title>kernlens</title><meta http-
 
 
 def open_browser(address: str, folder: str) -> None:
-    """Open an address in the user's browser, if there is a screen to show it on; returns at once.
+    """Open an address in the user's browser, if there is a screen to show it on; return at once.
 
     The words of a process can be read by all users of a machine. So the browser is started with the name of a file in
     ``folder``, which only this user may read, and that leads to the address.

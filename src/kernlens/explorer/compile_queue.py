@@ -1,4 +1,4 @@
-"""Compiles wait for their turn, one request of a page supersedes the one before it, and each tells how it goes.
+"""The queue of compiles: one request of a page supersedes the one before it, and each compile tells how it goes.
 
 All of it runs on the event loop, but the work itself: that runs in a few threads, and comes to be stopped from here.
 """
@@ -54,7 +54,7 @@ class _Job:
 
 
 class CompileQueue:
-    """Runs up to ``workers`` compiles at a time. ``on_fault`` is told of errors that are no compiler's."""
+    """A queue that runs up to ``workers`` compiles at a time. ``on_fault`` gets errors that are no compiler's."""
 
     def __init__(self, workers: int, on_fault: Callable[[BaseException], None], capacity: int = CAPACITY) -> None:
         self._workers = workers
@@ -68,11 +68,11 @@ class CompileQueue:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing runs or waits."""
+        """True if nothing runs or waits."""
         return not self._running and not self._waiting
 
     def submit(self, session: str, serial: int, works: Sequence[tuple[int, Work]]) -> Submission:
-        """Let compiles wait, each with the number of its configuration; older ones of the session are superseded.
+        """Enqueue compiles, each with the number of its configuration; older ones of the session are superseded.
 
         Raises RefusedError: 409 if the session has sent a newer one already, 429 if too many wait, 503 when the server ends.
         """
@@ -127,7 +127,7 @@ class CompileQueue:
             self.end(submission, {"event": "closing"})
 
     def close(self) -> None:
-        """Like ``end_all``; returns when all work has ended."""
+        """Do as ``end_all``, and return when all work has ended."""
         self.end_all()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
@@ -169,6 +169,6 @@ class CompileQueue:
 
 
 def no_result(reason: str, log: str = "", command: str | None = None) -> dict[str, Any]:
-    """The result of a compile that could not be done at all: it has every key that a result has."""
+    """Return the result of a compile that could not be done at all: it has every key that a result has."""
     answer = {"event": "result", "ok": False, "reason": reason, "log": log, "seconds": 0.0, "command": command}
     return {**answer, "diagnostics": [], "index": None}

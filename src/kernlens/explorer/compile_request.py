@@ -1,4 +1,4 @@
-"""What a page may ask to be compiled: the request's JSON, checked key by key."""
+"""A page's request for compiles: its JSON, checked key by key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME, _PATH, _OPTIONS = 128, 4096, 4096
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """For what a source is compiled. ``all_passes`` keeps the LLVM IR after each pass too."""
+    """The target of a compile. ``all_passes`` keeps the LLVM IR after each pass too."""
 
     device: str
     toolchain: str
@@ -38,7 +38,7 @@ class CompileRequest:
 
 
 def compile_request(document: Any) -> CompileRequest:
-    """The request in a body. Raises RefusedError 400, which names the key, if it is none."""
+    """Return the request in a body. Raises RefusedError 400, which names the key, if it is none."""
     top = _object(document, "the request", {"session", "serial", "source", "configurations"})
     source = _object(top["source"], "source", {"path", "text"}, {"program"})
     items = top["configurations"]

@@ -41,9 +41,9 @@ _STEPS = 2
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a compile ended. ``folders`` are the temporary ones of the compile, the innermost first, which answers leave out;
-    ``document`` is None if there is no binary, and ``ids`` are those of its programs. ``size`` is in bytes, of all that the
-    build holds."""
+    """The result of a compile. ``folders`` are the temporary ones of the compile, the innermost first, which answers
+    leave out; ``document`` is None if there is no binary, and ``ids`` are those of its programs. ``size`` is in bytes,
+    of all that the build holds."""
 
     build: Build
     folders: tuple[str, ...]
@@ -52,7 +52,7 @@ class Result:
     size: int
 
     def event(self) -> dict[str, Any]:
-        """What the page is told."""
+        """Return what the page is told."""
         build = self.build
         return {
             "event": "result",
@@ -66,13 +66,13 @@ class Result:
         }
 
     def without_folders(self, content: bytes) -> bytes:
-        """JSON without the temporary folders: paths read as they were sent."""
+        """Return JSON without the temporary folders: paths read as they were sent."""
         for folder in self.folders:
             content = content.replace(orjson.dumps(folder)[1:-1], b"")
         return content
 
     def programs(self) -> tuple[Program, ...]:
-        """The programs, without their stages."""
+        """Return the programs, without their stages."""
         return open_build(self.build.with_parts(snapshots=()))
 
 
@@ -180,13 +180,13 @@ class CompileWork:
 
     @property
     def _includes_files(self) -> bool:
-        """Whether files of the machine may be included, which may change: then it is compiled each time."""
+        """True if files of the machine may be included, which may change: then it is compiled each time."""
         return bool(self._include) and any(
             next(inclusions(joined_lines(source.text)), None) for source in self._sources
         )
 
     def _key(self) -> str:
-        """What says that two compiles have the same result: all that goes into them, and the compiler that does them."""
+        """Return what says that two compiles have the same result: all that goes into them, and the compiler that does them."""
         chosen, configuration = toolchain(self._configuration.toolchain), self._configuration
         words = [
             configuration.device,
@@ -239,8 +239,8 @@ class CompileWork:
 
 
 def _by_hand(build: Build, folder: str) -> Build:
-    """The build with a command that can be run by hand: the compiler writes to a folder of its own below ``folder``, which
-    whoever runs it chooses."""
+    """Return the build with a command that can be run by hand: the compiler writes to a folder of its own below
+    ``folder``, which whoever runs it chooses."""
     written = re.compile(re.escape(folder) + r"/[^/\s']+")
     command, reason, log = (written.sub("OUTPUT", text) for text in (build.command, build.reason or "", build.log))
     return replace(build.with_parts(log=log), command=command, reason=reason or None)

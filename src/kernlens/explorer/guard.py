@@ -1,4 +1,4 @@
-"""What every request passes first: who may ask, from where, and with how much.
+"""The guard that every request passes first: who may ask, from where, and with how much.
 
 The server listens on this machine only, but every page in the user's browser and every user of the machine can reach it.
 So each request has to name this server as its host (a foreign name that was made to lead here is refused: DNS rebinding),
@@ -42,8 +42,9 @@ _HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.i
 
 
 class Guard:
-    """Refuses what may not ask, and gives every answer its headers. ``port`` is the server's, ``on_fault`` is told of errors
-    of the server itself, which clients get as status 500; ``on_request`` is called before each request is looked at."""
+    """An application before the routes that refuses what may not ask, and gives every answer its headers. ``port`` is
+    the server's, ``on_fault`` gets errors of the server itself, which clients get as status 500; ``on_request`` is
+    called before each request is looked at."""
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class Guard:
 
 
 def _is_own(headers: dict[bytes, bytes], is_page: bool) -> bool:
-    """Whether a request comes from the server's own page, or asks for the page itself.
+    """Return whether a request comes from the server's own page, or asks for the page itself.
 
     A link to the page may stand anywhere: in a terminal, or in the file by which ``kernlens serve`` opens the browser. The
     page holds nothing, is in no frame, and is alone in its group of windows.

@@ -1,4 +1,5 @@
-"""What the page asks beside documents: the answers of ``diff``, ``link`` and ``sweep --json``, and what can be compiled for."""
+"""The page's questions beside documents: the answers of ``diff``, ``link`` and ``sweep --json``, and what can be
+compiled for."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ OPTIONS = (
 
 
 def choices(toolchains: Sequence[str]) -> dict[str, Any]:
-    """The devices, with the toolchains that compile for them, the toolchains, and common options. ``toolchains`` are those
-    that the user chose; none: all that have a compiler."""
+    """Return the devices, with the toolchains that compile for them, the toolchains, and common options. ``toolchains``
+    are those that the user chose; none: all that have a compiler."""
     chosen = [each for each in find_toolchains() if each.ocloc and (not toolchains or each.name in toolchains)]
     by_device: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
@@ -46,7 +47,8 @@ def choices(toolchains: Sequence[str]) -> dict[str, Any]:
 
 
 def diff(served: Served, results: Results, left: str, right: str) -> dict[str, Any]:
-    """What ``kernlens diff --json`` says of two programs, by their ids. Raises RefusedError 404 if there is no such program."""
+    """Return what ``kernlens diff --json`` says of two programs, by their ids. Raises RefusedError 404 if there is no
+    such program."""
     from kernlens.verbs.diff import between
 
     old, new = (_programs(served, results, side) for side in (left, right))
@@ -67,7 +69,7 @@ def _title(programs: Sequence[Program]) -> str:
 
 
 def link(served: Served) -> dict[str, Any]:
-    """What ``kernlens link --json`` says of the paths. Raises KernlensError, with the reason, where it says nothing."""
+    """Return what ``kernlens link --json`` says of the paths. Raises KernlensError, with the reason, where it says nothing."""
     from kernlens.loading.linkable import linkable_in
     from kernlens.report.link_answer import link_document
     from kernlens.verbs.forecast import link_forecast, linkable_modules

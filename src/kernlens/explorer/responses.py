@@ -1,4 +1,4 @@
-"""JSON as all routes answer it, and what the server answers in place of what was asked for."""
+"""The JSON of all routes, and what the server answers in place of what was asked for."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ NDJSON = "application/x-ndjson"
 
 
 def json_bytes(document: Any) -> bytes:
-    """A document as JSON on one line, in ASCII."""
+    """Return a document as JSON on one line, in ASCII."""
     return encoded(document).encode()
 
 
 def json_response(document: Any) -> Response:
-    """An answer."""
+    """Return a document as an answer."""
     return Response(json_bytes(document), media_type=JSON)
 
 
 class RefusedError(Exception):
-    """An answer that is none: a status and a sentence. ``next`` says what to do about it, None if nothing can be done."""
+    """An answer that refuses: a status and a sentence. ``next`` says what to do about it, None if nothing can be done."""
 
     def __init__(
         self, status: int, error: str, next: str | None = None, headers: Mapping[str, str] | None = None
@@ -37,7 +37,7 @@ class RefusedError(Exception):
         super().__init__(error)
 
     def response(self) -> Response:
-        """The answer as every client gets it."""
+        """Return the answer as every client gets it."""
         content = json_bytes({"error": self.error, "next": self.next})
         return Response(content, self.status, self.headers, JSON)
 

@@ -35,7 +35,7 @@ KEPT = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class SourceBuild:
-    """How sources among the paths are compiled when the server starts: for this device, by this toolchain."""
+    """The way to compile sources among the paths when the server starts: for this device, by this toolchain."""
 
     device: str | None
     toolchain: str
@@ -44,7 +44,7 @@ class SourceBuild:
 
 @dataclass(frozen=True)
 class Served:
-    """What is served. ``contents`` are those of paths that are no sources, ``include`` the folders to include files from:
+    """The served programs. ``contents`` are those of paths that are no sources, ``include`` the folders to include files from:
     those that the user named, and those of sources among the paths. ``ids`` are the programs'; ``sweep`` is
     the table of a sweep, None if no path is one. ``own_roots`` is that of ``report.explore.explore_document``."""
 
@@ -58,11 +58,11 @@ class Served:
     own_roots: Sequence[str] | None = None
 
     def program(self, program: str) -> Program | None:
-        """The program of this id; None if there is none."""
+        """Return the program of this id; None if there is none."""
         return next((each for each, known in zip(self.programs, self.ids, strict=True) if known == program), None)
 
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
-        """The sources of the program that has a file of this path, the main one first, with a new text for the file; and
+        """Return the sources of the program with a file of this path, the main one first, with a new text for the file; and
         the options that the program was built with, of a linked one those of its compile before its own. A file that no
         program has is compiled alone.
 
@@ -140,7 +140,7 @@ def open_served(
 def _compiled(
     path: str, how: SourceBuild, include: Sequence[str], beside: Sequence[str], limits: Limits, *, unconfined: bool
 ) -> Build:
-    """The build of a source, which sees the files ``beside`` it, those to include, and what its options name."""
+    """Return the build of a source, which sees the files ``beside`` it, those to include, and what its options name."""
     if how.device is None:
         raise UnsupportedError(f"{path} is a source: say for which device it is to be compiled, --device dg2 for one")
     chosen = toolchain(how.toolchain)

@@ -37,7 +37,7 @@ class Page:
     """The page and what it loads, read once."""
 
     def __init__(self) -> None:
-        """Raises UnsupportedError if this installation lacks the viewer."""
+        """Read the files. Raises UnsupportedError if this installation lacks the viewer."""
         script = files("kernlens") / "explorer" / "viewer" / "viewer.js"
         try:
             self._script = script.read_bytes()
@@ -49,14 +49,14 @@ class Page:
         self.script_path = f"/viewer-{hashlib.sha256(self._script).hexdigest()[:16]}.js"
 
     def page(self) -> Response:
-        """The page itself, which holds nothing but the script's address."""
+        """Return the page itself, which holds nothing but the script's address."""
         headers = {"Content-Security-Policy": PAGE_POLICY}
         return Response(_PAGE.format(script=self.script_path), 200, headers, "text/html")
 
     def script(self) -> Response:
-        """The viewer."""
+        """Return the viewer."""
         return Response(self._script, 200, {"Cache-Control": IMMUTABLE}, "text/javascript")
 
     def icon(self) -> Response:
-        """The icon of the browser's tab."""
+        """Return the icon of the browser's tab."""
         return Response(_ICON, 200, None, "image/svg+xml")

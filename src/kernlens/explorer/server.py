@@ -50,7 +50,7 @@ def listening(port: int) -> socket.socket:
 
 
 class Server:
-    """Serves an explorer until a signal or, after ``idle`` seconds without a request (0: never), by itself."""
+    """A server of an explorer until a signal or, after ``idle`` seconds without a request (0: never), by itself."""
 
     def __init__(
         self, explorer: Explorer, listener: socket.socket, *, idle: float, on_fault: Callable[[BaseException], None]
@@ -66,11 +66,11 @@ class Server:
 
     @property
     def address(self) -> str:
-        """What to open: with the token, in the part that browsers send to nobody."""
+        """The address to open: with the token, in the part that browsers send to nobody."""
         return f"http://{HOST}:{self.port}/#t={self.token}"
 
     def run(self, on_ready: Callable[[], None]) -> int | None:
-        """Serve; ``on_ready`` is called when requests are taken. Returns the signal that ended it, None if it was idle."""
+        """Serve; ``on_ready`` is called when requests are taken. Return the signal that ended it, None if it was idle."""
         guard = Guard(
             self._explorer.app(), port=self.port, token=self.token, on_fault=self._on_fault, on_request=self._note
         )
@@ -134,14 +134,14 @@ class Server:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves signals to ``Server``."""
+    """A server that leaves signals to ``Server``."""
 
     def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
         return contextlib.nullcontext()
 
 
 class _Protocol(H11Protocol):
-    """Takes no more connections than it can serve, and no request that does not come.
+    """A protocol that holds no more connections than it can serve, and ends those from which no request comes.
 
     When there are too many, the one that has been without a whole request for longest makes way: who sends requests by
     halves, however many, locks nobody else out.
@@ -171,7 +171,7 @@ class _Protocol(H11Protocol):
 
     @property
     def _is_unused(self) -> bool:
-        """Whether nothing is being answered: a first or a further request is awaited."""
+        """True if nothing is being answered: a first or a further request is awaited."""
         return self.cycle is None or self.cycle.response_complete
 
     def _give_up(self) -> None:

@@ -1,4 +1,4 @@
-"""The table of a sweep among the paths: what ``kernlens sweep --json`` printed, in a file."""
+"""The table of a sweep among the paths: the output of ``kernlens sweep --json``, in a file."""
 
 from __future__ import annotations
 

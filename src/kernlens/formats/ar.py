@@ -54,19 +54,18 @@ class ArMember:
 
     @property
     def is_padding(self) -> bool:
-        """Tells whether ocloc put the member there to align the next one."""
+        """True if ocloc put the member there to align the next one."""
         return self.name.startswith("pad_")
 
     @property
     def device_name(self) -> str | None:
-        """Returns the device that ocloc's name for a device binary names, ``12.55.8`` or an older ocloc's acronym, None
-        for other names."""
+        """The device in ocloc's name for a device binary: ``12.55.8``, or an older ocloc's acronym; None for other names."""
         bits, dot, rest = self.name.partition(".")
         return rest if dot and rest and bits in ("32", "64") else None
 
     @property
     def ip(self) -> IpVersion | None:
-        """Returns the device's IP version, None if the name does not hold one."""
+        """The device's IP version, None if the name does not hold one."""
         match = _DEVICE_NAME.fullmatch(self.name)
         if match is None:
             return None
@@ -74,7 +73,7 @@ class ArMember:
 
 
 def read_ar(data: memoryview) -> tuple[ArMember, ...]:
-    """Returns all members in file order, padding included, symbol indexes and long-name tables left out.
+    """Return all members in file order, padding included, symbol indexes and long-name tables left out.
 
     Raises FormatError for a thin archive (it holds no members' bytes), a damaged header, or a member that does not
     fit into the file.
@@ -109,7 +108,7 @@ def read_ar(data: memoryview) -> tuple[ArMember, ...]:
 
 
 def _length(header: _ArHeader, offset: int) -> int:
-    """Reads the bytes of a member: ``ar_size``, in decimal. ``offset`` is the header's, for errors."""
+    """Read the bytes of a member: ``ar_size``, in decimal. ``offset`` is the header's, for errors."""
     if header.ar_fmag != _HEADER_END:
         raise _error("a member header does not end with 60 0a", offset)
     digits = header.ar_size.rstrip(b" ")
@@ -119,7 +118,7 @@ def _length(header: _ArHeader, offset: int) -> int:
 
 
 def _name(header: _ArHeader, contents: memoryview, long_names: bytes, offset: int) -> tuple[str, int]:
-    """Reads a member's name; returns with it how many bytes of the contents belong to the name (BSD)."""
+    """Read a member's name; return with it how many bytes of the contents belong to the name (BSD)."""
     name = header.ar_name.rstrip(b" ")
     if name.startswith(b"#1/"):
         return _bsd_name(name, contents, offset)
@@ -131,7 +130,7 @@ def _name(header: _ArHeader, contents: memoryview, long_names: bytes, offset: in
 
 
 def _bsd_name(name: bytes, contents: memoryview, offset: int) -> tuple[str, int]:
-    """Reads a name like ``#1/N``: the first N bytes of the contents, padded with NULs."""
+    """Read a name like ``#1/N``: the first N bytes of the contents, padded with NULs."""
     digits = name[3:]
     if not digits.isdigit() or int(digits) > len(contents):
         raise _error(f"member name {_text(name)!r} asks for more bytes than the member's {len(contents)}", offset)
@@ -140,7 +139,7 @@ def _bsd_name(name: bytes, contents: memoryview, offset: int) -> tuple[str, int]
 
 
 def _long_name(long_names: bytes, start: int, offset: int) -> str:
-    """Reads a name like ``/N``: it begins at byte N of ``//``, ``start``, and ends with a slash and a newline."""
+    """Read a name like ``/N``: it begins at byte N of ``//``, ``start``, and ends with a slash and a newline."""
     if start >= len(long_names):
         raise _error(f"a member's name is at {start} of the long names, which have {len(long_names)} bytes", offset)
     end = long_names.find(b"\n", start, start + _LONGEST_NAME)

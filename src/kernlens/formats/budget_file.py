@@ -42,15 +42,15 @@ _UNKNOWN, _DEVICE = "allow-unknown", "device"
 
 @dataclass(frozen=True, slots=True)
 class BudgetFile:
-    """What a file says: rules, the strongest last, and tolerances."""
+    """The content of a file: rules, the strongest last, and tolerances."""
 
     rules: tuple[Rule, ...]
     tolerances: tuple[Tolerance, ...]
 
 
 def read_budget_file(content: bytes, name: str) -> BudgetFile:
-    """Reads a file, which errors call ``name``. Raises FormatError for what is no TOML, larger than ``LIMIT`` or too deep,
-    NotFoundError with the nearest names for an unknown key, KernlensError for a value of another kind."""
+    """Read a file, which errors call ``name``. Raises FormatError for what is no TOML, larger than ``LIMIT`` or too
+    deep, NotFoundError with the nearest names for an unknown key, KernlensError for a value of another kind."""
     import tomllib
 
     if len(content) > LIMIT:
@@ -76,7 +76,7 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
 
 
 def _check_depth(text: str, name: str) -> None:
-    """Raises FormatError for more tables or arrays within one another, or more parts of a key, than a budget has."""
+    """Raise FormatError for more tables or arrays within one another, or more parts of a key, than a budget has."""
     line, brackets, dots = 1, 0, 0
     for match in _TOKEN.finditer(text):
         token = match[0]
@@ -94,7 +94,7 @@ def _check_depth(text: str, name: str) -> None:
 
 
 def _rules(pattern: str, table: Mapping[str, object], place: str) -> Iterator[Rule]:
-    """Yields the rule of a pattern, and then those of its devices."""
+    """Yield the rule of a pattern, and then those of its devices."""
     own = {key: value for key, value in table.items() if key != _DEVICE}
     yield _rule(pattern, own, None, place)
     for device, inside in _tables(table.get(_DEVICE, {}), f"{place}.device").items():

@@ -24,16 +24,16 @@ _TYPE_OF_SEGMENT = struct.Struct("<I")
 
 @dataclass(frozen=True)
 class HostObject:
-    """What is read of a host object. ``code_sections`` are the names of the sections with machine code; ``tables`` are the
-    line tables, one per compile unit that has one. Their offsets are addresses in a linked object and count from the
-    start of the code section in one that is still to be linked."""
+    """The parts of a host object that are read. ``code_sections`` are the names of the sections with machine code;
+    ``tables`` are the line tables, one per compile unit that has one. Their offsets are addresses in a linked object
+    and count from the start of the code section in one that is still to be linked."""
 
     code_sections: frozenset[str]
     tables: tuple[LineTable, ...]
 
 
 def read_host_object(data: memoryview) -> HostObject:
-    """Reads an object's line tables; it has none if it was built without debug information.
+    """Read an object's line tables; it has none if it was built without debug information.
 
     No tables are read from objects for other processors, nor from an object still to be linked that has several code
     sections, whose addresses all count from 0. Raises FormatError.
@@ -50,7 +50,7 @@ def read_host_object(data: memoryview) -> HostObject:
 
 
 def is_static(start: bytes) -> bool:
-    """Tells whether a program, of which these are the first bytes, runs without the dynamic loader: an ELF file without a
+    """Return whether a program, of which these are the first bytes, runs without the dynamic loader: an ELF file without a
     segment that names one (PT_INTERP). False if it is no ELF file, or its program headers are not among the bytes."""
     try:
         header = ElfHeader(memoryview(start), FORMAT).ehdr

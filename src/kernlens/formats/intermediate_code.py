@@ -1,4 +1,4 @@
-"""Takes out of device binaries what a driver could compile in place of their machine code.
+"""The removal from device binaries of what a driver could compile in place of their machine code.
 
 Intel's drivers do that without a word where the machine code is not for their device (compute-runtime,
 ``Program::createProgramFromBinary`` and ``ModuleTranslationUnit::createFromNativeBinary``: ``rebuild``): they take the SPIR-V

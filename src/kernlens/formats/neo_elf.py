@@ -48,7 +48,7 @@ class NeoElf:
     parts: tuple[NeoPart, ...]
 
     def part(self, type: int) -> NeoPart | None:
-        """Returns the first section of this type, None if there is none or it is empty."""
+        """Return the first section of this type, None if there is none or it is empty."""
         for part in self.parts:
             if part.type == type:
                 return part
@@ -56,33 +56,33 @@ class NeoElf:
 
     @property
     def device_binary(self) -> NeoPart | None:
-        """Returns the program for the device: patch tokens as a rule."""
+        """The program for the device: patch tokens as a rule."""
         return self.part(DEVICE_BINARY) or self.part(NON_COHERENT_DEVICE_BINARY)
 
     @property
     def device_debug(self) -> NeoPart | None:
-        """Returns the CTNI debug data (the same bytes as ocloc's ``.dbg`` file)."""
+        """The CTNI debug data (the same bytes as ocloc's ``.dbg`` file)."""
         return self.part(DEVICE_DEBUG)
 
     @property
     def spirv(self) -> NeoPart | None:
-        """Returns the SPIR-V module that the program was made from."""
+        """The SPIR-V module that the program was made from."""
         return self.part(SPIRV)
 
     @property
     def source(self) -> NeoPart | None:
-        """Returns the OpenCL C source text."""
+        """The OpenCL C source text."""
         return self.part(SOURCE)
 
     @property
     def build_options(self) -> str | None:
-        """Returns the options given to the build, without the terminating NUL, None if there is no such section."""
+        """The options given to the build, without the terminating NUL, None if there is no such section."""
         part = self.part(BUILD_OPTIONS)
         return None if part is None else bytes(part.data).rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def is_neo_elf(data: memoryview) -> bool:
-    """Tells whether ``data`` begins like a NEO ELF: an ELF for machine 0 with one of the types in ``KINDS``."""
+    """Return whether ``data`` begins like a NEO ELF: an ELF for machine 0 with one of the types in ``KINDS``."""
     return (
         elf_header.is_elf(data)
         and len(data) >= elf_header.HEADER_SIZE

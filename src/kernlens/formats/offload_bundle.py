@@ -42,7 +42,7 @@ class _ImageEntry(NamedTuple):
 
 
 class _ImageSpan(NamedTuple):
-    """Where an image lies in the file. ``bundle`` is the section made for it, None if it lies in another section.
+    """The place of an image in the file. ``bundle`` is the section made for it, None if it lies in another section.
 
     ``unpacked`` is the size of what a packed image holds, None for an image that is not packed. ``unreadable`` says why
     the image cannot be read, None if it can.
@@ -73,14 +73,14 @@ class OffloadImage:
     unreadable: str | None = None
 
     def read(self) -> memoryview:
-        """Returns the image; of a packed one it unpacks the content. Raises FormatError if the image cannot be read."""
+        """Return the image, unpacked if it is packed. Raises FormatError if the image cannot be read."""
         if self.unreadable is not None:
             raise FormatError(self.unreadable, format="offload-bundle", offset=self.offset)
         return self.stored if self.unpacked is None else memoryview(unpack_frame(self.stored, self.unpacked))
 
 
 def read_offload_images(data: memoryview, allowance: Allowance | None = None) -> tuple[OffloadImage, ...]:
-    """Returns the device images in a host ELF, in the order of its image table; none if it has none.
+    """Return the device images in a host ELF, in the order of its image table; none if it has none.
 
     What packed images unpack to counts against ``allowance``, that of the whole input (None: this file is it). An image that
     cannot be read is listed with the reason. Raises FormatError for a damaged ELF or table, TooManyError for images that are
@@ -112,7 +112,7 @@ def _image(data: memoryview, span: _ImageSpan, counts: dict[str, int]) -> Offloa
 
 
 def _bounded(spans: Iterable[_ImageSpan], elf: Elf, table: Section | None) -> Iterator[_ImageSpan]:
-    """Yields the images; those that would unpack to more than the allowance has left are unreadable.
+    """Yield the images; those that would unpack to more than the allowance has left are unreadable.
 
     Raises FormatError as soon as the images take more than the file has: many entries share one image then; TooManyError
     if they are too many for the allowance.
@@ -131,7 +131,7 @@ def _bounded(spans: Iterable[_ImageSpan], elf: Elf, table: Section | None) -> It
 
 
 def _stored(section: Section, start: int, size: int) -> _ImageSpan:
-    """Returns where the image lies that begins at ``start`` of the section. ``size`` is that of the image once it is
+    """Return the place of the image that begins at ``start`` of the section. ``size`` is that of the image once it is
     unpacked, if it is packed: the frame itself says where it ends."""
     offset = section.offset + start
     bundle = section if _is_bundle(section) else None
@@ -149,13 +149,13 @@ def _stored(section: Section, start: int, size: int) -> _ImageSpan:
 
 
 def _is_bundle(section: Section) -> bool:
-    """Tells whether a section holds images; objects also have an empty one for the host."""
+    """Return whether a section holds images; objects also have an empty one for the host."""
     name = section.name
     return name.startswith(_SECTION_PREFIX) and not name.startswith(_HOST_PREFIX) and section.type != SHT_NOBITS
 
 
 def _listed(elf: Elf, table: Section) -> Iterator[_ImageSpan]:
-    """Finds each image that the table lists."""
+    """Yield each image that the table lists."""
     if len(table.data) % _ENTRY_LAYOUT.size:
         raise _error(f"its {len(table.data)} bytes are no whole number of entries of {_ENTRY_LAYOUT.size}", table)
     entries = list(map(_ImageEntry._make, _ENTRY_LAYOUT.iter_unpack(bytes(table.data))))
@@ -180,7 +180,7 @@ def _address(section: Section) -> int:
 
 
 def _relocated(elf: Elf, table: Section) -> dict[int, int]:
-    """Maps the site of each relative dynamic relocation in the table to the address that it stores there."""
+    """Map the site of each relative dynamic relocation in the table to the address that it stores there."""
     relative = _RELATIVE.get(elf.machine)
     first, last = table.address, table.address + table.size
     addresses: dict[int, int] = {}

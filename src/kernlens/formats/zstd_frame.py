@@ -24,12 +24,12 @@ _of_thread = threading.local()
 
 
 def is_zstd(data: memoryview) -> bool:
-    """Tells whether ``data`` begins like a zstd frame."""
+    """Return whether ``data`` begins like a zstd frame."""
     return data[: len(MAGIC)] == MAGIC
 
 
 def frame_size(data: memoryview) -> int:
-    """Returns how many bytes the frame at the start of ``data`` takes there. Raises FormatError if it is cut off."""
+    """Return how many bytes the frame at the start of ``data`` takes there. Raises FormatError if it is cut off."""
     if len(data) < _FIXED_SIZE:
         raise _error("the frame is cut off in its header", 0)
     descriptor = data[4]
@@ -51,7 +51,7 @@ def frame_size(data: memoryview) -> int:
 
 
 def claimed_size(frame: memoryview) -> int | None:
-    """Returns how many bytes the frame says that it holds; None if it does not say. Raises FormatError."""
+    """Return how many bytes the frame says that it holds; None if it does not say. Raises FormatError."""
     import zstandard
 
     try:
@@ -62,7 +62,7 @@ def claimed_size(frame: memoryview) -> int | None:
 
 
 def unpack_frame(frame: memoryview, size: int) -> bytes:
-    """Returns the ``size`` bytes that a frame holds, at most. The caller has checked that this many may be allocated.
+    """Return the ``size`` bytes that a frame holds, at most. The caller has checked that this many may be allocated.
 
     Raises FormatError if the frame is damaged or holds more.
     """

@@ -1,4 +1,4 @@
-"""Decodes machine code into instructions."""
+"""The decoding of machine code into instructions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _BYTES_PER_THREAD = 1 << 14
 
 
 def decode(device: Device, code: bytes | memoryview, compiler: Compiler = UNKNOWN_COMPILER) -> Instructions:
-    """Returns the instructions of one kernel. ``code`` begins with its first instruction and ends with its last:
-    padding would be decoded too. It is decoded by the libiga64 of its ``compiler``, as far as that is known and installed.
+    """Return the instructions of one kernel. ``code`` begins with its first instruction and ends with its last: padding
+    would be decoded too. It is decoded by the libiga64 of its ``compiler``, as far as that is known and installed.
 
     Bytes that are no instruction of the device become instructions marked ``illegal``. Raises UnsupportedError if no
     installed libiga64 knows the device.
@@ -37,8 +37,7 @@ def decode(device: Device, code: bytes | memoryview, compiler: Compiler = UNKNOW
 def decode_many(
     kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
 ) -> list[Instructions]:
-    """Decodes many kernels, in one native call per platform and compiler: an instruction that repeats in them is decoded
-    once.
+    """Decode many kernels, in one native call per platform and compiler: an instruction that repeats in them is decoded once.
 
     ``threads`` None means as many as the process may use. With ``texts`` all texts are made now, in those threads,
     rather than on first use. Raises UnsupportedError like ``decode``.
@@ -104,7 +103,7 @@ def _mnemonics(library: IgaLibrary, platform: int) -> tuple[str, ...]:
 
 
 def _classifier(library: IgaLibrary, platform: int) -> Callable[[memoryview], list[InstructionKind]]:
-    """The kinds of instructions; the tables behind it are read when it is first asked."""
+    """Return the function that tells the kinds of instructions; the tables behind it are read when it is first called."""
 
     def classify(records: memoryview) -> list[InstructionKind]:
         return _kinds_of(library, platform)(records)

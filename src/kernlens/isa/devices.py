@@ -1,4 +1,4 @@
-"""Looks devices up by any name, and by what a binary says of its target."""
+"""Devices by any of their names, and by what a binary says of its target."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NAMES = _by_name()
 
 
 def device(name: str) -> Device:
-    """Returns the device called ``name``: a name or alias of ocloc's (``dg2``, ``acm-g10``, ``bmg-g21``), an early
+    """Return the device called ``name``: a name or alias of ocloc's (``dg2``, ``acm-g10``, ``bmg-g21``), an early
     stepping (``pvc-xt-b0``), a product (``b580``), an IP version (``12.55.8``, or packed as one decimal number) or a
     PCI device id (``0x56a0``).
 
@@ -49,7 +49,7 @@ def device(name: str) -> Device:
 
 
 def known_device(name: str) -> Device | None:
-    """Returns the device called ``name``, as ``device`` does; None if there is none."""
+    """Return the device called ``name``, as ``device`` does; None if there is none."""
     normal = _normal(name)
     if normal in _NAMES:
         return _NAMES[normal]
@@ -63,7 +63,7 @@ def _normal(name: str) -> str:
 
 
 def name_among(name: str, names: Sequence[str]) -> str | None:
-    """Returns that of ``names``, a compiler's or driver's for its devices, which means the device called ``name``; the
+    """Return that of ``names``, a compiler's or driver's for its devices, which means the device called ``name``; the
     device's own name if there are several. Returns None if there is none."""
     if name in names:
         return name
@@ -75,7 +75,7 @@ def name_among(name: str, names: Sequence[str]) -> str | None:
 
 
 def one_of_each(names: Sequence[str]) -> list[str]:
-    """Returns one of the names for each device that they mean, its own name if that is among them; unknown ones too."""
+    """Return one of the names for each device that they mean, its own name if that is among them; unknown ones too."""
     chosen: dict[Device | str, str] = {}
     for name in names:
         known: Device | str = _NAMES.get(name.replace("_", "-"), name)
@@ -86,9 +86,9 @@ def one_of_each(names: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=256)
 def identify(device_id: DeviceId) -> Device | None:
-    """Returns the device that a header or a note means: by product family, the IP version choosing within it; else by
-    IP version; else by render core, of which the first device stands for all. Returns None if the
-    file says nothing or the device is unknown.
+    """Return the device that a header or a note means: by product family, the IP version choosing within it; else by IP
+    version; else by render core, of which the first device stands for all. Returns None if the file says nothing or the
+    device is unknown.
 
     An IP version in the file is kept even if it is that of an unlisted stepping.
     """
@@ -142,5 +142,5 @@ def _nearest(name: str) -> str:
 
 
 def register_bytes(device: Device) -> int:
-    """The size of a general register of the device."""
+    """Return the size of a general register of the device."""
     return 64 if device.iga_platform >= device_table.XE_HPC else 32

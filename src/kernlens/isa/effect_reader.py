@@ -1,4 +1,4 @@
-"""What instructions do to registers: which bytes, flags and accumulators they read and write."""
+"""The effects of instructions on registers: which bytes, flags and accumulators they read and write."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _VERTICAL_AND_HORIZONTAL = 31  # Region::Vert::VT_VxH: an address for each row.
 
 
 def effects_of(records: bytes, regions: bytes, mnemonics: Sequence[str], platform: int) -> Effects:
-    """Returns the effects of packed records and their regions."""
+    """Return the effects of packed records and their regions."""
     register_bytes = 64 if platform >= XE_HPC else 32
     reader = Reader(mnemonics, platform, register_bytes)
     view = memoryview(records)
@@ -81,7 +81,7 @@ def effects_of(records: bytes, regions: bytes, mnemonics: Sequence[str], platfor
 
 
 class Reader:
-    """Reads the records of one platform."""
+    """The reader of the records of one platform."""
 
     def __init__(self, mnemonics: Sequence[str], platform: int, register_bytes: int) -> None:
         self._mnemonics = mnemonics
@@ -89,7 +89,7 @@ class Reader:
         self.register_bytes = register_bytes
 
     def read(self, record: InstructionRecord, operands: list[OperandRecord], regions: bytes) -> Effect:
-        """What the instruction does, as far as it says itself."""
+        """Return what the instruction does, as far as it says itself."""
         mnemonic = self._mnemonics[record.opcode]
         if mnemonic in _NOTHING:
             return Effect()
@@ -107,7 +107,7 @@ class Reader:
         return Effect(tuple(reads), tuple(writes), is_partial, is_lower_bound)
 
     def payload(self, record: InstructionRecord) -> Payload:
-        """The bytes of a message's parts."""
+        """Return the bytes of a message's parts."""
         return payload_of(
             send_of(
                 self._platform,
@@ -166,9 +166,9 @@ class Reader:
         reads: list[Access],
         writes: list[Access],
     ) -> None:
-        """The function is the depth << 8 | the repeat count. Each channel of the second source holds a dword of elements for
-        each step of the depth, the third those of one channel for each repetition; of ``dpasw`` half of them are in the
-        other thread."""
+        """Add what a systolic instruction reads and writes. Its function is the depth << 8 | the repeat count. Each
+        channel of the second source holds a dword of elements for each step of the depth, the third those of one
+        channel for each repetition; of ``dpasw`` half of them are in the other thread."""
         depth, repeat, lanes = record.function >> 8, record.function & 0xFF, record.execution_size
         bits = [type_bits(operand.type) for operand in sources]
         narrow = max(bits[1:], default=0)
@@ -225,7 +225,7 @@ class Reader:
 
 
 def _address(operand: OperandRecord, rows: int) -> tuple[Access, ...]:
-    """The words of the address register that an indirect operand reads."""
+    """Return the words of the address register that an indirect operand reads."""
     if operand.file == SCALAR_FILE:
         return ((SCALARS + operand.subregister, 1),)
     return ((ADDRESSES + 2 * (operand.subregister & 0x1F), (1 << 2 * max(1, min(rows, 16))) - 1),)
@@ -243,7 +243,7 @@ def _predicate(record: InstructionRecord) -> tuple[Access, ...]:
 
 
 def _condition(record: InstructionRecord, mnemonic: str) -> tuple[Access, ...]:
-    """The flags that are written; of a select the condition says which source is larger."""
+    """Return the flags that are written; of a select the condition says which source is larger."""
     if not record.condition or record.flag_register == 0xFF or mnemonic in _SELECTS:
         return ()
     return flags(record.flag_register, 4 * record.channel_offset, record.execution_size)

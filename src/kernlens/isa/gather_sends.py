@@ -27,7 +27,7 @@ _SCALAR_BYTES = 256
 
 
 class GatheredRegisters:
-    """What the scalar register holds, instruction by instruction in their order; ``targets`` are those that control
+    """The content of the scalar register, instruction by instruction in their order; ``targets`` are those that control
     reaches from elsewhere too, ``payload`` gives the bytes that a record's message takes."""
 
     def __init__(
@@ -39,7 +39,7 @@ class GatheredRegisters:
         self._bytes: dict[int, int] = {}
 
     def follow(self, index: int, records: memoryview, effect: Effect) -> Effect:
-        """The effect of the next instruction, with the registers of a gather send."""
+        """Return the effect of the next instruction, with the registers of a gather send."""
         if index in self._targets:
             self._bytes.clear()
         if records[index * RECORD_SIZE + FLAGS_AT] & SEND:
@@ -67,7 +67,7 @@ class GatheredRegisters:
             self._bytes[first + position] = value >> 8 * (position % size) & 0xFF
 
     def _registers(self, record: InstructionRecord, first: int) -> tuple[Access, ...] | None:
-        """The bytes that the message reads; None where not all of its registers are known."""
+        """Return the bytes that the message reads; None where not all of its registers are known."""
         payload, reads = self._payload(record), list[Access]()
         if payload.addresses is None or payload.data is None:
             return None

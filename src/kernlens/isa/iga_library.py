@@ -1,4 +1,4 @@
-"""Finds libiga64, and the copy of it that decodes for a device.
+"""The installed copies of libiga64, and the one that decodes for a device.
 
 Several versions can be installed side by side, and print some instructions differently (the operands of ``math.invm`` on
 Xe-HPC). Of those that know the platform, code is decoded by the first that KERNLENS_IGA_PATH names; else by the one that
@@ -50,29 +50,28 @@ class IgaLibrary:
 
     @cached_property
     def version(self) -> str:
-        """Returns the version in the file's own name (``2.40.14+0``), else the one that the library reports, which is the same
-        in all versions."""
+        """The version in the file's own name (``2.40.14+0``), else that which the library reports, the same in all versions."""
         match = re.search(r"\.so\.([0-9].*)$", os.path.realpath(self.path))
         return match[1] if match else self.native.version
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """Returns the version's numbers: (2, 40, 14). Of IGC 2 they are the compiler's, of IGC 1 (1, 0, 1)."""
+        """The version's numbers: (2, 40, 14). Of IGC 2 they are the compiler's, of IGC 1 (1, 0, 1)."""
         return tuple(map(int, re.findall(r"\d+", self.version.partition("+")[0])))
 
     @cached_property
     def title(self) -> str:
-        """Returns its name and version: ``libiga64 2.40.14+0``."""
+        """Its name and version: ``libiga64 2.40.14+0``."""
         return f"libiga64 {self.version}"
 
     @cached_property
     def platforms(self) -> frozenset[int]:
-        """Returns the iga_gen_t numbers that it decodes."""
+        """The iga_gen_t numbers that it decodes."""
         return frozenset(self.native.platforms)
 
     @cached_property
     def platform_titles(self) -> tuple[str, ...]:
-        """Returns the platforms' names, oldest first; those that no known device has are left out."""
+        """The platforms' names, oldest first; those that no known device has are left out."""
         return tuple(title for number, title in PLATFORM_TITLES.items() if number in self.platforms)
 
     def __str__(self) -> str:
@@ -87,18 +86,19 @@ class _Candidate(NamedTuple):
 
 
 def search_also(find_paths: Callable[[], Mapping[str, str]]) -> None:
-    """Looks for libiga64 in more paths too: of each toolchain, by its name, a library, its folder, or the toolchain's root
-    folder. They are asked for when no library before them is the compiler's own."""
+    """Search for libiga64 in more paths too: of each toolchain, by its name, a library, its folder, or the toolchain's
+    root folder. They are asked for when no library before them is the compiler's own."""
     _more_paths.append(find_paths)
 
 
 def installed() -> tuple[IgaLibrary, ...]:
-    """Returns every libiga64 that opens, in the order of preference, each file once."""
+    """Return every libiga64 that opens, in the order of preference, each file once."""
     return tuple(candidate.library for candidate in _opened(()))
 
 
 def library_for(platform: int, device_name: str, compiler: Compiler = UNKNOWN_COMPILER) -> IgaLibrary:
-    """Returns the library that decodes ``platform`` (an iga_gen_t) as ``compiler`` made it. ``device_name`` is for the message.
+    """Return the library that decodes ``platform`` (an iga_gen_t) as ``compiler`` made it. ``device_name`` is for the
+    message.
 
     Raises UnsupportedError, which says what to install, if no library does.
     """
@@ -144,7 +144,7 @@ _REASONS = {
 
 
 def _nearness(candidate: _Candidate, compiler: Compiler) -> int:
-    """How near a library is to the one that came with the compiler."""
+    """Return how near a library is to the one that came with the compiler."""
     library, toolchain = candidate
     version = compiler.version
     if toolchain == _CHOSEN or (version and library.numbers[: len(version)] == version):
@@ -161,7 +161,7 @@ def _span(titles: Sequence[str]) -> str:
 
 
 def _opened(failures: list[str] | tuple[()]) -> Iterator[_Candidate]:
-    """Opens the candidates one by one, as they are asked for; appends why a file that exists did not open."""
+    """Yield the candidates that open, each opened when it is asked for; append why a file that exists did not open."""
     seen: set[str] = set()
     for candidate, toolchain in _candidates():
         library = _open(candidate)
@@ -176,7 +176,7 @@ def _opened(failures: list[str] | tuple[()]) -> Iterator[_Candidate]:
 
 @cache
 def _open(candidate: str) -> IgaLibrary | str:
-    """Returns the library, or why it does not open. Kept for good: a library that code ran in is never unloaded."""
+    """Return the library, or why it does not open. Kept for good: a library that code ran in is never unloaded."""
     from kernlens import _decoder
 
     try:
@@ -188,7 +188,7 @@ def _open(candidate: str) -> IgaLibrary | str:
 
 
 def _candidates() -> Iterator[tuple[str, str]]:
-    """Yields what may be a library, and the toolchain that it belongs to."""
+    """Yield what may be a library, and the toolchain that it belongs to."""
     for path in os.environ.get(PATH_VARIABLE, "").split(os.pathsep):
         if path:
             yield from ((file, _CHOSEN) for file in _below(path))

@@ -1,4 +1,4 @@
-"""What instructions do: the instruction mix of machine code, and what its messages access."""
+"""The kinds of instructions: the instruction mix of machine code, and what its messages access."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BY_MNEMONIC = {
 
 
 def classifier(mnemonics: Sequence[str], platform: int) -> Callable[[memoryview], list[InstructionKind]]:
-    """Returns the function that gives each of packed records its kind."""
+    """Return the function that gives each of packed records its kind."""
 
     @lru_cache(_REMEMBERED)
     def arithmetic(opcode: int, *types: int) -> InstructionKind:
@@ -77,7 +77,7 @@ _KINDS = {
 def send_of(
     platform: int, sfid: int, how: int, descriptor: int, extended: int, execution_size: int, lengths: int
 ) -> Send:
-    """The message of a record with these fields."""
+    """Return the message of a record with these fields."""
     answer, addresses, data = message_lengths(lengths)
     return Send(
         platform=platform,

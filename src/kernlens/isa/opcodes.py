@@ -1,4 +1,4 @@
-"""What the instructions do, in a sentence each, by the names that libiga64 gives their opcodes on Gen9 to Xe3.
+"""The work of the instructions, in a sentence each, by the names that libiga64 gives their opcodes on Gen9 to Xe3.
 
 Source: Intel's programmer's reference manuals, volume "3D-Media-GPGPU", part "EU ISA"; libiga64's tables say which there are.
 """

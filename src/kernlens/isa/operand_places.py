@@ -22,7 +22,7 @@ _FLAG_BITS = 32
 
 
 class Region(NamedTuple):
-    """Element i is ``vertical`` x (i / ``width``) + ``horizontal`` x (i % ``width``) elements behind the first."""
+    """A region: element i is ``vertical`` x (i / ``width``) + ``horizontal`` x (i % ``width``) elements behind the first."""
 
     vertical: int
     width: int
@@ -33,7 +33,7 @@ PACKED = Region(1, 1, 0)
 
 
 def source_region(vertical: int, width: int, horizontal: int, position: int, source_count: int) -> Region:
-    """The region of the source in this position, with what ternary instructions imply filled in."""
+    """Return the region of the source in this position, with what ternary instructions imply filled in."""
     if horizontal == NO_REGION:
         return PACKED
     if source_count == 3 and position == 2:
@@ -46,7 +46,7 @@ def source_region(vertical: int, width: int, horizontal: int, position: int, sou
 
 
 def destination_region(horizontal: int) -> Region:
-    """The region of a destination with this stride."""
+    """Return the region of a destination with this stride."""
     return PACKED if horizontal in (NO_REGION, 0) else Region(horizontal, 1, 0)
 
 
@@ -60,7 +60,7 @@ def _pattern(elements: int, element_bytes: int, region: Region) -> int:
 
 
 def places(operand: OperandRecord, elements: int, region: Region, register_bytes: int) -> tuple[Access, ...]:
-    """What a direct operand takes when so many elements of it are accessed; nothing for registers that hold no values."""
+    """Return what a direct operand takes if so many elements are accessed; nothing for registers that hold no values."""
     size = max(1, type_bits(operand.type) // 8)
     byte = operand.subregister * size
     number = operand.number
@@ -79,18 +79,18 @@ def places(operand: OperandRecord, elements: int, region: Region, register_bytes
 
 
 def general(number: int, pattern: int, register_bytes: int, byte: int = 0) -> tuple[Access, ...]:
-    """The bytes of ``pattern`` from a general register on."""
+    """Return the bytes of ``pattern`` from a general register on."""
     return ((GENERAL + number * register_bytes + byte, pattern),) if number < _GENERAL_REGISTERS and pattern else ()
 
 
 def accumulator(number: int, size: int, register_bytes: int) -> tuple[Access, ...]:
-    """The accumulator, with the one beside it, in which the wider type's elements go on."""
+    """Return the accumulator, with the one beside it, in which the wider type's elements go on."""
     even = number & ~1
     return ((ACCUMULATORS + even * register_bytes, (1 << 2 * register_bytes) - 1),) if size else ()
 
 
 def flags(register: int, first_channel: int, channels: int) -> tuple[Access, ...]:
-    """The flags of so many channels, of a record's ``flag_register``."""
+    """Return the flags of so many channels, of a record's ``flag_register``."""
     number, subregister = register >> 4, register & 0xF
     if number >= _FLAG_REGISTERS:
         return ()

@@ -1,4 +1,4 @@
-"""In which in-order pipe each instruction runs, and in which its scoreboard's distance counts.
+"""The in-order pipe in which each instruction runs, and the pipe in which its scoreboard's distance counts.
 
 Source: how Intel's compiler and assembler tell an instruction's pipe (IGC's ``visa/G4_IR.cpp``, ``RegDeps.cpp`` of
 libiga64). They differ on ``nop`` and ``halt`` alone; here these run in no pipe, as for the compiler. What a distance
@@ -35,7 +35,7 @@ _FILE_AT, _KIND_AT = TYPES_AT[0] - 1, TYPES_AT[1] - 2
 
 
 def pipes_of(records: memoryview, mnemonics: Sequence[str], platform: int) -> Pipes | None:
-    """Returns the pipes of packed records; None before Xe, where the hardware alone knows who waits for whom."""
+    """Return the pipes of packed records; None before Xe, where the hardware alone knows who waits for whom."""
     if platform < XE_LP:
         return None
 
@@ -56,8 +56,8 @@ def pipes_of(records: memoryview, mnemonics: Sequence[str], platform: int) -> Pi
 
 
 def _uncounted(records: memoryview, opcodes: Sequence[int], mnemonics: Sequence[str]) -> frozenset[int]:
-    """The moves to nowhere by which Intel's compiler reads what the last messages read, once it has counted distances: one
-    of its own constant, those of one or two registers, and a sync that waits for these."""
+    """Return the moves to nowhere by which Intel's compiler reads what the last messages read, once it has counted
+    distances: one of its own constant, those of one or two registers, and a sync that waits for these."""
     files = records[_FILE_AT::RECORD_SIZE].tolist()
     rows: set[int] = set()
     for row, (opcode, file) in enumerate(zip(opcodes, files, strict=True)):
@@ -70,8 +70,8 @@ def _uncounted(records: memoryview, opcodes: Sequence[int], mnemonics: Sequence[
 
 
 def _pipe(mnemonic: str, platform: int, is_scalar: bool, types: tuple[int, ...]) -> str:
-    """``types`` are those of the destination and the sources, 0 where there is none; ``is_scalar``: an immediate goes to
-    the scalar register."""
+    """Return the letter of the pipe. ``types`` are those of the destination and the sources, 0 where there is none;
+    ``is_scalar``: an immediate goes to the scalar register."""
     if mnemonic in _IN_NO_PIPE or mnemonic.startswith(_OUT_OF_ORDER):
         return ""
     if mnemonic == "math":

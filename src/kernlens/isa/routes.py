@@ -1,4 +1,4 @@
-"""Where lanes go from an instruction: what its branch means for each of them, not for the thread.
+"""The ways of lanes from an instruction: what its branch means for each of them, not for the thread.
 
 A thread runs what any of its lanes needs: the first target of a branch (JIP) is where it looks for lanes that wait, the
 second (UIP) where the lanes that leave go on. Source: the operations' descriptions in the public Programmer's Reference
@@ -27,7 +27,7 @@ _LEAVE = frozenset({"break", "cont", "halt", "goto", "brc"})
 
 
 def routes_of(records: memoryview, mnemonics: Sequence[str]) -> dict[int, Route]:
-    """The routes of packed records, of those that do not just fall through."""
+    """Return the routes of packed records, of those that do not just fall through."""
     opcodes = records.cast("H")[OPCODE_AT // 2 :: RECORD_SIZE // 2].tolist()
     offsets = records.cast("I")[:: RECORD_SIZE // 4].tolist()
     names = [mnemonics[opcode] for opcode in opcodes]
@@ -44,7 +44,7 @@ def routes_of(records: memoryview, mnemonics: Sequence[str]) -> dict[int, Route]
 
 
 def _targets(records: memoryview, index: int, offsets: Sequence[int]) -> tuple[int | None, ...]:
-    """The indexes of the targets; None for one that is no instruction of the kernel."""
+    """Return the indexes of the targets; None for one that is no instruction of the kernel."""
     if records[index * RECORD_SIZE + FLAGS_AT] & ABSOLUTE_TARGET:
         return ()
     targets: list[int | None] = []

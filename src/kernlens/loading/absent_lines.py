@@ -1,4 +1,4 @@
-"""Why a program has no line table, as far as its binary, options and SPIR-V tell."""
+"""The reason why a program has no line table, as far as its binary, options and SPIR-V tell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WITHOUT_DEBUG_DATA = (1, 20)
 
 
 def without_debug(build: Build, zebin_version: str | None = None) -> str:
-    """Why a program without debug data has no line table; ``zebin_version`` is that of its zebin, None of other formats."""
+    """Return why a program without debug data has no line table; ``zebin_version`` is its zebin's, None of other formats."""
     asked = not set(LINE_OPTIONS).isdisjoint((build.options or "").split())
     # What a compiler makes of source that it was asked for no lines of has none either: then the options are the reason.
     from_spirv = bool(build.created) and not build.parts.source_paths
@@ -40,7 +40,7 @@ def without_debug(build: Build, zebin_version: str | None = None) -> str:
 
 
 def spirv_lacks_lines(content: bytes) -> bool:
-    """Whether this is a SPIR-V module that names no source line."""
+    """Return whether this is a SPIR-V module that names no source line."""
     from kernlens.formats.spirv.line_information import has_line_information
 
     view = memoryview(content)
@@ -51,6 +51,6 @@ def spirv_lacks_lines(content: bytes) -> bool:
 
 
 def drivers_leave_out(zebin_version: str | None) -> bool:
-    """Whether the drivers that take zebin of this version give it back without its debug data."""
+    """Return whether the drivers that take zebin of this version give it back without its debug data."""
     major, _, minor = (zebin_version or "").partition(".")
     return major.isdecimal() and minor.isdecimal() and (int(major[:9]), int(minor[:9])) <= _WITHOUT_DEBUG_DATA

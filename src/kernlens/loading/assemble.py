@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def patch_token_program(name: str, content: memoryview, context: Context) -> Program:
-    """A Program of a patch-token binary; debug data, options and SPIR-V are those of its container, the context."""
+    """Return a Program of a patch-token binary; debug data, options and SPIR-V are those of its container, the context."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 
     read = read_patch_tokens(content, context.allowance)
@@ -55,7 +55,7 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
 
 
 def zebin_program(name: str, content: memoryview, context: Context) -> Program:
-    """A Program of a zebin, or of the debug ELF of a loaded module, whose sections hold the loaded code."""
+    """Return a Program of a zebin, or of the debug ELF of a loaded module, whose sections hold the loaded code."""
     from kernlens.formats.zebin.zebin_file import read_zebin
 
     read = read_zebin(content, context.allowance)
@@ -81,7 +81,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
 
 
 def debug_program(name: str, content: memoryview, context: Context) -> Program:
-    """A Program of debug data alone: each kernel's debug ELF holds its code as well."""
+    """Return a Program of debug data alone: each kernel's debug ELF holds its code as well."""
     from kernlens.formats.elf.elf_file import read_elf
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
@@ -98,23 +98,23 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
 
 
 def raw_program(name: str, content: memoryview, device: Device, context: Context) -> Program:
-    """A Program of one kernel's bare instructions."""
+    """Return a Program of one kernel's bare instructions."""
     return _program(name, "raw", {name: Kernel(name, Code(content, device))}, context, device=device, binary=content)
 
 
 def spirv_program(name: str, content: memoryview, context: Context) -> Program:
-    """A Program that is not compiled for a device yet: its kernels are symbols without code."""
+    """Return a Program that is not compiled for a device yet: its kernels are symbols without code."""
     return _program(name, "spirv", {}, context.holding(spirv=content), device=context.device)
 
 
 def stages_program(name: str, context: Context) -> Program:
-    """A Program of nothing but its sources and the stages of its compile."""
+    """Return a Program of nothing but its sources and the stages of its compile."""
     return _program(name, "stages", {}, context, device=context.device)
 
 
 def _spirv_symbols(module: SpirvModule | None) -> tuple[Symbol, ...]:
-    """Entry points, and what the linkage decorations export and import besides them and the built-in variables; a
-    SPIR-V symbol has no place and no section."""
+    """Return the entry points, and what the linkage decorations export and import besides them and the built-in
+    variables; a SPIR-V symbol has no place and no section."""
     if module is None:
         return ()
     kernels = [Symbol(entry.name, 0, 0, "global", "func", None, 0, entry.id, "kernel") for entry in module.entry_points]
@@ -138,7 +138,7 @@ def _spirv_symbols(module: SpirvModule | None) -> tuple[Symbol, ...]:
 
 
 def _device(stated: DeviceId, context: Context) -> Device | None:
-    """What the binary says; where it leaves several devices open, the one among them that it is known to be built for."""
+    """Return the device that the binary states; if it leaves several open, the one of them that it is known to be built for."""
     codes, known = identify(stated), context.device
     vague = stated.product_family is None and stated.ip is None
     if codes is None or (vague and known is not None and known.render_core == codes.render_core):
@@ -208,7 +208,7 @@ def _stage_texts(debug: KeptDebug) -> StageTexts:
 
 
 def _spirv_module(content: memoryview, allowance: Allowance, *, is_all: bool) -> SpirvModule | None:
-    """``is_all``: the program is nothing else, so that there must be a module."""
+    """Return the program's SPIR-V module; ``is_all``: the program is nothing else, so that there must be one."""
     from kernlens.formats.spirv.spirv_module import read_spirv
 
     return read_spirv(content, allowance) if is_all or is_spirv(content) else None

@@ -1,4 +1,4 @@
-"""What a binary is opened with: the build that it comes from, and what the user says."""
+"""The circumstances that a binary is opened with: the build that it comes from, and what the user says."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class ContainerParts:
 
 
 def _bytes(view: memoryview) -> bytes:
-    """The view's bytes, without a copy where it is a view of just these: unpacked images are there once only."""
+    """Return the view's bytes, without a copy where it is a view of just these: unpacked images are there once only."""
     whole = view.obj
     return whole if isinstance(whole, bytes) and len(whole) == view.nbytes else bytes(view)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``build`` is what is known of the build beside the bytes.
+    """The context of bytes: ``build`` is what is known of the build beside them.
 
     ``device`` is what the program was built for or what the user says, and only used where the bytes do not say.
     ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
@@ -89,7 +89,7 @@ class Context:
         spirv: memoryview = EMPTY,
         source: str | None = None,
     ) -> Context:
-        """The context within a container that holds these parts of the build itself."""
+        """Return the context within a container that holds these parts of the build itself."""
         if not (options or debug or spirv or source):
             return self
         build = self.build

@@ -9,7 +9,8 @@ Item = TypeVar("Item")
 
 
 class Growing(Sequence[Item]):
-    """``items``, to which ``steps`` adds more at each step; a step is taken no sooner than an item of it is wanted.
+    """A sequence of ``items``, to which ``steps`` adds more at each step; a step is taken no sooner than an item of it
+    is wanted.
 
     Several sequences may share their steps: each step may then add to all of them.
     """
@@ -19,7 +20,7 @@ class Growing(Sequence[Item]):
         self._steps = steps
 
     def _reaches(self, index: int) -> bool:
-        """Takes steps until there is an item at ``index``; returns False if there never will be."""
+        """Take steps until there is an item at ``index``; return False if there never will be."""
         while index >= len(self._items):
             try:
                 next(self._steps)

@@ -13,7 +13,7 @@ _NOWHERE: tuple[SourcePlace | None, tuple[SourcePlace, ...]] = (None, ())
 
 
 def host_map(shown: Snapshot, listing: Snapshot, host_object: Snapshot) -> StageMap | None:
-    """The map of ``shown``, which is either ``listing``, the disassembly of ``host_object``, or that object itself.
+    """Return the map of ``shown``, which is either ``listing``, the disassembly of ``host_object``, or that object itself.
 
     Instructions of the object's code count, alignment and all. None if the object has no line tables.
     """

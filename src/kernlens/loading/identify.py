@@ -1,4 +1,4 @@
-"""What a file is, from its first bytes; and a sentence for what it is not."""
+"""The kind of a file, from its first bytes; and a sentence for what it is not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STRANGERS = {
 
 
 def identify(content: memoryview) -> str | None:
-    """The Container kind of ``content`` by its first bytes, ``recording`` for a .klens file; None if it has no known magic."""
+    """Return the Container kind of ``content`` by its first bytes, ``recording`` for a .klens file; None if unknown."""
     start = bytes(content[:START])
     if start.startswith(b"!<arch>\n"):
         return "ar"
@@ -58,7 +58,8 @@ def _elf_kind(start: bytes) -> str:
 
 
 def _ctni_kind(start: bytes) -> str:
-    """Programs and debug data share a magic: word 2 is a program's render core, but debug data's size, always 0 in fact."""
+    """Return the kind of what begins with CTNI. Programs and debug data share that magic: word 2 is a program's render
+    core, but debug data's size, always 0 in fact."""
     if len(start) < 20:
         raise FormatError(f"the file ends after {len(start)} bytes, inside the header", format="patch-tokens", offset=0)
     _, _, second, third, _ = struct.unpack_from("<5I", start)
@@ -66,7 +67,7 @@ def _ctni_kind(start: bytes) -> str:
 
 
 def unknown_input(path: str, content: memoryview) -> KernlensError:
-    """The error for content that ``identify`` does not know: says what it looks like and what would help."""
+    """Return the error for content that ``identify`` does not know; it says what it looks like and what would help."""
     if not len(content):
         return KernlensError(f"{path} is empty")
     start = bytes(content[:4096])

@@ -1,4 +1,4 @@
-"""Where in the source modules use their imports. Nothing is read before a place is asked for.
+"""The places in the source where modules use their imports. Nothing is read before a place is asked for.
 
 The site of a relocation is in the instruction that loads the symbol's address, which Intel's compilers may move away from
 the call and give the line of a neighbour. Where the SPIR-V is at hand, it says which places can be meant.
@@ -27,8 +27,8 @@ FindPlaces = Callable[[ImportUse], tuple[SourcePlace, ...]]
 
 
 def places_in_binary(program: Program) -> FindPlaces:
-    """The place of the instruction that a site lies in, as the kernel's source map says it; if the SPIR-V shows that the
-    source does not name the symbol there, or the map says nothing, the places where it does."""
+    """Return the finder of places: of the instruction that a site lies in, as the kernel's source map says it; if the
+    SPIR-V shows that the source does not name the symbol there, or the map says nothing, the places where it does."""
 
     @cache
     def source_map(kernel: str) -> SourceMap | None:
@@ -62,7 +62,7 @@ def places_in_binary(program: Program) -> FindPlaces:
 
 
 def places_in_spirv(program: Program, functions: Sequence[int], imported: Mapping[int, str]) -> FindPlaces:
-    """All places where the function of a use names the import. ``functions`` are the ids by the uses' segments."""
+    """Return the finder of all places where a use's function names the import. ``functions`` are ids by the uses' segments."""
 
     @cache
     def places() -> _SpirvPlaces:
@@ -75,7 +75,7 @@ def places_in_spirv(program: Program, functions: Sequence[int], imported: Mappin
 
 
 class _SpirvPlaces:
-    """Where the functions of a program's SPIR-V name imports; nowhere if there is none, or it has no lines."""
+    """The places where the functions of a program's SPIR-V name imports; none if there is no SPIR-V, or it has no lines."""
 
     def __init__(self, program: Program, imported: Mapping[int, str] | None = None) -> None:
         from kernlens.formats.spirv.use_lines import read_use_lines
@@ -90,13 +90,13 @@ class _SpirvPlaces:
         self._uses: SpirvUses | None = None
 
     def of(self, functions: Collection[int], symbol: str) -> tuple[SourcePlace, ...]:
-        """The places in these functions that name ``symbol``, each once."""
+        """Return the places in these functions that name ``symbol``, each once."""
         ids = [id for id, name in self._imported.items() if name == symbol]
         of_names = (self._places.get((function, id), ()) for function in functions for id in ids)
         return tuple(dict.fromkeys(place for places in of_names for place in places))
 
     def below(self, kernel: str, symbol: str) -> tuple[SourcePlace, ...]:
-        """The places in a kernel and in all that it calls; in all functions if ``kernel`` is what stands for them."""
+        """Return the places in a kernel and in all that it calls; in all functions if ``kernel`` is what stands for them."""
         if not self._places:
             return ()
         if self._uses is None:
@@ -109,5 +109,5 @@ class _SpirvPlaces:
 
 
 def _renamed(place: SourcePlace, files: Sequence[str]) -> SourcePlace:
-    """The place with its path as the line table has it."""
+    """Return the place with its path as the line table has it."""
     return replace(place, path=next((path for path in files if end_alike(path, place.path)), place.path))

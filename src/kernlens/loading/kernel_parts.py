@@ -1,4 +1,4 @@
-"""Where a kernel's parts come from, for each kind of binary."""
+"""The sources of a kernel's parts, for each kind of binary."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Code:
         return with_stated_places(joined, kernel.name, instructions, beside)
 
     def function_symbols(self) -> Mapping[int, str | None] | None:
-        """Where symbols place functions in the code; None where there are no symbols."""
+        """Return where symbols place functions in the code; None where there are no symbols."""
         return None
 
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
@@ -138,15 +138,15 @@ class Code:
         return register_links(kernel.instructions, index)
 
     def page(self, kernel: Kernel) -> str | None:
-        """What a notebook shows of the kernel; of bare instructions there is no more than the listing."""
+        """Return the page that a notebook shows of the kernel; of bare instructions there is no more than the listing."""
         return None
 
     def beside(self) -> Beside | None:
-        """The stages of the compile, if any were kept."""
+        """Return the stages of the compile, if any were kept."""
         return None
 
     def _prologue(self, kernel: Kernel) -> int:
-        """The number of instructions that load the kernel's payload and set the thread up."""
+        """Return the number of instructions that load the kernel's payload and set the thread up."""
         from kernlens.formats.patch_tokens.kernel_tokens import FIRST_CORE_WITH_PROLOGUE
 
         stated = kernel.resources.prologue_bytes
@@ -158,17 +158,16 @@ class Code:
         return kernel.instructions.set_up_end(self.payload_load_bytes())
 
     def set_up_bytes(self, kernel: Kernel) -> int:
-        """The size of the code at the start that loads the payload and sets the thread up, as far as the line table says it."""
+        """Return the size of the start of the code that loads the payload and sets the thread up, if the line table says it."""
         return 0
 
     def payload_load_bytes(self) -> int:
-        """The size of the code at the start that loads each thread's part of the payload, where nothing states all of the
-        prologue."""
+        """Return the size of the start of the code that loads each thread's payload, if nothing states all of the prologue."""
         return 0
 
 
 class KeptDebug:
-    """What a program's build kept besides its machine code, read on first use and once for all its kernels."""
+    """The parts that a program's build kept besides its machine code, read on first use and once for all its kernels."""
 
     #: Makes the Program that a kernel is of, with that kernel alone. (It holds no other kernels, which hold this.)
     make_program: Callable[[Kernel, KeptDebug], Program] | None = None
@@ -185,7 +184,7 @@ class KeptDebug:
         return named if named.version else Compiler(self.told_version())
 
     def told_version(self) -> tuple[int, ...]:
-        """The first numbers of IGC's version, as far as the binary tells."""
+        """Return the first numbers of IGC's version, as far as the binary tells."""
         return ()
 
     @cached_property

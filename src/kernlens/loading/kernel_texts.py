@@ -11,7 +11,7 @@ from kernlens.model.stage import TEXT, Snapshot
 
 
 def of_one_kernel(snapshot: Snapshot, kernel: str) -> Snapshot:
-    """Returns the kernel, and what it calls and uses, of LLVM IR or of SPIR-V's text; other snapshots as they are.
+    """Return the kernel, and what it calls and uses, of LLVM IR or of SPIR-V's text; other snapshots as they are.
 
     Raises NotFoundError, with the functions that there are, if the text does not have the kernel.
     """

@@ -66,7 +66,7 @@ def module_of(
     rules: DriverRules = LATEST,
     constants: Mapping[int, str] = MappingProxyType({}),
 ) -> Module:
-    """The module that ``program`` is.
+    """Return the module that ``program`` is.
 
     ``name`` is what to call it. ``options`` are those that SPIR-V will be built with, by a driver that follows
     ``rules``; a binary's own options count otherwise. ``constants`` are the values, as a user writes them, of the
@@ -131,7 +131,7 @@ def _frame(program: Program, kernel: str) -> Frame:
 
 
 def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview) -> ModuleSymbol:
-    """A binary's symbol, with the type and kind that its SPIR-V gives it."""
+    """Return a binary's symbol, with the type and kind that its SPIR-V gives it."""
     linkage = linkages.get(symbol.name)
     known = _KINDS.get(symbol.type, SymbolKind.UNKNOWN)
     space = None
@@ -155,7 +155,7 @@ def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview
 
 
 def _named(symbols: Iterable[ModuleSymbol]) -> tuple[ModuleSymbol, ...]:
-    """Each name once: patch-token programs list an import once per kernel."""
+    """Return each name once: patch-token programs list an import once per kernel."""
     by_name: dict[str, ModuleSymbol] = {}
     for symbol in symbols:
         by_name.setdefault(symbol.name, symbol)
@@ -163,7 +163,7 @@ def _named(symbols: Iterable[ModuleSymbol]) -> tuple[ModuleSymbol, ...]:
 
 
 def _relocations(program: Program) -> tuple[list[tuple[int, Relocation]], list[Relocation]]:
-    """Relocations of code, each with its segment's number, and those of data, in the driver's order."""
+    """Return the relocations of code, each with its segment's number, and those of data, in the driver's order."""
     segments = {name: number for number, name in enumerate(program.code_order)}
     code: list[tuple[int, Relocation]] = []
     data: list[Relocation] = []
@@ -291,7 +291,7 @@ def _constant_values(declared: Mapping[int, SpecConstant], constants: Mapping[in
 
 
 def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Iterator[ModuleSymbol]:
-    """Variables without linkage: the compilers export those that are used, by the names that they have in the source."""
+    """Yield variables without linkage: the compilers export those that are used, by the names that they have in the source."""
     linked = {linkage.id for linkage in read.linkages}
     for id in sorted(used - linked):
         space = _STATIC_SPACES.get(uses.variables[id])
@@ -308,8 +308,8 @@ def _spirv_sites(
     imported: Mapping[int, str],
     variables: Collection[int],
 ) -> tuple[ImportUse, ...]:
-    """A use for each function that is ``reached`` and each of ``imported`` that it names; last the initialisers of the
-    variables that are ``variables`` and whose imports count."""
+    """Return a use for each function that is ``reached`` and each of ``imported`` that it names; last the initialisers
+    of the variables that stay and whose imports count."""
     # The translator gives a kernel a second body without a name of its own, which only calls the first.
     names = {point.id: point.name for point in read.entry_points}
     names |= {linkage.id: linkage.name for linkage in read.linkages}
@@ -338,8 +338,8 @@ def _spirv_sites(
 
 
 def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, Program]]:
-    """The linkable programs of any file, recording or folder, each with what to call its module: the file's name, or
-    file and program where a file holds several.
+    """Return the linkable programs of any file, recording or folder, each with what to call its module: the file's
+    name, or file and program where a file holds several.
 
     ``device`` leaves out programs of other devices. Raises UnsupportedError if nothing in it has symbols, NotFoundError for
     an unknown device, KernlensError if a file of the folder is damaged.
@@ -351,7 +351,7 @@ def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, P
 
 
 def linkable_in(contents: Contents, device: str | None) -> list[tuple[str, Program]]:
-    """What ``linkable_programs`` gives of an opened path, damaged files of a folder left out."""
+    """Return what ``linkable_programs`` gives of an opened path, damaged files of a folder left out."""
     import os
 
     path = contents.path

@@ -23,7 +23,7 @@ _PARTS = ("sources", "spirv", "options", "log", "binary")
 
 
 def from_opencl(program: Any) -> list[Program]:
-    """The Programs that a live OpenCL program holds, one per device it is built for.
+    """Return the Programs that a live OpenCL program holds, one per device it is built for.
 
     ``program`` is a ``pyopencl.Program`` or a raw ``cl_program`` handle. Source text comes from CL_PROGRAM_SOURCE, debug
     data from CL_PROGRAM_DEBUG_INFO_INTEL where the program binary has none. Raises UnsupportedError, with the reason, if
@@ -42,7 +42,7 @@ def from_opencl(program: Any) -> list[Program]:
 
 
 def _other_platform(platform: str, builds: tuple[Build, ...]) -> str:
-    """What a program of a platform that is not Intel's for GPUs has, and how to get it."""
+    """Return a sentence on what a program of a platform that is not Intel's for GPUs has, and how to get it."""
     parts = [name for name in _PARTS if any(getattr(build, name) for build in builds)]
     return (
         f"the program is one of {platform} for {', '.join(build.device for build in builds)}, whose machine code kernlens"
@@ -53,14 +53,14 @@ def _other_platform(platform: str, builds: tuple[Build, ...]) -> str:
 
 
 def from_level_zero(module: Any) -> list[Program]:
-    """The Program that a live Level Zero module (a LiveModule of ``kernlens.level_zero``) holds."""
+    """Return the Program that a live Level Zero module (a LiveModule of ``kernlens.level_zero``) holds."""
     from kernlens.runtime.level_zero.module_build import live_build
 
     return programs_of((live_build(module),))
 
 
 def programs_of(builds: Sequence[Build]) -> list[Program]:
-    """A Program for each build whose binary holds Intel machine code."""
+    """Return a Program for each build whose binary holds Intel machine code."""
     programs: list[Program] = []
     reasons: list[str] = []
     for build in builds:
@@ -78,7 +78,8 @@ def programs_of(builds: Sequence[Build]) -> list[Program]:
 def compiled_modules(
     modules: Sequence[tuple[Program, Module]], environment: DriverEnvironment
 ) -> list[tuple[Program, Module]]:
-    """``modules`` with those that are SPIR-V built on a driver, with their options and constants; the others stay as they are.
+    """Return ``modules`` with those that are SPIR-V built on a driver, with their options and constants; the others
+    stay as they are.
 
     Raises RefusedCallError before a call that is known to crash the driver, LevelZeroError with the log for a module that
     does not build.

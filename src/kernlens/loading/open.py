@@ -1,4 +1,4 @@
-"""Open a path: a binary, a recording, a folder."""
+"""The contents of a path: a binary, a recording, a folder."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from kernlens.toolchain.source_reading import PATH_LIMIT, open_regular
 
 
 class Contents:
-    """What a path holds: its containers, outermost first, and the programs in them. Those of a recording are unpacked one
-    after the other when they are asked for.
+    """The contents of a path: its containers, outermost first, and the programs in them. Those of a recording are
+    unpacked one after the other when they are asked for.
     """
 
     #: Builds that gave no binary, as recordings hold them.
@@ -40,14 +40,14 @@ class Contents:
         self.failed = failed
 
     def files(self) -> Iterator[Contents]:
-        """Yields the contents of each file; of what is no folder, this alone."""
+        """Yield the contents of each file; of what is no folder, this alone."""
         yield self
 
     def check(self) -> None:
         """Raise KernlensError, with all their names, if files of the folder turned out to be damaged."""
 
     def machine_code(self) -> tuple[Program, ...]:
-        """The programs that hold machine code. Raises UnsupportedError, with what to do, if none does."""
+        """Return the programs that hold machine code. Raises UnsupportedError, with what to do, if none does."""
         with_code = tuple(program for program in self.programs if program.kernels)
         if with_code:
             return with_code
@@ -71,7 +71,7 @@ class Contents:
         raise NotFoundError(f"{self.path} holds no kernels; kernlens inspect {self.path} shows what it holds")
 
     def some_programs(self) -> Sequence[Program]:
-        """The programs. Raises UnsupportedError if there are none since what is there cannot be read."""
+        """Return the programs. Raises UnsupportedError if there are none since what is there cannot be read."""
         if not self.programs:
             self._say_unreadable()
         return self.programs
@@ -89,7 +89,7 @@ class Contents:
 def load(
     path: str | os.PathLike[str], *, device: str | None = None, source_roots: Sequence[str] = ()
 ) -> Sequence[Program]:
-    """The programs in any file, recording or folder; those of a recording are unpacked when they are asked for.
+    """Return the programs in any file, recording or folder; those of a recording are unpacked when they are asked for.
 
     ``device`` names the device of content that does not say it (raw instructions); ``source_roots`` are folders to look
     for source files in. Raises KernlensError: FormatError for damaged content, NotFoundError for an unknown device; of a
@@ -109,8 +109,8 @@ def open_file(
     source: str | None = None,
     held: bool = False,
 ) -> Contents:
-    """Like ``load``, with the containers. The file is mapped, not read: it must not shrink while it is in use, unless
-    ``held``, with which it is read.
+    """Open a path like ``load``, with the containers. The file is mapped, not read: it must not shrink while it is in
+    use, unless ``held``, with which it is read.
 
     ``source`` is the file that the program was compiled from, for line tables that do not name it.
     """
@@ -132,7 +132,7 @@ def open_file(
 
 
 def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
-    """The contents of bytes that are at hand; ``name`` is what to call them, a path as a rule."""
+    """Return the contents of bytes that are at hand; ``name`` is what to call them, a path as a rule."""
     context = replace(context, allowance=Allowance(len(content)))
     stem = os.path.splitext(os.path.basename(name))[0] or name
     if identify(content) is None:
@@ -146,7 +146,7 @@ def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
 
 
 def open_build(build: Build) -> tuple[Program, ...]:
-    """The programs in a build's binary, or that of its SPIR-V where the binary is not one of Intel's GPU compilers."""
+    """Return the programs in a build's binary, or that of its SPIR-V where the binary is not one of Intel's GPU compilers."""
     unpacker = Unpacker()
     allowance = Allowance(len(build.binary))
     context = Context(build, known_device(build.device), folder=os.path.dirname(build.path) or ".", allowance=allowance)
@@ -161,7 +161,7 @@ def _device(name: str | None) -> Device | None:
 
 
 def known_device(name: str) -> Device | None:
-    """The device of that name; None for one that this version does not know, which is no fault of the recording."""
+    """Return the device of that name; None for one that this version does not know, which is no fault of the recording."""
     from kernlens.isa import devices
 
     return devices.known_device(name)
@@ -221,7 +221,7 @@ class Folder(Contents):
         return [contents for contents in self.files() if self.is_good(contents)]
 
     def files(self, paths: Iterable[str] | None = None) -> Iterator[Contents]:
-        """Yields the contents of each file in the folder's order, or of these; the damaged are noted and left out."""
+        """Yield the contents of each file in the folder's order, or of these; the damaged are noted and left out."""
         for path in self.sizes if paths is None else paths:
             try:
                 contents = _open_inside(path, replace(self._context, folder=os.path.dirname(path)))
@@ -231,7 +231,7 @@ class Folder(Contents):
             yield contents
 
     def is_good(self, contents: Contents) -> bool:
-        """Whether all of a file can be read, its instructions left out; notes the damage if not."""
+        """Return whether all of a file can be read, its instructions left out; note the damage if not."""
         try:
             for program in contents.programs:
                 _ = program.symbols
@@ -260,7 +260,7 @@ class Folder(Contents):
 
 
 def _known_files(path: str) -> Iterator[tuple[str, int]]:
-    """Yields the path and the size of each file below a folder that begins like something known, or cannot be opened."""
+    """Yield the path and the size of each file below a folder that begins like something known, or cannot be opened."""
     from kernlens.toolchain.folders import paths_below
 
     for inside in paths_below(path):
@@ -278,7 +278,7 @@ def _known_files(path: str) -> Iterator[tuple[str, int]]:
 
 
 def _open_inside(path: str, context: Context) -> Contents:
-    """The contents of a file in a folder; the programs of a recording are all unpacked."""
+    """Return the contents of a file in a folder; the programs of a recording are all unpacked."""
     content = _map(path, context.is_held)
     if identify(content) != "recording":
         return open_bytes(content, path, context)

@@ -17,8 +17,8 @@ from kernlens.toolchain.source_reading import PATH_LIMIT, SourceFolders
 
 
 def find_sources(kernels: Iterable[Kernel], named: Iterable[SpirvSource], context: Context) -> tuple[Source, ...]:
-    """A Source for each file of the kernels' line tables whose text can be had, under the name that the tables use.
-    ``named`` are those that its SPIR-V names."""
+    """Return a Source for each file of the kernels' line tables whose text can be had, under the name that the tables
+    use. ``named`` are those that its SPIR-V names."""
     tables = [kernel.line_table for kernel in kernels if kernel.line_table is not None]
     embedded = [Source(source.file or "", source.text, "spirv") for source in named if source.text]
     near = [os.getcwd(), *([context.folder] if context.folder is not None else [])]
@@ -48,7 +48,7 @@ def _report(tables: Iterable[LineTable], sources: Mapping[str, Source], on_disk:
 
 
 def _read(path: str, context: Context, folders: SourceFolders) -> Source | None:
-    """The text of ``path`` on this machine; the source roots are tried with ever shorter ends of the path."""
+    """Return the text of ``path`` on this machine; the source roots are tried with ever shorter ends of the path."""
     candidates = [path] if os.path.isabs(path) or context.folder is None else [os.path.join(context.folder, path), path]
     for root in context.source_roots:
         candidates += [os.path.join(root, end) for end in _ends(path)]
@@ -67,6 +67,6 @@ def _read(path: str, context: Context, folders: SourceFolders) -> Source | None:
 
 
 def _ends(path: str) -> list[str]:
-    """The path without its root, and its ever shorter ends; those that are too long for a file's path left out."""
+    """Return the path without its root, and its ever shorter ends; those that are too long for a file's path left out."""
     pieces = [piece for piece in path[-PATH_LIMIT:].replace("\\", "/").split("/") if piece not in ("", ".", "..")]
     return ["/".join(pieces[start:]) for start in range(len(pieces))]

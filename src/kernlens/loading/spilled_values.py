@@ -20,8 +20,8 @@ _VARIABLE = re.compile(r'^!(\d+) = !DILocalVariable\(name: "([^"]+)"', re.MULTIL
 
 
 def spilled_values(kernel: str, table: LineTable | None, beside: Beside) -> tuple[SpilledValue, ...] | None:
-    """The kernel's spilled values, most bytes first, with files called as its line ``table`` does; None where the listing of
-    its machine code was not kept."""
+    """Return the kernel's spilled values, most bytes first, with files called as its line ``table`` does; None where
+    the listing of its machine code was not kept."""
     listing = beside.find("gen-assembly", TEXT, kernel)
     if listing is None:
         return None
@@ -48,13 +48,13 @@ def spilled_values(kernel: str, table: LineTable | None, beside: Beside) -> tupl
 
 
 def _value(number: int, values: dict[int, str | None], numbers: list[int]) -> str | None:
-    """The LLVM value that a vISA instruction is a part of."""
+    """Return the LLVM value that a vISA instruction is a part of."""
     position = bisect_right(numbers, number)
     return values[numbers[position - 1]] if position else None
 
 
 def _variables(attempt: int, beside: Beside) -> dict[str, str]:
-    """The source variable of each LLVM value that the code generator's debug information names for one alone."""
+    """Return the source variable of each LLVM value that the code generator's debug information names for one alone."""
     variables: dict[str, str | None] = {}
     for snapshot in beside.snapshots:
         if (snapshot.stage, snapshot.form, snapshot.attempt) == ("llvm-codegen", TEXT, attempt):

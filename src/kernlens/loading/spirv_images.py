@@ -33,8 +33,8 @@ class SpirvImage:
         return read_spec_constants(self.content)
 
     def specialized(self, values: Mapping[int, str]) -> SpirvImage:
-        """The module with these values, as a user writes them, of the constants that it has. Raises KernlensError for a
-        value that is none of its constant's type."""
+        """Return the module with these values, as a user writes them, of the constants that it has. Raises
+        KernlensError for a value that is none of its constant's type."""
         bits = {}
         for number, text in values.items():
             if number in self.constants:
@@ -49,8 +49,8 @@ class SpirvImage:
 
 
 def spirv_images(path: str) -> list[SpirvImage]:
-    """The modules of a file in its order, equal ones with equal options and constants once; those that are damaged are
-    passed over as long as one is not.
+    """Return the modules of a file in its order, equal ones with equal options and constants once; those that are
+    damaged are passed over as long as one is not.
 
     Raises UnsupportedError if there is none, FormatError if all are damaged.
     """

@@ -44,8 +44,8 @@ _DISASSEMBLY, _OBJECT = "disassembly", "object"
 
 
 def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tuple[StageMap, ...]:
-    """A map for each snapshot that can be shown by lines, in their order, and at the end one per kernel with a line
-    table in ``programs``. Snapshots that failed, and those in which nothing has a line, are left out."""
+    """Return a map for each snapshot that can be shown by lines, in their order, and at the end one per kernel with a
+    line table in ``programs``. Snapshots that failed, and those in which nothing has a line, are left out."""
     beside = Beside.of_stages(snapshots)
     of_snapshots = (snapshot_map(snapshot, beside) for snapshot in beside.snapshots)
     of_programs = (machine for program in programs for machine in _machine_maps(program, beside.attempts.kernels))
@@ -53,8 +53,8 @@ def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tu
 
 
 def pass_lines(snapshots: Sequence[Snapshot]) -> Iterator[PassLines]:
-    """What is left of the source lines after each pass of the compiler, attempt by attempt; each attempt begins with
-    the LLVM IR as it was read. A pass without effect has the map of the one before it."""
+    """Yield what is left of the source lines after each pass of the compiler, attempt by attempt; each attempt begins
+    with the LLVM IR as it was read. A pass without effect has the map of the one before it."""
     readable = [
         snapshot
         for snapshot in snapshots
@@ -84,11 +84,11 @@ class Beside:
 
     @classmethod
     def of_stages(cls, snapshots: Iterable[Snapshot]) -> Beside:
-        """Those that did not fail, single passes left out."""
+        """Return the snapshots that did not fail, single passes left out."""
         return cls([snapshot for snapshot in snapshots if not snapshot.is_pass and snapshot.failure is None])
 
     def find(self, stage: str, form: str, kernel: str | None = None) -> Snapshot | None:
-        """The snapshot of this stage and form, of this kernel; None if it was not kept."""
+        """Return the snapshot of this stage and form, of this kernel; None if it was not kept."""
         return self._first.get((stage, form, kernel))
 
     @cached_property
@@ -100,7 +100,7 @@ class Beside:
 
     @cached_property
     def codegen(self) -> dict[int, CodegenFunctions]:
-        """Attempt -> the code generator's functions, read once for all kernels."""
+        """The code generator's functions by attempt, read once for all kernels."""
         dumps = [snapshot for snapshot in self.snapshots if (snapshot.stage, snapshot.form) == ("llvm-codegen", TEXT)]
         return {snapshot.attempt: CodegenFunctions(snapshot.listing) for snapshot in dumps}
 
@@ -109,8 +109,8 @@ class Beside:
         return Attempts(self.snapshots)
 
     def counting(self, snapshot: Snapshot, rows: StageRows) -> StageRows:
-        """The rows without kernels whose machine code is of another attempt than the snapshot; none if the program
-        has no kernel of that attempt."""
+        """Return the rows without kernels whose machine code is of another attempt than the snapshot; none if the
+        program has no kernel of that attempt."""
         attempt, kernels = snapshot.attempt, self.attempts.kernels
         if snapshot.stage not in self.attempts.stages or not kernels:
             return rows
@@ -123,7 +123,7 @@ class Beside:
 
 
 def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
-    """The snapshot's map; None if it failed, or nothing in it has a line, or that cannot be told.
+    """Return the snapshot's map; None if it failed, or nothing in it has a line, or that cannot be told.
 
     Raises TooManyError if the snapshot's input has too many lines.
     """
@@ -171,7 +171,7 @@ def _host_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
 
 
 def under_name(stage_map: StageMap, path: str) -> StageMap:
-    """The map with ``path`` in place of the temporary file that PoCL copied the source to."""
+    """Return the map with ``path`` in place of the temporary file that PoCL copied the source to."""
     if not any(_POCL_COPY.fullmatch(name) for name, _ in stage_map.lines):
         return stage_map
 
@@ -182,7 +182,7 @@ def under_name(stage_map: StageMap, path: str) -> StageMap:
 
 
 def without_folder(stage_map: StageMap, folder: str) -> StageMap:
-    """The map with the paths below ``folder`` as if it were the root folder."""
+    """Return the map with the paths below ``folder`` as if it were the root folder."""
     if not any(name.startswith(folder + "/") for name, _ in stage_map.lines):
         return stage_map
     return _renamed(stage_map, lambda place: replace(place, path=place.path.removeprefix(folder)))
@@ -197,7 +197,7 @@ def _renamed(stage_map: StageMap, named: Callable[[SourcePlace], SourcePlace]) -
 
 
 def reader(stage: str, ending: str) -> Callable[[str], StageRows] | None:
-    """What reads the line marks of a stage's texts with this file ending; None if nothing does."""
+    """Return the reader of the line marks of a stage's texts with this file ending; None if nothing reads them."""
     return _READERS.get(line_marks(stage, ending))
 
 

@@ -33,7 +33,7 @@ _CODEGEN = "llvm-codegen"
 
 
 class _Read(NamedTuple):
-    """What is known of a whole program's text: its parts, what each instruction came from, and line -> instruction."""
+    """A whole program's text: its parts, what each instruction came from, and line -> instruction."""
 
     parts: LlvmParts | SpirvParts
     rows: StageRows
@@ -61,7 +61,7 @@ class KeptStageTexts:
         return list(dict.fromkeys(_name(snapshot) for snapshot in self._beside.snapshots if _is_shown(snapshot)))
 
     def of_kernel(self, kernel: str) -> Sequence[StageText]:
-        """The kernel's part of each stage, of the attempt whose machine code is in the program."""
+        """Return the kernel's part of each stage, of the attempt whose machine code is in the program."""
         attempts = self._beside.attempts
         of_program = [
             snapshot
@@ -71,13 +71,13 @@ class KeptStageTexts:
         return [self._text(snapshot, kernel) for snapshot in (*of_program, *self._shown.get(kernel, ()))]
 
     def tables(self, of: StageName) -> str:
-        """The metadata of a whole program's LLVM IR."""
+        """Return the metadata of a whole program's LLVM IR."""
         snapshot = next(each for each in self._shown[None] if _name(each) == of)
         parts = self._whole(snapshot).parts
         return "\n".join(parts.rows[row] for row in parts.tables)
 
     def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
-        """For each of a kernel's machine instructions the number of the vISA instruction that it is of."""
+        """Return for each of a kernel's machine instructions the number of the vISA instruction that it is of."""
         listing = self._beside.find("gen-assembly", TEXT, kernel)
         if listing is None:
             return ()
@@ -150,7 +150,7 @@ class KeptStageTexts:
 def _stage_text(
     of: StageName, rows: Sequence[str], lines: Sequence[int], stage_rows: StageRows, visa: Iterable[range]
 ) -> StageText:
-    """``stage_rows`` counts lines of the whole stage, ``lines`` are those that are there."""
+    """Return the text of a stage or a part of it. ``lines`` are those of the part; instructions have lines of the stage."""
     functions: dict[str, int] = {}
     instructions = [bisect_left(lines, line) for line in stage_rows.lines]
     for row, function in zip(instructions, stage_rows.functions, strict=True):

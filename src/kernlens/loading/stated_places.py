@@ -1,4 +1,4 @@
-"""What the compiler itself said of each instruction of a kernel, where the stages of its compile were kept.
+"""The statements of the compiler itself on each instruction of a kernel, where the stages of its compile were kept.
 
 In the listing of machine code (``gen-assembly``) each instruction has the number of the vISA instruction that it is of
 (``$N``), and in ``visa-llvm-map`` each LLVM instruction that became vISA has the number of its first one, with its
@@ -24,7 +24,7 @@ from kernlens.model.stage import TEXT
 
 
 def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instructions, beside: Beside) -> SourceMap:
-    """The source map with what the kept stages say of each instruction; as it is if they do not."""
+    """Return the source map with what the kept stages say of each instruction; as it is if they do not."""
     listing = beside.find("gen-assembly", TEXT, kernel)
     llvm = beside.find("visa-llvm-map", TEXT, kernel)
     codegen = beside.codegen.get(llvm.attempt) if llvm is not None else None
@@ -52,7 +52,7 @@ def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instruc
 
 
 def table_names(table: LineTable) -> dict[str, str]:
-    """What a line table calls the files that the stages call by their whole path."""
+    """Return the line table's names of the files that the stages call by their whole path."""
     return {joined(table.directory, file.path): file.path for file in table.files if file.path}
 
 
@@ -63,7 +63,7 @@ def _stated(
     every: Sequence[int],
     names: Mapping[str, str],
 ) -> StatedPlace | None:
-    """None for an instruction without a number, or with one that does not tell whose it is."""
+    """Return the place; None for an instruction without a number, or with one that does not tell whose it is."""
     position = bisect_right(every, number) if number is not None else 0
     if not position or (start := starts[position - 1]).function != function:
         return None
@@ -76,5 +76,5 @@ def _stated(
 
 
 def renamed(place: SourcePlace, names: Mapping[str, str]) -> SourcePlace:
-    """The place with its path as the line table has it."""
+    """Return the place with its path as the line table has it."""
     return replace(place, path=names.get(place.path, place.path))

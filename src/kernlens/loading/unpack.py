@@ -1,4 +1,4 @@
-"""Containers within containers: unpack them all, and assemble a Program from each device binary."""
+"""Containers within containers: all are unpacked, and each device binary becomes a Program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEPTH_LIMIT = 8
 
 
 class Unpacker:
-    """Unpacks one file. ``programs`` grows as device binaries are found; their names are made unique."""
+    """The unpacker of one file. ``programs`` grows as device binaries are found; their names are made unique."""
 
     def __init__(self) -> None:
         self.programs: list[Program] = []
@@ -36,7 +36,8 @@ class Unpacker:
         self._room = 0
 
     def unpack(self, content: memoryview, name: str, offset: int, context: Context, depth: int = 0) -> Container:
-        """The container that ``content`` is, with all that is in it; kind ``unknown`` if its first bytes are of no known kind.
+        """Return the container that ``content`` is, with all that is in it; kind ``unknown`` if its first bytes are of
+        no known kind.
 
         ``offset`` is where ``content`` begins in the whole file. Raises FormatError for damaged content.
         """
@@ -79,8 +80,8 @@ class Unpacker:
         return container
 
     def unpack_build(self, name: str, context: Context) -> tuple[Container, ...]:
-        """The containers of the context's build. Other vendors' binaries are not read: of such a build its SPIR-V is, and
-        without that the stages of its compile."""
+        """Return the containers of the context's build. Other vendors' binaries are not read: of such a build its
+        SPIR-V is, and without that the stages of its compile."""
         build = context.build
         before = len(self.programs)
         containers = []
@@ -120,7 +121,7 @@ class Unpacker:
         )
 
     def _image(self, image: OffloadImage) -> memoryview:
-        """The image's bytes; what is unpacked may hold containers of its own."""
+        """Return the image's bytes; what is unpacked may hold containers of its own."""
         content = image.read()
         self._room += 0 if image.unpacked is None else (_DEPTH_LIMIT + 1) * image.unpacked
         return content
@@ -128,7 +129,7 @@ class Unpacker:
     def _part(
         self, read: Callable[[], memoryview], name: str, offset: int, stored: memoryview, context: Context, depth: int
     ) -> Container:
-        """One of several device images. If it cannot be read, the container says why: the others still can."""
+        """Unpack one of several device images. If it cannot be read, the container says why: the others still can."""
         before = len(self.programs)
         try:
             return self.unpack(read(), name, offset, context, depth + 1)

@@ -1,4 +1,4 @@
-"""What reading one input may cost: a small file can unpack to gigabytes, or be nothing but entries that each cost memory."""
+"""The limits on the cost of reading an input: a small file can unpack to gigabytes, or be entries that each cost memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KERNEL_WEIGHT, PROGRAM_WEIGHT = 4, 10
 
 
 class Allowance:
-    """What may be read of one input, a file of ``size`` bytes: bytes unpacked, entries, and lines. All its readers share it."""
+    """The limits on one input of ``size`` bytes, shared by all its readers: bytes unpacked, entries, and lines."""
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
@@ -30,7 +30,7 @@ class Allowance:
         self._lines = 0
 
     def unpack(self, size: int, *, format: str, section: str | None = None) -> None:
-        """Counts ``size`` bytes that are about to be unpacked. Raises FormatError if they are too many."""
+        """Count ``size`` bytes that are about to be unpacked. Raises FormatError if they are too many."""
         if self._unpacked + size > self.limit:
             raise FormatError(
                 f"with these {size:,} bytes the input of {self.size:,} would unpack to {self._unpacked + size:,},"
@@ -41,8 +41,8 @@ class Allowance:
         self._unpacked += size
 
     def count(self, number: int, things: str, *, format: str, section: str | None = None, weight: int = 1) -> None:
-        """Counts ``number`` entries, of ``things``, that are about to be read. Raises TooManyError if they are too many for
-        the input and what was unpacked of it."""
+        """Count ``number`` entries, of ``things``, that are about to be read. Raises TooManyError if they are too many
+        for the input and what was unpacked of it."""
         self._entries += number * weight
         if self._entries > FREE_ENTRIES + (self.size + self._unpacked) // BYTES_PER_ENTRY:
             raise TooManyError(
@@ -53,7 +53,7 @@ class Allowance:
             )
 
     def count_lines(self, number: int, *, format: str) -> None:
-        """Counts the lines of a listing that is about to be read. Raises TooManyError if the input has too many for its
+        """Count the lines of a listing that is about to be read. Raises TooManyError if the input has too many for its
         size: lines of one letter are packed to next to nothing."""
         self._lines += number
         limit = FREE_LINES + self.size // BYTES_PER_LINE

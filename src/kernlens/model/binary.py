@@ -13,7 +13,7 @@ EMPTY = memoryview(b"")
 
 
 def c_text(content: bytes | memoryview) -> str:
-    """The string that a C program wrote: up to its NUL, which may be missing; bytes that are not UTF-8 appear as ``\\xNN``."""
+    """Return the string that a C program wrote, up to its NUL, which may be missing; bytes not in UTF-8 appear as ``\\xNN``."""
     return bytes(content).partition(b"\0")[0].decode("utf-8", "backslashreplace")
 
 
@@ -56,7 +56,7 @@ class Symbol(NamedTuple):
     is_hidden: bool = False
 
     def of_kind(self, kind: str) -> Symbol:
-        """Returns the symbol with this kind."""
+        """Return the symbol with this kind."""
         return self if kind == self.kind else Symbol._make((*self[:-2], kind, self.is_hidden))
 
 
@@ -102,11 +102,11 @@ class Container:
 
     @property
     def size(self) -> int:
-        """Returns the size of ``content`` in bytes."""
+        """The size of ``content`` in bytes."""
         return len(self.content)
 
     def holding(self, children: tuple[Container, ...]) -> Container:
-        """The same container with no more than these of its children."""
+        """Return the same container with no more than these of its children."""
         container = copy(self)
         container.children = children
         return container

@@ -31,16 +31,16 @@ class Bound:
 
     @property
     def name(self) -> str:
-        """``max-spill``, ``min-simd``."""
+        """The name: ``max-spill``, ``min-simd``."""
         return f"{'min' if self.is_least else 'max'}-{self.figure.names[0]}"
 
     @property
     def key(self) -> tuple[str, bool]:
-        """What another bound has in common with it that takes its place."""
+        """The key that another bound shares with it if that takes its place."""
         return self.figure.key, self.is_least
 
     def allows(self, value: int) -> bool:
-        """Whether a figure may have this value."""
+        """Return whether a figure may have this value."""
         return value >= self.value if self.is_least else value <= self.value
 
 
@@ -58,7 +58,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """By how much a figure may get worse: by ``amount``, or by that many percent; None: by anything."""
+    """The amount by which a figure may get worse: ``amount``, or that many percent; None: any."""
 
     figure: Figure
     amount: Fraction | None = Fraction(0)
@@ -71,7 +71,7 @@ class Tolerance:
         return f"{shown}%" if self.is_percent else shown
 
     def bound(self, before: int) -> Bound | None:
-        """The bound of a figure that was ``before``; None if every value is allowed."""
+        """Return the bound of a figure that was ``before``; None if every value is allowed."""
         if self.amount is None:
             return None
         room = int(before * self.amount / 100 if self.is_percent else self.amount)
@@ -80,7 +80,7 @@ class Tolerance:
 
 
 def bound_names() -> dict[str, tuple[Figure, bool]]:
-    """Every name of a bound, with its figure and whether it is a least value."""
+    """Return every name of a bound, with its figure and whether it is a least value."""
     return {
         f"{'min' if is_least else 'max'}-{name}": (figure, is_least)
         for figure in EVERY_FIGURE
@@ -90,8 +90,8 @@ def bound_names() -> dict[str, tuple[Figure, bool]]:
 
 
 def bound(name: str, value: object, origin: str = "") -> Bound:
-    """Returns the bound of that name, ``_`` being as good as ``-``. Raises NotFoundError, with the nearest names, if there is
-    none, KernlensError if the value is no whole number from 0 on."""
+    """Return the bound of that name, ``_`` being as good as ``-``. Raises NotFoundError, with the nearest names, if
+    there is none, KernlensError if the value is no whole number from 0 on."""
     names = bound_names()
     figure, is_least = names[known_name(names, name, "budget", origin)]
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _END:
@@ -100,7 +100,7 @@ def bound(name: str, value: object, origin: str = "") -> Bound:
 
 
 def tolerance(name: str, value: object, origin: str = "") -> Tolerance:
-    """Returns by how much the figure of that name may get worse: a number, ``5%`` or ``any``. Raises NotFoundError, with
+    """Return by how much the figure of that name may get worse: a number, ``5%`` or ``any``. Raises NotFoundError, with
     the nearest names, for an unknown figure, and KernlensError for anything else."""
     figure, words = figure_named(name, origin), (value if isinstance(value, str) else told(value)).strip()
     if words == ANY:
@@ -115,7 +115,7 @@ def tolerance(name: str, value: object, origin: str = "") -> Tolerance:
 
 
 def told(value: object) -> str:
-    """A value in the words of an error, in one short line however large it is."""
+    """Return a value in the words of an error, in one short line however large it is."""
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "an array"
     if isinstance(value, int) and not -_END < value < _END:

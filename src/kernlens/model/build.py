@@ -84,7 +84,7 @@ class BuildParts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HeldParts:
-    """Parts that are in memory."""
+    """The parts of a build that are in memory."""
 
     log: str = field(default="", repr=False)
     binary: bytes = field(default=b"", repr=False)
@@ -133,7 +133,7 @@ class Build:
 
     @property
     def all_inputs(self) -> tuple[Build, ...]:
-        """What it was linked from, and what these were linked from, each once."""
+        """The builds that it was linked from, and those that these were linked from, each once."""
         inputs: dict[int, Build] = {}
         waiting = list(self.inputs)
         while waiting:
@@ -145,21 +145,19 @@ class Build:
 
     @property
     def linked_sources(self) -> tuple[Source, ...]:
-        """The sources of all that it was linked from. Of several without a name there is none: a line table cannot tell
-        them apart."""
+        """The sources of all that it was linked from; of several without a name none: a line table cannot tell them apart."""
         sources = {(source.path, source.text): source for build in self.all_inputs for source in build.sources}
         is_one = sum(not path for path, _ in sources) == 1
         return tuple(source for source in sources.values() if source.path or is_one)
 
     @property
     def source(self) -> str:
-        """What was compiled, for a person: the source file's path, or the program's name."""
+        """The name of what was compiled, for a person: the source file's path, or the program's name."""
         return self.path or next(iter(self.parts.source_paths), self.name)
 
     @property
     def own_options(self) -> str | None:
-        """The build options as they were given, without those that name the source and its folder to the compiler; None if
-        they are not known."""
+        """The build options as given, without those that name the source and its folder to the compiler; None if not known."""
         named = _NAMED.search(self.options or "")
         if named is None or self.options is None:
             return self.options
@@ -173,13 +171,13 @@ class Build:
         return self.toolchain.title if self.toolchain else None
 
     def with_parts(self, **parts: Any) -> Build:
-        """The same build with these parts, and the others as they are, all in memory."""
+        """Return the same build with these parts, and the others as they are, all in memory."""
         held = {part.name: getattr(self.parts, part.name) for part in fields(HeldParts) if part.name not in parts}
         return replace(self, parts=HeldParts(**held, **parts))
 
     @property
     def failure(self) -> str:
-        """Why there is no binary, in one sentence that names source and device; empty if there is one."""
+        """The reason why there is no binary, in one sentence that names source and device; empty if there is one."""
         if self.ok:
             return ""
         named = f"{self.source} does not compile for {self.device}"

@@ -19,11 +19,11 @@ class IpVersion:
 
     @classmethod
     def unpack(cls, packed: int) -> IpVersion:
-        """The version that a packed number says."""
+        """Return the version that a packed number says."""
         return cls(packed >> 22 & 0x3FF, packed >> 14 & 0xFF, packed & 0x3F)
 
     def pack(self) -> int:
-        """The version as one number, packed as above."""
+        """Return the version as one number, packed as above."""
         return self.architecture << 22 | self.release << 14 | self.revision
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class DeviceId:
-    """What a binary's header or notes say of its target; a field is None where the file does not say it."""
+    """The target of a binary, as its header or notes state it; a field is None where the file does not say it."""
 
     product_family: int | None = None
     render_core: int | None = None

@@ -1,4 +1,4 @@
-"""What instructions do to registers, and where control goes from each: what liveness is computed from.
+"""The effects of instructions on registers, and where control goes from each: what liveness is computed from.
 
 Registers are one row of bits. An access is a pair ``(start, pattern)``: bit i of ``pattern`` stands for the place
 ``start + i``. Flags come first, a place for each bit of them, then the address registers, the scalar register and the
@@ -19,7 +19,7 @@ Access = tuple[int, int]
 
 
 class Effect(NamedTuple):
-    """What one instruction reads and writes.
+    """The places that one instruction reads and writes.
 
     ``is_partial``: a predicate may leave what it writes as it was. ``is_lower_bound``: an operand is known only at run
     time, so that it reads or writes more than is said.
@@ -32,7 +32,7 @@ class Effect(NamedTuple):
 
 
 class Route(NamedTuple):
-    """Where the lanes go from an instruction: to the next one (``falls``) and to those with the indexes ``targets``.
+    """The ways of the lanes from an instruction: to the next one (``falls``) and to those with the indexes ``targets``.
 
     A ``call`` comes back to the next one; its ``targets`` are the functions, none if only the run time or the linker
     knows them. ``returns``: back to behind the calls.
@@ -58,7 +58,7 @@ class Effects:
 
 
 def mask(accesses: Iterable[Access]) -> int:
-    """The places of these accesses as bits of one number."""
+    """Return the places of these accesses as bits of one number."""
     bits = 0
     for start, pattern in accesses:
         bits |= pattern << start
@@ -66,7 +66,7 @@ def mask(accesses: Iterable[Access]) -> int:
 
 
 def registers_in(places: int, register_bytes: int) -> Iterator[int]:
-    """The numbers of the general registers of which a byte is in ``places``, ascending."""
+    """Yield the numbers of the general registers of which a byte is in ``places``, ascending."""
     bits = places >> GENERAL
     number, whole = 0, (1 << register_bytes) - 1
     while bits:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """What a kernel takes of the machine, as its binary states it; a field is None where the binary does not say.
+    """The resources that a kernel takes of the machine, as its binary states them; a field is None where the binary
+    does not say.
 
     Meaning and unit of ``simd``, ``registers``, ``spill_bytes``, ``scratch_bytes``, ``slm_bytes`` and ``barriers`` are
     those of the figures with these keys. ``private_bytes`` is private memory per work-item. The two sizes that the
@@ -43,7 +44,7 @@ class KernelResources:
 
 
 class Measured(Protocol):
-    """What figures are read from: a ``Kernel``, which imports this module."""
+    """The object that figures are read from: a ``Kernel``, which imports this module."""
 
     @property
     def resources(self) -> KernelResources: ...
@@ -69,7 +70,7 @@ PEAK = "peak_registers"
 
 
 def as_name(words: str) -> str:
-    """How options and files write a key or a heading: in small letters, with hyphens."""
+    """Return words as options and files write a key or a heading: in small letters, with hyphens."""
     return words.lower().replace("_", "-").replace(" ", "-")
 
 
@@ -102,11 +103,11 @@ class Figure:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What options and files call it, the shortest name first: key and heading in small letters, with hyphens."""
+        """The names in options and files, the shortest first: key and heading in small letters, with hyphens."""
         return tuple(sorted({as_name(self.key), as_name(self.heading)}, key=lambda name: (len(name), name)))
 
     def phrase(self, value: int | None) -> str:
-        """The value in words (``128 registers``); empty where there is nothing to say."""
+        """Return the value in words (``128 registers``); empty where there is nothing to say."""
         if value is None:
             return ""
         words = self.words if value else self.zero
@@ -203,7 +204,7 @@ FIGURES = (
 
 
 def _of_pressure(key: str, heading: str, meaning: str, origin: str) -> Figure:
-    """A figure of the registers that the code needs."""
+    """Return a figure of the registers that the code needs."""
     attribute = attrgetter(key.removesuffix("_registers"))
     return Figure(
         key=key,
@@ -236,7 +237,7 @@ PRESSURES = (
 
 
 def _cost(key: str, meaning: str, unit: str = "instructions", *, is_upper_bound: bool = False) -> Figure:
-    """A figure that a kernel's instructions add up to, and those of a line."""
+    """Return a figure that a kernel's instructions add up to, and those of a line."""
     origin = "the sum over the decoded messages" if unit == "bytes" else "counted in the decoded code"
     return Figure(
         key=key,
@@ -295,15 +296,14 @@ COSTS = (
 
 @dataclass(frozen=True, slots=True)
 class LineColumn:
-    """A column of the table of costliest lines: the sum of the costs ``keys``; ``by`` names it as an order of the lines,
-    empty where it is none."""
+    """A column of the table of costliest lines: the sum of the costs ``keys``; ``by`` names it as an order, if it is one."""
 
     heading: str
     keys: tuple[str, ...]
     by: str = ""
 
     def sum(self, costs: Mapping[str, int]) -> int:
-        """The column's number for a line with these costs."""
+        """Return the column's number for a line with these costs."""
         return sum(costs[key] for key in self.keys)
 
 
@@ -330,15 +330,14 @@ EVERY_FIGURE = (*FIGURES, *PRESSURES, *COSTS)
 
 
 def figure_named(name: str, origin: str = "") -> Figure:
-    """Returns the figure that has this key, heading or name, in capital letters or with ``_`` too; ``origin`` says where it
-    is named. Raises NotFoundError, with the nearest names, if there is none."""
+    """Return the figure that has this key, heading or name, in capital letters or with ``_`` too; ``origin`` says where
+    it is named. Raises NotFoundError, with the nearest names, if there is none."""
     named = {word: figure for figure in EVERY_FIGURE for word in figure.names}
     return named[known_name(named, name, "figure", origin)]
 
 
 def known_name(known: Collection[str], name: str, kind: str, origin: str = "") -> str:
-    """Returns the one of ``known`` that is meant, as ``as_name`` writes it. Raises NotFoundError, with the nearest names, if
-    none is."""
+    """Return the one of ``known`` that is meant, as ``as_name`` writes it. Raises NotFoundError with the nearest names."""
     if as_name(name) in known:
         return as_name(name)
     near = nearest(as_name(name), known)
@@ -347,29 +346,29 @@ def known_name(known: Collection[str], name: str, kind: str, origin: str = "") -
 
 
 def at(origin: str) -> str:
-    """The beginning of a sentence on what stands there."""
+    """Return the beginning of a sentence on what stands there."""
     return f"{origin}: " if origin else ""
 
 
 def largest_first(kernels: Iterable[MeasuredKernel], figure: Figure) -> list[MeasuredKernel]:
-    """The kernels by their value of ``figure``, the largest first; those of which it is not known are last."""
+    """Return the kernels by their value of ``figure``, the largest first; those of which it is not known are last."""
     values = [(figure.read(kernel), kernel) for kernel in kernels]
     ordered = sorted(values, key=lambda item: (item[0] is None, -(item[0] or 0)))
     return [kernel for _, kernel in ordered]
 
 
 def with_order(order: Figure | None) -> tuple[Figure, ...]:
-    """The stated figures, and the one that kernels are ordered by, if it is another."""
+    """Return the stated figures, and the one that kernels are ordered by, if it is another."""
     return STATED if order is None or order in STATED else (*STATED, order)
 
 
 def figures_of(kernel: Measured, figures: Iterable[Figure] = STATED) -> dict[str, int | None]:
-    """A kernel's values by their figures' keys, in the figures' order."""
+    """Return a kernel's values by their figures' keys, in the figures' order."""
     return {figure.key: figure.read(kernel) for figure in figures}
 
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
-    """Why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
+    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
     rows = list(values)
     return [
         f"{figure.heading} is not known everywhere (-): {figure.unknown}"
@@ -379,5 +378,5 @@ def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def figure_words(kernel: Measured) -> str:
-    """The stated figures in one line of words: ``SIMD32, 128 registers, no spill``; what is not known is left out."""
+    """Return the stated figures in one line of words: ``SIMD32, 128 registers, no spill``; what is not known is left out."""
     return ", ".join(words for figure in STATED if (words := figure.phrase(figure.read(kernel))))

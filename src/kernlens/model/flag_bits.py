@@ -7,7 +7,7 @@ from itertools import compress
 
 
 def indexes_of(flags: bytes, mask: int) -> list[int]:
-    """Returns the indexes of the bytes that have a bit of ``mask``, ascending, without a loop in Python."""
+    """Return the indexes of the bytes that have a bit of ``mask``, ascending, without a loop in Python."""
     return list(compress(range(len(flags)), flags.translate(_masked(mask))))
 
 

@@ -54,11 +54,11 @@ SHARED_FUNCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a send instruction carries. ``target`` is the shared function (``ugm``, ``slm``, ``dc1``, ...), None where a
-    register chooses it; a descriptor is None where it comes from the register that ``descriptor_register`` or
-    ``extended_register`` names: an address register, or bytes of s0 in messages of Xe3P (``s0.16``), whose own descriptor has
-    64 bits and is not told. An answer, the addresses and the data sent with them are counted in registers, None where a
-    register says how many."""
+    """The message of a send instruction. ``target`` is the shared function (``ugm``, ``slm``, ``dc1``, ...), None where
+    a register chooses it; a descriptor is None where it comes from the register that ``descriptor_register`` or
+    ``extended_register`` names: an address register, or bytes of s0 in messages of Xe3P (``s0.16``), whose own
+    descriptor has 64 bits and is not told. An answer, the addresses and the data sent with them are counted in
+    registers, None where a register says how many."""
 
     target: str | None
     descriptor: int | None
@@ -105,12 +105,12 @@ class Instruction:
 
     @property
     def text(self) -> str:
-        """Returns the assembly text, as in ``Instructions.texts``."""
+        """The assembly text, as in ``Instructions.texts``."""
         return self._of.texts[self.index]
 
     @property
     def kind(self) -> InstructionKind:
-        """Returns what the instruction does, as in ``Instructions.kinds``."""
+        """The kind of the instruction, as in ``Instructions.kinds``."""
         return self._of.kinds[self.index]
 
 
@@ -135,10 +135,10 @@ class Instructions(Sequence[Instruction]):
         trailing: int = 0,
         disassembler: str | None = None,
     ) -> None:
-        """``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by their opcode numbers;
-        ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far as their decoder
-        knows it; ``find_effects`` says what they do to registers, and ``find_pipes`` where they run in order, None where the
-        decoder does not know. ``disassembler`` is what prints the texts: ``libiga64 2.40.14+0``."""
+        """Take packed records. ``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by
+        their opcode numbers; ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far
+        as their decoder knows it; ``find_effects`` says what they do to registers, and ``find_pipes`` where they run in
+        order, None where the decoder does not know. ``disassembler`` is what prints the texts: ``libiga64 2.40.14+0``."""
         self.disassembler = disassembler
         self._records = memoryview(records)
         if len(self._records) % RECORD_SIZE:
@@ -178,27 +178,27 @@ class Instructions(Sequence[Instruction]):
 
     @property
     def records(self) -> memoryview:
-        """Returns the packed records."""
+        """The packed records."""
         return self._records
 
     @cached_property
     def offsets(self) -> array[int]:
-        """Returns each instruction's offset in bytes, ascending."""
+        """Each instruction's offset in bytes, ascending."""
         return array("I", self._records.cast("I")[::_WORDS].tolist())
 
     @cached_property
     def sizes(self) -> bytes:
-        """Returns each instruction's size in bytes."""
+        """Each instruction's size in bytes."""
         return bytes(self._records[SIZE_AT::RECORD_SIZE])
 
     @cached_property
     def flags(self) -> bytes:
-        """Returns each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
+        """Each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
         return bytes(self._records[FLAGS_AT::RECORD_SIZE])
 
     @cached_property
     def opcodes(self) -> list[str]:
-        """Returns each instruction's mnemonic."""
+        """Each instruction's mnemonic."""
         mnemonics = self._mnemonics
         return [mnemonics[number] for number in self._opcode_numbers]
 
@@ -208,30 +208,28 @@ class Instructions(Sequence[Instruction]):
 
     @cached_property
     def texts(self) -> list[str]:
-        """Returns each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
+        """Each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
         return self._render()
 
     @cached_property
     def kinds(self) -> list[InstructionKind]:
-        """Returns what each instruction does: its kind in the instruction mix, and what a message accesses."""
+        """The kind of each instruction in the instruction mix, and what a message accesses."""
         return self._classify(self._records)
 
     @cached_property
     def effects(self) -> Effects | None:
-        """Returns what each instruction does to registers, and where control goes from it; None where the decoder does not
-        say, and of a slice."""
+        """The effects of each instruction on registers and control; None if the decoder does not say, and of a slice."""
         return self._find_effects()
 
     @cached_property
     def pipes(self) -> Pipes | None:
-        """Returns in which in-order pipe each instruction runs, and which pipes' instructions it waits for; None before Xe,
-        where the decoder does not say, and of a slice."""
+        """The in-order pipe in which each instruction runs, and the pipes whose instructions it waits for; None before
+        Xe, where the decoder does not say, and of a slice."""
         return self._find_pipes()
 
     @cached_property
     def targets(self) -> tuple[int, ...]:
-        """Returns the offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset
-        96)."""
+        """The offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset 96)."""
         offsets: set[int] = set()
         for index in indexes_of(self.flags, LABEL):
             offsets.update(read_values(self._records, index)[1])
@@ -239,7 +237,7 @@ class Instructions(Sequence[Instruction]):
 
     @cached_property
     def called(self) -> tuple[int, ...]:
-        """Returns the offsets that calls go to, ascending, each once: where the functions that stayed calls begin."""
+        """The offsets that calls go to, ascending, each once: where the functions that stayed calls begin."""
         offsets: set[int] = set()
         for index in self._with_mnemonic("call"):
             offsets.update(read_values(self._records, index)[1])
@@ -247,12 +245,12 @@ class Instructions(Sequence[Instruction]):
 
     @cached_property
     def calls_by_address(self) -> bool:
-        """Tells whether a call goes to an address that the code alone does not tell."""
+        """True if a call goes to an address that the code alone does not tell."""
         calls = (index for name in ("call", "calla") for index in self._with_mnemonic(name))
         return any(self.flags[index] & (LABEL | ABSOLUTE_TARGET) != LABEL for index in calls)
 
     def set_up_end(self, start: int) -> int:
-        """Returns the number of instructions up to the end of the kernel's set-up: the first that writes the control
+        """Return the number of instructions up to the end of the kernel's set-up: the first that writes the control
         register at or behind offset ``start``, itself included, which sets how floats are rounded. If control may leave
         the straight line before there is one, those before ``start``."""
         first = bisect_left(self.offsets, start)
@@ -266,7 +264,7 @@ class Instructions(Sequence[Instruction]):
 
     @cached_property
     def stops(self) -> list[int]:
-        """Returns the indexes of instructions that control never passes: ends of thread and unconditional returns."""
+        """The indexes of instructions that control never passes: ends of thread and unconditional returns."""
         indexes = indexes_of(self.flags, END_OF_THREAD)
         if returns := self._with_mnemonic("ret"):
             predicates = bytes(self._records[PREDICATE_AT::RECORD_SIZE])
@@ -282,11 +280,11 @@ class Instructions(Sequence[Instruction]):
 
     @property
     def size(self) -> int:
-        """Returns the bytes from the first instruction's start to the last one's end."""
+        """The number of bytes from the first instruction's start to the last one's end."""
         return self.offsets[-1] + self.sizes[-1] - self.offsets[0] if len(self) else 0
 
     def at(self, offset: int) -> Instruction | None:
-        """Returns the instruction that covers byte ``offset``, None if there is none."""
+        """Return the instruction that covers byte ``offset``, None if there is none."""
         index = bisect_right(self.offsets, offset) - 1
         if index < 0 or offset >= self.offsets[index] + self.sizes[index]:
             return None

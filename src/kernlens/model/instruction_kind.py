@@ -1,4 +1,4 @@
-"""What an instruction does: its kind in the instruction mix, and what a message does to memory."""
+"""The kind of an instruction in the instruction mix, and what a message does to memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLOAT, INTEGER, MATH, SYSTOLIC, MOVE, CONTROL, SYNCHRONISATION, OTHER = OTHER_KI
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a message does, as its descriptor says.
+    """The effect of a message, as its descriptor says.
 
     ``operation`` is as exact as the descriptor is (``load_quad``, ``atomic_iadd``, ``fence``, ``barrier``); ``action`` is
     one of ACTIONS, empty where no memory is accessed. Each of ``lanes`` accesses ``elements`` elements of
@@ -42,8 +42,8 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class InstructionKind:
-    """``name`` is one of SPACES, for messages that access that memory, or of OTHER_KINDS. ``access`` is a message's, None
-    for other instructions."""
+    """The kind of an instruction: ``name`` is one of SPACES, for messages that access that memory, or of OTHER_KINDS.
+    ``access`` is a message's, None for other instructions."""
 
     name: str
     access: Access | None = None

@@ -25,7 +25,7 @@ _NO_TARGET = -(1 << 31)
 
 
 class InstructionRecord(NamedTuple):
-    """``instruction_record`` up to its operands; the C header explains each field."""
+    """The decoder's ``instruction_record`` up to its operands; the C header explains each field."""
 
     offset: int
     size: int
@@ -47,7 +47,7 @@ class InstructionRecord(NamedTuple):
 
 
 class OperandRecord(NamedTuple):
-    """``operand_record``."""
+    """The decoder's ``operand_record``."""
 
     number: int
     subregister: int
@@ -57,26 +57,25 @@ class OperandRecord(NamedTuple):
 
 
 def message_lengths(lengths: int) -> tuple[int | None, int | None, int | None]:
-    """Unpacks a record's ``lengths``: the registers of a message's answer, addresses and data; None where a register says
-    how many."""
+    """Unpack ``lengths``: the registers of a message's answer, addresses and data; None where a register says how many."""
     answer, addresses, data = (None if (size := lengths >> at & 0x1F) == _NO_LENGTH else size for at in (0, 5, 10))
     return answer, addresses, data
 
 
 def read_record(records: bytes | memoryview, index: int) -> InstructionRecord:
-    """Reads record ``index``; its operands and values are read on their own."""
+    """Read record ``index``; its operands and values are read on their own."""
     return InstructionRecord._make(_HEAD.unpack_from(records, index * RECORD_SIZE))
 
 
 def read_operands(records: memoryview, index: int, count: int) -> list[OperandRecord]:
-    """Reads the first ``count`` operands of record ``index``, the destination first."""
+    """Read the first ``count`` operands of record ``index``, the destination first."""
     start = index * RECORD_SIZE + _HEAD.size
     end = start + min(count, _OPERANDS) * _OPERAND.size
     return [*map(OperandRecord._make, _OPERAND.iter_unpack(bytes(records[start:end])))]
 
 
 def read_values(records: memoryview, index: int) -> tuple[int, tuple[int, ...]]:
-    """Reads the immediate of record ``index``, and the offsets that it may branch to, each once."""
+    """Read the immediate of record ``index``, and the offsets that it may branch to, each once."""
     immediate, first, second = _VALUES.unpack_from(records, index * RECORD_SIZE + VALUES_AT)
     if first == second == _NO_TARGET:
         return immediate, ()

@@ -57,7 +57,7 @@ class ReportedKernel:
 
 
 class KernelParts(Protocol):
-    """Where a kernel's parts come from; the kernel asks for each of them once at most, on first use."""
+    """The source of a kernel's parts; the kernel asks for each of them once at most, on first use."""
 
     def code(self) -> memoryview: ...
 
@@ -74,7 +74,7 @@ class KernelParts(Protocol):
     def line_table(self) -> LineTable | None: ...
 
     def line_table_reason(self) -> str | None:
-        """Why there is no line table, found without decoding it; None if there is one."""
+        """Return why there is no line table, found without decoding it; None if there is one."""
         ...
 
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
@@ -94,12 +94,12 @@ class KernelParts(Protocol):
     def register_links(self, kernel: Kernel, index: int) -> RegisterLinks: ...
 
     def page(self, kernel: Kernel) -> str | None:
-        """The kernel as one HTML page with a viewer, of a size that notebooks may keep; None if there is none."""
+        """Return the kernel as one HTML page with a viewer, of a size that notebooks may keep; None if there is none."""
         ...
 
 
 class Kernel:
-    """An entry point. (A plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands.)"""
+    """An entry point, as a plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands."""
 
     def __init__(self, name: str, parts: KernelParts) -> None:
         self.name = name
@@ -126,7 +126,7 @@ class Kernel:
             return kernel_page(self.name, str(error))
 
     def unread(self) -> Kernel:
-        """The same kernel with nothing read of it yet: who drops it drops what was read."""
+        """Return the same kernel with nothing read of it yet: who drops it drops what was read."""
         return Kernel(self.name, self._parts)
 
     @cached_property
@@ -146,7 +146,7 @@ class Kernel:
 
     @cached_property
     def resources(self) -> KernelResources:
-        """What it takes of the machine, as its binary states it."""
+        """The resources that it takes of the machine, as its binary states them."""
         return self._parts.resources()
 
     @cached_property
@@ -171,12 +171,12 @@ class Kernel:
 
     @cached_property
     def line_table_reason(self) -> str | None:
-        """Why there is no line table, and the flag that would give one; None if there is one."""
+        """The reason why there is no line table, and the flag that would give one; None if there is one."""
         return self._parts.line_table_reason()
 
     @cached_property
     def function_symbols(self) -> Mapping[int, str | None] | None:
-        """Where its code holds functions that stayed calls, by their symbols: offset -> name, None for code without a name.
+        """The functions in its code that stayed calls, by their symbols: offset -> name, None for code without a name.
         None where the binary has no symbols of functions in kernels."""
         return self._parts.function_symbols()
 
@@ -188,13 +188,12 @@ class Kernel:
 
     @cached_property
     def _may_hold_functions(self) -> bool:
-        """False of most kernels, which call nothing: neither instructions nor line tables need be read for functions."""
+        """False for most kernels, which call nothing: neither instructions nor line tables need be read for functions."""
         return bool(self.function_symbols) or self._may_hold(_CALL)
 
     @cached_property
     def calls_by_address(self) -> bool:
-        """Whether it calls code by an address, which may lie outside of its own code. Raises UnsupportedError like
-        ``instructions``."""
+        """True if it calls code by an address, perhaps outside its own code. Raises UnsupportedError like ``instructions``."""
         return (self._may_hold(_CALL) or self._may_hold(_CALLA)) and self.instructions.calls_by_address
 
     def _may_hold(self, opcode: int) -> bool:
@@ -203,8 +202,7 @@ class Kernel:
 
     @cached_property
     def line_warning(self) -> str | None:
-        """What is known to be wrong with the line table, in one sentence; None if nothing is, or no installed libiga64 knows
-        the device."""
+        """The known fault of the line table, in one sentence; None if none is, or no installed libiga64 knows the device."""
         if not self._may_hold_functions:
             return None
         try:
@@ -214,26 +212,25 @@ class Kernel:
 
     @cached_property
     def source_map(self) -> SourceMap | None:
-        """Instruction to source place and back; None without a line table."""
+        """The map from instructions to source places and back; None without a line table."""
         return self._parts.source_map(self)
 
     @cached_property
     def costs(self) -> Mapping[str, int]:
-        """What its instructions cost together, by the keys of ``figures.COSTS``, and the number of ``instructions``; each
-        counts once, however often it runs. Raises UnsupportedError like ``instructions``."""
+        """The costs of its instructions together, by the keys of ``figures.COSTS``, and the number of ``instructions``;
+        each counts once, however often it runs. Raises UnsupportedError like ``instructions``."""
         return self._parts.costs(self)
 
     @cached_property
     def pressure(self) -> Pressure | None:
-        """How many of its registers it needs at once, instruction by instruction; None where the decoder does not tell what
-        instructions do to registers, and of code whose branches are too many to follow. Raises UnsupportedError like
-        ``instructions``."""
+        """The number of its registers that it needs at once, instruction by instruction; None where the decoder does
+        not tell what instructions do to registers, and of code whose branches are too many to follow. Raises
+        UnsupportedError like ``instructions``."""
         return self._parts.pressure(self)
 
     @cached_property
     def spilled_values(self) -> tuple[SpilledValue, ...] | None:
-        """The values that did not fit into its registers, by their names in the stages of its compile; None where these were
-        not kept."""
+        """The values that did not fit into its registers, by their names in the stages of its compile; None without these."""
         return self._parts.spilled_values(self)
 
     @cached_property
@@ -243,6 +240,7 @@ class Kernel:
         return self._parts.register_rows(self)
 
     def register_links(self, index: int) -> RegisterLinks:
-        """Where instruction ``index`` may have its registers' values from, and where those that it writes may go. It is empty
-        where ``pressure`` is None. Raises UnsupportedError like ``instructions``, IndexError if there is no such one."""
+        """Return where instruction ``index`` may have its registers' values from, and where those that it writes may
+        go. It is empty where ``pressure`` is None. Raises UnsupportedError like ``instructions``, IndexError if there
+        is no such one."""
         return self._parts.register_links(self, index)

@@ -14,7 +14,7 @@ class LineChoice:
     line: int
 
     def holds(self, place: SourcePlace | None) -> bool:
-        """Whether ``place`` is on the chosen line; its path may be longer than the chosen one by whole folders."""
+        """Return whether ``place`` is on the chosen line; its path may be longer than the chosen one by whole folders."""
         if place is None or place.line != self.line:
             return False
         return self.path is None or place.path == self.path or place.path.endswith("/" + self.path)

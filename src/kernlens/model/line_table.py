@@ -102,7 +102,7 @@ class LineTable:
 
     @cached_property
     def rows(self) -> tuple[LineRow, ...]:
-        """Returns the rows as objects, for few of them at a time; the columns are the fast way."""
+        """The rows as objects, for few of them at a time; the columns are the fast way."""
         return tuple(
             LineRow(offset, file, line, column, bool(flag & IS_STMT), bool(flag & END_SEQUENCE))
             for offset, file, line, column, flag in zip(
@@ -112,13 +112,12 @@ class LineTable:
 
     @property
     def ends_of_sequences(self) -> list[int]:
-        """Returns the rows that end a sequence, ascending."""
+        """The rows that end a sequence, ascending."""
         return indexes_of(bytes(self.flags), END_SEQUENCE)
 
     @cached_property
     def prologue_end(self) -> int:
-        """Returns the offset of the first row that is marked as the prologue's end, 0 if there is none or a row before it is
-        of another line than the first."""
+        """The offset of the first row marked as the prologue's end; 0 if there is none, or an earlier row has another line."""
         for row, flag in enumerate(self.flags):
             if flag & PROLOGUE_END:
                 return self.offsets[row]
@@ -128,10 +127,10 @@ class LineTable:
 
     @cached_property
     def inlined(self) -> tuple[InlinedCall, ...]:
-        """Returns the inlined calls, outer ones before those within them; one call appears once per address range."""
+        """The inlined calls, outer ones before those within them; one call appears once per address range."""
         return self.find_inlined()
 
     @cached_property
     def functions(self) -> tuple[DebugFunction, ...]:
-        """Returns the kernel and the functions that it calls, in the order of the debug data."""
+        """The kernel and the functions that it calls, in the order of the debug data."""
         return self.find_functions()

@@ -17,7 +17,7 @@ EXPORT_VARIABLES = ("-ze-take-global-address", "-cl-take-global-address")
 
 
 class SymbolKind(StrEnum):
-    """What a name stands for; ``unknown`` where the binary does not say."""
+    """The kind of thing that a name stands for; ``unknown`` where the binary does not say."""
 
     FUNCTION = "function"
     VARIABLE = "variable"
@@ -63,14 +63,14 @@ class ImportUse:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What code takes for granted of the thread that runs it: general registers, and work items (SIMD). A call into code
-    that was compiled for others goes wrong. Each is None if the binary does not say."""
+    """The demands of code on the thread that runs it: general registers, and work items (SIMD). A call into code that
+    was compiled for others goes wrong. Each is None if the binary does not say."""
 
     registers: int | None
     simd: int | None
 
     def fits(self, other: Frame) -> bool:
-        """Tells whether code of one may call code of the other, as far as both are known."""
+        """Return whether code of one may call code of the other, as far as both are known."""
         pairs = ((self.registers, other.registers), (self.simd, other.simd))
         return all(own == theirs for own, theirs in pairs if own is not None and theirs is not None)
 
@@ -81,7 +81,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceGraph:
-    """Which functions and variables of a SPIR-V module name which others, by their ids.
+    """The references between the functions and variables of a SPIR-V module, by their ids.
 
     ``bodies`` maps each function to the ids that its body names, ``initialisers`` each variable to those that its initial
     value is made of. ``functions`` and ``variables`` map the names that the module offers to other modules to ids,
@@ -139,7 +139,7 @@ class Module:
     )
 
     def has_flag(self, spellings: tuple[str, ...]) -> bool | None:
-        """Tells whether the build options hold one of these words. Returns None if the options are not known."""
+        """Return whether the build options hold one of these words; None if the options are not known."""
         if self.options is None:
             return None
         return not set(self.options.split()).isdisjoint(spellings)

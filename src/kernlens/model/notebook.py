@@ -1,4 +1,4 @@
-"""What notebooks show of kernels and instructions: the HTML behind their ``_repr_html_``.
+"""The HTML that notebooks show of kernels and instructions, behind their ``_repr_html_``.
 
 It stands here, not in ``report``, because it holds nothing but the model's own words (figures, offsets, assembly) and the
 nouns must find it by themselves. Names and texts come out of binaries that are not ours to trust: all are escaped, and
@@ -19,7 +19,7 @@ SHOWN = 500
 
 
 def kernel_table(kernels: Mapping[str, Measured]) -> str:
-    """A table of kernels and their figures."""
+    """Return an HTML table of kernels and their figures."""
     headings = "".join(
         f'<th title="{escape(figure.meaning)} ({figure.unit})">{figure.heading}</th>' for figure in STATED
     )
@@ -39,8 +39,8 @@ def _cells(kernel: Measured) -> str:
 
 
 def kernel_page(name: str, words: str, instructions: int = 0, lines: str = "", page: str = "") -> str:
-    """A kernel's name, its figures in words, its ``page`` in a frame of its own, which may run its script and reach nothing
-    else, and below them the listing ``lines``, folded, for where frames are not shown."""
+    """Return the HTML of a kernel: its name, its figures in words, its ``page`` in a frame of its own, which may run
+    its script and reach nothing else, and below them the listing ``lines``, folded, for where frames are not shown."""
     frame = ""
     if page:
         title = escape(f"kernlens: {name}")
@@ -51,7 +51,7 @@ def kernel_page(name: str, words: str, instructions: int = 0, lines: str = "", p
 
 
 def listing(offsets: Sequence[int], texts: Sequence[str], lines: Sequence[int | None] = ()) -> str:
-    """Instructions: the offset, the source line (of each, or of none), and the text."""
+    """Return the HTML listing of instructions: the offset, the source line (of each, or of none), and the text."""
     rows = []
     for offset, text, line in islice(zip_longest(offsets, texts, lines), SHOWN):
         column = f"{line or '':>6}  " if lines else ""

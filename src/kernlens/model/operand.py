@@ -1,4 +1,4 @@
-"""What an instruction reads, writes and waits for: operands, predicates, software scoreboard.
+"""The parts of an instruction that say what it reads, writes and waits for: operands, predicates, software scoreboard.
 
 Numbers are those of libiga64's enumerations (``iga_types_ext.hpp``, ``iga_types_swsb.hpp``); names are the assembly's.
 """
@@ -48,12 +48,12 @@ def _name(names: tuple[str, ...], number: int) -> str:
 
 
 def type_number(name: str) -> int:
-    """The number of the type that the assembly calls so. Raises ValueError if there is none."""
+    """Return the number of the type that the assembly calls so. Raises ValueError if there is none."""
     return _TYPES.index(name)
 
 
 def type_bits(number: int) -> int:
-    """The size of an element of the type with this number; of an unknown one, that of most."""
+    """Return the size of an element of the type with this number; of an unknown one, that of most."""
     return _TYPE_BITS[number if number < len(_TYPE_BITS) else 0]
 
 
@@ -87,7 +87,7 @@ class Operand:
 
 
 def operand_of(record: OperandRecord, immediate: int) -> Operand | None:
-    """Makes the operand of a record, None if there is none. ``immediate`` is the instruction's.
+    """Make the operand of a record, None if there is none. ``immediate`` is the instruction's.
 
     An instruction's record has room for one whole immediate, the last; an earlier one (ternary instructions, 16 bits) is
     in its ``number``.
@@ -108,7 +108,7 @@ def _flag(register: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """Which channels run: those whose bit in ``flag`` is set (clear if ``inverted``), combined by ``function``
+    """The channels that run: those whose bit in ``flag`` is set (clear if ``inverted``), combined by ``function``
     (``any16h``, ``all``; empty: each channel by itself)."""
 
     flag: str
@@ -117,7 +117,7 @@ class Predicate:
 
     @classmethod
     def read(cls, number: int, register: int, inverted: bool) -> Predicate | None:
-        """The predicate of a record's fields; None if the instruction has none."""
+        """Return the predicate of a record's fields; None if the instruction has none."""
         flag = _flag(register)
         return cls(flag, inverted, _name(_PREDICATES, number)) if number and flag else None
 
@@ -127,14 +127,14 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What an instruction writes to a flag register: the outcome of ``test`` (``eq``, ``lt``, ``ov``...)."""
+    """The write of an instruction to a flag register: the outcome of ``test`` (``eq``, ``lt``, ``ov``...)."""
 
     test: str
     flag: str | None
 
     @classmethod
     def read(cls, number: int, register: int) -> Condition | None:
-        """The condition modifier of a record's fields; None if the instruction has none."""
+        """Return the condition modifier of a record's fields; None if the instruction has none."""
         return cls(_CONDITIONS.get(number, f"?{number}"), _flag(register)) if number else None
 
 
@@ -157,7 +157,7 @@ class Swsb:
 
     @classmethod
     def unpack(cls, packed: int) -> Swsb | None:
-        """Unpacks the decoder's word: distance type 4 bits, distance 8, token type 4, token 8, special 8.
+        """Unpack the decoder's word: distance type 4 bits, distance 8, token type 4, token 8, special 8.
 
         Returns None for 0.
         """
@@ -175,7 +175,7 @@ class Swsb:
 
     @classmethod
     def of_records(cls, records: memoryview) -> list[Swsb | None]:
-        """The scoreboard of each of packed records."""
+        """Return the scoreboard of each of packed records."""
         words = records.cast("I")[SWSB_AT // 4 :: RECORD_SIZE // 4].tolist()
         known = {word: cls.unpack(word) for word in set(words)}
         return [known[word] for word in words]

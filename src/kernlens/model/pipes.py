@@ -17,9 +17,10 @@ class Distance(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pipes:
-    """``own`` has for each instruction the letter of its pipe, as the assembly's distances name it (``F@2``); empty for
-    those that run out of order, and for those that run in none. ``distances`` has those that wait, by index. ``uncounted`` are
-    moves to nowhere that the compiler inserted when it had counted: only the distance of the sync behind them counts them."""
+    """The pipes of instructions. ``own`` has for each instruction the letter of its pipe, as the assembly's distances
+    name it (``F@2``); empty for those that run out of order, and for those that run in none. ``distances`` has those
+    that wait, by index. ``uncounted`` are moves to nowhere that the compiler inserted when it had counted: only the
+    distance of the sync behind them counts them."""
 
     own: Sequence[str]
     distances: Mapping[int, Distance]

@@ -9,10 +9,10 @@ from kernlens.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """``live`` counts for each instruction the general registers that hold something while it runs: a value that it or a
-    later instruction may read, or what it writes; a register counts where a byte of it does. ``peak`` is the most of them,
-    first at the instruction ``peak_index`` (None of a kernel without instructions). ``named`` counts the registers that an
-    instruction reads or writes. A register has ``register_bytes`` bytes.
+    """The register pressure. ``live`` counts for each instruction the general registers that hold something while it
+    runs: a value that it or a later instruction may read, or what it writes; a register counts where a byte of it does.
+    ``peak`` is the most of them, first at the instruction ``peak_index`` (None of a kernel without instructions).
+    ``named`` counts the registers that an instruction reads or writes. A register has ``register_bytes`` bytes.
 
     It is that of the lanes that run: what registers keep for lanes that are switched off is not counted. A function's
     needs are the same for all of its callers; ``has_calls``: there are such functions. ``is_lower_bound``: operands are

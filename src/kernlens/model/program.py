@@ -64,7 +64,7 @@ def _no_stages() -> StageTexts:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What can be read out of a build's binary for one device.
+    """All that can be read out of a build's binary for one device.
 
     ``name`` is unique within its file; ``format`` is ``patch-tokens``, ``zebin``, ``debug-data``, ``spirv``, ``raw``, or
     ``stages``, of which only the snapshots are known; ``binary`` is the device binary itself, empty when absent.
@@ -97,7 +97,7 @@ class Program:
         return f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
 
     def is_for(self, device: Device) -> bool:
-        """Tells whether the program is for ``device``, whatever its stepping, or does not say what it is for."""
+        """Return whether the program is for ``device``, whatever its stepping, or does not say what it is for."""
         return self.device is None or self.device.name == device.name
 
     @property
@@ -134,7 +134,7 @@ class Program:
 
     @cached_property
     def spirv_module(self) -> SpirvModule | None:
-        """What the SPIR-V says; None if there is none. Raises FormatError if it is damaged."""
+        """The content of the SPIR-V; None if there is none. Raises FormatError if it is damaged."""
         return self.find_spirv_module()
 
     @cached_property
@@ -157,8 +157,8 @@ class Program:
         return self.find_stage_maps(self)
 
     def line(self, line: int, path: str | None = None) -> ProgramLine:
-        """One source line, followed through all stages: ``program.line(42).stages``. ``path`` is a file's path or the
-        end of it; None: of any file."""
+        """Return one source line, followed through all stages: ``program.line(42).stages``. ``path`` is a file's path
+        or the end of it; None: of any file."""
         from kernlens.model.line_choice import LineChoice
         from kernlens.model.stage_map import ProgramLine
 

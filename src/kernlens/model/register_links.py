@@ -19,7 +19,7 @@ class RegisterRows:
 
 @dataclass(frozen=True, slots=True)
 class RegisterLinks:
-    """What one instruction does to general registers: it ``reads`` and ``writes`` those with these numbers.
+    """The links of one instruction by general registers: it ``reads`` and ``writes`` those with these numbers.
 
     ``sources`` are pairs of a register that it reads and the index of an instruction that may have written what it reads
     there (BEFORE_THE_CODE: what the thread began with), ``uses`` pairs of a register that it writes and the index of one

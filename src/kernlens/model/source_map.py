@@ -39,8 +39,8 @@ class SourcePlace:
 
 @dataclass(frozen=True, slots=True)
 class StatedPlace:
-    """What the compiler itself said of an instruction while it compiled: its place, None if it gave the instruction
-    none, and the calls through which it was inlined, innermost first."""
+    """The statement of the compiler itself on an instruction while it compiled: its place, None if it gave the
+    instruction none, and the calls through which it was inlined, innermost first."""
 
     place: SourcePlace | None
     calls: tuple[SourcePlace, ...] = ()
@@ -48,7 +48,7 @@ class StatedPlace:
 
 @dataclass(frozen=True)
 class SourceMap:
-    """Where each instruction came from, and the instructions of each line. All that is shown of lines is decided here.
+    """The source place of each instruction, and the instructions of each line. All that is shown of lines is decided here.
 
     An instruction counts for a line if the line is its own (``lines``). Those to which the compiler gave no place stand under
     their neighbour's line in the line table: they count for none, and are told apart (``inherited``).
@@ -72,7 +72,7 @@ class SourceMap:
         return f"<SourceMap instructions={len(self.offsets)} lines={len(self.lines)} files={len(files)}>"
 
     def place(self, index: int) -> SourcePlace | None:
-        """Returns where instruction ``index`` came from, None if nothing says it (``origin`` says why)."""
+        """Return where instruction ``index`` came from, None if nothing says it (``origin`` says why)."""
         row = self.row_of[index]
         if row >= 0:
             return self._row_places[row]
@@ -80,7 +80,7 @@ class SourceMap:
         return stated.place if stated and row != PROLOGUE else None
 
     def origin(self, index: int) -> str:
-        """Returns what the line of instruction ``index`` is from.
+        """Return what the line of instruction ``index`` is from.
 
         FROM_TABLE: the line table. FROM_STAGE: the table lost it, and the stages of the compile, which were kept, tell it.
         INHERITED: the compiler gave the instruction no place, as these stages show, and the table holds it for its
@@ -99,13 +99,13 @@ class SourceMap:
         return INHERITED if stated and stated.place is None else FROM_TABLE
 
     def function_at(self, index: int) -> CodeFunction | None:
-        """Returns the function that holds instruction ``index``; None in a kernel that calls none."""
+        """Return the function that holds instruction ``index``; None in a kernel that calls none."""
         position = bisect_right(self.functions, index, key=lambda function: function.code.start)
         return self.functions[position - 1] if position else None
 
     @cached_property
     def warning(self) -> str | None:
-        """What is wrong with the line table, in one sentence that can stand alone; None if nothing is known to be."""
+        """The known fault of the line table, in one sentence that can stand alone; None if there is none."""
         counts = [
             (function.name or f"a function at {self.offsets[function.code.start]:#x}", count)
             for function in self.functions
@@ -128,29 +128,29 @@ class SourceMap:
         return self.stated[index] if self.stated else None
 
     def place_at(self, offset: int) -> SourcePlace | None:
-        """Returns where the instruction that starts at ``offset`` came from, None if none starts there or it has no line."""
+        """Return where the instruction that starts at ``offset`` came from, None if none starts there or it has no line."""
         index = bisect_left(self.offsets, offset)
         if index == len(self.offsets) or self.offsets[index] != offset:
             return None
         return self.place(index)
 
     def inlined_at(self, index: int) -> tuple[SourcePlace, ...]:
-        """Returns the calls through which instruction ``index`` was inlined, innermost first, empty if it was not."""
+        """Return the calls through which instruction ``index`` was inlined, innermost first, empty if it was not."""
         return self.stacks[index]
 
     def inner_places(self, index: int) -> tuple[SourcePlace, ...]:
-        """Returns the places that were inlined into ``place``, where that is a caller's: the instruction's own first. It is
-        empty where the place is the instruction's own (``analysis.own_lines`` has others)."""
+        """Return the places that were inlined into ``place``, where that is a caller's: the instruction's own first. It
+        is empty where the place is the instruction's own (``analysis.own_lines`` has others)."""
         return self.inner[index]
 
     @cached_property
     def inner(self) -> Sequence[tuple[SourcePlace, ...]]:
-        """Returns for each instruction what ``inner_places`` says of it."""
+        """The ``inner_places`` of each instruction."""
         return [()] * len(self.offsets)
 
     @cached_property
     def places(self) -> list[SourcePlace | None]:
-        """Returns for each instruction what ``place`` says of it."""
+        """The ``place`` of each instruction."""
         # NO_ROW, LOST and PROLOGUE count from the list's end.
         places = list(map([*self._row_places, None, None, None].__getitem__, self.row_of))
         for index in range(len(places)) if self.stated else ():
@@ -160,7 +160,7 @@ class SourceMap:
 
     @cached_property
     def origins(self) -> list[str]:
-        """Returns for each instruction what ``origin`` says of it."""
+        """The ``origin`` of each instruction."""
         if self.stated:
             return [self.origin(index) for index in range(len(self.row_of))]
         of_row = [FROM_TABLE if place else NO_LINE for place in self._row_places]
@@ -169,7 +169,7 @@ class SourceMap:
 
     @cached_property
     def stacks(self) -> list[tuple[SourcePlace, ...]]:
-        """Returns for each instruction what ``inlined_at`` says of it: instructions between two ends of calls share the tuple.
+        """The ``inlined_at`` of each instruction: instructions between two ends of calls share the tuple.
 
         Raises FormatError if that is too much."""
         stacks = list(self._table_stacks)
@@ -180,14 +180,14 @@ class SourceMap:
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[range, ...]]:
-        """Maps (path, line) to ranges of instruction indexes, ascending: a line that the scheduler spread out has many. They
-        are the line's own instructions; those that only inherit it are ``inherited``."""
+        """The ranges of instruction indexes of each (path, line), ascending: a line that the scheduler spread out has
+        many. They are the line's own instructions; those that only inherit it are ``inherited``."""
         return self._by_line[0]
 
     @cached_property
     def inherited(self) -> dict[tuple[str, int], tuple[range, ...]]:
-        """Maps (path, line) to the ranges of those instructions whose ``origin`` is INHERITED, and that count for no line. It
-        is empty where the stages of the compile were not kept: then nothing tells them."""
+        """The ranges of those instructions of each (path, line) whose ``origin`` is INHERITED, and that count for no
+        line. It is empty where the stages of the compile were not kept: then nothing tells them."""
         return self._by_line[1]
 
     @cached_property
@@ -199,7 +199,7 @@ class SourceMap:
         return _frozen(own), _frozen(inherited)
 
     def _runs(self) -> list[tuple[tuple[str, int], bool, range]]:
-        """Returns the maximal runs of neighbouring instructions of one line, in order, and whether they only inherit it."""
+        """Return the maximal runs of neighbouring instructions of one line, in order, and whether they only inherit it."""
         places, row_of = self._row_places, self.row_of
         origins = self.origins if self.stated else None
         runs: list[tuple[tuple[str, int], bool, range]] = []
@@ -222,7 +222,7 @@ class SourceMap:
 
     @cached_property
     def _row_places(self) -> list[SourcePlace | None]:
-        """Returns the source place of each row; rows of one place share the object."""
+        """The source place of each row; rows of one place share the object."""
         files, rows = (
             self.table.files,
             list(zip(self.table.files_of, self.table.lines, self.table.columns, strict=True)),
@@ -235,7 +235,7 @@ class SourceMap:
 
     @cached_property
     def _table_stacks(self) -> list[tuple[SourcePlace, ...]]:
-        """Returns for each instruction the calls around it in the debug data. Raises FormatError if that is too much."""
+        """The calls around each instruction in the debug data. Raises FormatError if that is too much."""
         calls = self.table.inlined
         frames: list[tuple[SourcePlace, ...]] = [()] * len(self.offsets)
         ends: list[tuple[int, InlinedCall]] = sorted(
@@ -272,8 +272,8 @@ class SourceMap:
         return frames
 
     def whole_places(self) -> list[tuple[SourcePlace | None, tuple[SourcePlace, ...]]]:
-        """Each instruction's own place, None if it has none (those that inherit one too), and the calls it was inlined through,
-        innermost first, with the paths as the compiler saw them."""
+        """Return each instruction's own place, None if it has none (those that inherit one too), and the calls it was
+        inlined through, innermost first, with the paths as the compiler saw them."""
         # A line table repeats few places very often.
         full: dict[SourcePlace, SourcePlace] = {}
 
@@ -288,7 +288,7 @@ class SourceMap:
         ]
 
     def _call_place(self, call: InlinedCall) -> SourcePlace:
-        """Returns where a call stands. Few calls are around very many instructions, so each place is made once."""
+        """Return where a call stands. Few calls are around very many instructions, so each place is made once."""
         key = call.call_file, call.call_line, call.call_column
         place = self._call_places.get(key)
         if place is None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 
 def joined(directory: str, path: str) -> str:
-    """``path`` within ``directory``; absolute ones, Windows's too, and an empty one stay as they are."""
+    """Return ``path`` within ``directory``; absolute ones, Windows's too, and an empty one stay as they are."""
     if not directory or not path or path.startswith(("/", "\\")) or path[1:2] == ":":
         return path
     return directory.rstrip("/\\") + "/" + path
 
 
 def end_alike(first: str, second: str) -> bool:
-    """Whether one of the two paths is the end of the other, piece by piece; false if one has no pieces."""
+    """Return whether one of the two paths is the end of the other, piece by piece; false if one has no pieces."""
     ours, theirs = pieces_of(first), pieces_of(second)
     length = min(len(ours), len(theirs))
     return length > 0 and ours[-length:] == theirs[-length:]
 
 
 def pieces_of(path: str) -> list[str]:
-    """The names of folders and file in a path."""
+    """Return the names of folders and file in a path."""
     return [piece for piece in path.replace("\\", "/").split("/") if piece not in ("", ".")]

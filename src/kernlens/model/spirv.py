@@ -15,7 +15,7 @@ _BOOLS = {"true": 1, "false": 0, "1": 1, "0": 0}
 
 @dataclass(frozen=True, slots=True)
 class SpecConstant:
-    """``kind`` is bool, int or float, ``width`` its number of bits; ``ids`` are the constants of this number."""
+    """A specialization constant: ``kind`` is bool, int or float, ``width`` its bits, ``ids`` the constants of this number."""
 
     number: int
     kind: str
@@ -23,8 +23,8 @@ class SpecConstant:
     ids: tuple[int, ...]
 
     def bits(self, text: str) -> int:
-        """Returns the bits of a value that a user has written (``5``, ``-1``, ``0x10``, ``true``, ``0.5``). Raises ValueError
-        if it is none of this type."""
+        """Return the bits of a value that a user has written (``5``, ``-1``, ``0x10``, ``true``, ``0.5``). Raises
+        ValueError if it is none of this type."""
         if self.kind == "bool":
             if text not in _BOOLS:
                 raise ValueError
@@ -132,5 +132,5 @@ class SpirvModule:
 
     @cached_property
     def lines(self) -> dict[str, tuple[SpirvLine, ...]]:
-        """Maps each function's name (or ``%id``) to its OpLines in order; empty if the module was built without lines."""
+        """The OpLines of each function, by its name (or ``%id``), in order; empty if the module was built without lines."""
         return self.find_lines()

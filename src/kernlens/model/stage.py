@@ -48,38 +48,37 @@ class Snapshot:
 
     @cached_property
     def content(self) -> bytes:
-        """Returns the snapshot's bytes. Raises OutputError with ``failure``, ToolError if the tool that makes this form
-        fails."""
+        """The snapshot's bytes. Raises OutputError with ``failure``, ToolError if the tool that makes this form fails."""
         if self.failure is not None:
             raise OutputError(f"there is no snapshot of the stage {self.stage}: {self.failure}")
         return self.find_content()
 
     @property
     def text(self) -> str:
-        """Returns the content as text; undecodable bytes are replaced."""
+        """The content as text; undecodable bytes are replaced."""
         return self.content.decode("utf-8", "replace")
 
     @cached_property
     def line_count(self) -> int:
-        """Returns the number of the text's lines. Raises TooManyError if the input has more than may be read."""
+        """The number of the text's lines. Raises TooManyError if the input has more than may be read."""
         count = self.content.count(b"\n")
         self.allowance.count_lines(count, format=self.stage)
         return count
 
     @property
     def listing(self) -> str:
-        """Returns the text for those who read its lines. Raises TooManyError if the input has more than may be read."""
+        """The text for those who read its lines. Raises TooManyError if the input has more than may be read."""
         _ = self.line_count
         return self.text
 
     @property
     def is_pass(self) -> bool:
-        """Tells whether it is one pass of the compiler rather than a stage of the table."""
+        """True if it is one pass of the compiler rather than a stage of the table."""
         return self.stage[:4].isdecimal() and self.stage[4:5] == "-"
 
 
 class Attempts:
-    """Knows which attempt at compiling the program counts for which kernel (see ``Snapshot``).
+    """The attempts at compiling the program, and the kernels that each counts for (see ``Snapshot``).
 
     ``kernels``: kernel -> the attempt whose machine code of it stands in the program. ``stages``: the program's stages
     that there are several attempts of, and all passes.
@@ -97,13 +96,12 @@ class Attempts:
         self.stages = frozenset(again)
 
     def counts(self, stage: str, attempt: int, kernel: str) -> bool:
-        """Tells whether this attempt at a stage of the program is the one of ``kernel``; true if there was only one."""
+        """Return whether this attempt at a stage of the program is the one of ``kernel``; true if there was only one."""
         return stage not in self.stages or attempt == self.kernels.get(kernel)
 
 
 def of_kernel(snapshots: tuple[Snapshot, ...], kernel: str | None) -> tuple[Snapshot, ...]:
-    """Returns the snapshots of ``kernel`` and of the whole program, of several attempts the one that counts for the
-    kernel; all if ``kernel`` is None."""
+    """Return the snapshots of ``kernel``, and of the program those of the attempt that counts for it; all if it is None."""
     if kernel is None:
         return snapshots
     attempts = Attempts(snapshots)
@@ -118,7 +116,7 @@ def of_kernel(snapshots: tuple[Snapshot, ...], kernel: str | None) -> tuple[Snap
 def choose(
     snapshots: tuple[Snapshot, ...], stage: str, kernel: str | None = None, form: str | None = None
 ) -> tuple[Snapshot, ...]:
-    """Returns the snapshots of one stage, one per kernel where it is per kernel; ``form`` None: the first of its forms.
+    """Return the snapshots of one stage, one per kernel where it is per kernel; ``form`` None: the first of its forms.
 
     Of a stage of the program that was compiled several times, all attempts in order; with ``kernel`` the one that
     counts for it. ``stage`` may also be a pass by its bare name if that pass ran only once. Raises NotFoundError with

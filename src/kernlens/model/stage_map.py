@@ -1,4 +1,4 @@
-"""Which source line each instruction of a stage came from, and one line followed through all stages."""
+"""The source line of each instruction of a stage, and one line followed through all stages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OFFSET = "offset"
 
 @dataclass(frozen=True)
 class StageRows:
-    """What a reader finds in a stage's text, one entry per instruction, in order.
+    """The instructions that a reader finds in a stage's text, one entry per instruction, in order.
 
     ``lines`` are line numbers of the text, from 1. ``places`` holds None where the stage names no source line;
     ``calls`` holds the calls through which the instruction was inlined, innermost first; ``functions`` holds the function
@@ -37,7 +37,7 @@ class StageRows:
 
 
 def chosen_lines(text: str, numbers: Sequence[int]) -> list[str]:
-    """Returns the lines of a text with these numbers, from 1."""
+    """Return the lines of a text with these numbers, from 1."""
     lines = text.split("\n")
     return [lines[number - 1] for number in numbers]
 
@@ -66,12 +66,12 @@ class StageMap:
 
     @cached_property
     def texts(self) -> Sequence[str]:
-        """Returns each instruction's text as the stage writes it."""
+        """Each instruction's text as the stage writes it."""
         return self.find_texts()
 
     @cached_property
     def lines(self) -> dict[tuple[str, int], tuple[int, ...]]:
-        """Maps (path, line) to the indexes of its instructions, ascending."""
+        """The indexes of the instructions of each (path, line), ascending."""
         indexes_of: dict[tuple[str, int], list[int]] = {}
         for index, place in enumerate(self.places):
             if place is not None:
@@ -79,7 +79,7 @@ class StageMap:
         return {key: tuple(indexes) for key, indexes in indexes_of.items()}
 
     def at(self, choice: LineChoice) -> tuple[int, ...]:
-        """Returns the indexes of the instructions that came from the line, ascending."""
+        """Return the indexes of the instructions that came from the line, ascending."""
         matching = [
             index
             for (path, line), indexes in self.lines.items()
@@ -91,7 +91,7 @@ class StageMap:
 
 @dataclass(frozen=True, slots=True)
 class PassLines:
-    """What is left of all source lines after a pass. ``lines`` is None where the compiler dumped only a part of the
+    """The rest of all source lines after a pass. ``lines`` is None where the compiler dumped only a part of the
     program; ``stage`` is the pass's name, empty for the program before the first one."""
 
     stage: str
@@ -114,26 +114,26 @@ class StagePart:
 
     @property
     def kernel(self) -> str | None:
-        """Returns the kernel, None for a stage of the whole program."""
+        """The kernel, None for a stage of the whole program."""
         return self.map.kernel
 
     @property
     def attempt(self) -> int:
-        """Which attempt of the compiler it is of (see ``Snapshot``)."""
+        """The attempt of the compiler that it is of (see ``Snapshot``)."""
         return self.map.attempt
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Returns where the part's instructions are, in the map's unit."""
+        """The places of the part's instructions, in the map's unit."""
         return tuple(self.map.positions[index] for index in self.indexes)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Returns the texts of the part's instructions."""
+        """The texts of the part's instructions."""
         return tuple(self.map.texts[index] for index in self.indexes)
 
     def runs(self) -> Iterator[tuple[int, ...]]:
-        """Yields the part's indexes, in groups of neighbours of one function."""
+        """Yield the part's indexes, in groups of neighbours of one function."""
         start = 0
         functions = self.map.functions
         for end in range(1, len(self.indexes) + 1):
@@ -155,8 +155,8 @@ class ProgramLine:
 
     @property
     def stages(self) -> tuple[StagePart, ...]:
-        """Returns the line's part in each stage, and in each kernel of a stage that is per kernel. Kernels without any
-        part are left out; a stage in which nothing is left of the line appears once, without instructions."""
+        """The line's part in each stage, and in each kernel of a stage that is per kernel. Kernels without any part are
+        left out; a stage in which nothing is left of the line appears once, without instructions."""
         parts_of_all: list[StagePart] = []
         for stage in dict.fromkeys(stage_map.stage for stage_map in self.maps):
             parts = [

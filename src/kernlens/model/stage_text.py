@@ -42,7 +42,7 @@ class StageText:
 
 
 class StageTexts(Protocol):
-    """Where the texts of a program's stages come from; each is read when it is asked for."""
+    """The source of the texts of a program's stages; each is read when it is asked for."""
 
     @property
     def stages(self) -> Sequence[StageName]:
@@ -50,16 +50,16 @@ class StageTexts(Protocol):
         ...
 
     def of_kernel(self, kernel: str) -> Sequence[StageText]:
-        """The kernel's part of each stage, of the attempt whose machine code is in the program."""
+        """Return the kernel's part of each stage, of the attempt whose machine code is in the program."""
         ...
 
     def tables(self, of: StageName) -> str:
-        """The metadata of a whole program's LLVM IR."""
+        """Return the metadata of a whole program's LLVM IR."""
         ...
 
     def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
-        """For each of a kernel's machine instructions the number of the vISA instruction that it is of; empty if no listing
-        tells it, or one of other code: ``compacted`` says which of the instructions are."""
+        """Return for each of a kernel's machine instructions the number of the vISA instruction that it is of; empty if
+        no listing tells it, or one of other code: ``compacted`` says which of the instructions are."""
         ...
 
 
@@ -69,13 +69,13 @@ class NoStages:
     stages: Sequence[StageName] = ()
 
     def of_kernel(self, kernel: str) -> Sequence[StageText]:
-        """Returns nothing."""
+        """Return nothing."""
         return ()
 
     def tables(self, of: StageName) -> str:
-        """Returns nothing."""
+        """Return nothing."""
         return ""
 
     def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
-        """Returns nothing."""
+        """Return nothing."""
         return ()

@@ -41,7 +41,7 @@ class CompilerKind:
         return tuple(stage for stage in STAGES if self in stage.compilers)
 
     def stage(self, name: str) -> Stage:
-        """Returns the stage of this name, which the compiler must have."""
+        """Return the stage of this name, which the compiler must have."""
         return next(stage for stage in self.stages if stage.name == name)
 
 
@@ -75,17 +75,16 @@ class Stage:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Returns ``text``, ``binary`` or both, the default first."""
+        """``text``, ``binary`` or both, the default first."""
         forms = [form for form in (TEXT, BINARY) if self.ending(form) is not None]
         return tuple(sorted(forms, key=lambda form: form != self.default))
 
     def ending(self, form: str) -> str | None:
-        """The usual file ending of ``form``; None if the stage has no such form."""
+        """Return the usual file ending of ``form``; None if the stage has no such form."""
         return self.text if form == TEXT else self.binary
 
     def form(self, choice: str | None) -> str:
-        """Returns the form that ``choice`` (text, binary, or None for the default) gets: a stage of one form has only
-        that."""
+        """Return the form that ``choice`` (text, binary, or None for the default) gets: a stage of one form has only that."""
         return choice if choice in self.forms else self.default
 
 
@@ -107,7 +106,7 @@ _OLDER, _NEWER = (IGC_1, VECTOR_1), (IGC_2, VECTOR_2)
 
 
 def _llvm(name: str, compilers: tuple[CompilerKind, ...], sentence: str, dump: str, title: str = "") -> Stage:
-    """A stage of LLVM IR in Intel's compilers for GPUs; ``dump`` stands between hash and ending of its file's name."""
+    """Return a stage of LLVM IR in Intel's compilers for GPUs; ``dump`` stands between hash and ending of its file's name."""
     return Stage(name, compilers, sentence, text=".ll", lines=DBG, dump=dump, title=title)
 
 
@@ -286,21 +285,21 @@ OTHER_DEVICES = tuple(compiler.device for compiler in COMPILERS if compiler.devi
 
 
 def held(stage: Stage, content: bytes, form: str, kernel: str | None = None, seconds: float | None = None) -> Snapshot:
-    """Returns a snapshot whose content is at hand."""
+    """Return a snapshot whose content is at hand."""
     ending = stage.ending(form) or ""
     return Snapshot(stage.name, kernel, form, ending, lambda: content, len(content), seconds)
 
 
 def stage_named(name: str, device: str = "") -> Stage | None:
-    """Returns what a build for ``device`` means by this name of a stage; of a device that no compiler is named after, what the
-    first compiler of the list that has such a stage means. None for a single pass, and for an unknown name."""
+    """Return the stage that a build for ``device`` means by this name; of a device that no compiler is named after,
+    what the first compiler of the list that has such a stage means. None for a single pass, and for an unknown name."""
     stages = [stage for stage in STAGES if stage.name == name]
     own = (stage for stage in stages if device and any(compiler.device == device for compiler in stage.compilers))
     return next(own, stages[0] if stages else None)
 
 
 def line_marks(name: str, ending: str) -> str:
-    """Returns what tells the source lines in a snapshot with this stage's name and file ending, see ``Stage.lines``.
+    """Return what tells the source lines in a snapshot with this stage's name and file ending, see ``Stage.lines``.
 
     A stage that is not in the list, such as a single pass, is told by its ending alone, if that means the same in all stages.
     """

@@ -1,4 +1,4 @@
-"""What a sweep measures: a row for each kernel of each compile, and one for each compile without kernels."""
+"""The measurements of a sweep: a row for each kernel of each compile, and one for each compile without kernels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _PLACES = {figure.key: place for place, figure in enumerate((*MEASURED, *PRESSUR
 
 
 def measured_figures(*, has_pressure: bool) -> tuple[Figure, ...]:
-    """The figures of a sweep's rows: those of ``MEASURED``, and with ``has_pressure`` those that take an analysis of each
-    kernel's registers."""
+    """Return the figures of a sweep's rows: those of ``MEASURED``, and with ``has_pressure`` those that take an
+    analysis of each kernel's registers."""
     return (*MEASURED, *PRESSURES) if has_pressure else MEASURED
 
 
@@ -57,12 +57,12 @@ class SweepRow:
         return dict(zip(_PLACES, self.values or (None,) * len(MEASURED), strict=False))
 
     def value(self, figure: Figure) -> int | None:
-        """The value of one figure; None if it is not known."""
+        """Return the value of one figure; None if it is not known."""
         return self.values[_PLACES[figure.key]] if self.values else None
 
 
 def worst_first(rows: Iterable[SweepRow], figure: Figure) -> list[SweepRow]:
-    """The rows of kernels by ``figure``, then by instructions, the worst first; those of which it is not known are last."""
+    """Return the rows of kernels by ``figure``, then by instructions, the worst first; those with an unknown one are last."""
     instructions = _PLACES["instructions"]
     sign = 1 if figure.more_is_better else -1
 

@@ -1,4 +1,4 @@
-"""What a check of kernels against their bounds says: a finding for each bound of each kernel, and what was not checked."""
+"""The outcome of a check of kernels against their bounds: a finding for each bound of each kernel, and what was not checked."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class Finding:
 
     @property
     def rule(self) -> str:
-        """What it is held against: ``max-spill``, ``min-simd``; ``baseline-spill`` against a baseline."""
+        """The rule that it is held against: ``max-spill``, ``min-simd``; ``baseline-spill`` against a baseline."""
         if self.tolerance is not None or self.bound is None:
             return f"baseline-{self.figure.names[0]}"
         return self.bound.name
 
     @property
     def state(self) -> str:
-        """PASSED, FAILED, UNKNOWN or SKIPPED."""
+        """The state: PASSED, FAILED, UNKNOWN or SKIPPED."""
         if self.value is None or self.bound is None or (self.hidden and self.bound.allows(self.value)):
             return SKIPPED if self.allows_unknown else UNKNOWN
         return PASSED if self.bound.allows(self.value) else FAILED
@@ -72,8 +72,8 @@ Place = tuple["Program", "Kernel"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found. ``new`` and ``missing`` are kernels that only the checked programs, or only the baseline, have;
-    ``without_budget`` those for which no bound was given; ``idle`` the rules for devices that no program is for.
+    """The outcome of a check. ``new`` and ``missing`` are kernels that only the checked programs, or only the baseline,
+    have; ``without_budget`` those for which no bound was given; ``idle`` the rules for devices that no program is for.
     ``budget_file`` is the file that was read, ``baseline`` the path that was compared with; None: there was none.
     ``failing`` are the kinds of kernels, ``new`` and ``missing``, that fail the check."""
 
@@ -87,7 +87,7 @@ class Verdict:
     failing: frozenset[str] = field(default=frozenset())
 
     def in_state(self, state: str) -> list[Finding]:
-        """The findings that ended so."""
+        """Return the findings that ended so."""
         return [finding for finding in self.findings if finding.state == state]
 
     @property
@@ -98,12 +98,12 @@ class Verdict:
 
     @property
     def exit_status(self) -> int:
-        """0 if all is within its bounds, 1 if something is not, 2 if something could not be checked."""
+        """The exit status: 0 if all is within its bounds, 1 if something is not, 2 if something could not be checked."""
         if self.in_state(FAILED) or self.failed_kernels:
             return 1
         return 2 if self.in_state(UNKNOWN) else 0
 
     @property
     def ok(self) -> bool:
-        """Whether all was checked, and is within its bounds."""
+        """True if all was checked, and is within its bounds."""
         return self.exit_status == 0

@@ -1,1 +1,1 @@
-"""Show a program at every stage of its compile, offline and live."""
+"""A program at every stage of its compile, offline and live."""

@@ -1,4 +1,4 @@
-"""Compile to SPIR-V for no device and keep every stage: clang makes LLVM bitcode, llvm-spirv turns it into a module.
+"""The compile to SPIR-V for no device, with every stage kept: clang makes LLVM bitcode, llvm-spirv turns it into a module.
 
 The commands are those of ``compile --library``.
 """

@@ -1,4 +1,4 @@
-"""Compile a program and keep it at every stage: ``kernlens.stages`` and the verb of that name."""
+"""The compile of a program, kept at every stage: ``kernlens.stages`` and the verb of that name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compiles for the compilers of ``model/stages.py`` and keeps their stages; Intel's for GPUs is ``igc.py``."""
+"""The functions that compile for the compilers of ``model/stages.py`` and keep their stages; Intel's for GPUs is ``igc.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build for Intel's OpenCL runtime for CPUs (PyPI: intel-opencl-rt) in a child process and keep every stage.
+"""The build for Intel's OpenCL runtime for CPUs (PyPI: intel-opencl-rt) in a child process, with every stage kept.
 
 The release build of the runtime keeps assembly, object and disassembly when variables
 tell it to (``CL_CONFIG_*``); the bitcode is a section of its program binary, an ELF file.

@@ -1,4 +1,4 @@
-"""Compile with Intel's GPU compiler (IGC) and keep every stage: offline through ocloc, or in a second build.
+"""The compile with Intel's GPU compiler (IGC), with every stage kept: offline through ocloc, or in a second build.
 
 The compiler writes its stages into a folder when variables tell it to (``IGC_*``: ``IGC/common/igc_flags.h``
 of intel-graphics-compiler).

@@ -1,4 +1,4 @@
-"""Read what Intel's GPU compiler (IGC) leaves in a dump folder, as snapshots.
+"""The dump folder of Intel's GPU compiler (IGC), read as snapshots.
 
 docs/stages.md lists the files' names and says which of several attempts counts. IGC writes each dump into a separate file
 as the stage ends and reports no error if it cannot, so this module judges whether a dump is complete.

@@ -1,4 +1,4 @@
-"""List the stages of a live OpenCL program, and get each from the driver or from a second build."""
+"""The stages of a live OpenCL program: their list, and each of them from the driver or from a second build."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class LiveProgram:
 
     @property
     def is_built(self) -> bool:
-        """Whether the program was compiled or built for the device, successfully or not."""
+        """True if the program was compiled or built for the device, successfully or not."""
         status = self._build_info(CL_PROGRAM_BUILD_STATUS, "CL_PROGRAM_BUILD_STATUS")
         return int.from_bytes(status, "little", signed=True) != _BUILD_NONE
 

@@ -1,4 +1,4 @@
-"""Have the compiler keep a stage of the application's build, in this process.
+"""The application's build, of which the compiler keeps a stage, in this process.
 
 The OpenCL layer's library does the work (``native/opencl_layer/layer/own_build.c``); the layer itself need not be
 loaded. Only Intel's GPU compiler can do it. It then keeps the stage of every build in the process, so nothing is requested

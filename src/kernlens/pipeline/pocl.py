@@ -1,4 +1,4 @@
-"""Build for PoCL in a child process and keep every stage.
+"""The build for PoCL in a child process, with every stage kept.
 
 ``lib/CL/pocl_cache.c`` of pocl says what PoCL leaves in its cache folder; it keeps what
 lies between bitcode and shared object if POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES is set.

@@ -1,4 +1,4 @@
-"""Do a second build: build an OpenCL program or a Level Zero module in a child process whose compiler keeps its stages.
+"""The second build of an OpenCL program or a Level Zero module, in a child process whose compiler keeps its stages.
 
 A driver reads the variables for that when it is loaded, so a process that has the driver open already cannot do it.
 """
@@ -33,10 +33,10 @@ _BUILD_FAILURES = (-11, 0x70000004, 0x70000005)
 
 @dataclass(frozen=True, slots=True)
 class SecondBuild:
-    """Says what to build: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that name;
-    ``device_name`` says which of its devices count ("": all). ``constants`` are the module's specialization constants: number,
-    bits and bytes of each. ``parts`` are linked instead: each a mapping with ``text`` or ``spirv``, ``options``, ``constants``
-    and ``headers`` (names and texts), or with ``binary``.
+    """The second build to do: ``text`` (OpenCL C) or ``spirv``, for the ``position``-th device of the platform of that
+    name; ``device_name`` says which of its devices count ("": all). ``constants`` are the module's specialization
+    constants: number, bits and bytes of each. ``parts`` are linked instead: each a mapping with ``text`` or ``spirv``,
+    ``options``, ``constants`` and ``headers`` (names and texts), or with ``binary``.
 
     With ``modules`` Level Zero builds, for the first device called ``device_name``: one module, or several in one call that
     are ``linked``. Each is a mapping with ``spirv``, ``flags`` and ``constants`` (number and bits of each).
@@ -66,7 +66,7 @@ class SecondBuild:
 
     @property
     def request(self) -> tuple[str, dict[str, Any]]:
-        """What asks a worker for it: the interface that answers ``build``, and the arguments of that."""
+        """The request to a worker for it: the interface that answers ``build``, and the arguments of that."""
         if self.modules:
             of_modules = {"device_name": self.device_name, "modules": self.modules, "linked": self.linked}
             return "level-zero-second-build", of_modules

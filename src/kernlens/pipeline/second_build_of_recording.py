@@ -1,4 +1,4 @@
-"""Compile a recorded program again, to see its stages: a recording that ``compile`` made holds source and options."""
+"""The compile of a recorded program again, to see its stages: a recording that ``compile`` made holds source and options."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _check_sources(build: Build) -> None:
 
 
 def toolchain_of(build: Build) -> str:
-    """The name of the installed toolchain that has the recorded one's versions, else of that name, else the system's."""
+    """Return the name of the installed toolchain that has the recorded one's versions, else of that name, else the system's."""
     recorded = build.toolchain
     if recorded is None:
         return SYSTEM
@@ -103,7 +103,7 @@ def toolchain_of(build: Build) -> str:
 
 
 def _held(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with its content in memory, as the folder that it was made in goes."""
+    """Return the snapshot with its content in memory, as the folder that it was made in goes."""
     if snapshot.failure is None:
         _ = snapshot.content
     return snapshot

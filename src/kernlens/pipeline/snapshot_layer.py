@@ -1,4 +1,4 @@
-"""Call the two functions of the OpenCL layer (``native/opencl_layer``) through ctypes, if it is loaded."""
+"""The two functions of the OpenCL layer (``native/opencl_layer``), called through ctypes if it is loaded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _callbacks: dict[int, Any] = {}
 
 
 class SnapshotLayer:
-    """Calls the extension's functions of one platform."""
+    """The extension's functions of one platform."""
 
     def __init__(self, list_address: int, request_address: int) -> None:
         self._list = _LIST(list_address)

@@ -1,4 +1,4 @@
-"""Offer ``cl_codeplay_program_snapshot`` for pyopencl's programs: list the stages of a program, have one delivered.
+"""The extension ``cl_codeplay_program_snapshot`` for pyopencl's programs: lists of a program's stages, delivery of one.
 
 Source: the extension's specification, version 2; where it contradicts itself, its reference implementation decides.
 ``docs/stages.md`` names the stages. If the OpenCL layer is loaded, its two functions do the work. Without it the request
@@ -34,11 +34,11 @@ REQUEST_CALL = "clRequestProgramSnapshotCODEPLAY"
 
 
 class SnapshotWarning(UserWarning):
-    """Warns that a requested snapshot could not be made. The build itself stands."""
+    """The warning that a requested snapshot could not be made. The build itself stands."""
 
 
 class SnapshotLabel(NamedTuple):
-    """Says what a snapshot is; the callback gets it as the extension's ``callback_data``.
+    """The description of a snapshot; the callback gets it as the extension's ``callback_data``.
 
     ``ending`` is the usual file ending of the content (``.ll``), ``kernel`` the kernel's name, empty for a stage of the
     whole program.

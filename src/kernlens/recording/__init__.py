@@ -1,1 +1,1 @@
-"""Write and read recordings (``.klens``), which hold what a compile yielded."""
+"""The writer and the reader of recordings (``.klens``), which hold what a compile yielded."""

@@ -1,4 +1,4 @@
-"""Pack a recording's contents with zstd under their SHA-256, and unpack them safely from untrusted files."""
+"""A recording's contents, packed with zstd under their SHA-256, and unpacked safely from untrusted files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a capture noted beside its builds: which call made which, and how often each kernel was launched.
+"""The notes of a capture on its builds: which call made which, and how often each kernel was launched.
 
 It stands as JSON in a recording's metadata (docs/recording.md), and like all of that it may come from anybody.
 """
@@ -55,7 +55,7 @@ class CaptureNotes:
                 self._add_kernel({**kernel, "program": name})
 
     def text(self) -> str | None:
-        """The notes as metadata holds them; None if there were none."""
+        """Return the notes as metadata holds them; None if there were none."""
         if self._others is None:
             return None
         kernels = [{**kernel, "shapes": list(self._shapes[key].values())} for key, kernel in self._kernels.items()]
@@ -75,8 +75,8 @@ class CaptureNotes:
 
 
 def launches(metadata: Mapping[str, str]) -> Counter[tuple[str, str]] | None:
-    """How often kernels of each program and device were launched, by their names, from a recording's metadata; None if it is
-    no capture's. Raises FormatError if the notes are damaged."""
+    """Return the launches of kernels by the names of their program and device, from a recording's metadata; None if it
+    is no capture's. Raises FormatError if the notes are damaged."""
     if CAPTURE not in metadata:
         return None
     counted: Counter[tuple[str, str]] = Counter()
@@ -86,8 +86,8 @@ def launches(metadata: Mapping[str, str]) -> Counter[tuple[str, str]] | None:
 
 
 def linked_from(metadata: Mapping[str, str]) -> dict[int, list[int]]:
-    """The numbers of the programs that each was linked from, by its number, from a recording's metadata. Raises FormatError
-    if the notes are damaged."""
+    """Return the numbers of the programs that each was linked from, by its number, from a recording's metadata. Raises
+    FormatError if the notes are damaged."""
     notes = metadata.get(CAPTURE, "")
     if '"inputs"' not in notes:
         return {}
@@ -98,8 +98,8 @@ def linked_from(metadata: Mapping[str, str]) -> dict[int, list[int]]:
 
 
 def given_constants(metadata: Mapping[str, str]) -> dict[int, dict[int, int]]:
-    """The specialization constants that each program was built with, by its number: their bits by number. Raises FormatError
-    if the notes are damaged."""
+    """Return the specialization constants that each program was built with, by its number: their bits by number. Raises
+    FormatError if the notes are damaged."""
     notes = metadata.get(CAPTURE, "")
     if '"constants"' not in notes:
         return {}
@@ -127,7 +127,7 @@ def _decoded(text: str) -> _Row:
 
 
 def _rows(notes: _Row, key: str, **kinds: type) -> list[_Row]:
-    """The rows of a list of objects whose values are of these types."""
+    """Return the rows of a list of objects. Raises FormatError if their values are not of these types."""
     rows = [typed(row, dict, CAPTURE) for row in typed(notes.get(key, []), list, CAPTURE)]
     for row in rows:
         for name, kind in kinds.items():

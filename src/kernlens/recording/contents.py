@@ -1,4 +1,4 @@
-"""Read the contents of a recording's blobs: what several parts share is unpacked once, and all of it within an allowance."""
+"""The contents of a recording's blobs: what several parts share is unpacked once, and all of it within an allowance."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RecordedContents:
         return text
 
     def check_sources(self, blobs: Sequence[int], rows: Rows) -> None:
-        """Raises FormatError if the sources of one program, which may be one blob many times, are too large together."""
+        """Raise FormatError if the sources of one program, which may be one blob many times, are too large together."""
         room = Allowance(self._allowance.size)
         for blob in blobs:
             size = self._sizes.get(blob)

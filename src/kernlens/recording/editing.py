@@ -27,7 +27,7 @@ _Target = tuple[str, str, object]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written: numbers of programs in it, of those left out, and the sizes of the files in bytes."""
+    """The result: numbers of programs in the recording, of those left out, and the sizes of the files in bytes."""
 
     path: str
     programs: int
@@ -146,7 +146,7 @@ class _Programs:
         )
 
     def _renamed(self, builds: Sequence[Build]) -> dict[str, str]:
-        """The names that builds of one recording get: those that another recording's have, too, get a number."""
+        """Return the names that builds of one recording get: those that another recording's have, too, get a number."""
         of_name: dict[str, list[Build]] = {}
         for build in builds:
             of_name.setdefault(build.name, []).append(build)
@@ -164,7 +164,7 @@ def _target(build: Build, name: str) -> _Target:
 
 
 def _note(writer: RecordingWriter, recordings: Sequence[Recording], notes: CaptureNotes, is_merge: bool) -> None:
-    """Note of the new recording what was noted of those that it was made from."""
+    """Note in the new recording what the recordings noted that it was made from."""
     if is_merge:
         metadata = [{key: value for key, value in each.metadata.items() if key != CAPTURE} for each in recordings]
         writer.note("merged", json.dumps(metadata))

@@ -1,4 +1,4 @@
-"""What a recording holds, and how much room it takes: nothing is unpacked for that."""
+"""The contents of a recording, and how much room they take: nothing is unpacked for that."""
 
 from __future__ import annotations
 
@@ -50,11 +50,12 @@ class StoredProgram:
 
     @property
     def size(self) -> int:
-        """Bytes of all its contents, unpacked."""
+        """The bytes of all its contents, unpacked."""
         return sum(part.blob.size for part in self.parts if part.blob)
 
     def identity(self) -> bytes:
-        """A hash that two programs share if the same was made of the same, whatever they are called and whenever it was."""
+        """Return a hash that two programs share if the same was made of the same, whatever they are called and whenever
+        it was."""
         build = self.build
         parts = [(part.kind, part.label, part.blob and part.blob.sha256) for part in self.parts]
         what = (build.device, build.toolchain, build.options, build.ok, build.reason, parts)
@@ -62,7 +63,7 @@ class StoredProgram:
 
 
 def stored_programs(recording: Recording) -> list[StoredProgram]:
-    """All programs of a recording in its order. Raises FormatError if its tables are damaged."""
+    """Return all programs of a recording in its order. Raises FormatError if its tables are damaged."""
     blobs = {
         typed(number, int, "blob"): StoredBlob(
             typed(digest, bytes, "blob"), max(0, typed(size, int, "blob")), typed(packed, int, "blob")

@@ -1,4 +1,4 @@
-"""Find where any of many lines stands in a text, in time that grows with the text and not with the number of lines.
+"""A search for any of many lines in a text, in time that grows with the text and not with the number of lines.
 
 A line is cut in two at its first boundary of a word. Each boundary in the text is looked up by the few characters around it;
 of the lines that agree there, sorted lists give those whose first half ends, and whose second half begins, as the text does.
@@ -56,14 +56,14 @@ class LineSearch:
             yield from self._marked(text)
 
     def may_be_in(self, text: bytes) -> bool:
-        """False if no line is in the text, as far as that can be seen quickly."""
+        """Return False if no line is in the text, as far as that can be seen quickly."""
         return self._has_word(text) or self._others.may_be_in(text) or bool(self._marks)
 
     def _has_word(self, text: bytes) -> bool:
         return not self._words.isdisjoint(_WORD.findall(text))
 
     def _marked(self, text: bytes) -> Iterator[tuple[int, int]]:
-        """Lines without a boundary: rulers of comments, and single words of which a part is spelled otherwise."""
+        """Yield the places of lines without a boundary: rulers of comments, and single words spelled otherwise in part."""
         for start in range(len(text)):
             if text[start : start + 1] in self._marks.first:
                 for line in self._marks.of(text[start : start + self._marks.longest]):
@@ -88,7 +88,7 @@ class _Cuts:
         self._longest = max(self._longest, len(line))
 
     def may_be_in(self, text: bytes) -> bool:
-        """False if no line is in the text, as far as that can be seen quickly."""
+        """Return False if no line is in the text, as far as that can be seen quickly."""
         if len(self._of_several) + len(self._of_one) > _FEW:
             return True
         return any(key in text for key in chain(self._of_several, self._of_one))

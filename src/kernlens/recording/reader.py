@@ -1,4 +1,4 @@
-"""Read a recording (``.klens``): what a compile saved.
+"""The reader of recordings (``.klens``): what a compile saved.
 
 A recording may come from anybody. Its tables must be exactly those of ``schema.py``, the type of every value is checked,
 content is unpacked up to a limit and compared with its hash, and each query has a time limit. Reading never writes to the
@@ -147,7 +147,7 @@ class Recording:
 
     @cached_property
     def metadata(self) -> dict[str, str]:
-        """What the writer noted: ``kernlens_version``, ``created``, ``command_line`` (a JSON list), ``host``,
+        """The writer's notes: ``kernlens_version``, ``created``, ``command_line`` (a JSON list), ``host``,
         ``redacted`` ("source" or empty)."""
         rows = self.rows("SELECT key, value FROM recording")
         return {typed(key, str, "recording"): typed(value, str, "recording") for key, value in rows}
@@ -163,7 +163,7 @@ class Recording:
 
     @property
     def redacted(self) -> bool:
-        """Whether source text was left out."""
+        """True if source text was left out."""
         return self.metadata.get("redacted") == "source"
 
     def builds(self) -> list[Build]:
@@ -208,7 +208,7 @@ class Recording:
         )
 
     def unread(self, program: int, without: Collection[str] = ()) -> BuildParts:
-        """The parts of a program, by its number, without those of some roles (``stage``: snapshots). Whoever drops them
+        """Return the parts of a program, by its number, without those of some roles (``stage``: snapshots). Whoever drops them
         drops what was read of them."""
         return _RecordedParts(self, program, without)
 

@@ -1,4 +1,4 @@
-"""Leave source text out of a recording (``compile --redact source``, ``recording redact``).
+"""The removal of source text from a recording (``compile --redact source``, ``recording redact``).
 
 Compilers copy source lines into much of what they write: build logs quote them, assembly listings carry them as
 comments, SPIR-V and debug data can hold whole files. Every source line is therefore overwritten wherever it occurs,
@@ -43,7 +43,7 @@ SOURCE_STAGE = "source"
 
 
 class Redaction:
-    """Overwrites the lines of source texts wherever they occur."""
+    """An overwriter of the lines of source texts, wherever they occur."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._known: set[str] = set()

@@ -1,4 +1,4 @@
-"""Define the layout of a recording (``.klens``), one SQLite file. ``docs/recording.md`` describes it for others."""
+"""The layout of a recording (``.klens``), one SQLite file. ``docs/recording.md`` describes it for others."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Spelled:
         self.text = self._steps[-1].text
 
     def places(self, start: int, end: int) -> tuple[int, int]:
-        """Where the part of ``text`` from ``start`` to ``end``, which is not empty, begins and ends in the content."""
+        """Return where the part of ``text`` from ``start`` to ``end``, which is not empty, begins and ends in the content."""
         last = end - 1
         for step in reversed(self._steps):
             start, last = step.place(start)[0], step.place(last)[1] - 1
@@ -83,7 +83,7 @@ class Spelled:
 
 
 def spellings(content: bytes, *, is_lossy: bool = False) -> list[Spelled]:
-    """The content in one spelling; two where it can be read in two ways."""
+    """Return the content in one spelling; two where it can be read in two ways."""
     read = [Spelled(content, is_lossy=is_lossy)]
     if b"\\" in content and _IS_EITHER.search(content):
         read.append(Spelled(content, is_lossy=is_lossy, octal_first=True))
@@ -91,7 +91,7 @@ def spellings(content: bytes, *, is_lossy: bool = False) -> list[Spelled]:
 
 
 def _no_utf8(content: bytes) -> Iterator[re.Match[bytes]]:
-    """Runs of bytes that are no UTF-8, and of characters that stand for such."""
+    """Yield runs of bytes that are not UTF-8, and of characters that stand for such."""
     return (match for match in _BEYOND_ASCII.finditer(content) if match["none"])
 
 

@@ -1,4 +1,4 @@
-"""Choose and lock the file that a recording is written to: one writer at a time, and no early loss of an old recording."""
+"""The file that a recording is written to, chosen and locked: one writer at a time, and no early loss of an old recording."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Target:
 
     @property
     def is_published(self) -> bool:
-        """Whether the written file has the recording's name."""
+        """True if the written file has the recording's name."""
         return self.file == self.path
 
     def publish(self) -> None:
@@ -79,7 +79,8 @@ class Target:
         self.file = self.path
 
     def close(self) -> None:
-        """Let others write. SQLite must have closed the file, as closing a descriptor of it releases SQLite's locks."""
+        """Release the file, so that others can write it. SQLite must have closed it, as closing a descriptor of it
+        releases SQLite's locks."""
         while self._locks:
             os.close(self._locks.pop())
 
@@ -135,7 +136,7 @@ def _settle(path: Path) -> None:
 
 
 def _put(partial: Path, path: Path) -> bool:
-    """Give the file its name; returns False if another writer was faster."""
+    """Give the file its name; return False if another writer was faster."""
     try:
         os.link(partial, path, follow_symlinks=False)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Write a recording (``.klens``) while programs are built, so that a crash loses no finished program.
+"""The writer of recordings (``.klens``) while programs are built, so that a crash loses no finished program.
 
 Each program is one transaction in SQLite's write-ahead mode, and is copied into the main file at once. If the process is
 killed at any moment, the file opens and holds every program for which ``add`` has returned; a ``-wal`` file may lie beside
@@ -39,7 +39,7 @@ READERS_TIMEOUT = 500
 
 
 class RecordingWriter:
-    """Writes a recording; a context manager, safe to use from several threads at once.
+    """A writer of a recording; a context manager, safe to use from several threads at once.
 
     ``command_line`` is what the user ran. With ``redact_source`` the recording holds no source text, nor copies of its
     lines in other parts; ``redaction`` knows texts of other builds too. With ``is_whole`` the recording gets its name when
@@ -81,7 +81,7 @@ class RecordingWriter:
         self.close()
 
     def add(self, build: Build, number: int | None = None) -> int:
-        """Record one build, whole or not at all; returns its number in the recording, from 1. Builds are read in the order of
+        """Record one build, whole or not at all; return its number in the recording, from 1. Builds are read in the order of
         their numbers; ``number`` None: the next one.
 
         Snapshots that failed, or whose form a missing tool would have to make, are left out. Once this returns, the build
@@ -116,7 +116,7 @@ class RecordingWriter:
         return number
 
     def _packed(self, content: bytes) -> PackedBlob | bytes:
-        """The content packed; its SHA-256 alone if the recording holds it."""
+        """Return the content packed; its SHA-256 alone if the recording holds it."""
         if len(content) > SIZE_LIMIT:
             raise KernlensError(
                 f"a part of {len(content)} bytes is too large for a recording; the limit is {SIZE_LIMIT}"
@@ -133,7 +133,7 @@ class RecordingWriter:
 
     @property
     def is_published(self) -> bool:
-        """Whether this writer's recording has its name yet: False while an older one has it and no build was ok."""
+        """True if this writer's recording has its name: not while an older one has it and no build was ok."""
         return self._target.is_published
 
     def close(self) -> None:

@@ -35,7 +35,7 @@ _WITHOUT_LINE = {PROLOGUE: "prologue", NEIGHBOURS: "instructions under a neighbo
 
 
 def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange]) -> Iterator[str]:
-    """What was compared, and how much of it differs."""
+    """Yield the lines on what was compared, and how much of it differs."""
     yield style(f"- {old}", fg="red")
     yield style(f"+ {new}", fg="green")
     count = plural(len(pairing.kernels), "kernel")
@@ -59,7 +59,7 @@ def _called(kernel: Kernel) -> str:
 
 
 def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[str]]]:
-    """The headings and the rows of a table of kernels, whose columns are the figures that changed anywhere."""
+    """Return the headings and the rows of a table of kernels, whose columns are the figures that changed anywhere."""
     figures = [figure for figure in EVERY_FIGURE if any(change.change_of(figure) for change in changes)]
     rows = [
         [
@@ -73,7 +73,7 @@ def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[s
 
 
 def figure_table(changes: Sequence[KernelChange]) -> Iterator[str]:
-    """A row for each kernel whose figures changed, with the figures that changed anywhere."""
+    """Yield the table of the kernels whose figures changed, a row for each, with the figures that changed anywhere."""
     changed = [change for change in changes if change.figures]
     if not changed:
         return
@@ -99,7 +99,7 @@ def _figure_cell(change: FigureChange | None) -> str:
 def kernel_lines(
     change: KernelChange, *, parting: Parting | None = None, has_instructions: bool = False
 ) -> Iterator[str]:
-    """A changed kernel: its figures, where its compiles part, its changed lines, and if wanted their instructions."""
+    """Yield a changed kernel: its figures, where its compiles part, its changed lines, and if wanted their instructions."""
     yield ""
     yield style(f"{_called(change.pair.new)}  {_programs(change.pair)}", bold=True)
     if change.figures:
@@ -138,7 +138,7 @@ def _programs(pair: KernelPair) -> str:
 
 
 def parting_words(parting: Parting) -> str:
-    """Where two compiles part, in one line."""
+    """Return where two compiles part, in one line."""
     words = []
     if parting.stage is not None:
         words.append(f"the compiles part at the stage {parting.stage}")
@@ -165,7 +165,7 @@ def _edited(change: KernelChange) -> Iterator[str]:
 
 
 def _texts(pair: KernelPair) -> Callable[[LineKey], str]:
-    """Returns what gives the text of a line, the new one's where there are both."""
+    """Return a function from a line to its text, the new side's where there are both."""
     old, new = source_texts(pair.old_program), source_texts(pair.new_program)
 
     def text(key: LineKey) -> str:
@@ -190,7 +190,7 @@ def _line(line: LineChange, text_of: Callable[[LineKey], str]) -> str:
 
 
 def _instructions(change: KernelChange, line: LineChange) -> Iterator[str]:
-    """The old and the new instructions of a line, what is equal only around what is not."""
+    """Yield the old and the new instructions of a line, with equal ones only around those that differ."""
     assert change.codes is not None
     old, new = (code.instructions for code in change.codes)
     pairs = instruction_pairs(change.codes, line)
@@ -232,7 +232,7 @@ def _pair_lines(
 
 
 def side_title(programs: Sequence[Program], words: str) -> str:
-    """A side in words: what was given, and what compiled it if that is one toolchain."""
+    """Return a side in words: its paths, and what compiled it if that is one toolchain."""
     toolchains = {title for program in programs if (title := program.build.toolchain_title)}
     devices = {str(program.device) for program in programs}
     more = [*sorted(toolchains if len(toolchains) == 1 else ()), *(devices if len(devices) == 1 else ())]

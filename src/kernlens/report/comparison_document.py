@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 
 def comparison_document(old: str, new: str, pairing: Pairing, kernels: Sequence[Document]) -> Document:
-    """The whole document; ``kernels`` are those that differ, as ``kernel_document`` gives them."""
+    """Return the whole document; ``kernels`` are those that differ, as ``kernel_document`` returns them."""
     return {
         "schema": 1,
         "equal": not (kernels or pairing.only_old or pairing.only_new),
@@ -45,7 +45,7 @@ def _program(program: Program) -> Document:
 
 
 def kernel_document(change: KernelChange, parting: Parting | None, *, has_instructions: bool) -> Document:
-    """A kernel that differs; ``parting`` is where its compiles part, if that was asked for."""
+    """Return a kernel that differs; ``parting`` is where its compiles part, if that was asked for."""
     document: Document = {
         "name": change.pair.new.name,
         "old": _program(change.pair.old_program),

@@ -44,7 +44,7 @@ def comparison_page(
     *,
     has_instructions: bool,
 ) -> Iterator[str]:
-    """Yields the page in pieces; the arguments are those of the text."""
+    """Yield the page in pieces; the arguments are those of the text."""
     yield page_head("kernlens diff", _STYLE)
     yield f"<h1>kernlens diff</h1>\n{_block(summary(old, new, pairing, changes))}"
     if changes:

@@ -28,7 +28,7 @@ _PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")
 
 
 def costliest_program(program: Program) -> dict[str, Any]:
-    """A program in the document, with the origin of each figure; its kernels are left out."""
+    """Return a program in the document, with the origin of each figure; its kernels are left out."""
     stated = _STATED_BY.get(program.format)
     origins = {}
     for figure in EVERY_FIGURE:
@@ -38,7 +38,7 @@ def costliest_program(program: Program) -> dict[str, Any]:
 
 
 def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -> str:
-    """The JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them."""
+    """Return the JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them."""
     measured: dict[str, Any] = {"costs": kernel.costs, "pressure": pressure_document(kernel, has_live=False)}
     measured["functions"] = [function_document(each) | _of_function(kernel, each) for each in kernel.functions]
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
@@ -60,8 +60,8 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -
 
 
 def costliest_table(program: Program, kernel: Kernel, count: int, order: str) -> list[str]:
-    """The kernel's instruction mix and memory, and a table of its costliest lines; the prologue and what has no line stand
-    apart, so that all rows together are the kernel."""
+    """Return the kernel's instruction mix and memory, and a table of its costliest lines. The prologue and what has no
+    line stand apart, so that all rows together are the kernel."""
     above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *peak_words(kernel), ""]
     if kernel.functions:
         above += [*_functions_table(kernel), ""]
@@ -96,14 +96,15 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
 
 
 def _of_function(kernel: Kernel, function: CodeFunction) -> dict[str, Any]:
-    """What a function in the kernel's code costs, and the most registers that hold values in it."""
+    """Return the costs of a function in the kernel's code, and the most registers that hold values in it."""
     code, pressure = slice(function.code.start, function.code.stop), kernel.pressure
     peak = max(pressure.live[code], default=0) if pressure else None
     return {"costs": costs_of(kernel.instructions.kinds[code]), PEAK: peak}
 
 
 def _functions_table(kernel: Kernel) -> Iterator[str]:
-    """The kernel's own code and each function in it, in the order of the code; all rows together are the kernel."""
+    """Return a table of the kernel's own code and each function in it, in the order of the code; all rows together are
+    the kernel."""
     rows = []
     for function in kernel.functions:
         of_function = _of_function(kernel, function)
@@ -119,7 +120,7 @@ def _row(title: str, costs: Costs, total: Mapping[str, int], source: str) -> lis
 
 
 def _mix(costs: Mapping[str, int]) -> Iterator[str]:
-    """What the kernel's instructions are, each in one place, and the bytes of its messages."""
+    """Yield the kernel's instructions by kind, each counted once, and the bytes of its messages."""
     counts = {kind: costs[f"{kind}_instructions"] for kind in OTHER_KINDS}
     counts |= {f"{space} memory": sum(costs[f"{space}_{action}s"] for action in ACTIONS) for space in SPACES}
     words = [f"{count:,} {kind}" for kind, count in sorted(counts.items(), key=lambda item: -item[1]) if count]

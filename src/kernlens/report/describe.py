@@ -19,18 +19,18 @@ MOST_FUNCTIONS = 8
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 kernel``, ``1,581 kernels``."""
+    """Return the count with the noun: ``1 kernel``, ``1,581 kernels``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def recorded_constants(constants: Mapping[int, int]) -> str:
-    """``, with specialization constants 0=0x5, 1=0x3``, as the end of a sentence; "" if there are none."""
+    """Return the end of a sentence: ``, with specialization constants 0=0x5, 1=0x3``; empty if there are none."""
     values = ", ".join(f"{number}={bits:#x}" for number, bits in sorted(constants.items()))
     return f", with specialization constants {values}" if values else ""
 
 
 def device_words(program: Program) -> str:
-    """``dg2 (12.55.8)``; what the header says if no such device is known."""
+    """Return the device with its IP version, ``dg2 (12.55.8)``; what the header says if no such device is known."""
     if program.device:
         ip = program.device_id.ip if program.device_id and program.device_id.ip else program.device.ip
         return f"{program.device.name} ({ip})" if ip else program.device.name
@@ -38,18 +38,18 @@ def device_words(program: Program) -> str:
 
 
 def function_name(function: CodeFunction) -> str:
-    """What a function in a kernel's code is called, also where nothing names it."""
+    """Return the name of a function in a kernel's code, made from its offset if nothing names it."""
     return kernel_title(function.name) if function.name else f"function at {function.offset:#06x}"
 
 
 def kernel_heading(program: Program, kernel: Kernel) -> str:
-    """The kernel's name, which the width of a terminal may shorten, and its program and device."""
+    """Return the kernel's name, which the width of a terminal may shorten, and its program and device."""
     behind = f"  {program.name} on {device_words(program)}"
     return f"{one_line(kernel_title(kernel.name), len(behind))}{behind}"
 
 
 def short_names(paths: Collection[str]) -> dict[str, str]:
-    """Each source file's last part, which ``--line`` takes, or all of its path where two end alike."""
+    """Return each source file's last part, which ``--line`` takes, or all of its path where two end alike."""
     last = {path: path.rsplit("/", 1)[-1] for path in paths}
     names = Counter(last.values())
     return {path: name if names[name] == 1 else path for path, name in last.items()}

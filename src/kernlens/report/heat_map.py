@@ -38,8 +38,8 @@ Column = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class HeatMap:
-    """What a heat map shows: ``kernels`` (source and name), the one with the worst cell first, by ``columns`` (device,
-    toolchain, options), as far as there is room; ``count`` counts all kernels."""
+    """The content of a heat map: ``kernels`` (source and name), the one with the worst cell first, by ``columns``
+    (device, toolchain, options), as far as there is room; ``count`` counts all kernels."""
 
     figure: Figure
     kernels: Sequence[tuple[str, str]]
@@ -55,7 +55,7 @@ class HeatMap:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What each source is called."""
+        """The short name of each source."""
         return short_names({source for source, _ in self.kernels})
 
     @cached_property
@@ -69,7 +69,7 @@ class HeatMap:
         return frozenset(id(row) for row in self.ordered[:_MARKED] if self.shade(row.value(self.figure)))
 
     def shade(self, value: int | None) -> int | None:
-        """The number of a value's shade, the first for the best; None for one that is not known."""
+        """Return the number of a value's shade, the first for the best; None for one that is not known."""
         if value is None:
             return None
         if self.figure.more_is_better:
@@ -78,7 +78,7 @@ class HeatMap:
         return round(math.sqrt(value / self.most) * (len(SHADES) - 1)) if self.most else 0
 
     def text(self, row: SweepRow | None, source: str, column: Column) -> str:
-        """What stands in a cell."""
+        """Return the text of a cell."""
         if row is None:
             return FAILED if (source, column) in self.failures else ""
         value = row.value(self.figure)
@@ -86,13 +86,13 @@ class HeatMap:
         return f"{MARK} {number}" if id(row) in self.worst else number
 
     def column_titles(self) -> list[tuple[str, ...]]:
-        """Each column's device, and its toolchain and options where these are not the same everywhere."""
+        """Return each column's device, and its toolchain and options where these are not the same everywhere."""
         differing = [0] + [part for part in (1, 2) if len({column[part] for column in self.columns}) > 1]
         return [tuple(column[part] or "no options" for part in differing) for column in self.columns]
 
 
 def heat_map(rows: Iterable[SweepRow], figure: Figure, limit: int = _KERNELS) -> HeatMap:
-    """The heat map of a sweep's rows, with ``limit`` kernels at most."""
+    """Return the heat map of a sweep's rows, with ``limit`` kernels at most."""
     cells: dict[tuple[str, str, Column], SweepRow] = {}
     failures: dict[tuple[str, Column], str] = {}
     columns: dict[Column, None] = {}
@@ -130,7 +130,7 @@ _STYLE = "".join(
 
 
 def heat_map_page(shown: HeatMap) -> Iterator[str]:
-    """The page, piece by piece."""
+    """Yield the page, piece by piece."""
     title = f"{shown.figure.heading} of {shown.count:,} kernels"
     yield page_head(title, _STYLE)
     yield (
@@ -164,7 +164,7 @@ def _cell(shown: HeatMap, source: str, kernel: str, column: Column, parts: dict[
 
 
 def _part(row: SweepRow, name: str) -> str:
-    """What a cell leads to: the kernel's figures, its costliest lines, and how all of it can be seen."""
+    """Return the part that a cell leads to: the kernel's figures, its costliest lines, and the commands to see all of it."""
     words = ", ".join(filter(None, (figure.phrase(row.value(figure)) for figure in FIGURES)))
     lines = "".join(
         f"<p>{html_line(f'{line.path}:{line.line}')} ({line.cost:,} {line.unit})</p><pre>{html_line(line.source)}\n"

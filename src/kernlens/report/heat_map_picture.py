@@ -30,7 +30,7 @@ def check_pictures() -> None:
 
 
 def heat_map_picture(shown: HeatMap) -> bytes:
-    """The content of a PNG file. Raises UnsupportedError without Pillow."""
+    """Return the content of a PNG file. Raises UnsupportedError without Pillow."""
     check_pictures()
     from PIL import Image, ImageDraw, ImageFont
 

@@ -19,7 +19,7 @@ _MOST_CHARACTERS = 4 << 20
 
 
 def highlighted(text: str, ending: str) -> str:
-    """``text`` with terminal colours; as it is where there is no lexer for it, or too much of it."""
+    """Return ``text`` with terminal colours; as it is where there is no lexer for it, or too much of it."""
     lexer_name = _LEXERS.get(ending)
     if lexer_name is None or len(text) > _MOST_CHARACTERS:
         return text

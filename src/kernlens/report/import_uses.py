@@ -1,4 +1,4 @@
-"""Uses of imports with their source places, as text and as documents."""
+"""The uses of imports with their source places, as text and as documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLACES = 4
 
 
 def places_text(places: Sequence[SourcePlace]) -> str:
-    """``kernels.cl:4, 7``; empty if there is no place."""
+    """Return the places as ``kernels.cl:4, 7``; empty if there is none."""
     words: list[str] = []
     path = None
     for path_of, line in dict.fromkeys((place.path, place.line) for place in places[: 4 * _PLACES]):
@@ -24,7 +24,7 @@ def places_text(places: Sequence[SourcePlace]) -> str:
 
 
 def use_documents(module: Module, uses: Sequence[ImportUse]) -> Iterator[dict[str, Any]]:
-    """Each use with the source places that can be meant; ``path`` and ``line`` are the only one, else None."""
+    """Yield each use with the source places that it may mean; ``path`` and ``line`` are None if it is not one place."""
     for use in uses:
         places = [
             {"path": path, "line": line}

@@ -12,8 +12,8 @@ _PIECES_DEPTH = 4
 
 
 def json_pieces(value: Any, depth: int = 0) -> Iterator[str]:
-    """The text of a document in pieces: what stands deep within is encoded at once, which is many times faster than
-    ``json.dump``, and the whole text need never be in memory."""
+    """Yield the text of a document in pieces: what stands deep within is encoded at once, which is many times faster
+    than ``json.dump``, and the whole text need never be in memory."""
     if depth == _PIECES_DEPTH or not isinstance(value, dict | list) or not value:
         yield encoded(value)
         return
@@ -29,8 +29,8 @@ def json_pieces(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def encoded(value: Any) -> str:
-    """JSON on one line. orjson is ten times faster than ``json``, but leaves characters beyond ASCII as they are, and
-    refuses lone surrogates (bytes of file names that are no UTF-8) and large numbers."""
+    """Return JSON on one line. orjson is ten times faster than ``json``, but leaves characters beyond ASCII as they
+    are, and refuses lone surrogates (bytes of file names that are no UTF-8) and large numbers."""
     import orjson
 
     with contextlib.suppress(TypeError):
@@ -41,10 +41,10 @@ def encoded(value: Any) -> str:
 
 
 def indented(value: Any, margin: int = 0) -> str:
-    """JSON on many lines, all but the first moved to the right by so many spaces."""
+    """Return JSON on many lines, all but the first moved to the right by so many spaces."""
     return without_delete(json.dumps(value, indent=2)).replace("\n", "\n" + " " * margin)
 
 
 def without_delete(text: str) -> str:
-    """JSON with an escape for DEL, the one control character that ``json`` writes as it is."""
+    """Return JSON with an escape for DEL, the one control character that ``json`` writes as it is."""
     return text.replace("\x7f", "\\u007f")

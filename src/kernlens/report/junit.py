@@ -19,7 +19,7 @@ _ELEMENTS = {FAILED: "failure", UNKNOWN: "error"}
 
 
 def junit_xml(verdict: Verdict) -> str:
-    """The whole document."""
+    """Return the whole document."""
     suites = [
         _suite(f"{findings[0].program.name} on {device_words(findings[0].program)}", findings)
         for findings in grouped(verdict.findings, lambda finding: id(finding.program))
@@ -42,7 +42,7 @@ def _suite(name: str, findings: Sequence[Finding]) -> tuple[str, list[str]]:
 
 
 def _kernels(verdict: Verdict) -> tuple[str, list[str]]:
-    """A suite of the kernels that only one side has, which fail only if that was asked for."""
+    """Return a suite of the kernels that only one side has, which fail only if that was asked for."""
     failed = {id(kernel) for _, (_, kernel) in verdict.failed_kernels}
     cases, elements = [], []
     for kind, places in (("new", verdict.new), ("missing", verdict.missing)):
@@ -87,6 +87,6 @@ def _details(finding: Finding) -> Iterator[str]:
 
 
 def _attribute(text: str) -> str:
-    """A text as an attribute with its quotes. XML 1.0 has no way to write control characters, so that these are shown as
-    escapes."""
+    """Return a text as an attribute with its quotes. XML 1.0 has no way to write control characters, so that these are
+    shown as escapes."""
     return quoteattr(rendered(text))

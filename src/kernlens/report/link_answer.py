@@ -25,7 +25,7 @@ _COLOURS = {True: "green", False: "red"}
 def link_text(
     forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None, notes: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The lines that ``kernlens link`` prints: who provides what, what is wrong, what the driver will do."""
+    """Yield the lines that ``kernlens link`` prints: who provides what, what is wrong, what the driver will do."""
     names = [module.name for module in forecast.modules]
     yield from _edges(forecast, names)
     unresolved = reasons(forecast)
@@ -58,7 +58,7 @@ def link_text(
 
 
 def clash_words(clash: Clash, names: Sequence[str]) -> str:
-    """What does not fit, and what helps."""
+    """Return what does not fit, and what helps."""
     caller = f"{shortened(clash.holder)} of {names[clash.importer]} ({clash.caller_frame})"
     callee = f"{shortened(clash.symbol)} of {names[clash.provider]} ({clash.callee_frame})"
     return f"{caller} calls {callee}: compile both for the same registers and sub-group size"
@@ -77,13 +77,14 @@ def _edges(forecast: Forecast, names: Sequence[str]) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names for a line of text; of many only the first."""
+    """Return names for a line of text; of many only the first."""
     shown = ", ".join(map(shortened, names[:_NAMES]))
     return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
 
 
 def sites(module: Module, uses: Sequence[ImportUse]) -> str:
-    """``use at 0x22c, 0x26c (kernels.cl:4) and 3 more sites``. Only the places of the sites that are shown are read."""
+    """Return the sites of uses: ``use at 0x22c, 0x26c (kernels.cl:4) and 3 more sites``. Only the places of the sites
+    that are shown are read."""
     holders: dict[str, dict[str, list[str]]] = {}
     for use in uses[:_SITES]:
         offsets = holders.setdefault(use.holder, {}).setdefault(places_text(module.find_places(use)), [])
@@ -149,7 +150,7 @@ def _static_words(static: StaticForecast) -> str:
 
 
 def link_graph(forecast: Forecast) -> Iterator[str]:
-    """The graph in Graphviz's language: an arrow leads from the importer to the provider."""
+    """Yield the graph in Graphviz's language: an arrow leads from the importer to the provider."""
     yield "digraph link {"
     yield "  rankdir=LR; node [shape=box];"
     for position, module in enumerate(forecast.modules):
@@ -176,7 +177,7 @@ def _quoted(text: str) -> str:
 def link_document(
     forecast: Forecast, obstacles: Sequence[str], static: StaticForecast | None, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The answer of ``link --json``. Modules are meant by their position in ``modules``."""
+    """Return the answer of ``link --json``. Modules are meant by their position in ``modules``."""
     return {
         "schema": 1,
         "driver": forecast.rules.name,

@@ -1,4 +1,4 @@
-"""What an offline link wrote, as text and as a document: each site, its symbol and its value."""
+"""The output of an offline link, as text and as a document: each site, its symbol and its value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Site(Protocol):
 
 
 def map_text(sites: Sequence[Site]) -> Iterator[str]:
-    """The lines of ``--map``; a value that only the driver knows, or nobody, is a dash."""
+    """Yield the lines of ``--map``; a value that only the driver knows, or nobody, is a dash."""
     yield from table(
         ("section", "offset", "address", "symbol", "type", "value"),
         [
@@ -47,7 +47,7 @@ def map_text(sites: Sequence[Site]) -> Iterator[str]:
 
 
 def map_document(sites: Sequence[Site]) -> list[dict[str, Any]]:
-    """The map for ``--json``; ``value`` is null where only the driver knows it, or nobody."""
+    """Return the map for ``--json``; ``value`` is null where only the driver knows it, or nobody."""
     return [
         {
             "section": site.section,

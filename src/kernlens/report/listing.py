@@ -40,7 +40,7 @@ LEAD = 2
 
 
 def disassembly(program: Program, kernel: Kernel) -> list[str]:
-    """The kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
+    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
     rows = _rows(kernel, "  ")
     for function in reversed(kernel.functions[1:]):
         rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
@@ -48,7 +48,7 @@ def disassembly(program: Program, kernel: Kernel) -> list[str]:
 
 
 def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> list[str]:
-    """The kernel's source with instruction counts, shares and instructions under each line.
+    """Return the kernel's source with instruction counts, shares and instructions under each line.
 
     ``only``: just that line. Without a line table, the reason and the bare instructions.
     """
@@ -80,13 +80,13 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
 
 
 def _is_changed_by_debug(program: Program) -> bool:
-    """Whether the program was built with ``-g`` by a compiler that may then generate other code: of IGC 1, which writes
-    patch tokens, 6 of 20 kernels; of IGC 2 none, whose ``-g`` appends a hash behind each kernel's end."""
+    """Return whether the program was built with ``-g`` by a compiler that may then generate other code: of IGC 1, which
+    writes patch tokens, 6 of 20 kernels; of IGC 2 none, whose ``-g`` appends a hash behind each kernel's end."""
     return program.format == "patch-tokens" and "-g" in (program.build.options or "").split()
 
 
 def _rows(kernel: Kernel, margin: str) -> list[str]:
-    """The lines of all instructions, behind ``margin``."""
+    """Return the lines of all instructions, behind ``margin``."""
     before, after = style("\0", fg="cyan").split("\0")
     before = margin + before
     instructions = kernel.instructions
@@ -110,7 +110,7 @@ class Rows:
         return len(self._rows)
 
     def within(self, run: range, path: str) -> list[str]:
-        """The lines of neighbouring instructions; calls that stand in the file ``path`` are named by their line alone."""
+        """Return the lines of neighbouring instructions; calls in the file ``path`` are named by their line alone."""
         rows = self._rows[run.start : run.stop]
         if self._map is None:
             return rows
@@ -125,7 +125,7 @@ class Rows:
         return listing
 
     def _remark(self, index: int, path: str) -> str:
-        """What stands behind instruction ``index``. Neighbours share their stacks and inlined places, and origins are few."""
+        """Return the remark behind instruction ``index``. Neighbours share stacks and inlined places, and origins are few."""
         assert self._map is not None
         stack, origin, inner = self._map.stacks[index], self._map.origins[index], self._map.inner[index]
         key = path, id(stack), origin, id(inner)
@@ -135,7 +135,7 @@ class Rows:
 
 
 def _bounds(source_map: SourceMap) -> list[int]:
-    """Where the stack, the origin or the inlined places change from one instruction to the next, and the end."""
+    """Return the indexes where the stack, the origin or the inlined places change between instructions, and the end."""
     columns: tuple[Sequence[object], ...] = (source_map.stacks, source_map.origins, source_map.inner)
     changes = (compress(range(1, len(column)), map(is_not, column, islice(column, 1, None))) for column in columns)
     return [*sorted(set(chain.from_iterable(changes))), len(source_map.offsets)]
@@ -163,7 +163,7 @@ def _add_without_line(listing: list[str], rows: Rows, source_map: SourceMap) -> 
 
 
 def heading(program: Program, kernel: Kernel) -> list[str]:
-    """The kernel's name and device, and its figures in words."""
+    """Return the kernel's name and device, and its figures in words."""
     size = f"{plural(len(kernel.instructions), 'instruction')} in {kernel.code_size:,} bytes"
     words = figure_words(kernel)
     lines = [style(kernel_heading(program, kernel), bold=True), f"  {words}, {size}" if words else f"  {size}"]
@@ -178,14 +178,14 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
 
 
 class _LineRuns(NamedTuple):
-    """What stands under a line: the number of its own instructions, and all runs in order, those that inherit it too."""
+    """The instructions under a line: the number of its own ones, and all runs in order, those that inherit it too."""
 
     instructions: int
     runs: Sequence[range]
 
 
 def _by_file(source_map: SourceMap) -> dict[str, dict[int, _LineRuns]]:
-    """path -> line -> runs; the file with the most instructions first, its lines ascending."""
+    """Return the runs by path, then by line; the file with the most instructions first, its lines ascending."""
     files: dict[str, dict[int, _LineRuns]] = {}
     own, inherited = source_map.lines, source_map.inherited
     for key in dict.fromkeys((*own, *inherited)):
@@ -200,7 +200,7 @@ def _by_file(source_map: SourceMap) -> dict[str, dict[int, _LineRuns]]:
 
 
 def _joined(runs: Sequence[range]) -> list[range]:
-    """Runs in order, neighbours as one."""
+    """Return runs in order, neighbours as one."""
     joined: list[range] = []
     for run in sorted(runs, key=lambda run: run.start):
         if joined and joined[-1].stop == run.start:
@@ -244,7 +244,7 @@ def _add_file(
 
 
 def _between(text: list[str], previous: int, line: int) -> Iterator[str]:
-    """The source lines after ``previous`` and before ``line``, which have no code."""
+    """Yield the source lines after ``previous`` and before ``line``, which have no code."""
     gap = range(previous + 1, line)
     if len(gap) > GAP:
         yield style(f"  {'...':>6} {'':12} {plural(len(gap), 'line')} without code", dim=True)
@@ -260,7 +260,7 @@ def _source_line(text: list[str], line: int, counts: str) -> str:
 
 
 def where_from(kernel: Kernel, index: int) -> str:
-    """Says which source place an instruction came from and how sure that is, or why that is not known."""
+    """Return which source place an instruction came from and how sure that is, or why that is not known."""
     source_map = kernel.source_map
     if source_map is None:
         return kernel.line_table_reason or "no source line"

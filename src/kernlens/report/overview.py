@@ -1,4 +1,4 @@
-"""What a file is: its containers, programs, kernels and symbols, as text."""
+"""The overview of a file: its containers, programs, kernels and symbols, as text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ProgramLines = tuple[list[str], FormatError | None]
 
 
 def overview(path: str, containers: Iterable[Container], programs: Iterable[ProgramLines]) -> Iterator[str]:
-    """The lines that ``kernlens inspect`` prints; ``programs`` as ``program_lines`` gives them."""
+    """Yield the lines that ``kernlens inspect`` prints; ``programs`` are from ``program_lines``."""
     yield style(path, bold=True)
     for container in containers:
         yield from container_overview(container)
@@ -59,7 +59,7 @@ def overview(path: str, containers: Iterable[Container], programs: Iterable[Prog
 
 
 def program_lines(program: Program, order: Figure | None = None) -> ProgramLines:
-    """One program's overview; of one that cannot be read, a line with the reason."""
+    """Return one program's overview; of one that cannot be read, a line with the reason."""
     try:
         return list(program_overview(program, order)), None
     except FormatError as error:
@@ -67,8 +67,8 @@ def program_lines(program: Program, order: Figure | None = None) -> ProgramLines
 
 
 def program_overview(program: Program, order: Figure | None = None) -> Iterator[str]:
-    """One program: device, options, its kernels with resources, those with most of ``order`` first, its symbols that are not
-    kernels."""
+    """Yield one program: device, options, its kernels with resources, those with most of ``order`` first, its symbols
+    that are not kernels."""
     name = style(program.name, bold=True)
     words = [name if program.format == "stages" else f"{name} on {device_words(program)}", program.format]
     if title := program.build.toolchain_title:
@@ -125,7 +125,7 @@ def _has_lines(kernel: Kernel) -> str:
 
 
 def container_overview(container: Container, depth: int = 1) -> Iterator[str]:
-    """One container and those in it, a line for each."""
+    """Yield one container and those in it, a line for each."""
     column = min(60, (fitting_width() or 90) - _BESIDE)
     title = one_line(f"{_KINDS[container.kind]} {container.name}".rstrip(), 2 * depth + _BESIDE)
     yield f"{'  ' * depth}{title:{max(1, column - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
@@ -144,7 +144,7 @@ def container_overview(container: Container, depth: int = 1) -> Iterator[str]:
 
 
 def _part(container: Container, depth: int) -> Iterator[str]:
-    """One of several containers: if its parts cannot be listed, its line says why and the others follow."""
+    """Yield one of several containers: if its parts cannot be listed, its line says why and the others follow."""
     try:
         yield from list(container_overview(container, depth))
     except FormatError as error:

@@ -9,8 +9,8 @@ from kernlens.report.style import html_line
 
 
 def page_head(title: str, style: str) -> str:
-    """Return what a page begins with. Nothing in it can ask for anything from anywhere, whatever text it holds: its policy
-    allows this style only."""
+    """Return the beginning of a page. Nothing in it can ask for anything from anywhere, whatever text it holds: its
+    policy allows this style only."""
     digest = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return (

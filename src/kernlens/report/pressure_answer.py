@@ -24,7 +24,7 @@ _UNKNOWN = (
 
 
 def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | None:
-    """The ``pressure`` of a kernel in the document; ``has_live``: with the count of each instruction."""
+    """Return the ``pressure`` of a kernel in the document; ``has_live``: with the count of each instruction."""
     pressure = kernel.pressure
     if pressure is None:
         return None
@@ -43,7 +43,7 @@ def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | Non
 
 
 def spilled_document(kernel: Kernel) -> list[dict[str, Any]] | None:
-    """The ``spilled_values`` of a kernel in the document."""
+    """Return the ``spilled_values`` of a kernel in the document."""
     spilled = kernel.spilled_values
     if spilled is None:
         return None
@@ -61,13 +61,13 @@ def spilled_document(kernel: Kernel) -> list[dict[str, Any]] | None:
 
 
 def pressure_json(program: Program, kernel: Kernel) -> str:
-    """The JSON text of a kernel with its pressure."""
+    """Return the JSON text of a kernel with its pressure."""
     measured = {"pressure": pressure_document(kernel, has_live=True), "spilled_values": spilled_document(kernel)}
     return encoded(kernel_document(kernel) | measured)
 
 
 def pressure_lines(program: Program, kernel: Kernel) -> list[str]:
-    """A kernel's pressure, and all lines whose values hold registers at the peak."""
+    """Return a kernel's pressure, and all lines whose values hold registers at the peak."""
     above = heading(program, kernel)
     if kernel.pressure is None:
         return [*above, _UNKNOWN, ""]
@@ -75,7 +75,7 @@ def pressure_lines(program: Program, kernel: Kernel) -> list[str]:
 
 
 def peak_words(kernel: Kernel) -> Iterator[str]:
-    """The peak in one line, and what is to be known of it; nothing where the pressure is not known."""
+    """Yield the peak in one line, and remarks on it; nothing where the pressure is not known."""
     pressure = kernel.pressure
     if pressure is None or pressure.peak_index is None:
         return
@@ -95,7 +95,7 @@ def peak_words(kernel: Kernel) -> Iterator[str]:
 
 
 def held_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:
-    """The lines whose values hold registers at the peak, most first; the first ``count``, if it is given."""
+    """Yield the lines whose values hold registers at the peak, most first; only the first ``count``, if set."""
     held = _held(kernel)
     listed, others = (held, []) if count is None else (held[:count], held[count:])
     texts = source_texts(program)
@@ -108,8 +108,8 @@ def held_table(program: Program, kernel: Kernel, count: int | None = None) -> It
 
 
 def spilled_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:
-    """The values that were spilled, most bytes first, where the stages of the compile were kept; the first ``count``, if it
-    is given. An empty line ends it."""
+    """Yield the values that were spilled, most bytes first, where the stages of the compile were saved; only the first
+    ``count``, if set. An empty line ends it."""
     spilled = kernel.spilled_values
     if not spilled:
         return
@@ -143,7 +143,7 @@ def _held(kernel: Kernel) -> list[HeldValues]:
 
 
 def _peak(kernel: Kernel, pressure: Pressure) -> dict[str, Any] | None:
-    """Where the peak is first reached."""
+    """Return where the peak is first reached."""
     index = pressure.peak_index
     if index is None:
         return None

@@ -1,4 +1,4 @@
-"""The JSON document (schema 1): what ``inspect``, ``disasm`` and ``annotate`` print with ``--json``.
+"""The JSON document (schema 1) that ``inspect``, ``disasm`` and ``annotate`` print with ``--json``.
 
 Unknown values are null, never guessed. The key order is stable.
 """
@@ -28,7 +28,7 @@ Document = dict[str, Any]
 def inspect_document(
     containers: Iterable[Container], programs: Iterable[Program], order: Figure | None = None
 ) -> Document:
-    """Programs without instructions, with containers and symbols; of each the kernels with most of ``order`` first."""
+    """Return programs without instructions, with containers and symbols; of each the kernels with most of ``order`` first."""
     documents = []
     unread: FormatError | None = None
     for program in programs:
@@ -47,7 +47,7 @@ def inspect_document(
 
 
 def inspected_program(program: Program, order: Figure | None = None) -> Document:
-    """One program of an ``inspect_document``. Raises FormatError if it is damaged."""
+    """Return one program of an ``inspect_document``. Raises FormatError if it is damaged."""
     kernels: Iterable[Kernel] = program.kernels.values()
     if order is not None:
         kernels = largest_first(kernels, order)
@@ -58,7 +58,7 @@ def inspected_program(program: Program, order: Figure | None = None) -> Document
 
 
 def program_document(program: Program, *, has_sources: bool) -> Document:
-    """A program in the documents of ``disasm`` and, with its sources, of ``annotate``; its kernels are left out."""
+    """Return a program in the documents of ``disasm`` and, with its sources, of ``annotate``; its kernels are left out."""
     entry = _program(program)
     if has_sources:
         entry["sources"] = [{"path": source.path, "text": source.text} for source in program.sources]
@@ -70,7 +70,7 @@ def program_document(program: Program, *, has_sources: bool) -> Document:
 
 
 def kernel_json(kernel: Kernel, only: LineChoice | None = None, *, is_placed: bool) -> str:
-    """The JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place that each came from.
+    """Return the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each.
 
     It is text, since a kernel has tens of thousands of instructions, and to make an object of each takes most of the time.
     """
@@ -91,7 +91,7 @@ def _program(program: Program) -> Document:
 
 
 def place_document(program: Program) -> Document:
-    """What of a program stands beside each of its kernels in the documents of ``diff`` and ``check``."""
+    """Return the keys of a program that stand with each of its kernels in the documents of ``diff`` and ``check``."""
     return {
         "program": program.name,
         "device": program.device.name if program.device else None,
@@ -100,7 +100,7 @@ def place_document(program: Program) -> Document:
 
 
 def toolchain_keys(build: Build) -> Document:
-    """What made a build: its versions for a person, and its name for scripts."""
+    """Return the toolchain of a build: its versions for a person, and its name for scripts."""
     return {
         "toolchain": build.toolchain_title,
         "toolchain_name": build.toolchain.name if build.toolchain else None,
@@ -112,7 +112,7 @@ def _kernel(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
 
 
 def kernel_document(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
-    """A kernel without its instructions."""
+    """Return a kernel without its instructions."""
     return _kernel(kernel, figures) | _line_table(kernel) | {"functions": _stated_functions(kernel)}
 
 
@@ -125,7 +125,7 @@ def _line_table(kernel: Kernel) -> Document:
 
 
 def _stated_functions(kernel: Kernel) -> list[Document] | None:
-    """The functions in a kernel's code that have symbols, without decoding it."""
+    """Return the functions in a kernel's code that have symbols, without decoding it."""
     if not kernel.function_symbols:
         return None if kernel.function_symbols is None else []
     starts = sorted({0: kernel.name, **kernel.function_symbols}.items())
@@ -136,7 +136,7 @@ def _stated_functions(kernel: Kernel) -> list[Document] | None:
 
 
 def function_document(function: CodeFunction) -> Document:
-    """A function of a kernel's code, or the kernel's own code."""
+    """Return a function of a kernel's code, or the kernel's own code."""
     return {"name": function.name, "offset": function.offset, "size": function.size}
 
 
@@ -160,8 +160,8 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> l
 
 
 def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:
-    """What each instruction's text ends with: its place; None if it is not of the chosen line. Neighbours share places and
-    stacks, which live as long as the map: their identity will do."""
+    """Return the end of each instruction's text: its place; None if it is not of the chosen line. Neighbours share
+    places and stacks, which live as long as the map: their identity will do."""
     places, origins, stacks, inner = source_map.places, source_map.origins, source_map.stacks, source_map.inner
     keys = list(zip(map(id, places), origins, map(id, stacks), map(id, inner), strict=True))
     parts_of = dict(zip(keys, zip(places, origins, stacks, inner, strict=True), strict=True))
@@ -186,7 +186,7 @@ def _source_place(place: SourcePlace) -> Document:
 
 
 def inspected_container(container: Container) -> Document:
-    """One container of an ``inspect_document``, with those in it."""
+    """Return one container of an ``inspect_document``, with those in it."""
     return {
         **_container_itself(container),
         "sections": [
@@ -203,7 +203,7 @@ def _container_itself(container: Container) -> Document:
 
 
 def _part(container: Container) -> Document:
-    """One of several containers: if its parts cannot be listed, it says why and the others follow."""
+    """Return one of several containers: if its parts cannot be listed, it says why and the others follow."""
     try:
         return inspected_container(container)
     except FormatError as error:

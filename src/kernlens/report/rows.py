@@ -1,4 +1,4 @@
-"""CSV: one row per instruction, with the place that it came from; and what all tables in CSV share."""
+"""CSV with one row per instruction and its source place; and what all tables in CSV share."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ COLUMNS = ("program", "device", "kernel", "offset", "size", "opcode", "text", "p
 
 
 def csv_lines(program: Program, kernel: Kernel, only: LineChoice | None = None) -> Iterator[str]:
-    """A line per instruction of a kernel, below the ``HEADING``; path, line and column are empty where they are not
-    known."""
+    """Yield a line per instruction of a kernel, below the ``HEADING``; unknown paths, lines and columns are empty."""
     device = program.device.name if program.device else ""
     names = spreadsheet_safe(program.name), device, spreadsheet_safe(kernel.name)
     source_map, instructions = kernel.source_map, kernel.instructions
@@ -30,13 +29,13 @@ def csv_lines(program: Program, kernel: Kernel, only: LineChoice | None = None) 
 
 
 def spreadsheet_safe(text: str) -> str:
-    """A text out of a file as it may stand in a cell: spreadsheets take one that begins with = + - @ for a formula, and run
-    it, unless a quote comes first."""
+    """Return a text out of a file as it may stand in a cell: spreadsheets take one that begins with = + - @ for a
+    formula, and run it, unless a quote comes first."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """One line of CSV, without its end."""
+    """Return one line of CSV, without its end."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(cells)
     return text.getvalue()

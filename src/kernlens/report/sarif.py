@@ -20,8 +20,8 @@ Document = dict[str, Any]
 
 
 def sarif_document(verdict: Verdict, version: str, locate: Callable[[str], str]) -> Document:
-    """The log of one run. ``version`` is that of kernlens; ``locate`` gives the path of a source file, from the folder that
-    was checked if it is in there, else from the root."""
+    """Return the log of one run. ``version`` is that of kernlens; ``locate`` returns the path of a source file, from
+    the folder that was checked if it is in there, else from the root."""
     told = [finding for finding in verdict.findings if finding.state in _LEVELS]
     rules = {finding.rule: _rule(finding) for finding in told}
     for kind, _ in verdict.failed_kernels:
@@ -103,7 +103,7 @@ def _location(place: Place, path: str | None, line: int | None, locate: Callable
 
 
 def _sources(place: Place) -> Iterator[str]:
-    """Files that a kernel without a line may be shown at."""
+    """Yield the files that a kernel without a line may be shown at."""
     program, _ = place
     if program.build.path:
         yield program.build.path
@@ -111,6 +111,6 @@ def _sources(place: Place) -> Iterator[str]:
 
 
 def _uri(path: str) -> str:
-    """A path as a URI reference: relative to the folder that was checked, or of the scheme ``file``."""
+    """Return a path as a URI reference: relative to the folder that was checked, or of the scheme ``file``."""
     encoded = quote(path.replace("\\", "/").encode("utf-8", "surrogateescape"))
     return f"file://{encoded}" if encoded.startswith("/") else encoded

@@ -1,4 +1,4 @@
-"""Text of a compile's stages: the list, the passes, one line followed through them."""
+"""The text of a compile's stages: the list, the passes, one line followed through them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PASS_HEADINGS = ("pass", "lines added", "removed")
 
 
 def build_heading(build: Build) -> Iterator[str]:
-    """What was compiled, with what, and the exact command; the options of a build of an application, which has none."""
+    """Yield what was compiled, with what, and the exact command; the options of a build of an application, which has none."""
     yield style(f"{build.source or build.name} for {build.device}", bold=True) + f"  {', '.join(_versions(build))}"
     outcome = (
         f"compiled in {build.seconds:.2f} s" if build.ok else f"failed after {build.seconds:.2f} s: {build.reason}"
@@ -32,7 +32,7 @@ def build_heading(build: Build) -> Iterator[str]:
 
 
 def snapshot_list(snapshots: Sequence[Snapshot], device: str) -> Iterator[str]:
-    """A row per stage and form of a build for ``device``: how many kernels, how many bytes, when the last of them was complete.
+    """Yield a row per stage and form of a build for ``device``: the kernels, the bytes, when the last was complete.
 
     Sizes of forms that are only made when asked for are not known yet.
     """
@@ -76,7 +76,7 @@ def _remark(snapshots: Sequence[Snapshot], name: str, device: str) -> str:
 
 
 def pass_list(steps: Iterable[PassStep]) -> Iterator[str]:
-    """The passes in order with what they changed; runs of passes without effect are folded."""
+    """Yield the passes in order with what they changed; runs of passes without effect are folded."""
     rows: list[tuple[Cell, ...]] = []
     ran = changed = parts = 0
     for step in steps:
@@ -102,7 +102,7 @@ def pass_list(steps: Iterable[PassStep]) -> Iterator[str]:
 def line_through_stages(
     where: str, text: str | None, parts: Sequence[StagePart], kernels: Sequence[str] = (), width: int | None = None
 ) -> Iterator[str]:
-    """One source line: its text, then its instructions in each stage.
+    """Yield one source line: its text, then its instructions in each stage.
 
     ``kernels``: only these kernels' parts (functions that are no kernels stay). ``width`` cuts long lines off.
     """
@@ -146,7 +146,7 @@ def _instruction(part: StagePart, index: int, width: int | None) -> str:
 
 
 def line_pass_list(passes: Sequence[LinePass]) -> Iterator[str]:
-    """The passes that changed one source line's instructions, or removed the last of them."""
+    """Yield the passes that changed one source line's instructions, or removed the last of them."""
     yield ""
     if not passes:
         yield "  no single pass changed it"
@@ -167,7 +167,7 @@ def _line_remark(change: LinePass) -> str:
 
 
 def line_pass_document(change: LinePass) -> dict[str, Any]:
-    """A pass that changed one source line's instructions."""
+    """Return a pass that changed one source line's instructions."""
     return {
         "pass": change.stage,
         "attempt": change.attempt,
@@ -178,7 +178,7 @@ def line_pass_document(change: LinePass) -> dict[str, Any]:
 
 
 def build_document(build: Build) -> dict[str, Any]:
-    """The compile, as every document about stages has it."""
+    """Return the compile, as every document about stages has it."""
     return {
         "source": build.source,
         "device": build.device,
@@ -196,7 +196,7 @@ def _versions(build: Build) -> list[str]:
 
 
 def snapshot_document(snapshot: Snapshot, content: bool = False) -> dict[str, Any]:
-    """A snapshot; with ``content`` its text, or its bytes in base64."""
+    """Return a snapshot; with ``content`` its text, or its bytes in base64."""
     document: dict[str, Any] = {
         "stage": snapshot.stage,
         "kernel": snapshot.kernel,
@@ -217,7 +217,7 @@ def snapshot_document(snapshot: Snapshot, content: bool = False) -> dict[str, An
 
 
 def pass_document(step: PassStep) -> dict[str, Any]:
-    """A pass, or a folded run of passes without effect: ``pass`` is the last of them, ``passes`` are all."""
+    """Return a pass, or a folded run of passes without effect: ``pass`` is the last of them, ``passes`` are all."""
     return {
         "pass": step.snapshot.stage,
         "passes": list(step.names),
@@ -229,7 +229,7 @@ def pass_document(step: PassStep) -> dict[str, Any]:
 
 
 def part_document(part: StagePart) -> dict[str, Any]:
-    """One source line's part in one stage."""
+    """Return one source line's part in one stage."""
     chosen = part.map
     return {
         "stage": part.stage,

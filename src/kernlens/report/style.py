@@ -1,4 +1,4 @@
-"""Marks the parts of a line that a terminal shows in colour, and makes lines fit to be printed.
+"""The marks on the parts of a line that a terminal shows in colour, and the way to make lines fit to be printed.
 
 Names, sources and messages come out of files that anybody may have made, and a terminal obeys what it is sent: an escape
 sequence can fill the clipboard, hide text or forge lines. So no text here holds real escape sequences. ``style`` puts
@@ -34,7 +34,7 @@ _has_styles = True
 
 
 def want_styles(has_styles: bool) -> None:
-    """Say whether this process will show styles anywhere. If not, ``style`` returns texts as they are, which saves the
+    """Set whether this process will show styles anywhere. If not, ``style`` returns texts as they are, which saves the
     making and the removing of its marks."""
     global _has_styles
     _has_styles = has_styles
@@ -52,7 +52,7 @@ def fit_to(width: int | None) -> None:
 
 
 def fitting_width() -> int | None:
-    """How wide tables and headings may be, None if nothing limits it."""
+    """Return the width that limits tables and headings, None if nothing does."""
     return _width
 
 

@@ -19,7 +19,7 @@ def check_parquet() -> None:
 
 
 def sweep_parquet(rows: Sequence[SweepRow], *, has_pressure: bool = False) -> bytes:
-    """The content of a Parquet file. Raises UnsupportedError without pyarrow."""
+    """Return the content of a Parquet file. Raises UnsupportedError without pyarrow."""
     check_parquet()
     import pyarrow
     import pyarrow.parquet

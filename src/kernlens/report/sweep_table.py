@@ -19,7 +19,7 @@ LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
 
 
 def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[str]:
-    """The kernels with most of ``figure`` first, ``top`` of them (0: all), then what failed, each compile by itself."""
+    """Yield the kernels with most of ``figure`` first, ``top`` of them (0: all), then what failed, each compile by itself."""
     ordered = worst_first(rows, figure)
     shown = ordered[: top or None]
     if shown:
@@ -42,7 +42,7 @@ def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[
 
 
 def failure_lines(rows: Iterable[SweepRow], top: int) -> Iterator[str]:
-    """A line for each compile, or kernel, that could not be measured, ``top`` of them (0: all)."""
+    """Yield a line for each compile, or kernel, that could not be measured, ``top`` of them (0: all)."""
     failed = [row for row in rows if row.reason]
     for row in failed[: top or None]:
         where = " ".join(filter(None, (row.device, row.toolchain, row.options)))
@@ -52,15 +52,15 @@ def failure_lines(rows: Iterable[SweepRow], top: int) -> Iterator[str]:
 
 
 def _telling(rows: Iterable[SweepRow]) -> list[str]:
-    """The labels in which rows differ, and the device."""
+    """Return the labels in which rows differ, and the device."""
     rows = list(rows)
     labels = ("source", "device", "toolchain", "options")
     return [name for name in labels if name == "device" or len({getattr(row, name) for row in rows}) > 1]
 
 
 def csv_rows(rows: Iterable[SweepRow], *, has_pressure: bool = False) -> Iterator[str]:
-    """The heading and a line for each row. Texts that files hold begin with nothing that spreadsheets take for a formula;
-    options are as the user gave them."""
+    """Yield the heading and a line for each row. Texts that files hold begin with nothing that spreadsheets take for a
+    formula; options are as the user wrote them."""
     figures = measured_figures(has_pressure=has_pressure)
     yield csv_line((*LABELS, *(figure.key for figure in figures), "reason"))
     for row in rows:
@@ -84,7 +84,7 @@ def _text(text: str) -> str:
 
 
 def sweep_columns(rows: Sequence[SweepRow], *, has_pressure: bool = False) -> dict[str, list[Any]]:
-    """The rows by column; a value that is not known is None. Texts have no control characters, and are all Unicode."""
+    """Return the rows by column; an unknown value is None. Texts have no control characters, and are all Unicode."""
     columns: dict[str, list[Any]] = {}
     for name in LABELS:
         texts = [getattr(row, name) for row in rows]
@@ -95,7 +95,7 @@ def sweep_columns(rows: Sequence[SweepRow], *, has_pressure: bool = False) -> di
 
 
 def sweep_document(rows: Iterable[SweepRow]) -> dict[str, Any]:
-    """The rows in the order of the matrix; those without a kernel say why."""
+    """Return the rows in the order of the matrix; those without a kernel say why."""
     return {
         "schema": 1,
         "rows": [

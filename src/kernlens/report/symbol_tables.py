@@ -39,7 +39,7 @@ _DRIVER_MEANINGS = {
 
 
 def shortened(name: str) -> str:
-    """A name for a line of text, as its source has it; the middle of a very long one is left out."""
+    """Return a name for a line of text, as its source has it; the middle of a very long one is left out."""
     name = kernel_title(name)
     if len(name) <= NAME_LENGTH:
         return name
@@ -48,7 +48,7 @@ def shortened(name: str) -> str:
 
 
 def meaning(relocation: Relocation) -> str:
-    """What the site will hold, in words."""
+    """Return what the site will hold, in words."""
     meaning = _DRIVER_MEANINGS.get(relocation.symbol)
     if meaning is not None:
         return f"{meaning} (filled in by the driver)"
@@ -57,7 +57,7 @@ def meaning(relocation: Relocation) -> str:
 
 
 def flag_state(module: Module, spellings: Sequence[str], kinds: Sequence[SymbolKind]) -> str:
-    """``used``, ``missing: hides f, g``, ``not used`` or ``not known``."""
+    """Return the state of a flag: ``used``, ``missing: hides f, g``, ``not used`` or ``not known``."""
     state = module.has_flag(tuple(spellings))
     hidden = [shortened(symbol.name) for symbol in module.hidden if symbol.kind in kinds]
     if hidden and not state:
@@ -67,7 +67,7 @@ def flag_state(module: Module, spellings: Sequence[str], kinds: Sequence[SymbolK
 
 
 def symbols_text(program: Program, module: Module, *, all_relocations: bool = False) -> Iterator[str]:
-    """The lines that ``kernlens symbols`` prints of one module."""
+    """Yield the lines that ``kernlens symbols`` prints of one module."""
     where = f" for {module.device}" if module.device else ""
     yield f"{style(module.name, bold=True)}  {module.format}{where}"
     if module.options:
@@ -118,7 +118,7 @@ def _group(title: str, symbols: Sequence[ModuleSymbol]) -> Iterator[str]:
 
 
 def loaded_relocations(program: Program) -> list[Relocation]:
-    """The relocations that the driver applies; those of debug sections are for debuggers."""
+    """Return the relocations that the driver applies; those of debug sections are for debuggers."""
     return [relocation for relocation in program.relocations if not relocation.section.startswith(".debug")]
 
 
@@ -164,7 +164,7 @@ def _holder(relocation: Relocation) -> str:
 
 
 def symbols_document(program: Program, module: Module) -> dict[str, Any]:
-    """One module for ``symbols --json``."""
+    """Return one module for ``symbols --json``."""
     return {
         "name": module.name,
         "format": module.format,

@@ -16,7 +16,7 @@ _SHORTEST = 12
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], indent: str = "  ") -> Iterator[str]:
-    """The lines of a table. A column is aligned right if all its cells are numbers or None.
+    """Yield the lines of a table. A column is aligned right if all its cells are numbers or None.
 
     Where width is limited (``style.fit_to``, 30 characters at least), long texts are shortened, and columns that do not fit
     beside the others follow below these, behind the first one again.
@@ -53,7 +53,7 @@ def _sum(widths: Sequence[int], indent: str = "") -> int:
 
 
 def _shorten(widths: list[int], right: Sequence[bool], headings: Sequence[str], limit: int) -> None:
-    """Makes the widest columns of texts narrower, until the table fits or they are as narrow as they may be."""
+    """Make the widest columns of texts narrower, until the table fits or they are as narrow as they may be."""
     least = [
         width if numeric else min(width, max(len(heading), _SHORTEST))
         for width, numeric, heading in zip(widths, right, headings, strict=True)
@@ -70,7 +70,7 @@ def _shorten(widths: list[int], right: Sequence[bool], headings: Sequence[str], 
 
 
 def _beside(widths: Sequence[int], limit: int) -> list[list[int]]:
-    """Returns the columns that stand beside one another, group by group, each with the first column."""
+    """Return the columns that stand beside one another, group by group, each with the first column."""
     groups = [[0]]
     for column in range(1, len(widths)):
         group = [*groups[-1], column]

@@ -11,7 +11,7 @@ Document = dict[str, Any]
 
 
 def verdict_document(verdict: Verdict) -> Document:
-    """The whole document: every finding, those that passed too."""
+    """Return the whole document: every finding, those that passed too."""
     return {
         "schema": 1,
         "ok": verdict.ok,

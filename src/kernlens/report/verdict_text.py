@@ -16,7 +16,7 @@ _NAMED = 4
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
-    """What failed and what could not be checked, kernel by kernel, and a line that sums it up."""
+    """Yield what failed and what could not be checked, kernel by kernel, and a line that sums it up."""
     told = [*verdict.in_state(FAILED), *verdict.in_state(UNKNOWN)]
     for findings in grouped(told, lambda finding: (id(finding.program), finding.kernel.name)):
         yield style(kernel_heading(findings[0].program, findings[0].kernel), bold=True)
@@ -35,7 +35,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def grouped(findings: Iterable[Finding], key: Callable[[Finding], Hashable]) -> list[list[Finding]]:
-    """The findings that are alike, in the order in which the first of each kind comes."""
+    """Return the findings in groups of one ``key``, in the order in which the first of each comes."""
     groups: dict[Hashable, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(key(finding), []).append(finding)
@@ -49,7 +49,7 @@ def _names(places: Sequence[Place]) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """How much was checked, and what came of it, in one line."""
+    """Return how much was checked, and what came of it, in one line."""
     kernels = {(id(finding.program), finding.kernel.name) for finding in verdict.findings}
     words = [f"{plural(len(kernels), 'kernel')}, {plural(len(verdict.findings), 'bound')} checked"]
     if failed := len(verdict.in_state(FAILED)):
@@ -82,7 +82,7 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
 
 
 def finding_words(finding: Finding) -> str:
-    """A finding in words: ``spill 64, at most 0 (kernlens.toml, kernel."*")``."""
+    """Return a finding in words: ``spill 64, at most 0 (kernlens.toml, kernel."*")``."""
     figure, bound = finding.figure, finding.bound
     value = "-" if finding.value is None else f"{finding.value:,}"
     if finding.tolerance is not None:
@@ -99,12 +99,12 @@ def finding_words(finding: Finding) -> str:
 
 
 def bound_words(bound: Bound) -> str:
-    """``at most 0``."""
+    """Return a bound in words: ``at most 0``."""
     return f"at {'least' if bound.is_least else 'most'} {bound.value:,}"
 
 
 def cause_words(cause: Cause) -> str:
-    """How much of a kernel's cost a line has: ``41 of 245 instructions``; against a baseline what it had."""
+    """Return how much of a kernel's cost a line has: ``41 of 245 instructions``; against a baseline what it had."""
     edited = ["edited"] if cause.is_edited else []
     if cause.before is None:
         return f"{cause.count:,} of {cause.total:,} {cause.counted}"

@@ -23,13 +23,13 @@ class Name(str):
 
 
 def one_line(name: str, beside: int) -> str:
-    """Returns a C++ name that fits into a line beside so many characters."""
+    """Return a C++ name that fits into a line beside so many characters."""
     width = fitting_width()
     return name if width is None else shortened(Name(name), max(width - beside, _SHORTEST))
 
 
 def shortened(text: str, width: int) -> str:
-    """Returns a text that is at most ``width`` characters long: of a C++ name, the arguments of templates and functions become
+    """Return a text that is at most ``width`` characters long: of a C++ name, the arguments of templates and functions become
     an ellipsis, the innermost first; what is too long still, and any other text, is cut off."""
     if len(text) <= width:
         return text
@@ -57,7 +57,7 @@ def _without_arguments(name: str, width: int) -> str:
 
 
 def _outer(name: str) -> str:
-    """Returns a name of which one pair of brackets holds nothing but shortened ones: it is shortened in turn."""
+    """Return a name of which one pair of brackets holds nothing but shortened ones: it is shortened in turn."""
     return re.sub(r"([<({])[^<>(){}]*(?:[<({]…[>)}][^<>(){}]*)+([>)}])", rf"\1{_MORE}\2", name, count=1)
 
 

@@ -1,1 +1,1 @@
-"""Read live objects: OpenCL programs and kernels, Level Zero modules and kernels."""
+"""The readers of live objects: OpenCL programs and kernels, Level Zero modules and kernels."""

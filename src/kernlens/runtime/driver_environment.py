@@ -1,4 +1,4 @@
-"""Describe the process that opens a driver: which Python it runs, and with which environment variables."""
+"""The process that opens a driver: its Python and its environment variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKER_VARIABLES = ("PYTHONPATH", "NEO_CACHE_PERSISTENT")
 
 @dataclass(frozen=True, slots=True)
 class DriverEnvironment:
-    """Says how to start a worker.
+    """The way to start a worker.
 
     ``device`` is what errors call the device. ``variables`` are added to this process's environment variables; a value
     of None removes one. ``python`` is the command that starts Python beside the driver: by default this interpreter;

@@ -1,4 +1,4 @@
-"""Limit the files that a compiler, a driver or an application on a simulated device may write."""
+"""The limit on files that a compiler, a driver or an application on a simulated device may write."""
 
 from __future__ import annotations
 

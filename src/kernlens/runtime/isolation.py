@@ -1,4 +1,4 @@
-"""Run a driver in a child process, so that one that exits, crashes or hangs raises an error and the caller survives.
+"""A driver in a child process, so that one that exits, crashes or hangs raises an error and the caller survives.
 
 ``IsolatedDriver`` keeps one worker (``runtime/worker.py``) per device, as a driver chooses its device only once.
 """
@@ -44,7 +44,7 @@ _GRACE = 2.0
 
 
 class DriverDiedError(ToolError):
-    """The driver ended its process, or the process was killed because its time was over.
+    """The end of a driver's process, or its kill because its time was over.
 
     ``call`` is the driver call that did not return (None: there was none yet), ``request`` the worker's request,
     ``device`` and ``input`` what it was about. ``status`` is the exit status, negative for a signal, None if the time was
@@ -73,7 +73,7 @@ class DriverDiedError(ToolError):
 
 
 class IsolatedDriver:
-    """Runs a driver in a child process. Use it as a context manager, or ``close`` it.
+    """A driver in a child process. Use it as a context manager, or ``close`` it.
 
     Requests refer to objects in the worker by name. After a DriverDiedError the worker and its objects are gone, and the
     next request starts a new worker.
@@ -152,7 +152,7 @@ class IsolatedDriver:
         return answer
 
     def build_source(self, name: str, text: str, options: str = "") -> str:
-        """Build program ``name`` from OpenCL C (OpenCL); returns the build log."""
+        """Build program ``name`` from OpenCL C (OpenCL), and return the build log."""
         return str(self.request(OPENCL, "build_source", input=name, name=name, text=text, options=options)["log"])
 
     def static_link(self, name: str, inputs: Sequence[StaticInput]) -> dict[str, Any]:
@@ -303,7 +303,7 @@ class _Worker:
 
     @property
     def ended(self) -> bool:
-        """Whether the process is known to have ended."""
+        """True if the process is known to have ended."""
         return self._process.returncode is not None
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""Bind a child process to this one, so that it ends with it, whatever ends this one.
+"""The bond of a child process to this one, so that it ends with it, whatever ends this one.
 
 That needs no parent that tells it: the child inherits the reading end of a pipe whose writing end only this process has.
 When that is closed, the kernel sends the child's process group the signal that F_SETSIG chose: SIGKILL. (PR_SET_PDEATHSIG
@@ -13,7 +13,7 @@ from typing import IO
 
 
 class Lifeline:
-    """What a child hangs on: it must inherit the descriptors ``inherited``, and lead a process group of its own."""
+    """The line that a child hangs on: it must inherit the descriptors ``inherited``, and lead a process group of its own."""
 
     def __init__(self) -> None:
         self._files: list[IO[bytes]] = []
@@ -27,7 +27,7 @@ class Lifeline:
         return tuple(file.fileno() for file in self._files[1:])
 
     def fasten(self, process: int) -> None:
-        """From now on the child's process group ends when this process does, or ``cut`` is called."""
+        """Have the child's process group end when this process does, or ``cut`` is called."""
         if sys.platform != "linux":
             return
         import fcntl

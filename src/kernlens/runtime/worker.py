@@ -1,4 +1,4 @@
-"""Run drivers in a child process and answer requests about them: ``python -m kernlens.runtime.worker``.
+"""The child process that runs drivers and answers requests about them: ``python -m kernlens.runtime.worker``.
 
 Requests come as lines of JSON on standard input. Answers go as lines of JSON to what was standard output when the process
 started; whatever a driver prints goes to standard error. Bytes are base64. A request is ::

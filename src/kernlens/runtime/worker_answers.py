@@ -1,4 +1,4 @@
-"""Turn a worker's answers into JSON values and back: dataclasses, tuples, bytes (base64), and plain values."""
+"""A worker's answers as JSON values, and back: dataclasses, tuples, bytes (base64), and plain values."""
 
 from __future__ import annotations
 

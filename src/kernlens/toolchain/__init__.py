@@ -1,1 +1,1 @@
-"""Find and drive compilers and drivers."""
+"""The compilers and drivers: where they are, and their use."""

@@ -1,4 +1,4 @@
-"""Find an application, and what to start it with so that it finds what it would find without kernlens."""
+"""An application, and what to start it with so that it finds what it would find without kernlens."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kernlens.toolchain.toolchains import SYSTEM, Toolchain
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What execve() takes: the executable, the words from its name on, and the environment. ``program`` is the file that
-    the user named; a toolchain with a root of its own starts it through its dynamic loader."""
+    """The arguments of execve(): the executable, the words from its name on, and the environment. ``program`` is the
+    file that the user named; a toolchain with a root of its own starts it through its dynamic loader."""
 
     program: str
     executable: str
@@ -27,7 +27,7 @@ class Application:
     environment: dict[str, str]
 
     def not_started(self, error: OSError) -> ToolError:
-        """The error for an execve() that failed."""
+        """Return the error for an execve() that failed."""
         if isinstance(error, FileNotFoundError):
             reason = f"its interpreter or dynamic loader is not there; see file {self.program}"
         elif error.errno == errno.ENOEXEC:
@@ -60,7 +60,7 @@ def find_application(command_line: Sequence[str], device: str | None, chosen: To
 
 
 def find_program(name: str) -> str:
-    """The path of the program that ``name`` means to a shell: a name with a slash is a path, others are in PATH."""
+    """Return the path of the program that ``name`` means to a shell: a name with a slash is a path, others are in PATH."""
     program = shutil.which(name)
     if program is not None:
         return program
@@ -109,7 +109,7 @@ def initial_environment() -> dict[str, str]:
 
 
 def restore_signals() -> None:
-    """Python ignores these, and a process keeps ignoring what it ignored before exec: pipes would not end it."""
+    """Restore what Python ignores: a process keeps ignoring what it ignored before exec, and pipes would not end it."""
     for name in ("SIGPIPE", "SIGXFSZ"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Find the Debian mirror that this machine uses in apt's configuration.
+"""The Debian mirror that this machine uses, from apt's configuration.
 
 Sources: sources.list(5): one-line style in ``sources.list`` and ``*.list``, deb822 style in ``*.sources``.
 """

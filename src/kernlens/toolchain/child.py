@@ -32,7 +32,7 @@ class Child:
 
 
 class Starter:
-    """Starts a process in a thread of its own.
+    """The start of a process in a thread of its own.
 
     A signal makes the main thread raise wherever it is, also within Popen when the child runs already and nobody could
     end it. This thread is not interrupted, so that the child is always known. Nothing relies on joining it: in CPython 3.9

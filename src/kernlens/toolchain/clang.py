@@ -1,4 +1,4 @@
-"""Compile OpenCL C to SPIR-V with clang and llvm-spirv, for modules that export and import functions.
+"""The compile of OpenCL C to SPIR-V with clang and llvm-spirv, for modules that export and import functions.
 
 ocloc's front end gives no linkage to functions that nobody calls, and refuses function pointers; clang keeps every
 function, and llvm-spirv writes ``LinkageAttributes`` for each that is not static, and function pointers with

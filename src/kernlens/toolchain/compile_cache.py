@@ -1,4 +1,4 @@
-"""What compiles yielded, by their keys, so that an equal compile is done once: on disk, for all processes of a user.
+"""The results of compiles, by their keys, so that an equal compile is done once: on disk, for all processes of a user.
 
 An entry is written under another name and renamed, so none is ever seen half; it begins with a digest, so one that was
 damaged is dropped and compiled again. The 256 folders of a cache are bounded each: whoever writes into one removes what was

@@ -1,4 +1,4 @@
-"""Tell compiles apart by all that determines what comes out of them, so that equal ones need to be done only once.
+"""The keys of compiles, made of all that determines what comes out of them, so that equal ones need to be done only once.
 
 A key is a digest of the source's content and that of every file that it could include, of options, device and folders, of
 the compiler (its command, and its program and libraries as files), and of the environment variables that steer it. Where
@@ -47,8 +47,8 @@ _UNSTEADY = re.compile(r"__(?:DATE|TIME|TIMESTAMP)__|__has_(?:include|embed)")
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
-    """What a compile reads: every file that its source could include, and the digest of its content, None if it is not
-    there. ``contents`` is a digest of the contents alone, wherever the files are."""
+    """The files that a compile reads: every file that its source could include, and the digest of its content, None if
+    it is not there. ``contents`` is a digest of the contents alone, wherever the files are."""
 
     digests: Mapping[str, str | None]
 
@@ -58,7 +58,7 @@ class SourceFiles:
 
 
 class _UnknownError(Exception):
-    """Something takes part in a compile that is not known here."""
+    """The error for a part of a compile that is not known here."""
 
 
 def compile_key(source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
@@ -93,7 +93,7 @@ def _digest(parts: object) -> str:
 
 
 def _identity(chosen: Toolchain) -> list[object]:
-    """The compiler's command, and its program and libraries as files: a replaced one has another number, size or time."""
+    """Return the compiler's command, and its program and libraries as files, whose state changes when they are replaced."""
     if chosen.ocloc is None:
         raise _UnknownError("there is no compiler")
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
@@ -154,7 +154,7 @@ def _files_read(source: Path, options: str) -> SourceFiles:
 
 @dataclass(frozen=True, slots=True)
 class _Directives:
-    """What a text includes, by name and by macro, the macros that it defines, and what in it makes a result unsteady."""
+    """The directives of a text: includes by name and by macro, the macros defined, and what makes a result unsteady."""
 
     included: frozenset[str]
     computed: frozenset[str]
@@ -203,7 +203,7 @@ def _refuse_file_options(words: Sequence[str]) -> None:
 
 
 def _content(path: str) -> bytes | None:
-    """A file's content; None if there is none. Raises for what is no regular file, and for what is too large."""
+    """Return a file's content; None if there is none. Raises for what is no regular file, and for what is too large."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):

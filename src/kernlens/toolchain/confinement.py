@@ -1,4 +1,4 @@
-"""Confine the compilers and tools that a block of code starts, however deep below it they are started.
+"""The confinement of the compilers and tools that a block of code starts, however deep below it they are started.
 
 A server compiles what a page sends it, and recordings are compiled that anybody may have made. Within ``with
 Confinement(...)`` every child of ``toolchain/process.py`` can open only what it is shown (``shown_files.py``), gets limits on
@@ -35,8 +35,8 @@ _CLOSED_GATE = f"{_GATE} </dev/null"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a confined block may take: ``seconds`` for all of it, ``memory`` (address space) and ``file_size`` in bytes for
-    each process and file, ``written`` bytes in all files together, ``output`` bytes of each stream that are kept."""
+    """The limits of a confined block: ``seconds`` for all of it, ``memory`` (address space) and ``file_size`` in bytes
+    for each process and file, ``written`` bytes in all files together, ``output`` bytes of each stream that are kept."""
 
     seconds: float = 60.0
     memory: int = 4 << 30
@@ -60,14 +60,14 @@ class Children:
         self._stopped = False
 
     def add(self, child: Killable) -> None:
-        """From now on ``stop`` ends this child."""
+        """Let ``stop`` end this child too, at once if it was called."""
         with self._lock:
             self._children.add(child)
             if self._stopped:
                 child.kill()
 
     def remove(self, *children: Killable) -> None:
-        """These children have ended."""
+        """Forget these children, which have ended."""
         with self._lock:
             self._children.difference_update(children)
 
@@ -106,7 +106,7 @@ class Confinement(Children):
         _current.reset(self._token)
 
     def left(self, timeout: float) -> float:
-        """The seconds that a child may take which else may take ``timeout``. Raises ToolError if all was stopped."""
+        """Return the seconds that a child may take which else may take ``timeout``. Raises ToolError if all was stopped."""
         if self._stopped:
             raise ToolError("the compile was stopped")
         return max(0.0, min(timeout, self._deadline - time.monotonic()))
@@ -125,19 +125,19 @@ class Confinement(Children):
         return dict(environment) if self.shown is None else inherited(environment, self.folder)
 
     def leash(self, arguments: Sequence[str], variables: Mapping[str, str], *, has_input: bool) -> Leash:
-        """What starts a child of this confinement, which gets these variables; a context manager, which is left when the child
-        has ended."""
+        """Return the leash that starts a child of this confinement, which gets these variables; a context manager,
+        which is left when the child has ended."""
         return Leash(self, arguments, variables, has_input=has_input)
 
     def excess(self) -> str | None:
-        """What was taken beyond the limits, as the rest of a sentence; None as long as all is well."""
+        """Return what was taken beyond the limits, as the rest of a sentence; None as long as all is well."""
         if _bytes_below(self.folder, self.limits.written) > self.limits.written:
             return f"wrote more than {self.limits.written >> 20} MB"
         return None
 
     def trap(self) -> str | None:
-        """What children that have ended left for who reads their files: a link that leads elsewhere, or a pipe that would be
-        waited for; as the rest of a sentence, None if there is none. Compilers leave none."""
+        """Return what children that have ended left for who reads their files: a link that leads elsewhere, or a pipe
+        that would be waited for; as the rest of a sentence, None if there is none. Compilers leave none."""
         for path, folders, names in os.walk(self.folder) if self.shown is not None else ():
             for name in (*folders, *names):
                 mode = os.lstat(os.path.join(path, name)).st_mode
@@ -169,7 +169,7 @@ def confined_driver(environment: DriverEnvironment) -> DriverEnvironment:
 
 
 def _bytes_below(folder: str, enough: int) -> int:
-    """The bytes in all files below a folder; counting ends when there are more than ``enough``."""
+    """Return the bytes in all files below a folder; counting ends when there are more than ``enough``."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:
@@ -183,8 +183,8 @@ def _bytes_below(folder: str, enough: int) -> int:
 
 
 class Leash:
-    """Binds one child to this process and to its confinement. ``command`` is what starts it, in place of the program
-    itself, and ``descriptors`` what it inherits; ``fasten`` opens its gate."""
+    """The tie of one child to this process and to its confinement. ``command`` is what starts it, in place of the
+    program itself, and ``descriptors`` what it inherits; ``fasten`` opens its gate."""
 
     def __init__(
         self, confined: Confinement, arguments: Sequence[str], variables: Mapping[str, str], *, has_input: bool

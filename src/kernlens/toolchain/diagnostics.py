@@ -1,4 +1,4 @@
-"""Read a compiler's messages about a source, with their places, out of its log.
+"""A compiler's messages about a source, with their places, out of its log.
 
 Intel's and PoCL's OpenCL compilers write them in clang's form: ``PATH:LINE:COLUMN: SEVERITY: MESSAGE``.
 """

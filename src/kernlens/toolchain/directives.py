@@ -1,4 +1,4 @@
-"""Find the directives of a text that may include a file or define a macro, also where a comment or a string might hold them.
+"""The directives of a text that may include a file or define a macro, also where a comment or a string might hold them.
 
 More is found than a preprocessor obeys: who asks wants to know what a compile could read at most.
 """
@@ -51,7 +51,7 @@ class _Gaps:
         self._comment_ends: list[int] | None = None
 
     def end(self, start: int) -> int:
-        """Where white space and comments end that may begin at ``start``; a comment that is not closed is none."""
+        """Return where white space and comments end that may begin at ``start``; a comment that is not closed is none."""
         passed = []
         place: int | None = start
         while place is not None and place not in self._ends:

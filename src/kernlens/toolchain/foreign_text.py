@@ -1,4 +1,4 @@
-"""Compile text that somebody else may have written: what compiles it can open nothing that it is not shown."""
+"""The compile of text that somebody else may have written: what compiles it can open nothing that it is not shown."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LIMITS = Limits(seconds=24 * 3600.0, memory=1 << 46, file_size=FILE_SIZE_LIMIT,
 
 @contextmanager
 def foreign_text(shown: Sequence[str] = (), *, unconfined: bool = False) -> Iterator[None]:
-    """Within the context compilers and drivers can open the toolchains, a temporary folder and ``shown``, which the user has
-    named. ``unconfined`` takes the risk; within a Confinement that decides.
+    """Let compilers and drivers within the context open the toolchains, a temporary folder and ``shown``, named by the
+    user. ``unconfined`` takes the risk; within a Confinement that decides.
 
     Raises UnsupportedError if this machine cannot confine, and for a shown folder that is too wide.
     """

@@ -1,5 +1,4 @@
-"""Find the files that a compile reads, the source and what it includes, as the preprocessor does, and handle the options
-that name them."""
+"""The files that a compile reads, source and includes, as the preprocessor finds them; the options that name files."""
 
 from __future__ import annotations
 

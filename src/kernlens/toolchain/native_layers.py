@@ -15,8 +15,7 @@ from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS
 
 @dataclass(frozen=True, slots=True)
 class NativeLayer:
-    """A layer: the interface that it is for, its library's file name, and the Debian package of the headers that it is built
-    with."""
+    """A layer: the interface that it is for, its library's file name, and the Debian package of the headers to build it."""
 
     interface: str
     file: str
@@ -36,13 +35,13 @@ _OPENCL_LAYER_NAME = b"kernlens program snapshots\0"
 
 
 def find_layer(layer: NativeLayer) -> Path | None:
-    """The layer's library; None if it was not built: it is on Linux alone, where its interface's headers are."""
+    """Return the layer's library; None if it was not built: it is on Linux alone, where its interface's headers are."""
     library = Path(str(files("kernlens").joinpath("native", layer.file)))
     return library if library.is_file() else None
 
 
 def needed_layer(layer: NativeLayer) -> Path:
-    """The layer's library. Raises UnsupportedError, which says how to get it, if it was not built."""
+    """Return the layer's library. Raises UnsupportedError, which says how to get it, if it was not built."""
     library = find_layer(layer)
     if library is None:
         raise UnsupportedError(
@@ -53,8 +52,8 @@ def needed_layer(layer: NativeLayer) -> Path:
 
 
 def is_opencl_layer(entry: str, environment: Mapping[str, str]) -> bool:
-    """Whether an entry of OPENCL_LAYERS leads to the OpenCL layer of a kernlens: this installation's or another's, under any
-    name. Like the dynamic loader's, a name without a slash is one in a folder of libraries."""
+    """Return whether an entry of OPENCL_LAYERS leads to the OpenCL layer of a kernlens: this installation's or
+    another's, under any name. Like the dynamic loader's, a name without a slash is one in a folder of libraries."""
     folders = [""]
     if "/" not in entry:
         folders = [*filter(None, environment.get("LD_LIBRARY_PATH", "").split(":")), *SYSTEM_LIBRARY_FOLDERS]

@@ -1,4 +1,4 @@
-"""Run Intel's offline compiler, ocloc: from OpenCL C or SPIR-V to a device binary, without a device.
+"""Intel's offline compiler, ocloc: from OpenCL C or SPIR-V to a device binary, without a device.
 
 These observations on ocloc 22.43 and 26.27 shape the module:
 
@@ -159,7 +159,7 @@ def first_bytes(path: Path) -> bytes:
 
 
 def _why_unfit(path: Path) -> str | None:
-    """Why the compiler would make nothing of this SPIR-V."""
+    """Return why the compiler would make nothing of this SPIR-V; None if no reason is known."""
     from kernlens.formats.spirv.opencl_fitness import why_unfit
 
     try:
@@ -183,7 +183,7 @@ def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def is_refused(build: Build) -> bool:
-    """Whether the compiler says that the source is wrong, as it will each time; False if it crashed or wrote nothing."""
+    """Return whether the compiler says that the source is wrong, as it will each time; False if it crashed or wrote nothing."""
     return not build.ok and (build.reason or "").startswith(_refusal(build.path, build.device))
 
 

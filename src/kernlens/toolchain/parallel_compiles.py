@@ -1,4 +1,4 @@
-"""Compile many sources at once: threads drive child processes, and give each result as it finishes."""
+"""The compiles of many sources at once: threads drive child processes, and give each result as it finishes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _from_entry(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> B
 
 
 def _named(job: CompileJob) -> Build:
-    """What is known of a job's Build before it is compiled."""
+    """Return what is known of a job's Build before it is compiled."""
     return Build(
         name=job.source.stem,
         device=job.device,
@@ -103,7 +103,7 @@ def _named(job: CompileJob) -> Build:
 
 
 class _Running(Children):
-    """Keeps the children that run now, so that all can be ended when the caller stops taking results."""
+    """The children that run now, so that all can be ended when the caller stops taking results."""
 
     def do(self, work: Callable[[Job, OnStart], Result], job: Job) -> Result:
         children: list[Child] = []

@@ -1,4 +1,4 @@
-"""Find the files that a source includes, taking account of the conditions around the directives.
+"""The files that a source includes, with the conditions around the directives taken into account.
 
 Directives: C99, 6.10. A condition that depends on what only the compiler defines (``__OPENCL_VERSION__``, ``cl_khr_fp64``)
 cannot be evaluated here; then all its branches count, so that nothing that the compiler may include is missed.

@@ -1,4 +1,4 @@
-"""Run a compiler, disassembler or driver probe as a child process, with limits on time, output and files.
+"""The runs of compilers, disassemblers and driver probes as child processes, with limits on time, output and files.
 
 When the time is over the whole process group is killed. A process that dies of a signal gets the signal's name.
 """
@@ -54,7 +54,7 @@ PACKAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How a child process ended. ``stdout`` and ``stderr`` are decoded as UTF-8, with undecodable bytes replaced."""
+    """The outcome of a child process. ``stdout`` and ``stderr`` are decoded as UTF-8, with undecodable bytes replaced."""
 
     command: tuple[str, ...]
     returncode: int
@@ -73,7 +73,7 @@ class Completed:
 
     @property
     def ending(self) -> str:
-        """How the process ended, as a sentence's end: ``was killed by SIGSEGV`` or ``ended with status 3``."""
+        """The end of the process, as the end of a sentence: ``was killed by SIGSEGV`` or ``ended with status 3``."""
         name = self.signal
         return f"was killed by {name}" if name else f"ended with status {self.returncode}"
 
@@ -101,7 +101,7 @@ def command_line(command: Sequence[str]) -> str:
 
 
 class _Reader(threading.Thread):
-    """Collects one output pipe up to a limit. It reads and drops the rest, so that the child never blocks."""
+    """The collector of one output pipe up to a limit. It reads and drops the rest, so that the child never blocks."""
 
     def __init__(self, pipe: IO[bytes], limit: int, on_line: Callable[[str], None] | None) -> None:
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""Write recorded source texts into a folder so that they can be compiled again.
+"""Recorded source texts, written into a folder so that they can be compiled again.
 
 Each file gets its absolute path below the folder, so that includes relative to a file or to a folder of ``-I`` lead to
 the same texts as when they were recorded. A recording may come from anybody: its texts are only compiled if everything
@@ -74,7 +74,7 @@ def check_options(options: str, recorded: str, folders: Collection[str]) -> None
 
 
 def _file_options(options: str) -> Iterator[tuple[str, str]]:
-    """Each option that is none of those which name no file, with the word that belongs to it."""
+    """Yield each option that is none of those which name no file, with the word that belongs to it."""
     rest = iter(split_options(options))
     for word in rest:
         if word.startswith("-I"):
@@ -88,19 +88,19 @@ def _file_options(options: str) -> Iterator[tuple[str, str]]:
 
 
 def _file_below(folder: Path, path: str) -> Path:
-    """The place of a recorded file; the source of a program that an application built has no path."""
+    """Return the place of a recorded file; the source of a program that an application built has no path."""
     place = _below(folder, path)
     return place if place != folder else folder / "program.cl"
 
 
 def _below(folder: Path, path: str) -> Path:
-    """The place below ``folder`` of a recorded path, Windows's too; it stays inside whatever the path is."""
+    """Return the place below ``folder`` of a recorded path, Windows's too; it stays inside whatever the path is."""
     absolute = os.path.normpath("/" + path.replace("\\", "/").replace("\0", "").lstrip("/"))
     return folder / absolute.lstrip("/").replace(":", "_")
 
 
 def _own_options(words: Sequence[str], folder: Path) -> tuple[list[str], list[Path]]:
-    """The options with their include folders below ``folder``, and these folders."""
+    """Return the options with their include folders below ``folder``, and these folders."""
     changed: list[str] = []
     folders: list[Path] = []
     rest = iter(words)
@@ -122,7 +122,7 @@ def _own_options(words: Sequence[str], folder: Path) -> tuple[list[str], list[Pa
 
 
 def _outside(name: str, folders: Iterable[Path], texts: Iterable[Path], roots: Sequence[str]) -> Iterator[str]:
-    """The file that an include of ``name`` may lead to although the recording has it not, and no root either."""
+    """Yield the file that an include of ``name`` may lead to although the recording has it not, and no root either."""
     known = set(texts)
     for folder in folders:
         path = Path(os.path.normpath(folder / name))

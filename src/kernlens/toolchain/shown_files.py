@@ -1,4 +1,5 @@
-"""What a confined child can open: the toolchain, its own folder, the files that the user has named, and nothing else.
+"""The files that a confined child can open: the toolchain, its own folder, the files that the user has named, and
+nothing else.
 
 A compiler opens whatever a text includes, and clang knows more spellings of that than any scanner. For text that somebody else
 wrote the kernel keeps it from files: ``kernlens_confine`` (``native/confine``) starts the compiler in namespaces, in which
@@ -93,7 +94,7 @@ def parts_of_root(root: str) -> tuple[str, ...]:
 
 
 def is_offered() -> bool:
-    """Whether this machine can confine children."""
+    """Return whether this machine can confine children."""
     try:
         mechanism()
     except UnsupportedError:
@@ -157,7 +158,7 @@ def program_path(program: str) -> str:
 
 
 def _links(path: str) -> Iterator[str]:
-    """The path, and all that it leads to: each is shown under its name. What is not there is left out."""
+    """Yield the path, and all that it leads to: each is shown under its name. What is not there is left out."""
     for _ in range(40):
         path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
         if not os.path.lexists(path):
@@ -169,7 +170,7 @@ def _links(path: str) -> Iterator[str]:
 
 
 def _beside(program: str) -> Iterator[str]:
-    """The program, and where it is not one of the system's, what an installation has beside it."""
+    """Yield the program, and where it is not one of the system's, what an installation has beside it."""
     if os.sep not in program:
         return
     yield from _links(program)
@@ -196,7 +197,7 @@ def _of_variables(variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _of_python() -> Iterator[str]:
-    """What the interpreter needs, and the modules of the worker."""
+    """Yield what the interpreter needs, and the modules of the worker."""
     import sysconfig
 
     yield from _links(os.path.realpath(sys.executable))

@@ -1,4 +1,4 @@
-"""Simulate devices: have Intel's real driver and compiler build for a device that this machine lacks.
+"""Simulated devices: Intel's real driver and compiler build for a device that this machine lacks.
 
 Environment variables switch on the simulation mode of the driver (NEO). It reads them once, when its library is loaded,
 so a process keeps the device that was chosen before its start. The driver really builds programs; enqueued kernels

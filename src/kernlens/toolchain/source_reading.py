@@ -1,4 +1,4 @@
-"""Read source files from disk, but only those that the user can be assumed to mean.
+"""Source files on disk, but only those that the user can be assumed to mean.
 
 Line tables, ``#include`` lines and recordings name files, and may come from anybody. A name is followed only to a regular
 file that lies, after all links are resolved, below a folder that the user has named or works in.
@@ -72,8 +72,8 @@ def open_regular(path: str | os.PathLike[str], kind: str = "file") -> BinaryIO:
 
 
 def is_wide(folder: str) -> bool:
-    """Whether a folder holds so much else that a name below it is not meant by it alone: ``/``, a home folder and those above
-    it, the system's, and those that all may write into, such as ``/tmp``."""
+    """Return whether a folder holds so much else that a name below it is not meant by it alone: ``/``, a home folder
+    and those above it, the system's, and those that all may write into, such as ``/tmp``."""
     try:
         real, home = os.path.realpath(folder), os.path.realpath(os.path.expanduser("~"))
         mode = os.stat(real).st_mode

@@ -1,4 +1,4 @@
-"""Disassemble SPIR-V modules with spirv-dis.
+"""The disassembly of SPIR-V modules with spirv-dis.
 
 Layouts: the SPIR-V specification (2.3 Physical layout, OpExtInstImport, OpExtInst) and OpenCL.DebugInfo.100
 (DebugTypePointer: base type, storage class, flags).

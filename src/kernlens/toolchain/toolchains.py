@@ -1,4 +1,4 @@
-"""Find toolchains: the compilers and drivers of this machine, side by side.
+"""Toolchains: the compilers and drivers of this machine, side by side.
 
 ``system`` is what the machine's packages installed. Every other toolchain is a *root*: a folder that holds a whole
 small Linux system with its own C library, compiler and driver (see ``roots.py``). A program of a root is started
@@ -201,7 +201,7 @@ def of_root(name: str, root: Path) -> Toolchain:
 
 
 def _reported(bare: Toolchain, igc_version: str | None, libraries: tuple[Path, ...]) -> Toolchain:
-    """``bare`` with its versions and libraries."""
+    """Return ``bare`` with its versions and libraries."""
     whole = replace(bare, neo_version=_neo_version(bare), igc_version=igc_version, iga_libraries=libraries)
     log.debug("toolchain", "%s: %s, ocloc %s, %d of libiga64", whole.name, whole.title, whole.ocloc, len(libraries))
     return whole

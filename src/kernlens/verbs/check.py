@@ -1,4 +1,4 @@
-"""Hold kernels against budgets and a baseline: ``kernlens.check`` and the verb of that name."""
+"""The check of kernels against budgets and a baseline: ``kernlens.check`` and the verb of that name."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _words(words: str | Sequence[str]) -> Sequence[str]:
 def opened(
     paths: Sequence[str], devices: Sequence[str], toolchains: Sequence[str], options: str, source_roots: Sequence[str]
 ) -> list[Program]:
-    """Returns the programs of these paths, for each of the devices and by each of the toolchains."""
+    """Return the programs of these paths, for each of the devices and by each of the toolchains."""
     openings = [
         Opening(path, device, toolchain, options if is_source(path) else "")
         for path in paths
@@ -99,7 +99,7 @@ def opened(
 
 
 def found_file(paths: Sequence[str]) -> str | None:
-    """Returns the ``kernlens.toml`` in the folder of a path, or the working folder; None if there is none."""
+    """Return the ``kernlens.toml`` in the folder of a path, or the working folder; None if there is none."""
     folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in paths]
     files = (os.path.join(folder, NAME) for folder in [*folders, ""])
     return next((file for file in files if os.path.lexists(file)), None)
@@ -197,7 +197,7 @@ def _paired(
     kernels: Sequence[str],
     source_roots: Sequence[str],
 ) -> tuple[dict[tuple[int, str], KernelPair], list[Place], list[Place]]:
-    """Returns the pairs of what is checked with the baseline, device by device, and what only one side has.
+    """Return the pairs of what is checked with the baseline, device by device, and what only one side has.
 
     Raises NotFoundError if the baseline has nothing for a device that is checked, or no kernel of it.
     """
@@ -230,7 +230,7 @@ def _paired(
 
 
 def _kernels(places: Iterable[Place]) -> Iterable[Place]:
-    """The kernels among the places: the code of functions may come and go with what is inlined."""
+    """Return the kernels among the places: the code of functions may come and go with what is inlined."""
     return (place for place in places if place[1].name != PSEUDO_KERNEL)
 
 
@@ -246,7 +246,7 @@ def _device(program: Program) -> str:
 
 
 def _with_causes(findings: Sequence[Finding], pairs: Mapping[tuple[int, str], KernelPair]) -> Iterable[Finding]:
-    """Yields the findings, those that failed with the line that is likely to be the cause."""
+    """Yield the findings, those that failed with the line that is likely to be the cause."""
     failed = [finding for finding in findings if finding.state == FAILED]
     compared = {
         key: pairs[key]

@@ -1,4 +1,4 @@
-"""Compile sources for devices and open the resulting programs: ``kernlens.compile`` and the verb of that name."""
+"""The compile of sources for devices: ``kernlens.compile`` and the verb of that name."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ Progress = Callable[[int, int, Build], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Compiles to do, and the (device, toolchain) that were asked for but are left out, as that toolchain does not
-    compile for that device though another one of those asked for does."""
+    """The compiles to do, and the (device, toolchain) left out, as the toolchain does not compile for the device though
+    another one does."""
 
     jobs: Sequence[CompileJob]
     left_out: Sequence[tuple[str, str]] = ()
@@ -82,7 +82,7 @@ def targets_of(
 
 
 def compiler_name(name: str, chosen: Toolchain) -> str:
-    """Return what the toolchain calls the device that is known by ``name``, a product's (``b580``) for one.
+    """Return what the toolchain calls the device that is known by ``name``, such as a product's (``b580``).
 
     Raises NotFoundError, with the nearest names, if it does not compile for that device.
     """

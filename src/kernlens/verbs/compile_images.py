@@ -30,13 +30,13 @@ _WHOLE = (None, "spirv")
 
 
 class ChoiceError(KernlensError):
-    """The choice of kernels and constants does not fit the files: a source is compiled as a whole, a library only in part."""
+    """A choice of kernels and constants that does not fit the files: a source is compiled whole, a library only in part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compilable:
-    """The ``files`` to compile, in the order of the sources. Those among ``images`` hold a module of another file, and lie
-    in the temporary ``folder``."""
+    """The ``files`` to compile, in the order of the sources. Those among ``images`` hold a module of another file, and
+    lie in the temporary ``folder``."""
 
     files: Sequence[str]
     images: Mapping[str, SpirvImage]

@@ -1,4 +1,4 @@
-"""Compare two sets of programs: ``kernlens.diff`` and the verb of that name."""
+"""The comparison of two sets of programs: ``kernlens.diff`` and the verb of that name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kernlens.verbs.programs import Opening, programs_of
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
+    """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
     belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
     where the compiles of each part, None where that was not asked for."""
 
@@ -35,11 +35,11 @@ class Difference:
 
     @property
     def equal(self) -> bool:
-        """Whether both sides have the same kernels, and none differs."""
+        """True if both sides have the same kernels, and none differs."""
         return not (self.changes or self.pairing.only_old or self.pairing.only_new)
 
     def document(self, *, lines: bool = False) -> dict[str, Any]:
-        """What ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
+        """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
         from kernlens.report.comparison_document import comparison_document, kernel_document
 
         documents = [
@@ -95,7 +95,7 @@ def diff(
 def _two_sides(
     paths: Sequence[str], devices: Sequence[str], toolchains: Sequence[str], options: Sequence[str]
 ) -> tuple[tuple[Opening, str], tuple[Opening, str]]:
-    """Returns how each side is opened, with its title. Raises KernlensError if these words do not name two sides."""
+    """Return the opening and the title of each side. Raises KernlensError if these words do not name two sides."""
     named = [("--device", devices), ("--toolchain", toolchains), ("--options", options)]
     for name, values in named:
         if len(values) > 2:
@@ -147,7 +147,7 @@ def changed(pairs: Sequence[KernelPair]) -> list[KernelChange]:
 
 
 def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
-    """The part of a pairing that is about these kernels. Raises UnknownKernelError if neither side has one of them."""
+    """Return the part of a pairing that is about these kernels. Raises UnknownKernelError if neither side has one of them."""
     if not kernel_names:
         return pairing
     alone = [each.kernel.name for each in (*pairing.only_old, *pairing.only_new) if each.kernel]
@@ -161,7 +161,7 @@ def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
 
 
 def _partings(changes: Sequence[KernelChange], all_passes: bool, unconfined: bool) -> list[Parting | None]:
-    """Where the compiles of each changed kernel part."""
+    """Return where the compiles of each changed kernel part."""
     snapshots: dict[int, tuple[Snapshot, ...]] = {}
     return [
         None
@@ -174,7 +174,7 @@ def _partings(changes: Sequence[KernelChange], all_passes: bool, unconfined: boo
 def _snapshots(
     pair: KernelPair, side: str, known: dict[int, tuple[Snapshot, ...]], all_passes: bool, unconfined: bool
 ) -> list[Snapshot]:
-    """A kernel's own part of each stage; of what kept no stages, as it is compiled again."""
+    """Return a kernel's own part of each stage, from a compile of its program if no stages were saved."""
     from kernlens.loading.kernel_texts import of_one_kernel
 
     program, kernel = (pair.old_program, pair.old) if side == "old" else (pair.new_program, pair.new)

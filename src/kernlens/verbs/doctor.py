@@ -1,4 +1,4 @@
-"""Check what works on this machine: each part is tested, not just looked for, and one command closes each gap."""
+"""The check of this machine: each part is tested, not just looked for, and one command closes each gap."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRIAL_DEVICE = "dg2"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The check of one part: whether it works, what was found, and what to do if it does not work.
+    """The check of one part: whether it works, the details, and what to do if it does not work.
 
     ``needed`` is False if only some verbs need the part.
     """
@@ -36,7 +36,7 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """Check every part, the most basic first."""
+    """Yield the check of every part, the most basic first."""
     yield _native_decoder()
     yield _disassembler()
     toolchains = find_toolchains()
@@ -92,7 +92,7 @@ def _compiler(toolchain: Toolchain) -> Check:
 
 
 def _cache() -> Check:
-    """What compiles are kept, and how much room they take."""
+    """Return the check of the compile cache: where it is, and how much room it takes."""
     folder = cache_folder()
     if folder is None or not folder.exists():
         return Check("cache", True, f"nothing is kept: {VARIABLE}={OFF}" if folder is None else f"{folder}, empty")
@@ -125,7 +125,7 @@ def _trial(toolchain: Toolchain) -> Check:
 
 
 def _confinement() -> Check:
-    """Whether text that may be somebody else's can be compiled."""
+    """Return the check of whether text that may be somebody else's can be compiled."""
     name = "confined compilers"
     try:
         return Check(name, True, f"by {mechanism()}", needed=False)

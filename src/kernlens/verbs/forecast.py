@@ -1,4 +1,4 @@
-"""Whether modules link, worked out without a driver: for the command line and for the server."""
+"""The forecast of a link, worked out without a driver: for the command line and for the server."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from kernlens.verbs.link.link_modules import Linkable, are_bare
 
 @dataclass(frozen=True, slots=True)
 class LinkForecast:
-    """What a dynamic link will do, what stands in its way beside symbols, what a static one will do (None: unknown), and
-    what to know besides."""
+    """The forecast of a link: the dynamic one, its obstacles beside symbols, the static one (None: unknown), and notes."""
 
     forecast: Forecast
     obstacles: Sequence[str]
@@ -27,7 +26,7 @@ class LinkForecast:
 
     @property
     def links(self) -> bool:
-        """Whether the modules link dynamically."""
+        """True if the modules link dynamically."""
         return self.forecast.links and not self.obstacles
 
 

@@ -1,4 +1,4 @@
-"""Programs of any path: read from what holds machine code, or compiled from a source. What verbs that judge programs share."""
+"""The programs of any path, for verbs that judge programs: read from what holds machine code, or compiled from a source."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class BuildsError(ToolError):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A path, and what of it is wanted, or how it is compiled if it is a source: the device, the toolchain, the build
-    options; None: any device and toolchain of what is compiled already, and the system's toolchain."""
+    """A path, and what of it is wanted, or how a source is compiled: the device, the toolchain, the build options;
+    None: any device and toolchain of what is compiled already, and the system's toolchain."""
 
     path: str
     device: str | None = None
@@ -39,7 +39,7 @@ class Opening:
 
 
 def is_source(path: str) -> bool:
-    """Whether a path is a source or SPIR-V, which are compiled, rather than something with machine code. Raises
+    """Return whether a path is a source or SPIR-V, which are compiled, rather than something with machine code. Raises
     UnsupportedError for what is no regular file."""
     from kernlens.loading.identify import identify
     from kernlens.toolchain.source_reading import open_regular
@@ -55,7 +55,7 @@ def is_source(path: str) -> bool:
 def programs_of(
     openings: Sequence[Opening], source_roots: Sequence[str] = (), *, stages: bool = False, all_passes: bool = False
 ) -> list[Sequence[Program]]:
-    """Returns the programs of each opening, for the device ``all`` one for each that the toolchain has. What is to be compiled
+    """Return the programs of each opening, for the device ``all`` one for each that the toolchain has. What is to be compiled
     is compiled side by side, with line tables; ``stages`` keeps the stages of these compiles, ``all_passes`` the compiler's
     passes too.
 
@@ -79,7 +79,7 @@ def programs_of(
 
 
 def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool = True) -> Sequence[Program]:
-    """The programs for one device. Raises NotFoundError if there must be one and is none."""
+    """Return the programs for one device. Raises NotFoundError if there must be one and is none."""
     if name is None:
         return programs
     from kernlens.isa.devices import device
@@ -93,8 +93,8 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
 
 
 def containers_for(containers: Iterable[Container], name: str | None) -> Iterator[Container]:
-    """Yields the containers of programs for one device, and those that hold no program; of archives and libraries with no
-    more than such containers in them."""
+    """Yield the containers of programs for one device, and those that hold no program. Archives and libraries keep no
+    other containers in them."""
     if name is None:
         yield from containers
         return

@@ -24,7 +24,7 @@ _LABEL = re.compile(r"L\d+:$")
 
 
 def instruction_texts(code: bytes | memoryview, device: str, root: Path | None = None) -> list[str]:
-    """The text of each instruction in order, labels' own lines left out.
+    """Return the text of each instruction in order, labels' own lines left out.
 
     ``root`` is that of the compiler that made the code, whose iga64 prints it; None: the machine's own.
     """

@@ -15,7 +15,7 @@ _LABEL = re.compile(r"[\w.$]+:\s*(//.*)?$")
 
 @dataclass(frozen=True)
 class DumpedInstruction:
-    """``place`` is (path, line), None before the dump names a line; ``compacted`` what the dump says of its size."""
+    """A dumped instruction: ``place`` is (path, line), None before the first line; ``compacted`` its size, as stated."""
 
     place: tuple[str, int] | None
     compacted: bool
@@ -33,7 +33,7 @@ class Dump:
 
 
 def read_dump(path: Path) -> Dump:
-    """Reads one ``.asm`` file. A line comment holds for all instructions up to the next one, labels between or not."""
+    """Read one ``.asm`` file. A line comment holds for all instructions up to the next one, labels between or not."""
     kernel = ""
     file, line = "", 0
     instructions = []

@@ -1,4 +1,4 @@
-"""What libiga64 says of a message in the comment behind a send instruction, and the registers that it takes.
+"""The statements of libiga64 on a message in the comment behind a send instruction, and the registers that it takes.
 
 ``wr:2+4, rd:8; load.ugm.d32x4.a64``: 2 registers of addresses, 4 of data, an answer of 8, and the message's name: for the
 load/store cache in fields, for older units and samplers in words.
@@ -25,7 +25,8 @@ _ATOMIC_WORDS = {
 
 
 class SaidOfMessage(NamedTuple):
-    """``elements`` is None where the text does not tell them, ``surface`` too. Counts of registers are last."""
+    """A message in words: ``elements`` is None where the text does not tell them, ``surface`` too. Counts of registers
+    are last."""
 
     action: str
     operation: str
@@ -37,7 +38,7 @@ class SaidOfMessage(NamedTuple):
 
 
 def said_of_message(text: str) -> SaidOfMessage:
-    """What the text of a send instruction says; raises ValueError if it says nothing that is known here."""
+    """Return what the text of a send instruction says; raise ValueError if it says nothing that is known here."""
     comment = _COMMENT.search(text)
     if comment is None:
         raise ValueError(f"no message in {text!r}")
@@ -73,6 +74,6 @@ def _parts_of_name(name: str) -> tuple[str, str, int, int | None, bool, str | No
 
 
 def registers_of_lanes(element_bytes: int, elements: int, lanes: int, register_bytes: int) -> int:
-    """The registers that hold so many elements of each lane: an element of all lanes fills whole registers, and none is
-    smaller than 4 bytes there."""
+    """Return the registers that hold so many elements of each lane: an element of all lanes fills whole registers, and
+    none is smaller than 4 bytes there."""
     return elements * -(-lanes * max(4, element_bytes) // register_bytes)

@@ -31,7 +31,7 @@ _COLUMN_ROW = re.compile(
 
 @dataclass(frozen=True)
 class ElfContents:
-    """What ``readelf -SsrW`` says of one file.
+    """The output of ``readelf -SsrW`` for one file.
 
     Sections are (index, name, address, offset, size, entry size, link, info, alignment); symbols (index, value, size,
     type, binding, section index, name) with readelf's words in lower case; relocations (relocation section, offset,
@@ -44,7 +44,7 @@ class ElfContents:
 
 
 def elf_contents(path: Path) -> ElfContents:
-    """Runs ``readelf -SsrW``. It fails on machines whose relocations it has no names for, and lists them still."""
+    """Run ``readelf -SsrW``. It fails on machines whose relocations it has no names for, and lists them still."""
     sections, symbols, relocations = [], [], []
     relocated, has_addends = "", False
     for line in output_of(["readelf", "-SsrW", str(path)], statuses=(0, 1)).splitlines():
@@ -62,7 +62,7 @@ def elf_contents(path: Path) -> ElfContents:
 
 
 def line_rows(path: Path) -> list[list[tuple[str, int | None, int]]]:
-    """Per line table of the file, in order: its rows (file name without folder, line or None at the end, address)."""
+    """Return per line table, in order, its rows (file name without folder, line or None at the end, address)."""
     tables: list[list[tuple[str, int | None, int]]] = []
     text = output_of(["readelf", "-W", "--debug-dump=decodedline", str(path)], statuses=(0, 1))
     for line in text.splitlines():
@@ -75,7 +75,7 @@ def line_rows(path: Path) -> list[list[tuple[str, int | None, int]]]:
 
 
 def column_rows(path: Path) -> list[list[tuple[int, int, int, int, bool, bool]]]:
-    """Per line table: rows of (address, file number, line, column, is_stmt, end_sequence), from llvm-dwarfdump."""
+    """Return per line table rows of (address, file number, line, column, is_stmt, end_sequence), from llvm-dwarfdump."""
     tables: list[list[tuple[int, int, int, int, bool, bool]]] = []
     for line in output_of(["llvm-dwarfdump-15", "--debug-line", str(path)], statuses=(0, 1)).splitlines():
         if line.startswith("debug_line["):

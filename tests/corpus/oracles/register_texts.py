@@ -1,4 +1,4 @@
-"""What libiga64's text of an instruction says of registers and of control flow, read from the text alone.
+"""The statements of libiga64's text of an instruction on registers and control flow, read from the text alone.
 
 Places are bits of one number: the bits of flag registers first, then, from ``GENERAL`` on, the bytes of general registers.
 """
@@ -29,8 +29,8 @@ _LABEL = re.compile(r"\bL(_N)?(\d+)\b")
 
 @dataclass(frozen=True, slots=True)
 class SaidOfRegisters:
-    """``is_send``: of messages the bytes of whole registers are said. ``is_open``: the text names registers that only the
-    run time knows. ``gathered``: so many registers, which a scalar register names."""
+    """The registers that a text names. ``is_send``: of messages the bytes of whole registers are said. ``is_open``: the
+    text names registers that only the run time knows. ``gathered``: so many registers, which a scalar register names."""
 
     mnemonic: str
     reads: Places = 0
@@ -43,12 +43,12 @@ class SaidOfRegisters:
     labels: tuple[int, ...] = field(default=())
 
     def with_places(self, reads: Places, writes: Places) -> SaidOfRegisters:
-        """The same instruction with other places."""
+        """Return the same instruction with other places."""
         return replace(self, reads=reads, writes=writes)
 
 
 def said_of_registers(text: str, register_bytes: int) -> SaidOfRegisters:
-    """Reads one text of ``iga64 -d``."""
+    """Read one text of ``iga64 -d``."""
     code, _, remark = text.partition("//")
     match = _HEAD.match(code.strip())
     assert match, text
@@ -104,7 +104,7 @@ def _flags(flag: str, first: int, lanes: int, group: str | None) -> Places:
 
 
 def _plain(name: str, mnemonic: str, tokens: list[str], lanes: int, register_bytes: int) -> tuple[Places, Places]:
-    """What is written, and what is read."""
+    """Return what is written, and what is read."""
     has_destination = name not in ("if", "while", "brd", "brc", "jmpi", "goto", "join", "else", "endif", "ret", "wait")
     operands = [token for token in tokens if not _LABEL.fullmatch(token)]
     sources = operands[1:] if has_destination else operands
@@ -141,7 +141,7 @@ def _operand(name: str, token: str, lanes: int, register_bytes: int, sources: in
 
 @lru_cache(4096)
 def _elements(vertical: str | None, width: str | None, horizontal: str | None, lanes: int, size: int) -> int:
-    """The bytes of the elements, from the first on: ``<V;W,H>``, ``<V;H>`` of ternary instructions, ``<H>``."""
+    """Return the bytes of the elements, from the first on: ``<V;W,H>``, ``<V;H>`` of ternary instructions, ``<H>``."""
     starts = [lane if vertical is None else lane * int(vertical) for lane in range(lanes)]
     if vertical is not None and horizontal is not None:
         v, h = int(vertical), int(horizontal)
@@ -151,7 +151,7 @@ def _elements(vertical: str | None, width: str | None, horizontal: str | None, l
 
 
 def _message(tokens: list[str], remark: str, register_bytes: int) -> tuple[Places, Places]:
-    """Whole registers; nothing where the text leaves a length open."""
+    """Return whole registers; nothing where the text leaves a length open."""
     lengths = _LENGTHS.search(remark)
     if lengths is None:
         return 0, 0

@@ -1,4 +1,4 @@
-"""Runs an oracle."""
+"""The run of an oracle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class OracleError(Exception):
 
 
 def output_of(command: list[str], *, cwd: Path | None = None, statuses: tuple[int, ...] = (0,)) -> str:
-    """What the tool printed. Raises OracleError if it is missing or its exit status is not among ``statuses``."""
+    """Return what the tool printed. Raises OracleError if it is missing or its exit status is not among ``statuses``."""
     try:
         done = subprocess.run(
             command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=300

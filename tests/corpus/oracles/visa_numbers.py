@@ -27,8 +27,8 @@ Place = tuple[str, int] | None
 
 @dataclass(frozen=True)
 class Said:
-    """What the compiler says of one instruction: ``function`` that it is in, ``place``; ``known`` False where the numbers
-    do not tell which LLVM instruction it is of."""
+    """The statement of the compiler on one instruction: ``function`` that it is in, ``place``; ``known`` False where
+    the numbers do not tell which LLVM instruction it is of."""
 
     function: str
     known: bool
@@ -43,7 +43,7 @@ class _Start:
 
 
 def said_of_instructions(assembly: Path, codegen: Path) -> list[Said]:
-    """What is said of each instruction in ``assembly``, in order; ``.visa.ll`` files are looked for beside it."""
+    """Return what is said of each instruction in ``assembly``, in order; ``.visa.ll`` files are looked for beside it."""
     starts = _starts(assembly, _places(codegen.read_text(errors="replace")))
     instructions = []
     function = re.findall(r"//\.kernel (.+)", assembly.read_text(errors="replace"))[0].strip()
@@ -71,7 +71,7 @@ def _stated(function: str, number: int | None, starts: list[_Start]) -> Said:
 
 
 def _starts(assembly: Path, places: dict[str, list[Place]]) -> dict[str, list[_Start]]:
-    """Function -> where its LLVM instructions begin, by number; only functions that are the same in both files."""
+    """Return by function where its LLVM instructions begin, by number; only functions that are the same in both files."""
     of_functions: dict[str, list[_Start]] = {}
     for path in assembly.parent.glob(f"{assembly.stem}*.visa.ll"):
         if not re.fullmatch(r"(_f\d+)?\.visa\.ll", path.name.removeprefix(assembly.stem)):
@@ -94,7 +94,7 @@ def _starts(assembly: Path, places: dict[str, list[Place]]) -> dict[str, list[_S
 
 
 def _places(codegen: str) -> dict[str, list[Place]]:
-    """Function -> the places of its instructions with ``!dbg``, in order."""
+    """Return by function the places of its instructions with ``!dbg``, in order."""
     files = {number: name.rsplit("/", 1)[-1] for number, name in _FILE.findall(codegen)}
     scopes = dict(_SCOPE.findall(codegen))
     places: dict[str, Place] = {}

@@ -25,8 +25,9 @@ from tests.integration.layers.opencl_layer_fixtures import SLICES, Platform, int
 
 @dataclass(frozen=True)
 class Application:
-    """``package`` is who has the program, and the Python ``module`` if it needs one: Debian's name, or a command to install it.
-    ``is_timed`` is whether its output holds times and what follows from them, so that its numbers are not compared."""
+    """A real application. ``package`` is who has the program, and the Python ``module`` if it needs one: Debian's name,
+    or a command to install it. ``is_timed`` is whether its output holds times and what follows from them, so that its
+    numbers are not compared."""
 
     words: tuple[str, ...]
     package: str
@@ -94,7 +95,7 @@ APPLICATIONS = {
 
 
 def compare(name: str, application: Application, platform: Platform, counter: Path) -> list[str]:
-    """Returns what was not as it should be; prints the numbers."""
+    """Return what was not as it should be; print the numbers."""
     outputs: list[tuple[int, list[str]]] = []
     with tempfile.TemporaryDirectory() as scratch:
         for number in (1, 2):

@@ -29,7 +29,7 @@ MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
 
 @dataclass
 class Done:
-    """How kernlens ended, and what it recorded."""
+    """The end of kernlens, and what it recorded."""
 
     status: int
     out: str
@@ -59,14 +59,14 @@ class Done:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The application and the layer that counts."""
+    """Return the application and the layer that counts."""
     path = tmp_path_factory.mktemp("capture")
     subprocess.run(["gcc", *FLAGS, "-o", str(path / "app"), *APPLICATION], check=True, timeout=60)
     return build_counter(path)
 
 
 def build_counter(folder: Path) -> Path:
-    """Builds the layer that counts in a folder, and returns that."""
+    """Build the layer that counts in a folder, and return that."""
     layer = [*FLAGS, "-shared", "-fPIC", "-o", str(folder / "count.so"), str(HERE / "counting_layer.c")]
     subprocess.run(["gcc", *layer], check=True, timeout=60)
     return folder
@@ -92,7 +92,7 @@ def environment(platform: Platform, **more: str) -> dict[str, str]:
 def captured(
     platform: Platform, folder: Path, work: Path, *words: str, options: tuple[str, ...] = (), **more: str
 ) -> Done:
-    """Captures the application, below the layer that counts."""
+    """Capture the application, below the layer that counts."""
     counted, recording = work / "counted", work / "x.klens"
     counted.touch()
     variables = environment(platform, OPENCL_LAYERS=str(folder / "count.so"), COUNTED=str(counted), **more)

@@ -57,7 +57,7 @@ class Driver:
         return [str(self.folder / "app"), str(self.folder)]
 
     def alone(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Runs the application without kernlens, with these variables too."""
+        """Run the application without kernlens, with these variables too."""
         chosen = toolchain(self.toolchain)
         application = find_application([*self.app, *words], None, chosen)
         return subprocess.run(
@@ -71,7 +71,7 @@ class Driver:
         )
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Runs the application with kernlens, which records nothing."""
+        """Run the application with kernlens, which records nothing."""
         command = ["run", "--simulate", self.device, "--toolchain", self.toolchain, "--", *self.app, *words]
         return subprocess.run(
             [*MAIN, *command],
@@ -84,7 +84,7 @@ class Driver:
     def captured(
         self, work: Path, *words: str, options: tuple[str, ...] = (), variables: Mapping[str, str] | None = None
     ) -> Done:
-        """Captures a command line, and counts its calls; without words that are a path, the application's."""
+        """Capture a command line, and count its calls; without words that are a path, the application's."""
         command = list(words) if words and words[0].startswith("/") else [*self.app, *words]
         counted, recording = work / "counted", work / "x.klens"
         counted.touch()
@@ -109,7 +109,7 @@ class Driver:
 
 @pytest.fixture(scope="session")
 def level_zero_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The application, the tracer and the modules."""
+    """Return the application, the tracer and the modules."""
     folder = tmp_path_factory.mktemp("level-zero-capture")
     flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
     application = [*flags, "-o", str(folder / "app"), *LEVEL_ZERO_APPLICATION]
@@ -131,7 +131,7 @@ def level_zero_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=[f"{SYSTEM}/dg2", f"{NEWEST}/bmg"])
 def driver(request: pytest.FixtureRequest, level_zero_folder: Path) -> Driver:
-    """A driver of each generation."""
+    """Return a driver of each generation."""
     name, device = request.param.split("/")
     if name == NEWEST:
         request.getfixturevalue("newest_root")
@@ -140,7 +140,7 @@ def driver(request: pytest.FixtureRequest, level_zero_folder: Path) -> Driver:
 
 @pytest.fixture(scope="session")
 def sycl_python() -> Path:
-    """A Python with dpnp (2.6 GB with Intel's mathematics libraries), made once in the tests' cache."""
+    """Return a Python with dpnp (2.6 GB with Intel's mathematics libraries), made once in the tests' cache."""
     folder = cache_folder() / "sycl"
     python = folder / "bin" / "python"
     if not python.exists():

@@ -44,7 +44,7 @@ class SyclHost:
         capture: tuple[str, ...] = (),
         variables: Mapping[str, str] | None = None,
     ) -> Done:
-        """Captures the host while it compiles ``source`` with these options of the SYCL compiler (``-g``), and launches the
+        """Capture the host while it compiles ``source`` with these options of the SYCL compiler (``-g``), and launches the
         free functions ``launched``. ``interface`` is ``level_zero`` or ``opencl``, ``capture`` more options of the capture."""
         recording = work / f"{source.stem}.klens"
         words = [str(self.program), *(word for name in launched for word in ("--launch", name)), str(source), *options]
@@ -63,7 +63,7 @@ class SyclHost:
 
 @pytest.fixture(scope="session")
 def sycl_host(tmp_path_factory: pytest.TempPathFactory, newest_root: Path) -> SyclHost:
-    """The host program, compiled once for all processes of a test run."""
+    """Return the host program, compiled once for all processes of a test run."""
     headers, library = _compiler()
     if shutil.which("g++") is None:
         pytest.skip("a SYCL host: g++ is not installed")
@@ -93,7 +93,7 @@ def sycl_host(tmp_path_factory: pytest.TempPathFactory, newest_root: Path) -> Sy
 
 
 def _compiler() -> tuple[Path, Path]:
-    """The folders of the SYCL headers and libraries of the package; the test is skipped where it is not installed."""
+    """Return the folders of the SYCL headers and libraries of the package; the test is skipped where it is not installed."""
     try:
         files = importlib.metadata.files(_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:

@@ -31,7 +31,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Listing:
-    """What iga64 printed: the instructions' texts, their offsets by ``-Xprint-pc``, and the offsets of its labels."""
+    """The output of iga64: the instructions' texts, their offsets by ``-Xprint-pc``, and the offsets of its labels."""
 
     texts: list[str]
     offsets: list[int]
@@ -39,7 +39,7 @@ class Listing:
 
 
 def patch_token_codes(built: list[Built]) -> list[Code]:
-    """Every kernel of NEO ELF files with patch tokens."""
+    """Return every kernel of NEO ELF files with patch tokens."""
     codes = []
     for build in built:
         part = read_neo_elf(memoryview(build.binary.read_bytes())).device_binary
@@ -50,7 +50,7 @@ def patch_token_codes(built: list[Built]) -> list[Code]:
 
 
 def zebin_codes(built: list[Built]) -> list[Code]:
-    """Every kernel of zebins."""
+    """Return every kernel of zebins."""
     return [
         Code(f"{build.name}:{kernel.name}", build.device, bytes(kernel.code))
         for build in built
@@ -59,13 +59,13 @@ def zebin_codes(built: list[Built]) -> list[Code]:
 
 
 def iga64_of(root: Path) -> list[str]:
-    """The command that runs the iga64 of a root folder with that folder's own C library."""
+    """Return the command that runs the iga64 of a root folder with that folder's own C library."""
     loader, libraries = root / "lib64/ld-linux-x86-64.so.2", root / "usr/lib/x86_64-linux-gnu"
     return [str(loader), "--library-path", str(libraries), str(root / "usr/bin/iga64")]
 
 
 def disassemble(code: Code, folder: Path, command: list[str]) -> Listing:
-    """iga64's listing of one kernel, made twice: plain, and with offsets."""
+    """Return iga64's listing of one kernel, made twice: plain, and with offsets."""
     file = folder / "kernel.bin"
     file.write_bytes(code.code)
     plain, counted = (

@@ -1,4 +1,4 @@
-"""What a live program must agree on: with its own binary, between the two interfaces, and with the offline compiler.
+"""The agreement of a live program: with its own binary, between the two interfaces, and with the offline compiler.
 
 ``python -m tests.integration.drivers.live_checks`` asks this of the whole corpus, on every simulated device.
 """
@@ -34,7 +34,7 @@ UNRELOCATED = (".text.", ".debug_abbrev", ".debug_ranges", ".debug_str", ".ze_in
 
 @dataclass
 class Tally:
-    """How many things were compared, by kind; what differed; and what a driver refused to build, with its words."""
+    """The number of things compared, by kind; what differed; and what a driver refused to build, with its words."""
 
     compared: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Tally:
 
 
 def check_program(driver: IsolatedDriver, built: Built) -> Tally:
-    """One corpus program, from its SPIR-V through both interfaces and from its source through OpenCL."""
+    """Check one corpus program, from its SPIR-V through both interfaces and from its source through OpenCL."""
     tally = Tally()
     spirv = built.spirv.read_bytes()
     lives: dict[str, Build] = {}
@@ -74,7 +74,7 @@ def check_program(driver: IsolatedDriver, built: Built) -> Tally:
 
 
 def check_kernels(tally: Tally, where: str, live: Build) -> None:
-    """Each kernel's binary equals its bytes in the program binary, found by other readers than kernlens' own."""
+    """Check that each kernel's binary equals its bytes in the program binary, found by other readers than kernlens' own."""
     assert live.binary
     for kernel in live.kernels:
         place = f"{where}: {kernel.name}"
@@ -86,7 +86,7 @@ def check_kernels(tally: Tally, where: str, live: Build) -> None:
 
 
 def _section(binary: bytes, kernel: str, expected: bytes) -> bytes:
-    """``.text.KERNEL`` of a zebin by pyelftools; in a patch-token program, the bytes behind the kernel's name."""
+    """Return ``.text.KERNEL`` of a zebin by pyelftools; in a patch-token program, the bytes behind the kernel's name."""
     if is_neo_elf(memoryview(binary)):
         padded = kernel.encode() + b"\0"
         padded += bytes(-len(padded) % 4)
@@ -102,7 +102,7 @@ def _sections(elf: bytes) -> dict[str, bytes]:
 
 
 def check_debug(tally: Tally, where: str, live: Build) -> None:
-    """The debug data is that of the binary: the same bytes, but for what the driver relocates; the same lines."""
+    """Check that the debug data is that of the binary: the same bytes, but for what the driver relocates; the same lines."""
     assert live.binary
     assert live.debug, f"{where}: {live.missing}"
     if is_neo_elf(memoryview(live.binary)):
@@ -121,7 +121,7 @@ def check_debug(tally: Tally, where: str, live: Build) -> None:
 
 
 def check_source(driver: IsolatedDriver, built: Built) -> Tally:
-    """The program built from source by the live driver, against the offline compiler's file.
+    """Compare the program built from source by the live driver with the offline compiler's file.
 
     Everything is equal with 22.43. With 26.27 two differences are known: a simulated device is told to address buffers
     and images in the older way (``UseBindlessMode=0``, which ``offline_environment`` takes back), and each kernel holds a hash
@@ -155,7 +155,7 @@ def check_source(driver: IsolatedDriver, built: Built) -> Tally:
 
 
 def without_hash(code: bytes, other: bytes) -> bytes:
-    """``code`` with the kernel's hash of ``other``: two words, the operands of two neighbouring instructions."""
+    """Return ``code`` with the kernel's hash of ``other``: two words, the operands of two neighbouring instructions."""
     differing = [at & ~3 for at in range(min(len(code), len(other))) if code[at] != other[at]]
     if not differing:
         return code
@@ -166,7 +166,7 @@ def without_hash(code: bytes, other: bytes) -> bytes:
 
 
 def offline_environment(device: str, toolchain: str) -> DriverEnvironment:
-    """A simulated device that builds as the offline compiler does."""
+    """Return a simulated device that builds as the offline compiler does."""
     environment = later_stepping(simulated_driver(device, toolchain))
     if toolchain != NEWEST:
         return environment
@@ -174,21 +174,21 @@ def offline_environment(device: str, toolchain: str) -> DriverEnvironment:
 
 
 def later_stepping(environment: DriverEnvironment) -> DriverEnvironment:
-    """``environment``, with tgllp no longer simulated as its first stepping: for that, OpenCL's driver alone has the compiler
-    emulate integer division."""
+    """Return ``environment``, with tgllp no longer simulated as its first stepping: for that, OpenCL's driver alone has
+    the compiler emulate integer division."""
     if environment.device != "tgllp":
         return environment
     return replace(environment, variables={**environment.variables, "OverrideRevision": "1"})
 
 
 def lines(kernel: Kernel) -> list[tuple[int, int, int]] | str | None:
-    """A kernel's rows without their files, which the offline compiler names otherwise; or why there are none."""
+    """Return a kernel's rows without their files, which the offline compiler names otherwise; or why there are none."""
     table = kernel.line_table
     return kernel.line_table_reason if table is None else [(row.offset, row.line, row.column) for row in table.rows]
 
 
 def _relocated(elf: bytes, section: str) -> list[int]:
-    """The offsets of the words in ``section`` that the driver fills in."""
+    """Return the offsets of the words in ``section`` that the driver fills in."""
     from elftools.elf.elffile import ELFFile
     from elftools.elf.relocation import RelocationSection
 
@@ -223,7 +223,7 @@ def _only(path: Path) -> dict[str, Kernel]:
 
 
 def main() -> int:
-    """Check the corpus on all devices; prints figures per device and returns 1 if anything differs."""
+    """Check the corpus on all devices; print figures per device and return 1 if anything differs."""
     import os
 
     root = Path(os.environ["KERNLENS_NEWEST_ROOT"])

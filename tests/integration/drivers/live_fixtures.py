@@ -50,7 +50,7 @@ kernel void clear(global float *values) { values[get_global_id(0)] = 0.0f; }
 
 @pytest.fixture
 def driver_environment(request: pytest.FixtureRequest) -> DriverEnvironment:
-    """The driver that the test's parameter names as ``toolchain/device``."""
+    """Return the driver that the test's parameter names as ``toolchain/device``."""
     toolchain, device = request.param.split("/")
     if toolchain == NEWEST:
         request.getfixturevalue("newest_root")
@@ -58,7 +58,7 @@ def driver_environment(request: pytest.FixtureRequest) -> DriverEnvironment:
 
 
 def run_script(environment: DriverEnvironment, script: str, *arguments: str) -> Any:
-    """What a script of ``live_scripts`` prints, run where ``environment``'s driver is; it must end with status 0."""
+    """Return what a script of ``live_scripts`` prints, run where ``environment``'s driver is; it must end with status 0."""
     path = Path(__file__).parent / "live_scripts" / f"{script}.py"
     done = subprocess.run(
         [*environment.python, str(path), *arguments],
@@ -73,13 +73,13 @@ def run_script(environment: DriverEnvironment, script: str, *arguments: str) -> 
 
 @pytest.fixture(scope="session")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """``MODULES`` as SPIR-V, through clang and llvm-spirv: what applications give to Level Zero."""
+    """Return ``MODULES`` as SPIR-V, through clang and llvm-spirv: what applications give to Level Zero."""
     folder = tmp_path_factory.mktemp("modules")
     return {name: compile_spirv(text, folder / f"{name}.cl") for name, text in MODULES.items()}
 
 
 def compile_spirv(text: str, source: Path, *flags: str) -> bytes:
-    """OpenCL C to SPIR-V, unoptimised, with linkage decorations; ``flags`` are for clang's front end."""
+    """Compile OpenCL C to SPIR-V, unoptimised, with linkage decorations; ``flags`` are for clang's front end."""
     source.write_text(text)
     bitcode, spirv = source.with_suffix(".bc"), source.with_suffix(".spv")
     front_end = ["clang-15", "-cc1", "-triple", "spir64-unknown-unknown", "-O0", "-cl-std=CL2.0"]

@@ -1,4 +1,4 @@
-"""What the OpenCL layer must bear without harm to the application: forks, threads, limits, and being killed."""
+"""The trials that the OpenCL layer must bear without harm to the application: forks, threads, limits, and being killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATIENCE = 600
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How many children are forked while two threads request, and how many threads build with requests."""
+    """The number of children that are forked while two threads request, and of threads that build with requests."""
 
     children: int
     threads: int
@@ -29,12 +29,12 @@ BRIEF = Amount(children=40, threads=4)
 
 
 def limited(platform: Platform, size: int) -> Platform:
-    """No file of the process may become larger."""
+    """Return the platform, on which no file of the process may become larger."""
     return replace(platform, prefix=(*platform.prefix, "prlimit", f"--fsize={size}", "--core=0"))
 
 
 def trials(platform: Platform, place: Path, folder: Path, amount: Amount) -> Iterator[tuple[str, Callable[[], None]]]:
-    """What is tried, and the function that tries it: each fails by an AssertionError. The layer lies in ``place``."""
+    """Yield what is tried, and the function that tries it: each fails by an AssertionError. The layer lies in ``place``."""
     for own_build, how in (("1", "its own build"), ("0", "second builds")):
         run = partial(platform.run, place, KERNLENS_SNAPSHOT_OWN_BUILD=own_build)
         yield f"{amount.children} forks, {how}", partial(_pass, run, "forks", str(amount.children))
@@ -51,7 +51,7 @@ def _pass(run: Callable[..., object], *arguments: str) -> None:
 
 
 def _be_killed(platform: Platform, place: Path, folder: Path) -> None:
-    """A process is killed as soon as it has a folder: after one later run there is none."""
+    """Check that of a process that is killed as soon as it has a folder there is none after one later run."""
     folders = folder / "folders"
     folders.mkdir()
     result = platform.run(place, "killed", str(folders), KERNLENS_SNAPSHOT_DIR=str(folders))

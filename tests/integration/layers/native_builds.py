@@ -25,7 +25,7 @@ PARTS = (
 
 
 def build(folder: Path, compiler: tuple[str, ...], flags: str = "") -> Path:
-    """Builds all of ``native/`` and returns the folder with ``PARTS`` in it."""
+    """Build all of ``native/`` and return the folder with ``PARTS`` in it."""
     command = [sys.executable, "setup.py", "-q", "build_ext", "--parallel", "2"]
     done = subprocess.run(
         [*command, "--build-lib", str(folder / "lib"), "--build-temp", str(folder / "temp")],
@@ -44,7 +44,7 @@ def build(folder: Path, compiler: tuple[str, ...], flags: str = "") -> Path:
 
 
 def build_once(factory: pytest.TempPathFactory, name: str, compiler: tuple[str, ...]) -> Path:
-    """As :func:`build`, once for all processes of a test run: the first that asks builds, the others wait for it."""
+    """Build as :func:`build` does, once for all processes of a test run: the first that asks builds, the others wait for it."""
     folder = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
@@ -57,7 +57,7 @@ def build_once(factory: pytest.TempPathFactory, name: str, compiler: tuple[str, 
 
 
 def as_package(built: Path, folder: Path) -> Path:
-    """A copy of the Python package with the decoder of ``built`` in it; returns what PYTHONPATH has to name."""
+    """Copy the Python package, with the decoder of ``built`` in it; return what PYTHONPATH has to name."""
     package = Path(kernlens.__file__).parent
     shutil.copytree(package, folder / "kernlens", ignore=shutil.ignore_patterns("*.so", "native", "__pycache__"))
     shutil.copy2(built / PARTS[0], folder / "kernlens")

@@ -39,8 +39,8 @@ NULL_DEVICE = {
 
 @dataclass(frozen=True)
 class Platform:
-    """How to run a program so that its first device is the wanted one. ``late`` names a stage that the compiler keeps
-    during the application's own build or, if that cannot be, during a second one."""
+    """The way to run a program so that its first device is the wanted one. ``late`` names a stage that the compiler
+    keeps during the application's own build or, if that cannot be, during a second one."""
 
     name: str
     environment: dict[str, str]
@@ -51,7 +51,7 @@ class Platform:
     def run(
         self, work: Path, *arguments: str, layer: bool = True, time_limit: int = TIME_LIMIT, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        """Runs the test program, which lies with the layer in ``work``."""
+        """Run the test program, which lies with the layer in ``work``."""
         inside = self.inside(work)
         environment = {**os.environ, **self.environment, **more}
         for name in ("OPENCL_LAYERS", "LD_PRELOAD"):
@@ -65,7 +65,7 @@ class Platform:
         )
 
     def inside(self, work: Path) -> Path:
-        """The path of a folder as the program sees it."""
+        """Return the path of a folder as the program sees it."""
         return Path("/") / work.relative_to(self.folder)
 
 
@@ -92,7 +92,7 @@ def intel(product: str, slices: str) -> Platform:
 
 
 def cpu_runtime(folder: Path) -> Platform:
-    """Intel's OpenCL runtime for CPUs, from the wheels in this environment."""
+    """Return Intel's OpenCL runtime for CPUs, from the wheels in this environment."""
     try:
         files = importlib.metadata.files("intel-opencl-rt") or []
     except importlib.metadata.PackageNotFoundError:
@@ -117,14 +117,14 @@ def cpu_runtime(folder: Path) -> Platform:
 
 @pytest.fixture(scope="session")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The layer, the test program and a SPIR-V module of its source."""
+    """Return the layer, the test program and a SPIR-V module of its source."""
     if not (NATIVE / LAYER).exists():
         pytest.fail(f"{NATIVE / LAYER} is not built: install the package where the OpenCL headers are")
     return fill(tmp_path_factory.mktemp("opencl-layer"), NATIVE)
 
 
 def expected_stages() -> str:
-    """What opencl_layer/support.c expects of each compiler's stages, as C."""
+    """Return what opencl_layer/support.c expects of each compiler's stages, as C."""
     tables = {"IGC": (IGC_1, IGC_2), "POCL": (POCL, POCL), "CPU": (CPU_RUNTIME, CPU_RUNTIME)}
     return "".join(
         f"static const struct expected_stage {name}[] = {{\n"
@@ -135,7 +135,7 @@ def expected_stages() -> str:
 
 
 def _expected(older: Stage, newer: Stage) -> str:
-    """The members of one ``struct expected_stage``; the newer version of a compiler may write other files."""
+    """Return the members of one ``struct expected_stage``; the newer version of a compiler may write other files."""
     assert older.name == newer.name
     other = newer.ending(newer.default) if newer.forms != older.forms else None
     endings = (older.ending(older.form("text")), older.ending(older.form("binary")), other)
@@ -146,7 +146,7 @@ def _expected(older: Stage, newer: Stage) -> str:
 
 
 def fill(folder: Path, native: Path, compiler: tuple[str, ...] = ("gcc",)) -> Path:
-    """Builds the test program in ``folder`` and copies the layer from ``native`` beside it."""
+    """Build the test program in ``folder`` and copy the layer from ``native`` beside it."""
     flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{HEADERS}"]
     (folder / "expected_stages.h").write_text(expected_stages())
     sources = [f"-I{folder}", *sorted(str(path) for path in HERE.glob("*.c"))]
@@ -200,7 +200,7 @@ def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def newest(root: Path) -> Platform:
-    """Driver B in its root, with a /proc of its own; needs to be root."""
+    """Return driver B in its root, with a /proc of its own; needs to be root."""
     if os.geteuid() != 0:
         pytest.skip("the newest driver's root is entered with chroot, which needs to be root")
     enter = (
@@ -224,7 +224,7 @@ def newest(root: Path) -> Platform:
 
 @pytest.fixture(scope="module")
 def place(platform: Platform, work: Path) -> Iterator[Path]:
-    """The test program's folder, copied to where the platform can see it."""
+    """Yield the test program's folder, copied to where the platform can see it."""
     if platform.folder == Path("/"):
         yield work
         return

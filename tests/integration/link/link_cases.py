@@ -32,7 +32,7 @@ class Source:
 
 
 def sources(count: int, seed: int) -> list[Source]:
-    """Distinct modules: random exports, imports used in kernels or in exported functions, random flags."""
+    """Return distinct modules: random exports, imports used in kernels or in exported functions, random flags."""
     chance = random.Random(seed)
     return [_source(f"module{number}", chance) for number in range(count)]
 
@@ -100,7 +100,7 @@ def read_module(name: str, content: bytes, options: str | None, rules: DriverRul
 
 
 def cases(built: list[Built], count: int, seed: int) -> Iterator[list[Built]]:
-    """Links of two to six modules, no two alike. Half of them grow from a module by what it lacks, so that many link."""
+    """Yield links of two to six modules, no two alike. Half of them grow from a module by what it lacks, so that many link."""
     chance = random.Random(seed)
     seen: set[tuple[str, ...]] = set()
     while len(seen) < count:

@@ -65,7 +65,7 @@ def spirv_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def zebins(
     spirv_files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory, newest_root: Path
 ) -> dict[str, dict[str, Path]]:
-    """Device -> module -> its zebin, made by the newest compiler."""
+    """Return by device and module its zebin, made by the newest compiler."""
     folder = tmp_path_factory.mktemp("zebins")
     by_device: dict[str, dict[str, Path]] = {}
     for device in DEVICES:

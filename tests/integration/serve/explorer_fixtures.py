@@ -59,7 +59,7 @@ class Server:
         return orjson.loads(zstandard.ZstdDecompressor().decompress(answer.content))
 
     def request(self, text: str, *, path: str = "a.cl", session: str = "", **configuration: Any) -> dict[str, Any]:
-        """The body of a compile for one configuration."""
+        """Return the body of a compile for one configuration."""
         self._serial += 1
         configuration_ = {"device": "dg2", "toolchain": "system", "options": "", "all_passes": False, **configuration}
         return {
@@ -70,22 +70,22 @@ class Server:
         }
 
     def events(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """All events of a compile."""
+        """Return all events of a compile."""
         with self.client.stream("POST", "/api/compile", json=request) as answer:
             assert answer.status_code == 200, answer.read()
             return [json.loads(line) for line in answer.iter_lines()]
 
     def compiled(self, text: str, **words: Any) -> dict[str, Any]:
-        """The result of a compile for one configuration."""
+        """Return the result of a compile for one configuration."""
         (result,) = [event for event in self.events(self.request(text, **words)) if event["event"] == "result"]
         return result
 
     def children(self) -> set[int]:
-        """The processes that the server has started, and those below them."""
+        """Return the processes that the server has started, and those below them."""
         return descendants(self.process.pid)
 
     def memory(self) -> int:
-        """The most bytes that the server has had in memory."""
+        """Return the most bytes that the server has had in memory."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         match = re.search(r"VmHWM:\s+(\d+) kB", status)
         assert match
@@ -106,7 +106,7 @@ def in_a_loop(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def descendants(process: int) -> set[int]:
-    """The numbers of all processes below one."""
+    """Return the numbers of all processes below one."""
     children: dict[int, set[int]] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -137,7 +137,7 @@ def until(true: Any, what: str) -> None:
 def serving(
     *words: str | Path, environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> Iterator[Server]:
-    """A server in a process of its own, as users start it."""
+    """Yield a server in a process of its own, as users start it."""
     command = [*MAIN, "serve", *map(str, words), "--no-browser"]
     env = {**os.environ, **(environment or {})}
     process = subprocess.Popen(

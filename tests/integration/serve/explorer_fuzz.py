@@ -1,4 +1,5 @@
-"""Requests that nobody thought of, made by schemathesis from explorer/openapi.json, to a server that runs or to one of its own:
+"""Requests that nobody thought of, made by schemathesis from explorer/openapi.json, to a server that runs or to one of
+its own.
 
 python -m tests.integration.serve.explorer_fuzz --examples 2000
 """
@@ -18,7 +19,7 @@ DOCUMENT = files("kernlens") / "explorer" / "openapi.json"
 
 
 def fuzz(port: int, token: str, examples: int) -> int:
-    """Returns schemathesis' status: 0 if it found nothing."""
+    """Return schemathesis' status: 0 if it found nothing."""
     with tempfile.TemporaryDirectory() as folder:
         document = Path(folder) / "openapi.json"
         document.write_bytes(DOCUMENT.read_bytes())

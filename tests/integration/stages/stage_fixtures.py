@@ -32,5 +32,5 @@ def small(tmp_path: Path) -> Path:
 
 
 def placed_count(stage_map: StageMap) -> int:
-    """The number of instructions that have a source line."""
+    """Return the number of instructions that have a source line."""
     return sum(place is not None for place in stage_map.places)

@@ -1,4 +1,4 @@
-"""What a sweep of very many compiles costs; run by hand:
+"""The cost of a sweep of very many compiles; run by hand.
 
     python -m tests.integration.sweep.sweep_stress [--cells 2500 10000]
 
@@ -33,7 +33,7 @@ esac
 
 
 def run(folder: Path, cells: int, name: str) -> tuple[float, float, float]:
-    """Sweep so many cells; seconds of processor time that kernlens took, the same for a cell in ms, megabytes at most."""
+    """Sweep so many cells; return kernlens' processor time in seconds, the same for a cell in ms, and megabytes at most."""
     command = ["import resource, sys", "from kernlens.cli.main import main"]
     command += ["try:\n    main()\nfinally:\n    own = resource.getrusage(resource.RUSAGE_SELF)"]
     command += ["    print(own.ru_utime + own.ru_stime, own.ru_maxrss / 1024, file=open('used', 'w'))"]

@@ -29,13 +29,13 @@ float scaled(float value, float factor)
 
 @pytest.fixture(scope="session")
 def system() -> Toolchain:
-    """Debian 12's own compiler and driver; these tests need its packages."""
+    """Return Debian 12's own compiler and driver; these tests need its packages."""
     return toolchain()
 
 
 @pytest.fixture(scope="session")
 def newest() -> Toolchain:
-    """The newest stack in a root of its own; named in the summary where it cannot be had."""
+    """Return the newest stack in a root of its own; named in the summary where it cannot be had."""
     try:
         return toolchain(NEWEST)
     except NotFoundError as error:
@@ -44,7 +44,7 @@ def newest() -> Toolchain:
 
 @pytest.fixture(params=["system", NEWEST])
 def each(request: pytest.FixtureRequest) -> Toolchain:
-    """Each toolchain in turn."""
+    """Return each toolchain in turn."""
     compiler = request.getfixturevalue(request.param)
     assert isinstance(compiler, Toolchain)
     return compiler
@@ -52,7 +52,7 @@ def each(request: pytest.FixtureRequest) -> Toolchain:
 
 @pytest.fixture
 def scale(tmp_path: Path) -> Path:
-    """A source that includes a header from its own folder, whose name has a blank in it."""
+    """Return a source that includes a header from its own folder, whose name has a blank in it."""
     folder = tmp_path / "my kernels"
     folder.mkdir()
     (folder / "scale.h").write_text(SCALE_HEADER)

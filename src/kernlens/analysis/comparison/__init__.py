@@ -1,1 +1,1 @@
-"""What differs between two sets of programs: pairs, figures, source lines, instructions, stages."""
+"""The differences between two sets of programs: pairs, figures, source lines, instructions, stages."""

@@ -1,4 +1,4 @@
-"""What differs between two kernels: figures, the instructions of each source line, and which edit is the cause."""
+"""The differences between two kernels: figures, the instructions of each source line, and the edits that cause them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FigureChange:
 
     @property
     def growth(self) -> int:
-        """By how much it got worse, below 0 where it got better; 0 where a value is not known."""
+        """The amount by which it got worse, below 0 where it got better; 0 where a value is not known."""
         if self.old is None or self.new is None:
             return 0
         return self.old - self.new if self.figure.more_is_better else self.new - self.old
@@ -59,7 +59,7 @@ class LineChange:
 
 @dataclass(frozen=True, slots=True)
 class KernelChange:
-    """What differs between the kernels of a pair.
+    """The differences between the kernels of a pair.
 
     ``is_same_code``: the instructions are the same one by one, names of registers aside. ``lines`` are those that changed,
     what was edited first; ``edited`` are edited lines to which no changed instruction belongs, where no line is the cause
@@ -76,20 +76,20 @@ class KernelChange:
 
     @property
     def differs(self) -> bool:
-        """Whether anything does."""
+        """True if anything differs."""
         return bool(self.figures) or not self.is_same_code
 
     def change_of(self, figure: Figure) -> FigureChange | None:
-        """The change of a figure; None if it is the same."""
+        """Return the change of a figure; None if it is the same."""
         return next((change for change in self.figures if change.figure == figure), None)
 
     def growth(self, figure: Figure) -> int:
-        """By how much a figure got worse."""
+        """Return by how much a figure got worse."""
         change = self.change_of(figure)
         return change.growth if change else 0
 
     def with_figure(self, figure: Figure) -> KernelChange:
-        """The same with a figure that is not compared unless it is asked for, such as a cost of code, if it changed."""
+        """Return the same with a figure that is not compared by default, such as a cost of code, if it changed."""
         if figure in FIGURES or self.pair.old.code == self.pair.new.code:
             return self
         change = FigureChange(figure, figure.read(self.pair.old), figure.read(self.pair.new))
@@ -97,8 +97,8 @@ class KernelChange:
 
 
 def by_badness(changes: Iterable[KernelChange], order: Figure | None = None) -> list[KernelChange]:
-    """Returns the changes with the worst first: of the figure ``order``, which each then has, or of spills and other memory
-    of threads, and then of all other figures in the order of their list."""
+    """Return the changes with the worst first: of the figure ``order``, which each then has, or of spills and other
+    memory of threads, and then of all other figures in the order of their list."""
     if order is not None:
         return sorted((change.with_figure(order) for change in changes), key=lambda change: -change.growth(order))
     figures = sorted(FIGURES, key=lambda figure: figure.unit != _THREAD_MEMORY)
@@ -106,14 +106,14 @@ def by_badness(changes: Iterable[KernelChange], order: Figure | None = None) -> 
 
 
 class Comparison:
-    """Compares kernels; what repeats in them is read once."""
+    """A comparison of kernels; what repeats in them is read once."""
 
     def __init__(self) -> None:
         self._reader = Reader()
         self._sources: dict[tuple[int, int], SourceLines] = {}
 
     def kernel_change(self, pair: KernelPair) -> KernelChange:
-        """Returns what differs between the kernels of a pair."""
+        """Return the differences between the kernels of a pair."""
         is_equal = pair.old.code == pair.new.code and pair.old_program.device == pair.new_program.device
         # What is counted in the code is equal if the code is, which then need not be decoded.
         values = (
@@ -171,7 +171,7 @@ def _changed_lines(
 def _keys(
     source_map: SourceMap | None, code: Code, key_of: Callable[[str, int], LineKey], is_told: bool
 ) -> list[LineKey]:
-    """Returns the line of each instruction; ``is_told``: those that inherit it stand apart."""
+    """Return the line of each instruction; ``is_told``: those that inherit it stand apart."""
     if source_map is None:
         return [NO_LINE] * len(code)
     known: dict[tuple[str, int], LineKey] = {}
@@ -203,14 +203,14 @@ def _forms(code: Code, indexes: Iterable[int]) -> list[str]:
 
 
 def _count(code: Code, indexes: Iterable[int]) -> Counter[str]:
-    """Counts the instructions that do something."""
+    """Count the instructions that do something."""
     return Counter(code.texts[index] for index in indexes if not code.forms[index].waits)
 
 
 def _operands(
     code: Code, indexes: Iterable[int], keys: Sequence[LineKey], has_same_prologue: bool
 ) -> Counter[tuple[Hashable, ...]]:
-    """Counts the instructions of a line by their text and the lines that their operands come from."""
+    """Count the instructions of a line by their text and the lines that their operands come from."""
 
     def source(origin: Origin, own: LineKey) -> Hashable:
         if isinstance(origin, int):
@@ -239,7 +239,7 @@ class InstructionPair:
 
 
 def instruction_pairs(codes: tuple[Code, Code], line: LineChange) -> list[InstructionPair]:
-    """Returns the line's old and new instructions side by side, in the order of the code."""
+    """Return the line's old and new instructions side by side, in the order of the code."""
     before = (-1, -1)
     lined_up: list[InstructionPair] = []
     pairs = common_pairs(_forms(codes[0], line.old), _forms(codes[1], line.new))

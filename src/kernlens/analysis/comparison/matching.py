@@ -1,4 +1,4 @@
-"""What two sequences have in common, in time that no input can stretch.
+"""The items that two sequences have in common, in time that no input can stretch.
 
 Texts and machine code are matched as ``git diff --patience`` does it: at what stands once in both, and between those
 places by Myers's algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986). ``difflib`` takes quadratic time
@@ -24,7 +24,7 @@ _Segment = tuple[int, int, int, int]
 
 
 def common_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Pair]:
-    """Returns pairs of indexes at which the sequences hold equal items, both ascending."""
+    """Return pairs of indexes at which the sequences hold equal items, both ascending."""
     return _Matching(old, new).pairs
 
 
@@ -41,7 +41,7 @@ class _Matching:
         self.pairs.sort()
 
     def _match(self, segment: _Segment) -> list[_Segment]:
-        """Matches what can be matched at once, and returns the segments that are left to do."""
+        """Match what can be matched at once, and return the segments that are left to do."""
         old_start, old_end, new_start, new_end = self._trimmed(segment)
         self._steps -= old_end - old_start + new_end - new_start
         if old_start == old_end or new_start == new_end or self._steps < 0:
@@ -56,7 +56,7 @@ class _Matching:
         return [(start[0], end[0], start[1], end[1]) for start, end in zip(starts, ends, strict=True)]
 
     def _trimmed(self, segment: _Segment) -> _Segment:
-        """Matches what a segment begins and ends with on both sides, and returns the rest."""
+        """Match what a segment begins and ends with on both sides, and return the rest."""
         old, new = self._old, self._new
         old_start, old_end, new_start, new_end = segment
         while old_start < old_end and new_start < new_end and old[old_start] == new[new_start]:
@@ -70,7 +70,7 @@ class _Matching:
         return old_start, old_end, new_start, new_end
 
     def _anchors(self, old_start: int, old_end: int, new_start: int, new_end: int) -> list[Pair]:
-        """Returns the longest ascending run of what stands once in both."""
+        """Return the longest ascending run of what stands once in both."""
         old, new = self._old, self._new
         old_counts, new_counts = Counter(old[old_start:old_end]), Counter(new[new_start:new_end])
         place_of = {new[index]: index for index in range(new_start, new_end) if new_counts[new[index]] == 1}
@@ -95,7 +95,7 @@ class _Matching:
         return run[::-1]
 
     def _fewest_edits(self, old_start: int, old_end: int, new_start: int, new_end: int) -> list[Pair]:
-        """Returns the pairs that the fewest insertions and deletions leave; none if they are too many."""
+        """Return the pairs that the fewest insertions and deletions leave; none if they are too many."""
         old, new = self._old, self._new
         old_size, new_size = old_end - old_start, new_end - new_start
         reach = {1: 0}
@@ -124,7 +124,7 @@ def _next_x(reach: dict[int, int], diagonal: int, edits: int) -> int:
 
 
 def _path(trace: list[dict[int, int]], old_start: int, x: int, new_start: int, y: int) -> list[Pair]:
-    """Returns the matches on the way back from the end."""
+    """Return the matches on the way back from the end."""
     pairs: list[Pair] = []
     for edits in range(len(trace) - 1, -1, -1):
         reach, diagonal = trace[edits], x - y

@@ -72,7 +72,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """What instructions have in common that differ in the numbers of general registers only. ``sizes`` are those of the
+    """The common parts of instructions that differ in the numbers of general registers only. ``sizes`` are those of the
     registers' types; ``written`` is how many bytes it writes from the first register on, 0 if it reads that one too."""
 
     text: str
@@ -84,14 +84,14 @@ class _Template:
 
 
 class Reader:
-    """Makes forms; what is alike is read once."""
+    """A maker of forms; what is alike is read once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], Form] = {}
         self._templates: dict[tuple[str, str, int], _Template] = {}
 
     def forms(self, instructions: Instructions, device: Device | None) -> list[Form]:
-        """Returns the form of each instruction."""
+        """Return the form of each instruction."""
         known, width = self._known, register_bytes(device)
         forms = []
         for text in instructions.texts:
@@ -122,12 +122,12 @@ class Reader:
 
 
 def register_bytes(device: Device | None) -> int:
-    """Returns the size of a general register: 64 bytes from Xe-HPC (pvc) on, 32 before."""
+    """Return the size of a general register: 64 bytes from Xe-HPC (pvc) on, 32 before."""
     return 64 if device is not None and device.ip is not None and device.ip >= IpVersion(12, 60, 0) else 32
 
 
 def _split(code: str) -> tuple[list[str], list[tuple[str | None, str, str | None]]]:
-    """Returns what stands between the registers, and of each whether it is an accumulator, its number and its part."""
+    """Return the pieces between the registers, and of each register whether it is an accumulator, its number and its part."""
     pieces = _REGISTER.split(code)
     return pieces[::4], list(zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True))
 
@@ -156,7 +156,7 @@ def _template(between: list[str], remark: str, width: int) -> _Template:
 
 
 def _written(region: re.Match[str], size: int, code: str, remark: str, width: int) -> int:
-    """Returns how many bytes an instruction writes whose channels write ``size`` together."""
+    """Return how many bytes an instruction writes whose channels write ``size`` together."""
     reply = _REPLY.search(remark)
     if reply:
         return min(int(reply[1]), _REGISTERS) * width
@@ -179,18 +179,17 @@ class Code:
 
     @cached_property
     def texts(self) -> list[str]:
-        """Returns the text of each form."""
+        """The text of each form."""
         return [form.text for form in self.forms]
 
     @property
     def origins(self) -> list[tuple[Origin, ...]]:
-        """Returns, for each instruction, where the registers come from that it reads: where control can take several
-        ways, by the order of the code."""
+        """The origins of the registers that each instruction reads: if control can take several ways, in the code's order."""
         return self._flow[0]
 
     @cached_property
     def _flow(self) -> tuple[list[tuple[Origin, ...]], list[Origin]]:
-        """Returns the origins, and of each write that may leave what was there, as it is conditional, who wrote that."""
+        """The origins, and for each write that may leave what was there, as it is conditional, the origin of that."""
         forms = self.forms
         size = 2 * (_REGISTERS + _ACCUMULATORS) * self._width // _CELL
         writers = [-1] * size
@@ -212,7 +211,7 @@ class Code:
 
     @property
     def _straight(self) -> int:
-        """Returns the number of instructions up to the first that control may skip or repeat."""
+        """The number of instructions up to the first that control may skip or repeat."""
         targets = self._targets
         ends = [index for index, of_one in enumerate(targets) if of_one]
         return min(
@@ -226,8 +225,8 @@ class Code:
         return [tuple(index_of.get(label) for label in form.labels) for form in self.forms]
 
     def is_same(self, other: Code) -> bool:
-        """Whether the instructions are the same one by one, names and addresses aside: each reads what the same ones wrote,
-        on all ways through branches and loops.
+        """Return whether the instructions are the same one by one, names and addresses aside: each reads what the same
+        ones wrote, on all ways through branches and loops.
 
         Where the decoder does not tell what instructions do to registers, these must be shared by the same values where
         control branches: an allocation that is another one throughout counts as a change.

@@ -1,4 +1,4 @@
-"""Which program, and which kernel, of one side is which of the other."""
+"""The programs, and the kernels, of two sides that belong together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class KernelPair:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """What belongs together, in the new side's order, and what only one side has."""
+    """The pairs that belong together, in the new side's order, and what only one side has."""
 
     kernels: tuple[KernelPair, ...]
     only_old: tuple[Unpaired, ...]
@@ -38,7 +38,7 @@ class Pairing:
 
 
 def _name(program: Program) -> str:
-    """The name that its build has; a recording adds device and toolchain where one name stands for several programs."""
+    """Return the name of its build; a recording adds device and toolchain where one name stands for several programs."""
     return program.build.name or program.name
 
 
@@ -47,7 +47,7 @@ def _kernels(program: Program) -> frozenset[str]:
 
 
 def _source(program: Program) -> str:
-    """The name of the main source, in whatever folder it lies."""
+    """Return the name of the main source, in whatever folder it lies."""
     return "".join(pieces_of(program.build.source)[-1:])
 
 
@@ -72,7 +72,7 @@ _KEYS: Sequence[Callable[[Program], Hashable]] = (
 
 
 def pair(old: Iterable[Program], new: Iterable[Program]) -> Pairing:
-    """Pairs the programs by name, device and source, or by their kernels' names if their own differ; in each pair the
+    """Pair the programs by name, device and source, or by their kernels' names if their own differ; in each pair the
     kernels by name. Programs that are alike in all that are paired in their order."""
     old_left, new_left = list(old), list(new)
     order = {id(program): number for number, program in enumerate(new_left)}
@@ -103,7 +103,7 @@ def pair(old: Iterable[Program], new: Iterable[Program]) -> Pairing:
 
 
 def _only_of(pairs: Iterable[tuple[Program, Program]], left: Iterable[Program]) -> Iterable[Unpaired]:
-    """The kernels that only the first programs of the pairs have, and those of the programs that are ``left``."""
+    """Yield the kernels that only the first programs of the pairs have, and those of the programs that are ``left``."""
     for program, other in pairs:
         for name, kernel in program.kernels.items():
             if name not in other.kernels:

@@ -1,4 +1,4 @@
-"""Whether two kernels do the same with other registers, through branches and loops.
+"""A check whether two kernels do the same with other registers, through branches and loops.
 
 Both are walked at once, along the edges that lanes take: which place of the new kernel holds what a place of the old one
 does is noted at each write, and asked at each read. Where ways meet, only what holds on all of them is kept, until nothing
@@ -22,7 +22,7 @@ _BARRIER = "signal barrier"
 
 
 def is_renaming(old: Effects, new: Effects, texts: Sequence[str]) -> bool:
-    """Whether instructions with these effects, and with the same ``texts`` but for registers' names, read the same values."""
+    """Return whether instructions with these effects, and the same ``texts`` but for registers' names, read the same values."""
     if old.effects == new.effects:
         return old.routes == new.routes
     return old.routes == new.routes and _Walk(old, new, texts).is_same()
@@ -73,7 +73,7 @@ class _Walk:
         return True
 
     def _after(self, code: range, relation: Relation) -> Relation | None:
-        """What holds behind these instructions; None if one reads something else."""
+        """Return what holds behind these instructions; None if one reads something else."""
         relation = dict(relation)
         for index in code:
             old, new = self._effects[index]
@@ -87,8 +87,7 @@ class _Walk:
         return relation
 
     def _across(self, relation: Relation, block: int, successor: int) -> Relation:
-        """What is left of a relation where lanes skip code, which other lanes may run meanwhile: what it writes in lanes
-        that are switched off."""
+        """Return a relation without what skipped code, which other lanes may run, writes in lanes that are switched off."""
         blocks = self._blocks
         if not blocks.code[successor] or not blocks.code[block] or successor <= block + 1:
             return relation
@@ -105,7 +104,7 @@ class _Walk:
 
 
 def _told(barrier: Effect) -> Effect:
-    """What a barrier is told: the third dword of its message. The compiler leaves the others as they were."""
+    """Return the effect of a barrier, which reads the third dword of its message. The compiler leaves the others unchanged."""
     return barrier._replace(reads=tuple((start + 8, 0xF) for start, _ in barrier.reads))
 
 
@@ -119,7 +118,7 @@ def _reads_the_same(old: Effect, new: Effect, relation: Relation) -> bool:
 
 
 def _write(old: Effect, new: Effect, relation: Relation) -> None:
-    """Notes what an instruction writes; where a predicate may leave what was there, that must have been the same."""
+    """Note what an instruction writes; where a predicate may leave what was there, that must have been the same."""
     if not old.writes:
         return
     relations = []
@@ -132,7 +131,7 @@ def _write(old: Effect, new: Effect, relation: Relation) -> None:
 
 
 def _disturb(old: Effect, new: Effect, relation: Relation) -> None:
-    """Ends what may or may not have been overwritten, but for pairs that are written together."""
+    """End what may or may not have been overwritten, but for pairs that are written together."""
     together: Relation = {}
     for (start, pattern), (other, _) in zip(old.writes, new.writes, strict=True):
         distance = other - start
@@ -143,7 +142,7 @@ def _disturb(old: Effect, new: Effect, relation: Relation) -> None:
 
 
 def _end(old: int, new: int, relation: Relation) -> None:
-    """Ends what is known of places that are overwritten on either side."""
+    """End what is known of places that are overwritten on either side."""
     for distance in list(relation):
         left = relation[distance] & ~old & ~(new >> distance if distance >= 0 else new << -distance)
         if left:
@@ -153,5 +152,5 @@ def _end(old: int, new: int, relation: Relation) -> None:
 
 
 def _met(first: Relation, second: Relation) -> Relation:
-    """What both relations hold."""
+    """Return what both relations hold."""
     return {distance: both for distance, places in first.items() if (both := places & second.get(distance, 0))}

@@ -1,4 +1,4 @@
-"""Which line of an old source is which of the new one, and which lines were edited."""
+"""The lines of an old source and of a new one that belong together, and the lines that were edited."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class SourceLines:
         self.edited = frozenset(key for file in self._files for key in file.edited)
 
     def old_key(self, path: str, line: int) -> LineKey:
-        """Returns the key of a line of the old side."""
+        """Return the key of a line of the old side."""
         file = self._of_old.get(path)
         if file is None:
             return LineKey(path, line, line)
         return LineKey(file.new, line, file.new_of.get(line, 0) if file.is_edited else line)
 
     def new_key(self, path: str, line: int) -> LineKey:
-        """Returns the key of a line of the new side."""
+        """Return the key of a line of the new side."""
         file = self._of_new.get(path)
         return LineKey(path, file.old_of.get(line, 0) if file and file.is_edited else line, line)
 

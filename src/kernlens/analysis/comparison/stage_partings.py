@@ -28,8 +28,8 @@ class PassParting:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """Where two compiles part. ``stage`` is the first stage that differs, ``before`` the last one before it that is equal;
-    each is None if there is none. ``first_pass`` is None if no pass was kept that did something else."""
+    """The place where two compiles part. ``stage`` is the first stage that differs, ``before`` the last one before it
+    that is equal; each is None if there is none. ``first_pass`` is None if no pass was kept that did something else."""
 
     before: str | None
     stage: str | None
@@ -37,7 +37,7 @@ class Parting:
 
 
 def parting(old: Iterable[Snapshot], new: Iterable[Snapshot]) -> Parting:
-    """Returns where two compiles part, by the stages of both; ``old`` and ``new`` are of one kernel each, or of the program."""
+    """Return where two compiles part, by the stages of both; ``old`` and ``new`` are of one kernel each, or of the program."""
     old, new = _usable(old), _usable(new)
     before = stage = None
     new_of = {snapshot.stage: snapshot for snapshot in new if not snapshot.is_pass}
@@ -55,7 +55,7 @@ def parting(old: Iterable[Snapshot], new: Iterable[Snapshot]) -> Parting:
 
 
 def _usable(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
-    """Returns one snapshot of each stage, its text where there is one, in pipeline order."""
+    """Return one snapshot of each stage, its text where there is one, in pipeline order."""
     chosen: dict[str, Snapshot] = {}
     for snapshot in snapshots:
         if snapshot.failure is None and (snapshot.stage not in chosen or snapshot.form == TEXT):
@@ -65,7 +65,7 @@ def _usable(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What one pass did: the lines that it added and removed; None where only a part was dumped."""
+    """The effect of one pass: the lines that it added and removed; None where only a part was dumped."""
 
     stage: str
     effect: tuple[Counter[str], Counter[str]] | None
@@ -81,7 +81,7 @@ class _Step:
 
 
 def _steps(snapshots: Iterable[Snapshot]) -> Iterator[_Step]:
-    """Yields the passes. Numbers of values are not looked at: whatever comes or goes changes all that follow."""
+    """Yield the passes. Numbers of values are not looked at: whatever comes or goes changes all that follow."""
     before: Counter[str] | None = None
     last: list[str] | None = None
     for snapshot in snapshots:
@@ -102,8 +102,7 @@ def _steps(snapshots: Iterable[Snapshot]) -> Iterator[_Step]:
 
 
 def _first_pass(old: Sequence[_Step], new: Sequence[_Step]) -> PassParting | None:
-    """Returns the first pass whose effects differ, by the passes that both ran in their order, and those between them that
-    only one ran."""
+    """Return the first pass whose effects differ, of those that both ran, in order, and those between that only one ran."""
     done = (0, 0)
     partial: list[str] = []
     pairs = common_pairs([step.name for step in old], [step.name for step in new])

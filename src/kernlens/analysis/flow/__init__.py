@@ -1,1 +1,1 @@
-"""How values flow through a kernel: basic blocks and their edges, which registers are live, who wrote what is read."""
+"""The flow of values through a kernel: basic blocks and their edges, live registers, and the writers of what is read."""

@@ -28,16 +28,16 @@ class Blocks:
     is_open: bool
 
     def block_of(self, index: int) -> int:
-        """The number of the block that holds instruction ``index``."""
+        """Return the number of the block that holds instruction ``index``."""
         return bisect_right(self.firsts, index) - 1
 
     def is_entry(self, block: int) -> bool:
-        """Whether lanes enter at this block."""
+        """Return whether lanes enter at this block."""
         return self.entry_of[block] == block
 
 
 def blocks_of(effects: Effects) -> Blocks:
-    """Returns the blocks of the instructions with these effects."""
+    """Return the blocks of the instructions with these effects."""
     count = len(effects.effects)
     starts = {0} if count else set()
     for index, route in effects.routes.items():
@@ -75,14 +75,14 @@ def blocks_of(effects: Effects) -> Blocks:
 
 
 def _steps(number: int, route: Route, number_at: dict[int, int], count: int, code: Sequence[range]) -> tuple[int, ...]:
-    """Where lanes go within their function: a call counts as a step to behind it."""
+    """Return the blocks that lanes go to within their function: a call counts as a step to behind it."""
     falls = route.falls and code[number].stop < count
     followed = () if route.is_call else tuple(number_at[target] for target in route.targets if target in number_at)
     return (*((number + 1,) if falls else ()), *followed)
 
 
 def _functions(steps: Sequence[tuple[int, ...]], calls: dict[int, list[int]]) -> dict[int, int]:
-    """For each block of a called function the number that stands for it: of functions that share blocks, the same."""
+    """Return for each block of a called function the number that stands for it: of functions that share blocks, the same."""
     entries = sorted({callee for callees in calls.values() for callee in callees})
     label: dict[int, int] = {}
     same = {entry: entry for entry in entries}
@@ -106,8 +106,8 @@ def _functions(steps: Sequence[tuple[int, ...]], calls: dict[int, list[int]]) ->
 
 
 def _entries(successors: Sequence[Sequence[int]]) -> list[int]:
-    """For each block the entry that it is reached from. No edge leads from the code before to a function that is called by
-    its address alone: its first block is the first of its code that is not reached yet."""
+    """Return for each block the entry that it is reached from. No edge leads from the code before to a function that is
+    called by its address alone: its first block is the first of its code that is not reached yet."""
     entry_of = [-1] * len(successors)
     for entry in range(len(successors)):
         waiting = [entry] if entry_of[entry] < 0 else []

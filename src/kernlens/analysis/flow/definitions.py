@@ -1,4 +1,4 @@
-"""Who wrote what is read, through branches and loops."""
+"""The writers of what is read, through branches and loops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from kernlens.model.register_links import BEFORE_THE_CODE
 
 
 def definitions_of(liveness: Liveness, index: int, places: int | None = None) -> dict[int, int]:
-    """Which instructions may have written what ``places`` hold just before instruction ``index``, and of each which places.
+    """Return the instructions that may have written what ``places`` hold just before instruction ``index``, each with
+    its places.
 
     Without ``places``: all that are live there, and what the instruction itself writes.
     """
@@ -41,7 +42,7 @@ def definitions_of(liveness: Liveness, index: int, places: int | None = None) ->
 
 
 def _writers(effects: Sequence[Effect], backwards: Iterable[int], needed: int, writers: dict[int, int]) -> int:
-    """Notes in ``writers`` which of these instructions wrote ``needed`` places; returns what was there before them."""
+    """Note which of these instructions wrote the places, and return those that were written before them."""
     for index in backwards:
         if not needed:
             break

@@ -1,4 +1,4 @@
-"""Which rows wait for which by the distances of the software scoreboard, counted within straight code."""
+"""The waits of rows for others by the distances of the software scoreboard, counted within straight code."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from kernlens.model.instruction import END_OF_THREAD, LABEL, Instructions
 
 
 class DistanceWait(NamedTuple):
-    """Row ``waiter`` waits until the rows ``producers`` have read and written their registers: one of each pipe that its
-    distance counts in, the nearest first, as far as the code alone says who they are. Where a count goes back over a
-    place that control may come to from elsewhere, it depends on the way."""
+    """A wait of row ``waiter`` until the rows ``producers`` have read and written their registers: one of each pipe
+    that its distance counts in, the nearest first, as far as the code alone says who they are. Where a count goes back
+    over a place that control may come to from elsewhere, it depends on the way."""
 
     waiter: int
     producers: Sequence[int]
 
 
 def distance_waits(instructions: Instructions) -> Iterator[DistanceWait]:
-    """Yields every row that has a distance; nothing before Xe, which counts none, and where the decoder does not tell the
-    pipes."""
+    """Yield every row that has a distance; nothing before Xe, which counts none, and if the decoder does not tell the pipes."""
     pipes = instructions.pipes
     if pipes is None or not pipes.distances:
         return
@@ -40,8 +39,8 @@ def distance_waits(instructions: Instructions) -> Iterator[DistanceWait]:
 
 
 def _starts(instructions: Instructions) -> set[int] | None:
-    """The rows that control may come to from elsewhere than the row before: any that a branch names, for the thread as for
-    a lane, and what is behind calls and behind what never falls through. None where a branch may go anywhere."""
+    """Return the rows that control may come to from elsewhere than the row before: any that a branch names, for the thread as
+    for a lane, and what is behind calls and behind what never falls through. None where a branch may go anywhere."""
     effects = instructions.effects
     if effects is None:
         return None

@@ -1,4 +1,4 @@
-"""Which registers hold a value that is still needed, at each instruction.
+"""The registers that hold a value that is still needed, at each instruction.
 
 A place is live where a later instruction may read what it holds, along the edges that lanes take, and where some
 instruction before may have written it (or it was set when the thread began). A predicated write does not end what was
@@ -25,8 +25,8 @@ _FORMAT = "machine-code"
 
 @dataclass(frozen=True, slots=True)
 class _Summary:
-    """What a block does as a whole: ``reads`` before it writes them, ``ends`` what was there (with writes of all lanes),
-    ``writes`` in any lane; ``needs`` is what it reads before it writes them in any lane."""
+    """The effect of a block as a whole: ``reads`` before it writes them, ``ends`` what was there (with writes of all
+    lanes), ``writes`` in any lane; ``needs`` is what it reads before it writes them in any lane."""
 
     reads: int
     ends: int
@@ -51,8 +51,8 @@ class Liveness:
         self._defined = self._may_be_defined()
 
     def _may_be_defined(self) -> list[int]:
-        """For each block what may have been written before it. What a block needs at which lanes enter, whatever they write,
-        the thread began with, or who calls the function wrote."""
+        """Return for each block what may have been written before it. What a block needs at which lanes enter, whatever
+        they write, the thread began with, or who calls the function wrote."""
         needed = _backward(self.blocks, [(block.needs, block.writes) for block in self._summaries])
         unwritten = [
             block.needs | after & ~block.writes if self.blocks.is_entry(number) else 0
@@ -61,13 +61,13 @@ class Liveness:
         return _forward(self.blocks, [block.writes for block in self._summaries], unwritten)
 
     def before(self, index: int) -> int:
-        """The places that are live just before instruction ``index``."""
+        """Return the places that are live just before instruction ``index``."""
         block = self.blocks.block_of(index)
         code = self.blocks.code[block]
         return self.within(block)[index - code.start]
 
     def within(self, block: int) -> list[int]:
-        """The places that are live before each instruction of a block."""
+        """Return the places that are live before each instruction of a block."""
         code, live = self.blocks.code[block], self._after[block]
         live_rows = []
         for effect in reversed(self.effects.effects[code.start : code.stop]):
@@ -85,8 +85,7 @@ class Liveness:
 
     @cached_property
     def counts(self) -> array[int]:
-        """For each instruction the number of general registers that hold something while it runs: of which a byte is live
-        just before it, or is written by it."""
+        """The number of general registers in use at each instruction: a byte is live just before it, or it writes one."""
         count_of = _Counter(self.effects)
         counts = array("H", bytes(2 * len(self.effects.effects)))
         for block, code in enumerate(self.blocks.code):
@@ -104,8 +103,8 @@ class Liveness:
 
 @lru_cache(2)
 def liveness_of(instructions: Instructions) -> Liveness | None:
-    """The liveness of a kernel's instructions, kept for those who ask again soon; None where their decoder does not tell what
-    they do to registers, and of code whose branches are too many to follow."""
+    """Return the liveness of a kernel's instructions, kept for those who ask again soon; None where their decoder does
+    not tell what they do to registers, and of code whose branches are too many to follow."""
     try:
         return None if instructions.effects is None else Liveness(instructions.effects)
     except TooManyError:
@@ -113,7 +112,7 @@ def liveness_of(instructions: Instructions) -> Liveness | None:
 
 
 def _highest(effects: Effects) -> int:
-    """The place behind the last that is accessed."""
+    """Return the place behind the last that is accessed."""
     accesses = {access for effect in effects.effects for access in (*effect.reads, *effect.writes)}
     return max((start + pattern.bit_length() for start, pattern in accesses), default=0)
 
@@ -142,7 +141,7 @@ def _summary(effects: Sequence[Effect], code: range) -> _Summary:
 
 
 def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list[int]:
-    """For each block what is wanted behind it: of a following block what it gives, and what it does not end."""
+    """Return for each block what is needed behind it: of a following block what it gives, and what it does not end."""
     before = [gives for gives, _ in gives_and_ends]
     after = [0] * len(before)
     waiting, is_waiting = list(range(len(before))), [True] * len(before)
@@ -167,7 +166,7 @@ def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list
 
 
 def _forward(blocks: Blocks, writes: Sequence[int], gains: Sequence[int]) -> list[int]:
-    """For each block what may have been written before it; ``gains`` is what was where lanes enter."""
+    """Return for each block what may have been written before it, by the code or before lanes enter."""
     before = list(gains)
     waiting, is_waiting = list(range(len(writes) - 1, -1, -1)), [True] * len(writes)
     steps = _Steps(len(writes))
@@ -186,7 +185,7 @@ def _forward(blocks: Blocks, writes: Sequence[int], gains: Sequence[int]) -> lis
 
 
 class _Steps:
-    """Counts steps. Compilers' code takes some per block, a dozen in loops in loops."""
+    """A counter of steps. Compilers' code takes some per block, a dozen in loops in loops."""
 
     def __init__(self, blocks: int) -> None:
         self._left = _STEPS_PER_BLOCK * (blocks + 1)
@@ -198,7 +197,7 @@ class _Steps:
 
 
 class _Counter:
-    """Counts the general registers of which a byte is in a mask."""
+    """A counter of the general registers of which a byte is in a mask."""
 
     def __init__(self, effects: Effects) -> None:
         self._steps = [1 << step for step in reversed(range(effects.register_bytes.bit_length() - 1))]

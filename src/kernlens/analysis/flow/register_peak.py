@@ -25,7 +25,7 @@ class HeldValues:
 
 
 def pressure_of(instructions: Instructions) -> Pressure | None:
-    """The register pressure of a kernel's instructions; None where ``liveness_of`` does not know it."""
+    """Return the register pressure of a kernel's instructions; None where ``liveness_of`` does not know it."""
     liveness = liveness_of(instructions)
     if liveness is None:
         return None
@@ -43,8 +43,8 @@ def pressure_of(instructions: Instructions) -> Pressure | None:
 
 
 def held_at(instructions: Instructions, source_map: SourceMap | None, index: int) -> list[HeldValues]:
-    """Which lines' values the registers hold while instruction ``index`` runs, most registers first. A register that holds
-    values of several lines (in parts, or on several ways there) counts for each."""
+    """Return the lines whose values the registers hold while instruction ``index`` runs, most registers first. A
+    register that holds values of several lines (in parts, or on several ways there) counts for each."""
     liveness = liveness_of(instructions)
     if liveness is None:
         return []

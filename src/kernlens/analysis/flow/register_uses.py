@@ -17,7 +17,7 @@ _MOST_WRITERS = 64
 
 
 class RegisterUse(NamedTuple):
-    """Row ``reader`` reads what row ``writer``, or BEFORE_THE_CODE, may have written to the general register ``register``."""
+    """A read by row ``reader`` of what row ``writer``, or BEFORE_THE_CODE, may have written to the register ``register``."""
 
     reader: int
     register: int
@@ -25,7 +25,7 @@ class RegisterUse(NamedTuple):
 
 
 def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
-    """The rows of each general register that an instruction names; empty where the decoder does not tell them."""
+    """Return the rows of each general register that an instruction names; empty where the decoder does not tell them."""
     effects = instructions.effects
     if effects is None:
         return {}
@@ -39,7 +39,7 @@ def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
 
 
 def register_links(instructions: Instructions, index: int) -> RegisterLinks:
-    """The links of instruction ``index``: the register uses that it takes part in."""
+    """Return the links of instruction ``index``: the register uses that it takes part in."""
     if liveness_of(instructions) is None or instructions.effects is None:
         return RegisterLinks([], [], [], [])
     effects, size = instructions.effects.effects, instructions.effects.register_bytes
@@ -59,8 +59,7 @@ _Pairs = dict[int, list[tuple[int, int]]]
 
 @lru_cache(2)
 def _links(instructions: Instructions) -> tuple[_Pairs, _Pairs]:
-    """Reader -> its registers and their writers, and writer -> its registers and their readers; kept for those who ask
-    again soon."""
+    """Return the registers and writers of each reader, and the registers and readers of each writer; kept for the next call."""
     sources: _Pairs = {}
     uses: _Pairs = {}
     for reader, register, writer in register_uses(instructions):
@@ -70,8 +69,7 @@ def _links(instructions: Instructions) -> tuple[_Pairs, _Pairs]:
 
 
 def register_uses(instructions: Instructions) -> Iterator[RegisterUse]:
-    """Yields the uses along the ways that lanes take, row by row, then by register; nothing where ``liveness_of`` knows
-    nothing."""
+    """Yield the uses along the ways that lanes take, row by row, then by register; nothing if ``liveness_of`` knows nothing."""
     liveness = liveness_of(instructions)
     if liveness is None:
         return
@@ -112,7 +110,7 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
 
 
 def _registers(accesses: Sequence[Access], size: int) -> dict[int, int]:
-    """The general registers of these accesses, ascending, each with the bytes of it."""
+    """Return the general registers of these accesses, ascending, each with the bytes of it."""
     places = mask(accesses)
     whole = (1 << size) - 1
     return {number: places >> GENERAL + number * size & whole for number in registers_in(places, size)}

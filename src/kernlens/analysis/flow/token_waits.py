@@ -1,4 +1,4 @@
-"""Which rows wait for which: the tokens of the software scoreboard, followed along the ways that lanes take."""
+"""The waits of rows for others: the tokens of the software scoreboard, followed along the ways that lanes take."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ _Takers = dict[int, frozenset[int]]
 
 
 class TokenWait(NamedTuple):
-    """Row ``waiter`` waits until row ``producer`` has read or written its registers."""
+    """A wait of row ``waiter`` until row ``producer`` has read or written its registers."""
 
     waiter: int
     producer: int
 
 
 def token_waits(instructions: Instructions) -> Iterator[TokenWait]:
-    """Yields the waits row by row; nothing before Xe, which has no scoreboard in software, and where
-    ``liveness_of`` knows nothing."""
+    """Yield the waits row by row; nothing before Xe, which has no software scoreboard, and if ``liveness_of`` knows nothing."""
     tokens = {
         row: (swsb.token, swsb.token_use == "set")
         for row, swsb in enumerate(Swsb.of_records(instructions.records))
@@ -52,7 +51,7 @@ def token_waits(instructions: Instructions) -> Iterator[TokenWait]:
 
 
 def _before_blocks(blocks: Blocks, tokens: Mapping[int, tuple[int, bool]]) -> list[_Takers]:
-    """For each block the rows that may have taken each token last before it."""
+    """Return for each block the rows that may have taken each token last before it."""
     taken: list[_Takers] = []
     for code in blocks.code:
         taken.append({tokens[row][0]: frozenset((row,)) for row in code if row in tokens and tokens[row][1]})

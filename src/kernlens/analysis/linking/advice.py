@@ -1,4 +1,4 @@
-"""Explains in words why a symbol is not resolved and what to change."""
+"""Explanations in words of why a symbol is not resolved, and of what to change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPARED_SYMBOLS = 20
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why one import of one module is unresolved: where it is needed, and what would help."""
+    """The reason why one import of one module is unresolved: where it is needed, and what would help."""
 
     symbol: str
     module: int
@@ -25,7 +25,7 @@ class Reason:
 
 
 def reasons(forecast: Forecast) -> tuple[Reason, ...]:
-    """Returns a reason for each unresolved import of each module, in the order of the modules."""
+    """Return a reason for each unresolved import of each module, in the order of the modules."""
     grouped: dict[tuple[int, str], list[Resolution]] = {}
     for resolution in forecast.unresolved:
         grouped.setdefault((resolution.module, resolution.use.symbol), []).append(resolution)
@@ -40,7 +40,7 @@ def reasons(forecast: Forecast) -> tuple[Reason, ...]:
 
 
 def advise(symbol: str, modules: Sequence[Module], *, compare: bool = True) -> str:
-    """Returns what to change so that one of ``modules`` provides ``symbol``."""
+    """Return what to change so that one of ``modules`` provides ``symbol``."""
     for module in modules:
         for hidden in module.hidden:
             if hidden.name == symbol:

@@ -1,4 +1,4 @@
-"""How the generations of Intel's driver differ when they link.
+"""The differences between the generations of Intel's driver when they link.
 
 Measured on NEO 22.43 (dg2, pvc, skl) and 26.27 (bmg, pvc); source: compute-runtime, ``module_imp.cpp`` and
 ``linker.cpp`` of those releases. Releases between them are taken to behave like the nearer one.
@@ -82,7 +82,7 @@ LATEST = RELEASE_26_27
 
 
 def rules_of(name: str) -> DriverRules:
-    """Returns the rules of the generation nearest to release ``name`` (``22.43``, ``25.18.33578``).
+    """Return the rules of the generation nearest to release ``name`` (``22.43``, ``25.18.33578``).
 
     Raises NotFoundError if ``name`` is no release.
     """
@@ -94,7 +94,7 @@ def rules_of(name: str) -> DriverRules:
 
 
 def nearest(release: tuple[int, int]) -> DriverRules:
-    """Returns the generation whose release, (year, week), is the fewest weeks away."""
+    """Return the generation whose release, (year, week), is the fewest weeks away."""
     return min(GENERATIONS, key=lambda generation: abs(_weeks(generation.release) - _weeks(release)))
 
 

@@ -10,7 +10,7 @@ from kernlens.model.module import Frame, Module, ModuleSymbol, SymbolKind
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``importer`` gets ``symbol`` from ``provider`` (positions of modules)."""
+    """An import: ``importer`` gets ``symbol`` from ``provider`` (positions of modules)."""
 
     importer: int
     provider: int
@@ -54,7 +54,7 @@ class Clash:
 
 
 def clashes(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Clash, ...]:
-    """Returns the calls between modules whose two sides do not fit each other, each caller's once per function."""
+    """Return the calls between modules whose two sides do not fit each other, each caller's once per function."""
     clashing: dict[Clash, None] = {}
     variables = [{export.name for export in module.exports if export.kind is SymbolKind.VARIABLE} for module in modules]
     for position, module in enumerate(modules):
@@ -70,7 +70,7 @@ def clashes(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Cla
 
 
 def providers(modules: Sequence[Module]) -> dict[str, int]:
-    """Maps each exported name to the first module that exports it, which is the one that every driver takes."""
+    """Map each exported name to the first module that exports it, which is the one that every driver takes."""
     provider_of: dict[str, int] = {}
     for position, module in enumerate(modules):
         for symbol in module.exports:
@@ -79,7 +79,7 @@ def providers(modules: Sequence[Module]) -> dict[str, int]:
 
 
 def edges(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Edge, ...]:
-    """Returns an edge for each import that another module provides, in the importers' order."""
+    """Return an edge for each import that another module provides, in the importers' order."""
     return tuple(
         Edge(position, provider_of[name], name)
         for position, module in enumerate(modules)
@@ -89,7 +89,7 @@ def edges(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Edge,
 
 
 def duplicates(modules: Sequence[Module]) -> tuple[Duplicate, ...]:
-    """Returns the names with several exporters, but for those that the compiler itself adds to every module."""
+    """Return the names with several exporters, but for those that the compiler itself adds to every module."""
     exporters: dict[str, list[int]] = {}
     for position, module in enumerate(modules):
         for name in {symbol.name for symbol in module.exports if not symbol.is_internal}:
@@ -100,7 +100,7 @@ def duplicates(modules: Sequence[Module]) -> tuple[Duplicate, ...]:
 
 
 def mismatches(modules: Sequence[Module], provider_of: dict[str, int]) -> tuple[Mismatch, ...]:
-    """Returns the imports whose provider has another type or kind, as far as both are known."""
+    """Return the imports whose provider has another type or kind, as far as both are known."""
     definitions = [{symbol.name: symbol for symbol in reversed(module.exports)} for module in modules]
     disagreeing = []
     for position, module in enumerate(modules):
@@ -128,7 +128,7 @@ def _disagreement(declared: ModuleSymbol, defined: ModuleSymbol) -> tuple[str, s
 
 
 def cycles(count: int, arrows: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    """Returns the groups of modules that need each other in a circle: the strongly connected components with more than
+    """Return the groups of modules that need each other in a circle: the strongly connected components with more than
     one of ``count`` modules (Tarjan's algorithm, without recursion)."""
     successors: list[list[int]] = [[] for _ in range(count)]
     for importer, provider in sorted(set(arrows)):

@@ -1,4 +1,4 @@
-"""Predicts a link: what zeModuleDynamicLink will return and log, and what in the modules makes it so.
+"""The prediction of a link: what zeModuleDynamicLink will return and log, and what in the modules makes it so.
 
 The rules are those of the driver's own linker (compute-runtime, ``ModuleImp::performDynamicLink``), in which the
 generations agree but for what ``driver_rules`` lists:
@@ -35,8 +35,7 @@ _XE_HP = (12, 50)
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """One use of an import. ``module`` and ``provider`` are positions in the call; ``provider`` is None if no module
-    exports the symbol."""
+    """One use of an import. ``module`` and ``provider`` are positions in the call; the latter is None if none exports it."""
 
     module: int
     use: ImportUse
@@ -72,16 +71,16 @@ class Forecast:
 
     @property
     def links(self) -> bool:
-        """Tells whether the call succeeds."""
+        """True if the call succeeds."""
         return self.code == SUCCESS
 
     @property
     def code_name(self) -> str:
-        """Returns the result as the Level Zero headers call it."""
+        """The result as the Level Zero headers call it."""
         return "the process ends" if self.code is None else CODE_NAMES[self.code]
 
     def log(self, names: Sequence[str] | None = None) -> Iterator[str]:
-        """Yields the lines of the driver's link log. ``names`` replace the addresses by which the driver calls modules
+        """Yield the lines of the driver's link log. ``names`` replace the addresses by which the driver calls modules
         (default: the modules' names).
 
         SPIR-V has no sites yet: the driver will write a line for each site, and a use may become several.
@@ -95,7 +94,7 @@ class Forecast:
 
 
 def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_before: Collection[int] = ()) -> Forecast:
-    """Predicts a dynamic link of these modules, in this order. The time is linear in uses and exports.
+    """Predict a dynamic link of these modules, in this order. The time is linear in uses and exports.
 
     ``linked_before`` are the positions of modules that an earlier call has linked. An object that occurs twice is one
     module named twice.
@@ -129,14 +128,14 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
 
 
 def notes(modules: Sequence[Module], rules: DriverRules = LATEST, device: Device | None = None) -> tuple[str, ...]:
-    """Returns sentences that say what will go wrong on some devices, where it is not known for which one the modules are."""
+    """Return sentences that say what will go wrong on some devices, where it is not known for which one the modules are."""
     if device is not None or any(module.device is not None for module in modules):
         return ()
     return tuple(_work_item_crash(module, rules) for module in modules if _crashes(module, rules))
 
 
 def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST, device: Device | None = None) -> tuple[str, ...]:
-    """Returns sentences that say what keeps the driver from even making these modules side by side; none if it can.
+    """Return sentences that say what keeps the driver from even making these modules side by side; none if it can.
     ``device`` is the one that SPIR-V will be built for, if it is known."""
     device = device or next((module.device for module in modules if module.device is not None), None)
     sentences = []
@@ -173,7 +172,7 @@ def _work_item_crash(module: Module, rules: DriverRules) -> str:
 
 
 class _Call:
-    """Plays one call of zeModuleDynamicLink through."""
+    """One call of zeModuleDynamicLink, played through."""
 
     def __init__(self, modules: Sequence[Module], rules: DriverRules, linked_before: Collection[int]) -> None:
         self.modules = modules
@@ -227,7 +226,7 @@ class _Call:
                 yield from (site for site in sites if site.provider is None)
 
     def words(self) -> str:
-        """Returns the driver's text for its last error.
+        """Return the driver's text for its last error.
 
         If no module was built with the library flag, 26.27 blames that. Native binaries count as built with it.
         """

@@ -1,4 +1,4 @@
-"""Predicts a static link: what comes of building several SPIR-V modules as one (``ze_module_program_exp_desc_t``)."""
+"""The prediction of a static link: what comes of building several SPIR-V modules as one (``ze_module_program_exp_desc_t``)."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class StaticForecast:
 
     @property
     def links(self) -> bool:
-        """Tells whether the module is certain to be built with nothing left to be linked."""
+        """True if the module is certain to be built with nothing left to be linked."""
         return self.code == SUCCESS and not self.unresolved
 
 
 def predict_static_binaries(forecast: Forecast) -> StaticForecast:
-    """Predicts a static link of native binaries, which a driver that does it (``DriverRules.links_binaries``) does as it links
+    """Predict a static link of native binaries, which a driver that does it (``DriverRules.links_binaries``) does as it links
     dynamically, which ``forecast`` is of: a symbol that is defined twice is no error, a missing one leaves an import."""
     missing = tuple(dict.fromkeys(unresolved.use.symbol for unresolved in forecast.unresolved))
     return StaticForecast(None if forecast.crash else SUCCESS, missing, crash=forecast.crash)
 
 
 def predict_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> StaticForecast:
-    """Predicts a static link of SPIR-V modules. Names need no flag to be exported here, as the compiler sees them all."""
+    """Predict a static link of SPIR-V modules. Names need no flag to be exported here, as the compiler sees them all."""
     whole = [_with_hidden(module) for module in modules]
     provider_of = module_graph.providers(whole)
     duplicates = module_graph.duplicates(whole)
@@ -62,7 +62,7 @@ def predict_static(modules: Sequence[Module], rules: DriverRules = LATEST) -> St
 
 
 def _static_imports(modules: Sequence[Module], provider_of: Mapping[str, int], rules: DriverRules) -> tuple[str, ...]:
-    """Returns the symbols that no module provides and that code names which can run in the whole of ``modules``.
+    """Return the symbols that no module provides and that code names which can run in the whole of ``modules``.
 
     That is what kernels reach, through functions of all modules, whether those are exported or not, and with the library
     flag of any module what any function reaches. The time is linear in what the modules name.
@@ -115,6 +115,6 @@ def _static_imports(modules: Sequence[Module], provider_of: Mapping[str, int], r
 
 
 def _with_hidden(module: Module) -> Module:
-    """Returns the module as the compiler sees it when it has all sources: static variables are only the module's own."""
+    """Return the module as the compiler sees it when it has all sources: static variables are only the module's own."""
     offered = [symbol for symbol in (*module.exports, *module.hidden) if not symbol.is_internal]
     return dataclasses.replace(module, exports=tuple(offered), hidden=())

@@ -56,7 +56,7 @@ _LONGEST_NUMBER = 16
 
 
 class Encoding(NamedTuple):
-    """How a unit encodes numbers, as its header says: the sizes of addresses and of section offsets in bytes, the version."""
+    """The encoding of a unit's numbers, as its header says: the sizes of addresses and section offsets in bytes, version."""
 
     address_size: int
     offset_size: int
@@ -76,12 +76,12 @@ class InitialLength(NamedTuple):
 
 
 def malformed(message: str, section: str | None = None, offset: int | None = None) -> FormatError:
-    """Makes the error of every DWARF reader; ``offset`` is within ``section``."""
+    """Make the error of every DWARF reader; ``offset`` is within ``section``."""
     return FormatError(message, format="dwarf", section=section, offset=offset)
 
 
 def read_initial_length(buffer: bytes, position: int) -> InitialLength:
-    """Reads an initial length. Raises struct.error at the buffer's end."""
+    """Read an initial length. Raises struct.error at the buffer's end."""
     (unit_length,) = _U32.unpack_from(buffer, position)
     if unit_length != 0xFFFFFFFF:
         return InitialLength(unit_length, 4, position + 4)
@@ -89,7 +89,7 @@ def read_initial_length(buffer: bytes, position: int) -> InitialLength:
 
 
 def read_unsigned(buffer: bytes, position: int) -> tuple[int, int]:
-    """Reads an unsigned LEB128 number; returns it and the position after it. Raises IndexError at the buffer's end."""
+    """Read an unsigned LEB128 number; return it and the position after it. Raises IndexError at the buffer's end."""
     byte = buffer[position]
     if byte < 0x80:
         return byte, position + 1
@@ -105,14 +105,14 @@ def read_unsigned(buffer: bytes, position: int) -> tuple[int, int]:
 
 
 def read_signed(buffer: bytes, position: int) -> tuple[int, int]:
-    """Reads a signed LEB128 number; returns it and the position after it. Raises IndexError at the buffer's end."""
+    """Read a signed LEB128 number; return it and the position after it. Raises IndexError at the buffer's end."""
     value, end = read_unsigned(buffer, position)
     bits = 7 * (end - position)
     return value - (1 << bits) if value >> (bits - 1) else value, end
 
 
 def read_string(buffer: bytes, position: int, section: str) -> tuple[str, int]:
-    """Reads a NUL-terminated string; returns it and the position after its NUL."""
+    """Read a NUL-terminated string; return it and the position after its NUL."""
     end = buffer.find(b"\0", position)
     if end < 0:
         raise malformed("a string is not terminated", section, position)
@@ -122,7 +122,7 @@ def read_string(buffer: bytes, position: int, section: str) -> tuple[str, int]:
 def read_form(
     buffer: bytes, position: int, form: int, encoding: Encoding, section: str
 ) -> tuple[int | str | bytes, int]:
-    """Reads one value; returns it and the position after it.
+    """Read one value; return it and the position after it.
 
     The value is a number (unresolved where the form is an index or an offset), the text of an inline string, or a block's
     bytes. Raises IndexError or struct.error at the buffer's end, FormatError for an unknown form.

@@ -42,7 +42,7 @@ _MOST_OF_FILE = 1_000_000
 
 
 class InlinedCalls:
-    """Reads the inlined calls of a file's units, which share the file's range lists."""
+    """The reader of the inlined calls of a file's units, which share the file's range lists."""
 
     def __init__(self, reader: UnitReader, ranges: RangeLists) -> None:
         self._reader = reader
@@ -50,7 +50,7 @@ class InlinedCalls:
         self._left = _MOST_OF_FILE
 
     def of_unit(self, offset: int, strings: DebugStrings) -> tuple[InlinedCall, ...]:
-        """Reads the inlined calls of the unit at ``offset`` of .debug_info that have code, outer ones before inner ones.
+        """Read the inlined calls of the unit at ``offset`` of .debug_info that have code, outer ones before inner ones.
 
         Calls of which no code is left are left out. Raises FormatError.
         """
@@ -66,7 +66,7 @@ class InlinedCalls:
         return calls
 
     def functions(self, offset: int, strings: DebugStrings) -> tuple[DebugFunction, ...]:
-        """Reads the functions of the unit at ``offset`` of .debug_info that have code, in file order. Raises FormatError."""
+        """Read the functions of the unit at ``offset`` of .debug_info that have code, in file order. Raises FormatError."""
         if self._reader.is_empty:
             return ()
         try:
@@ -80,7 +80,7 @@ def _cut(offset: int) -> FormatError:
 
 
 class _UnitCalls:
-    """Collects the inlined calls of one unit."""
+    """The collector of the inlined calls of one unit."""
 
     def __init__(self, reader: UnitReader, ranges: RangeLists, offset: int, strings: DebugStrings) -> None:
         self._reader = reader
@@ -128,8 +128,7 @@ class _UnitCalls:
         return tuple(DebugFunction(self._name(position), low) for position, low in low_of.items())
 
     def _entries(self) -> Iterator[tuple[int, int, Attributes, int]]:
-        """Yields the unit's entries in file order: where each begins, its tag, its attributes, and the number of inlined
-        calls around it."""
+        """Yield the unit's entries in file order: place, tag, attributes, and the number of inlined calls around it."""
         position, end = self._first, self._header.end
         # For each open entry, the number of inlined calls around what is in it.
         depths = [0]
@@ -150,7 +149,7 @@ class _UnitCalls:
                     raise malformed(f"entries are nested deeper than {_DEEPEST}", _INFO, start)
 
     def _name(self, entry: int) -> str:
-        """Returns the name of the subprogram at ``entry``, or of the one that it is an instance of."""
+        """Return the name of the subprogram at ``entry``, or of the one that it is an instance of."""
         name = self._names.get(entry)
         if name is None:
             name = self._names[entry] = self._found_name(entry)
@@ -166,14 +165,14 @@ class _UnitCalls:
         return ""
 
     def _reference(self, attributes: Attributes, attribute: int) -> int:
-        """Returns the offset in .debug_info that a reference points to, -1 if it is absent."""
+        """Return the offset in .debug_info that a reference points to, -1 if it is absent."""
         form, value = attributes.get(attribute, (0, None))
         if not isinstance(value, int):
             return -1
         return value if form == DW_FORM_REF_ADDR else self._header.start + value
 
     def _code(self, attributes: Attributes) -> list[tuple[int, int]]:
-        """Returns the entry's code as [low, high) offsets in the kernel."""
+        """Return the entry's code as [low, high) offsets in the kernel."""
         form, value = attributes.get(DW_AT_RANGES, (0, None))
         if isinstance(value, int):
             lists_base = number_of(self._unit, DW_AT_RNGLISTS_BASE)

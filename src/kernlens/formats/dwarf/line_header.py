@@ -162,8 +162,7 @@ def _read_files_4(
 
 
 def read_file_4(buffer: bytes, position: int, directories: list[str]) -> tuple[SourceFile, int]:
-    """Reads a file entry of versions 2 to 4: name, directory, time, length. An unknown directory leaves the name
-    alone."""
+    """Read a file entry of versions 2 to 4: name, directory, time, length. An unknown directory leaves the name alone."""
     name, position = read_string(buffer, position, _LINE)
     directory, position = read_unsigned(buffer, position)
     _time, position = read_unsigned(buffer, position)
@@ -195,7 +194,7 @@ def _read_files_5(
 
 
 class _Room:
-    """Bounds the paths' length: many files in one directory with a long name must not take many times the section."""
+    """The bound on the paths' length: many files in one directory with a long name must not take many times the section."""
 
     def __init__(self, size: int) -> None:
         self._left = 16 * size + (1 << 16)
@@ -207,7 +206,7 @@ class _Room:
 
 
 def _read_entries(buffer: bytes, position: int, encoding: Encoding) -> tuple[list[_Entry], int]:
-    """Reads the directories or the files of version 5: the entries' format, their number, then the entries."""
+    """Read the directories or the files of version 5: the entries' format, their number, then the entries."""
     start = position
     formats = []
     format_count, position = buffer[position], position + 1

@@ -1,4 +1,4 @@
-"""Runs a line-number program: opcodes in, the columns of its rows out.
+"""The run of a line-number program: opcodes in, the columns of its rows out.
 
 Source: DWARF version 5, section 6.2.5 "The Line Number Program"; its opcodes are those of versions 3 and 4. ``_run``
 is one of the tool's hot loops: it is one function with local names on purpose, its cases ordered by how often an opcode
@@ -48,7 +48,7 @@ class LineColumns(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _advances(opcode_base: int, line_base: int, line_range: int, minimum_length: int) -> tuple[list[int], list[int]]:
-    """Returns what each special opcode adds to the address and to the line, by opcode; 0 for the others."""
+    """Return what each special opcode adds to the address and to the line, by opcode; 0 for the others."""
     addresses, lines = [0] * 256, [0] * 256
     for opcode in range(opcode_base, 256):
         steps, line = divmod(opcode - opcode_base, line_range)
@@ -136,18 +136,18 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
 
 
 def _unsigned(first: int, rest: Iterator[int]) -> int:
-    """Returns an unsigned LEB128 number that begins with the byte ``first``."""
+    """Return an unsigned LEB128 number that begins with the byte ``first``."""
     return _number(first, rest)[0]
 
 
 def _signed(first: int, rest: Iterator[int]) -> int:
-    """Returns a signed LEB128 number that begins with the byte ``first``, which is not its last."""
+    """Return a signed LEB128 number that begins with the byte ``first``, which is not its last."""
     value, bits = _number(first, rest)
     return value - (1 << bits) if value >> bits - 1 else value
 
 
 def _number(first: int, rest: Iterator[int]) -> tuple[int, int]:
-    """Returns the number without sign, and how many bits it has."""
+    """Return the number without sign, and how many bits it has."""
     value, shift, byte = first & 0x7F, 7, first
     while byte >= 0x80:
         byte = next(rest)
@@ -159,7 +159,7 @@ def _number(first: int, rest: Iterator[int]) -> tuple[int, int]:
 
 
 def _extended(program: bytes, header: LineHeader, rest: Iterator[int]) -> bytes:
-    """Returns the bytes of an extended opcode: the opcode and its operands."""
+    """Return the bytes of an extended opcode: the opcode and its operands."""
     length = _unsigned(next(rest), rest)
     left = length_hint(rest)
     if length > left:
@@ -169,7 +169,7 @@ def _extended(program: bytes, header: LineHeader, rest: Iterator[int]) -> bytes:
 
 
 class _Rows:
-    """Collects rows, five numbers each, into columns."""
+    """The collector of rows, five numbers each, into columns."""
 
     def __init__(self) -> None:
         self._columns = (array("I"), array("I"), array("I"), array("I"), array("B"))
@@ -181,11 +181,11 @@ class _Rows:
         return len(self._columns[0])
 
     def mark_prologue_end(self, pending: int) -> None:
-        """The next row ends the prologue; ``pending`` numbers are not packed yet."""
+        """Let the next row end the prologue; ``pending`` numbers are not packed yet."""
         self._prologue_ends.append(len(self._columns[0]) + pending // 5)
 
     def define_file(self, extended: bytes) -> None:
-        """DW_LNE_define_file: a file entry of version 4 behind the opcode's own byte."""
+        """Add the file of DW_LNE_define_file: a file entry of version 4 behind the opcode's own byte."""
         try:
             self.defined_files.append(read_file_4(extended, 1, [""])[0])
         except IndexError:

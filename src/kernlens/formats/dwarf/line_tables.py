@@ -27,7 +27,7 @@ _LINE = ".debug_line"
 
 
 def read_kernel_debug_elf(data: memoryview, allowance: Allowance | None = None) -> LineTable | None:
-    """Reads the line table in one kernel's debug ELF (machine 182), None if it has none. Raises FormatError.
+    """Read the line table in one kernel's debug ELF (machine 182), None if it has none. Raises FormatError.
 
     The ELF holds one kernel, so its first compile unit is the kernel's.
     """
@@ -42,7 +42,7 @@ def read_kernel_debug_elf(data: memoryview, allowance: Allowance | None = None) 
 
 
 def read_zebin_line_tables(elf: Elf, allowance: Allowance | None = None) -> LineTables:
-    """Reads the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
+    """Read the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
 
     Only the compile units' own attributes are read here. Raises FormatError.
     """
@@ -94,7 +94,7 @@ class LineTables(Mapping[str, "LineTable"]):
         return kernel in self._units
 
     def add(self, kernel: str | None, unit: Unit) -> None:
-        """Adds the unit that describes ``kernel``, None if that is not known; of several, the first counts."""
+        """Add the unit that describes ``kernel``, None if that is not known; of several, the first counts."""
         if kernel is None:
             self.has_others = True
         elif kernel:
@@ -107,7 +107,7 @@ class LineTables(Mapping[str, "LineTable"]):
         return table
 
     def decode(self, unit: Unit) -> LineTable:
-        """Decodes the line program of ``unit``, which must have one. Raises FormatError if it is damaged."""
+        """Decode the line program of ``unit``, which must have one. Raises FormatError if it is damaged."""
         from kernlens.formats.dwarf.line_header import read_line_header
         from kernlens.formats.dwarf.line_program import run_line_program
         from kernlens.model.line_table import LineTable

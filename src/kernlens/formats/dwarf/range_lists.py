@@ -27,7 +27,7 @@ AddressAt = Callable[[int], int]
 
 
 class RangeLists:
-    """Reads the range lists of one file.
+    """The reader of the range lists of one file.
 
     Compilers write a list for each entry. In a hostile file many entries may name one list, or lists that share their
     tails; so the entries of all lists that are read may be twice as many as the sections can hold, and no more.
@@ -40,7 +40,7 @@ class RangeLists:
     def read(
         self, form: int, value: int, encoding: Encoding, lists_base: int | None, base: int, address_at: AddressAt
     ) -> list[tuple[int, int]]:
-        """Reads the list that DW_AT_ranges names by ``form`` and ``value`` as [low, high) offsets in the kernel; empty
+        """Read the list that DW_AT_ranges names by ``form`` and ``value`` as [low, high) offsets in the kernel; empty
         ranges are left out.
 
         ``base`` is the unit's start, ``lists_base`` its DW_AT_rnglists_base. Raises FormatError.
@@ -76,7 +76,7 @@ class RangeLists:
 def _ranges(
     buffer: bytes, position: int, base: int, encoding: Encoding, code_offset: Callable[[int], int]
 ) -> Iterator[tuple[int, int]]:
-    """Yields the pairs of a list of .debug_ranges. One that only sets the base gives an empty range, so that it counts."""
+    """Yield the pairs of a list of .debug_ranges. One that only sets the base gives an empty range, so that it counts."""
     size = encoding.address_size
     pair = struct.Struct("<QQ" if size == 8 else "<II")
     largest = (1 << 8 * size) - 1
@@ -100,7 +100,7 @@ def _lists(
     address_at: AddressAt,
     code_offset: Callable[[int], int],
 ) -> Iterator[tuple[int, int]]:
-    """Yields the same of a list of .debug_rnglists."""
+    """Return a relation without what skipped code, which other lanes may run, writes in lanes that are switched off."""
     address = _U64 if encoding.address_size == 8 else _U32
     while True:
         start, kind = position, buffer[position]

@@ -48,7 +48,7 @@ _LONGEST_NAME = 64
 
 
 class DebugSections:
-    """Gives the debug sections of one ELF by name: read, decompressed and relocated on first use.
+    """The debug sections of one ELF by name: read, decompressed and relocated on first use.
 
     All compile units of a file share one object, so that each section is relocated once. What is decompressed counts
     against ``allowance``; None: one for this file alone.
@@ -72,7 +72,7 @@ class DebugSections:
         self._strings: dict[str, StringTable] = {}
 
     def __getitem__(self, name: str) -> bytes:
-        """Returns the relocated bytes of section ``name``, empty if there is no such section.
+        """Return the relocated bytes of section ``name``, empty if there is no such section.
 
         Raises FormatError for a relocation outside the section and for a type that is no plain address.
         """
@@ -83,7 +83,7 @@ class DebugSections:
         return content
 
     def _relocated(self, index: int, name: str) -> bytes:
-        """Returns the bytes of section ``index`` with its relocations applied; the file is not changed."""
+        """Return the bytes of section ``index`` with its relocations applied; the file is not changed."""
         header = self.elf.headers[index]
         if header.sh_type == SHT_NOBITS:
             return b""
@@ -101,14 +101,14 @@ class DebugSections:
         return bytes(patched)
 
     def string_table(self, name: str) -> StringTable:
-        """Returns the strings of section ``name``. All units share them, and with them the bound on their length."""
+        """Return the strings of section ``name``. All units share them, and with them the bound on their length."""
         table = self._strings.get(name)
         if table is None:
             table = self._strings[name] = StringTable(memoryview(self[name]), format="dwarf", section=name)
         return table
 
     def code_offset(self, address: int) -> int:
-        """Returns ``address`` as an offset in its kernel.
+        """Return ``address`` as an offset in its kernel.
 
         Relocated sections hold such offsets already. Load addresses remain where a file has lost its relocations; they
         count from the start of the code section that they lie in. Raises FormatError if they lie in none.
@@ -159,8 +159,7 @@ def _apply(elf: Elf, table: Elf64Shdr, name: str, patched: bytearray) -> None:
 
 
 def _offset_in_code(elf: Elf, table: Elf64Shdr, index: int, name: str) -> int:
-    """Returns what symbol ``index`` adds to the addend: its distance from the start of the code section that defines
-    it, 0 if no code section does."""
+    """Return what symbol ``index`` adds to the addend: its offset in the code section that defines it, 0 if none does."""
     if index == 0 or not 0 < table.sh_link < len(elf.headers):
         return 0
     symbols = section_bytes(elf.data, elf.headers[table.sh_link])

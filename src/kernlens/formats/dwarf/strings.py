@@ -16,7 +16,7 @@ _U64 = struct.Struct("<Q")
 
 
 class DebugStrings:
-    """Looks up the texts of one unit; ``base`` is its DW_AT_str_offsets_base."""
+    """The texts of one unit; ``base`` is its DW_AT_str_offsets_base."""
 
     def __init__(self, sections: DebugSections, offset_size: int = 4, base: int | None = None) -> None:
         self._sections = sections
@@ -24,7 +24,7 @@ class DebugStrings:
         self._base = base
 
     def text(self, value: tuple[int, int | str | bytes] | None) -> str:
-        """Returns the text of a (form, unresolved value), empty if None or if the form is no string's."""
+        """Return the text of a (form, unresolved value), empty if None or if the form is no string's."""
         if value is None:
             return ""
         form, content = value

@@ -1,4 +1,4 @@
-"""Which kernel each compile unit of a zebin describes: the one whose code section its rows' addresses are relocated to.
+"""The kernel that each compile unit of a zebin describes: the one whose code section its rows' addresses are relocated to.
 
 The names in the debug data do not tell it: Intel's compiler writes a C++ kernel's DW_AT_name demangled ("typeinfo name for
 Named" for ``_ZTS5Named``). The relocations of .debug_line do, but for this: their symbols are defined in a *debug* section, so
@@ -26,8 +26,8 @@ NOBODY = ""
 
 
 def owners_of(elf: Elf, line: bytes, units: Sequence[Unit]) -> list[str | None]:
-    """Returns for each unit the name of the kernel that it describes, NOBODY if it has no rows, None if the file does not
-    tell it.
+    """Return for each unit the name of the kernel that it describes, NOBODY if it has no rows, None if the file does
+    not tell it.
 
     ``line`` is .debug_line, in which each of ``units`` has a line program. Raises FormatError if the symbols or relocations
     are damaged.
@@ -57,7 +57,7 @@ def _is_of_line(elf: Elf, table: Section) -> bool:
 
 
 def _first_address(addresses: Sequence[Relocation], line: bytes, unit: Unit) -> Relocation | None:
-    """Returns the relocation of the first address in a unit's line program."""
+    """Return the relocation of the first address in a unit's line program."""
     start = unit.line_program or 0
     try:
         length, _offset_size, behind = read_initial_length(line, start)
@@ -70,7 +70,7 @@ def _first_address(addresses: Sequence[Relocation], line: bytes, unit: Unit) -> 
 
 
 class _CodeSections:
-    """Finds a file's code sections by what may mean them."""
+    """A file's code sections, by what may mean them."""
 
     def __init__(self, code: Sequence[Section]) -> None:
         self._by_index = {section.index: section for section in code}
@@ -78,8 +78,7 @@ class _CodeSections:
         self._loaded = sorted((section for section in code if section.address), key=lambda section: section.address)
 
     def of(self, symbols: Sequence[Symbol], address: Relocation) -> Section | None:
-        """Returns the section that a relocation's symbol means: it defines the symbol, has its name, or was loaded where the
-        symbol is."""
+        """Return the section that a relocation's symbol means, which defines it, has its name, or was loaded where it is."""
         if address.symbol_index is None or address.symbol_index >= len(symbols):
             return None
         symbol = symbols[address.symbol_index]
@@ -87,7 +86,7 @@ class _CodeSections:
         return self.at(symbol.value) if section is None else section
 
     def at(self, address: int | None) -> Section | None:
-        """Returns the section that was loaded at ``address``."""
+        """Return the section that was loaded at ``address``."""
         if address is None or address < LOADED:
             return None
         position = bisect_right(self._loaded, address, key=lambda section: section.address) - 1
@@ -98,7 +97,7 @@ class _CodeSections:
 def _in_order(
     known: list[Section | None], units: Sequence[Unit], code: Sequence[Section], symbols: Sequence[Symbol]
 ) -> list[Section | None]:
-    """Returns the code sections in order as those of the units, if nothing speaks against it; else what is known."""
+    """Return the code sections in order as those of the units, if nothing speaks against it; else what is known."""
     if len(units) != len(code):
         return known
     ends: dict[int, int] = {}

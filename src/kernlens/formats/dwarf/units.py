@@ -1,4 +1,4 @@
-"""Compile units of .debug_info: where the line program of each starts, and which addresses it has.
+"""The compile units of .debug_info: where the line program of each starts, and which addresses it has.
 
 Only what a line table needs is read: the unit's own attributes. ``inlining`` reads the unit's other entries with the same
 reader.
@@ -115,7 +115,7 @@ class Header(NamedTuple):
 
 
 class Abbreviation(NamedTuple):
-    """What entries of one code have in common. ``specifications`` are those of the attributes that take bytes in each
+    """The common part of entries of one code. ``specifications`` are those of the attributes that take bytes in each
     entry, ``constants`` the values that stand in the abbreviation itself: an entry of one byte may have thousands of
     these, and costs no more for it."""
 
@@ -126,7 +126,7 @@ class Abbreviation(NamedTuple):
 
 
 class _Abbreviations:
-    """Reads the abbreviation tables of .debug_abbrev, each once and no further than the codes that are asked for."""
+    """The reader of the abbreviation tables of .debug_abbrev, each once and no further than the codes that are asked for."""
 
     def __init__(self, table: bytes) -> None:
         self._table = table
@@ -172,7 +172,7 @@ class _Abbreviations:
 
 
 class UnitReader:
-    """Walks over the units of one file's .debug_info. Raises FormatError if they are damaged."""
+    """The reader of the units of one file's .debug_info. Raises FormatError if they are damaged."""
 
     def __init__(self, sections: DebugSections) -> None:
         self._sections = sections
@@ -180,7 +180,7 @@ class UnitReader:
         self._abbreviations = _Abbreviations(sections[_ABBREV])
 
     def units(self) -> Iterator[Unit]:
-        """Yields the compile units in file order; type units are passed over."""
+        """Yield the compile units in file order; type units are passed over."""
         position = 0
         while position < len(self._info):
             try:
@@ -192,17 +192,17 @@ class UnitReader:
             position = header.end
 
     def most_entries(self, header: Header) -> int:
-        """Returns how many entries of a unit are read before it is refused."""
+        """Return how many entries of a unit are read before it is refused."""
         size = header.end - header.start
         return _FREE_ENTRIES * size // len(self._info) + size // _BYTES_PER_ENTRY
 
     @property
     def is_empty(self) -> bool:
-        """Tells whether there is no .debug_info."""
+        """True if there is no .debug_info."""
         return not self._info
 
     def header(self, offset: int) -> Header:
-        """Reads the header of the unit at ``offset`` of .debug_info. Raises struct.error at the section's end."""
+        """Read the header of the unit at ``offset`` of .debug_info. Raises struct.error at the section's end."""
         info = self._info
         unit_length, offset_size, start = read_initial_length(info, offset)
         end = start + unit_length
@@ -251,7 +251,7 @@ class UnitReader:
         )
 
     def entry(self, header: Header, position: int) -> tuple[Abbreviation | None, Attributes, int]:
-        """Reads the entry at ``position``: its abbreviation, None for the end of a list of entries; those of its
+        """Read the entry at ``position``: its abbreviation, None for the end of a list of entries; those of its
         attributes that are of use; and the position after it. Raises IndexError or struct.error at the section's end."""
         info = self._info
         start = position
@@ -273,7 +273,7 @@ class UnitReader:
     def address(
         self, header: Header, unit: Attributes, attributes: Attributes, attribute: int = DW_AT_LOW_PC
     ) -> int | None:
-        """Returns an address (DW_AT_low_pc) as an offset in the kernel, None if it is absent or no address."""
+        """Return an address (DW_AT_low_pc) as an offset in the kernel, None if it is absent or no address."""
         value = self._raw_address(header, unit, attributes, attribute)
         return None if value is None else self._sections.code_offset(value)
 
@@ -286,7 +286,7 @@ class UnitReader:
         return value if form == DW_FORM_ADDR else None
 
     def indexed_address(self, header: Header, unit: Attributes, index: int) -> int:
-        """Returns address ``index`` of the unit's part of .debug_addr."""
+        """Return address ``index`` of the unit's part of .debug_addr."""
         size = header.encoding.address_size
         number = _U64 if size == 8 else _U32
         table = self._sections[".debug_addr"]
@@ -298,11 +298,11 @@ class UnitReader:
 
 
 def too_dense(position: int) -> FormatError:
-    """Returns the error of a unit whose entries have next to no content, which costs far more than its size tells."""
+    """Return the error of a unit whose entries have next to no content, which costs far more than its size tells."""
     return malformed(f"the unit's entries have fewer than {_BYTES_PER_ENTRY} bytes on average", _INFO, position)
 
 
 def number_of(attributes: Attributes, attribute: int) -> int | None:
-    """Returns an attribute's number, None if it is absent or no number."""
+    """Return an attribute's number, None if it is absent or no number."""
     entry = attributes.get(attribute)
     return entry[1] if entry is not None and isinstance(entry[1], int) else None

@@ -94,7 +94,7 @@ _RELOCATION_NAMES = {
 
 
 def read_elf(data: memoryview, *, format: str = "elf", allowance: Allowance | None = None) -> Elf:
-    """Reads the header and the section headers; names, symbols and relocations are read when asked for.
+    """Read the header and the section headers; names, symbols and relocations are read when asked for.
 
     ``format`` is the reader's name in errors, ``allowance`` that of the whole input (None: this file is it). Raises FormatError
     for files that are not ELF64, little-endian, for headers that point outside the file, and for sections that overlap so
@@ -135,8 +135,7 @@ class Elf:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """Returns all sections by index, the null section included. Raises FormatError for a name outside the name
-        table."""
+        """All sections by index, the null section included. Raises FormatError for a name outside the name table."""
         return tuple(self._section(index, header) for index, header in enumerate(self.headers))
 
     def _section(self, index: int, header: Elf64Shdr) -> Section:
@@ -160,7 +159,7 @@ class Elf:
         return None if self.name_table is None else self._strings(self.name_table, ".shstrtab")
 
     def section(self, name: str) -> Section | None:
-        """Returns the first section of this name, None if there is none; the others are not read."""
+        """Return the first section of this name, None if there is none; the others are not read."""
         if self._names is not None:
             for index, (sh_name, *_) in enumerate(self.headers.overview()):
                 if self._names.name(sh_name) == name:
@@ -168,11 +167,11 @@ class Elf:
         return None
 
     def sections_of_type(self, type: int) -> tuple[Section, ...]:
-        """Returns all sections with this ``sh_type``, by index."""
+        """Return all sections with this ``sh_type``, by index."""
         return tuple(section for section in self.sections if section.type == type)
 
     def symbols(self) -> tuple[Symbol, ...]:
-        """Returns the symbols of SHT_SYMTAB, or of SHT_DYNSYM if there is no SHT_SYMTAB, by index, the null symbol
+        """Return the symbols of SHT_SYMTAB, or of SHT_DYNSYM if there is no SHT_SYMTAB, by index, the null symbol
         included. Raises FormatError for damaged tables and names."""
         return self._symbols
 
@@ -224,14 +223,14 @@ class Elf:
         return tuple(symbols)
 
     def _extended_indexes(self, table: Section) -> tuple[int, ...]:
-        """Reads the SHT_SYMTAB_SHNDX of a symbol table: the section indexes that do not fit into 16 bits."""
+        """Read the SHT_SYMTAB_SHNDX of a symbol table: the section indexes that do not fit into 16 bits."""
         for section in self.sections_of_type(SHT_SYMTAB_SHNDX):
             if section.link == table.index:
                 return struct.unpack_from(f"<{len(section.data) // 4}I", section.data)
         return ()
 
     def relocations(self) -> tuple[Relocation, ...]:
-        """Returns all entries of SHT_REL and SHT_RELA sections, in file order; their ``section`` is the one to be
+        """Return all entries of SHT_REL and SHT_RELA sections, in file order; their ``section`` is the one to be
         patched. Raises FormatError for damaged tables."""
         return self._relocations
 
@@ -241,7 +240,7 @@ class Elf:
         return tuple(relocation for table in tables for relocation in self.relocations_of(table))
 
     def relocations_of(self, table: Section) -> list[Relocation]:
-        """Returns the entries of one SHT_REL or SHT_RELA section."""
+        """Return the entries of one SHT_REL or SHT_RELA section."""
         layout = RELA_LAYOUT if table.type == SHT_RELA else REL_LAYOUT
         self._check_entries(table, layout.size)
         if table.info >= len(self.sections):
@@ -271,7 +270,7 @@ class Elf:
         return relocations
 
     def _symbols_for(self, table: Section) -> tuple[Symbol, ...]:
-        """Returns the symbols that a relocation table's indexes mean: those of the table that ``sh_link`` names."""
+        """Return the symbols that a relocation table's indexes mean: those of the table that ``sh_link`` names."""
         if table.link == 0:
             return self._symbols
         if table.link >= len(self.sections):
@@ -284,7 +283,7 @@ class Elf:
         return self._table_symbols(linked)
 
     def contents(self, section: Section, allowance: Allowance | None = None) -> memoryview:
-        """Returns a section's bytes, decompressed where SHF_COMPRESSED says so (zlib only).
+        """Return a section's bytes, decompressed where SHF_COMPRESSED says so (zlib only).
 
         At most ``ch_size`` bytes come out, no more than zlib can have packed, and no more than ``allowance`` has left (None:
         an allowance for this file alone). Raises FormatError for another method, damaged bytes, or a size that does not hold.
@@ -340,5 +339,5 @@ class Elf:
 
 
 def _relocation_symbol(symbol: Symbol) -> str:
-    """Returns the name to show: a section symbol has none of its own and means its section."""
+    """Return the name to show: a section symbol has none of its own and means its section."""
     return symbol.name or (symbol.section or "" if symbol.type == "section" else "")

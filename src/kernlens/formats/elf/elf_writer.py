@@ -1,4 +1,4 @@
-"""Writes ELF64 files, little-endian: what ``elf_file`` reads.
+"""The writer of ELF64 files, little-endian, which ``elf_file`` reads.
 
 Source: System V ABI (gABI), chapter 4. One string table serves sections and symbols, as in the files that Intel's
 compiler writes: compute-runtime's ``elf_decoder.cpp`` looks symbols' names up in the table of section names.
@@ -45,7 +45,7 @@ class OutputSection:
 
     @property
     def length(self) -> int:
-        """Returns the section's size in memory, in bytes."""
+        """The section's size in memory, in bytes."""
         return self.size if self.type == SHT_NOBITS else len(self.content)
 
 
@@ -73,26 +73,26 @@ class OutputRelocation:
 
 
 class OutputStringTable:
-    """Collects names, each once, and tells the offset of each."""
+    """The collector of names, each once, which tells the offset of each."""
 
     def __init__(self) -> None:
         self._offsets: dict[str, int] = {"": 0}
         self._content = bytearray(b"\0")
 
     def offset(self, name: str) -> int:
-        """Returns the offset of ``name``, which is added if it is new."""
+        """Return the offset of ``name``, which is added if it is new."""
         if name not in self._offsets:
             self._offsets[name] = len(self._content)
             self._content += name.encode("utf-8", "backslashreplace") + b"\0"
         return self._offsets[name]
 
     def content(self) -> bytes:
-        """Returns the table's bytes with all names that were added so far."""
+        """Return the table's bytes with all names that were added so far."""
         return bytes(self._content)
 
 
 def symbol_table(symbols: Sequence[OutputSymbol], names: OutputStringTable, link: int) -> OutputSection:
-    """Makes ``.symtab`` of ``symbols``, of which the local ones stand first; the null symbol is added before them.
+    """Make ``.symtab`` of ``symbols``, of which the local ones stand first; the null symbol is added before them.
 
     ``link`` is the number that the string table's section will have.
     """
@@ -112,14 +112,14 @@ def symbol_table(symbols: Sequence[OutputSymbol], names: OutputStringTable, link
 
 
 def _number(numbers: dict[str, int], word: str) -> int:
-    """Returns the number that ``word`` stands for: a name, or a decimal number as the reader gives it."""
+    """Return the number that ``word`` stands for: a name, or a decimal number as the reader gives it."""
     return numbers[word] if word in numbers else int(word)
 
 
 def relocation_table(
     target: str, relocations: Sequence[OutputRelocation], *, link: int, info: int, with_addends: bool
 ) -> OutputSection:
-    """Makes ``.rel`` or ``.rela`` of section ``target``, number ``info``; ``link`` is the symbol table's number."""
+    """Make ``.rel`` or ``.rela`` of section ``target``, number ``info``; ``link`` is the symbol table's number."""
     if with_addends:
         name, type, entry_size = f".rela{target}", SHT_RELA, RELA_LAYOUT.size
         entries = [RELA_LAYOUT.pack(site.offset, site.type, site.symbol, site.addend or 0) for site in relocations]
@@ -138,7 +138,7 @@ def write_elf(
     flags: int,
     abi_version: int,
 ) -> bytes:
-    """Returns the file: header, contents, ``.strtab``, section headers. Sections are numbered from 1 in the order given."""
+    """Return the file: header, contents, ``.strtab``, section headers. Sections are numbered from 1 in the order given."""
     offsets = [names.offset(section.name) for section in sections]
     table = OutputSection(".strtab", SHT_STRTAB)
     offsets.append(names.offset(table.name))

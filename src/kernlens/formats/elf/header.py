@@ -47,24 +47,24 @@ _OVERVIEW, _EXTENT = struct.Struct("<II24xQ4xI16x"), struct.Struct("<4xI16xQQ24x
 
 
 def is_elf(data: memoryview) -> bool:
-    """Tells whether ``data`` begins like an ELF of any class."""
+    """Return whether ``data`` begins like an ELF of any class."""
     return data[:4] == MAGIC
 
 
 def machine_of(data: memoryview) -> int:
-    """Returns ``e_machine`` of a file that ``is_elf`` accepts. Raises FormatError if the file ends before it."""
+    """Return ``e_machine`` of a file that ``is_elf`` accepts. Raises FormatError if the file ends before it."""
     if len(data) < 20:
         raise FormatError(f"{len(data)} bytes are too few for an ELF header", format="elf", offset=0)
     return data[18] | data[19] << 8
 
 
 def type_of(data: memoryview) -> int:
-    """Returns ``e_type`` of a file that ``machine_of`` accepts."""
+    """Return ``e_type`` of a file that ``machine_of`` accepts."""
     return data[16] | data[17] << 8
 
 
 def section_headers(data: memoryview, *, format: str = "elf") -> SectionTable:
-    """Reads the section headers without their names: the fast way through many small files.
+    """Read the section headers without their names: the fast way through many small files.
 
     Raises FormatError unless each section's bytes lie in the file (SHT_NULL and SHT_NOBITS have none), and all of them
     together are no larger than it.
@@ -73,7 +73,7 @@ def section_headers(data: memoryview, *, format: str = "elf") -> SectionTable:
 
 
 def section_bytes(data: memoryview, header: Elf64Shdr) -> memoryview:
-    """Returns the bytes of a section of ``data``, the whole file; none for SHT_NULL and SHT_NOBITS."""
+    """Return the bytes of a section of ``data``, the whole file; none for SHT_NULL and SHT_NOBITS."""
     if header.sh_type in (SHT_NOBITS, SHT_NULL):
         return EMPTY
     return data[header.sh_offset : header.sh_offset + header.sh_size]
@@ -104,16 +104,15 @@ class SectionTable:
         return map(Elf64Shdr._make, SHDR_LAYOUT.iter_unpack(bytes(self._table)))
 
     def overview(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yields (sh_name, sh_type, sh_size, sh_info) of each header, without making records."""
+        """Yield (sh_name, sh_type, sh_size, sh_info) of each header, without making records."""
         return _OVERVIEW.iter_unpack(bytes(self._table))
 
     def extents(self) -> Iterator[tuple[int, int, int]]:
-        """Yields (sh_type, sh_offset, sh_size) of each header, without making records."""
+        """Yield (sh_type, sh_offset, sh_size) of each header, without making records."""
         return _EXTENT.iter_unpack(bytes(self._table))
 
     def sizes(self, file_size: int) -> tuple[int, int | None]:
-        """Returns the bytes of all sections together, and the index of the first with bytes beyond ``file_size``, None if
-        all lie before it."""
+        """Return the bytes of all sections together, and the index of the first that ends behind ``file_size``, or None."""
         total, outside = 0, None
         for index, (sh_type, sh_offset, sh_size) in enumerate(self.extents()):
             if sh_type not in (SHT_NOBITS, SHT_NULL):
@@ -146,8 +145,8 @@ class ElfHeader:
         self.ehdr = Elf64Ehdr._make(EHDR_LAYOUT.unpack_from(data))
 
     def section_headers(self) -> SectionTable:
-        """Reads all section headers. Raises FormatError for a table or a section that lies outside the file, and for sections
-        that together are larger than it."""
+        """Read all section headers. Raises FormatError for a table or a section that lies outside the file, and for
+        sections that together are larger than it."""
         start = self.ehdr.e_shoff
         if start == 0:
             return SectionTable(EMPTY)
@@ -170,13 +169,13 @@ class ElfHeader:
         return headers
 
     def _count_from_first(self, start: int) -> int:
-        """Reads the number of sections that ``e_shnum`` cannot hold: ``sh_size`` of section 0."""
+        """Read the number of sections that ``e_shnum`` cannot hold: ``sh_size`` of section 0."""
         if start + SHDR_LAYOUT.size > len(self.data):
             raise self._error("the first section header lies outside the file: the file is cut off", start)
         return Elf64Shdr._make(SHDR_LAYOUT.unpack_from(self.data, start)).sh_size
 
     def name_table(self, headers: SectionTable) -> Elf64Shdr | None:
-        """Returns the header of the string table with the sections' names, None if the file has none (index 0)."""
+        """Return the header of the string table with the sections' names, None if the file has none (index 0)."""
         index = self.ehdr.e_shstrndx
         if index == SHN_UNDEF or not len(headers):
             return None
@@ -190,7 +189,7 @@ class ElfHeader:
         return table
 
     def program_header_count(self, headers: SectionTable) -> int:
-        """Returns the number of program headers: ``e_phnum``, or ``sh_info`` of section 0 if that cannot hold the number."""
+        """Return the number of program headers: ``e_phnum``, or ``sh_info`` of section 0 if that cannot hold the number."""
         return headers[0].sh_info if self.ehdr.e_phnum == _PN_XNUM and len(headers) else self.ehdr.e_phnum
 
     def _outside(self, headers: SectionTable, index: int) -> FormatError:
@@ -203,7 +202,7 @@ class ElfHeader:
         )
 
     def _section_name(self, headers: SectionTable, index: int) -> str:
-        """Returns a section's name for an error, its index if the names cannot be read either."""
+        """Return a section's name for an error, its index if the names cannot be read either."""
         number = f"#{index}"
         try:
             table = self.name_table(headers)

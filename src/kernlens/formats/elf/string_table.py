@@ -13,7 +13,7 @@ _SLACK = 1 << 16
 
 
 class StringTable:
-    """Decodes the names of one table, each once. Bytes that are not UTF-8 appear as ``\\xNN``.
+    """The names of one table, each decoded once. Bytes that are not UTF-8 appear as ``\\xNN``.
 
     A multiple of the table's size bounds the sum of all names' lengths: overlapping names in a hostile file cannot
     make more text than that.
@@ -27,7 +27,7 @@ class StringTable:
         self._section = section
 
     def name(self, offset: int) -> str:
-        """Returns the name that starts at ``offset`` (bytes in the table). Raises FormatError if the offset lies outside
+        """Return the name that starts at ``offset`` (bytes in the table). Raises FormatError if the offset lies outside
         the table or the name does not end within it."""
         decoded = self._names.get(offset)
         if decoded is not None:

@@ -19,7 +19,7 @@ _LABEL = re.compile(r"[\w.$]+:\s*(//.*)?$")
 
 
 def read_gen_assembly_lines(text: str) -> StageRows:
-    """Reads the instructions in order, each with its source place; those before the first line comment have none."""
+    """Read the instructions in order, each with its source place; those before the first line comment have none."""
     rows = StageRows()
     path, line_number, function = "", 0, ""
     place: SourcePlace | None = None
@@ -40,8 +40,7 @@ def read_gen_assembly_lines(text: str) -> StageRows:
 
 
 def read_visa_numbers(text: str) -> list[tuple[int | None, bool]]:
-    """Reads of each instruction, in order, the number of the vISA instruction that it is of (``// $N``; None if it has
-    none) and whether it is compacted."""
+    """Read of each instruction its vISA instruction's number (``// $N``; None if absent), and whether it is compacted."""
     numbers: list[tuple[int | None, bool]] = []
     for line in text.split("\n"):
         if line.startswith("//") or not line.strip() or _LABEL.match(line):
@@ -53,6 +52,6 @@ def read_visa_numbers(text: str) -> list[tuple[int | None, bool]]:
 
 
 def kernel_name(text: str) -> str | None:
-    """Returns the kernel that the listing is about, None if it does not say."""
+    """Return the kernel that the listing is about, None if it does not say."""
     match = _KERNEL.match(text)
     return match[1].strip() if match else None

@@ -1,4 +1,4 @@
-"""Host assembly (``.s``) as LLVM writes it for x86-64: which source line each instruction came from.
+"""Host assembly (``.s``) as LLVM writes it for x86-64: the source line that each instruction came from.
 
 Source: GNU ``as`` manual, chapter "Assembler Directives": ``.file NUMBER ["DIRECTORY"] "NAME"``, ``.loc FILE LINE
 [COLUMN] [OPTIONS]``, which holds up to the next one, and ``.type NAME, @function``. Line 0 means no line. These
@@ -21,7 +21,7 @@ _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|(.))")
 
 
 def read_host_assembly_lines(text: str) -> StageRows:
-    """Reads the instructions in order, each with its source place; those before a function's first ``.loc`` have none."""
+    """Read the instructions in order, each with its source place; those before a function's first ``.loc`` have none."""
     rows = StageRows()
     files: dict[int, str] = {}
     functions: set[str] = set()
@@ -47,12 +47,12 @@ def read_host_assembly_lines(text: str) -> StageRows:
 
 
 def _path(first: str, second: str | None) -> str:
-    """Returns the file's path: ``first`` is its directory if there is a ``second``."""
+    """Return the file's path: ``first`` is its directory if there is a ``second``."""
     return _plain(first) if second is None else joined(_plain(first), _plain(second))
 
 
 def _plain(text: str) -> str:
-    """Returns a string without its escapes; bytes of UTF-8 stand in octal."""
+    """Return a string without its escapes; bytes of UTF-8 stand in octal."""
     if "\\" not in text:
         return text
     unescaped = _ESCAPE.sub(lambda match: chr(int(match[1], 8) & 0xFF) if match[1] else match[2], text)

@@ -1,4 +1,4 @@
-"""Disassembly of a host object, as objdump prints it: where each instruction is, in the text and in the object.
+"""Disassembly of a host object, as objdump prints it: the place of each instruction in the text and in the object.
 
 Sources: GNU binutils 2.40, ``binutils/objdump.c``, and LLVM 15, ``llvm/tools/llvm-objdump``, whose layout the listings
 of Intel's CPU runtime have: ``Disassembly of section .text:``, ``0000000000001000 <function>:``, and a line per
@@ -28,7 +28,7 @@ class ListedInstruction(NamedTuple):
 
 
 def read_host_listing(text: str) -> list[ListedInstruction]:
-    """Reads the listed instructions of all sections, in order. Listings go through data too: choose by ``section``."""
+    """Read the listed instructions of all sections, in order. Listings go through data too: choose by ``section``."""
     instructions: list[ListedInstruction] = []
     section, function, start = "", "", 0
     for number, line in enumerate(text.split("\n"), start=1):

@@ -1,4 +1,4 @@
-"""LLVM IR as text: which source line each instruction came from, inlined calls included.
+"""LLVM IR as text: the source line that each instruction came from, inlined calls included.
 
 Source: LLVM Language Reference, sections "Functions", "Metadata" (``!N = ...``) and "Specialized Metadata Nodes"
 (DILocation: line, column, scope, inlinedAt; the scope's DISubprogram, DILexicalBlock or DILexicalBlockFile names the
@@ -29,8 +29,7 @@ _MOST_CALLS = 200
 
 
 class LlvmInstruction(NamedTuple):
-    """An instruction: its first line in the text, from 1; the function that it is in; the number N of its ``!dbg !N``,
-    None if it has none."""
+    """An instruction: its first line in the text, from 1; its function; the number N of its ``!dbg !N``, None if absent."""
 
     line: int
     function: str
@@ -38,7 +37,7 @@ class LlvmInstruction(NamedTuple):
 
 
 def read_llvm_lines(text: str) -> StageRows:
-    """Reads the instructions of every function that the module defines, with their source places.
+    """Read the instructions of every function that the module defines, with their source places.
 
     An instruction without ``!dbg``, or whose location is line 0, has no source place. Text that is not LLVM IR is passed over.
     """
@@ -46,7 +45,7 @@ def read_llvm_lines(text: str) -> StageRows:
 
 
 def llvm_rows(parts: LlvmParts) -> StageRows:
-    """Returns what ``read_llvm_lines`` reads, of a module whose parts are known."""
+    """Return what ``read_llvm_lines`` reads, of a module whose parts are known."""
     locations = _Locations()
     for row in parts.tables:
         locations.note(parts.rows[row])
@@ -58,7 +57,7 @@ def llvm_rows(parts: LlvmParts) -> StageRows:
 
 
 def read_llvm_instructions(parts: LlvmParts) -> list[LlvmInstruction]:
-    """Reads the instructions of every function that the module defines."""
+    """Read the instructions of every function that the module defines."""
     instructions: list[LlvmInstruction] = []
     for function, lines in parts.functions:
         for row in lines:
@@ -68,7 +67,7 @@ def read_llvm_instructions(parts: LlvmParts) -> list[LlvmInstruction]:
 
 
 def _instruction(instructions: list[LlvmInstruction], number: int, line: str, function: str) -> None:
-    """Notes an instruction's first line; of a later line of it (``switch`` has several) only its location."""
+    """Note an instruction's first line; of a later line of it (``switch`` has several) only its location."""
     third = line[2:3]
     if third in (";", "#", ""):
         return
@@ -82,7 +81,7 @@ def _instruction(instructions: list[LlvmInstruction], number: int, line: str, fu
 
 @dataclass()
 class _Locations:
-    """Keeps the metadata nodes that debug locations are made of, by their numbers, and resolves locations."""
+    """The metadata nodes that debug locations are made of, by their numbers, and the locations made of them."""
 
     nodes: dict[int, tuple[str, dict[str, int]]] = field(default_factory=dict)
     files: dict[int, str] = field(default_factory=dict)
@@ -103,7 +102,7 @@ class _Locations:
             self.nodes[number] = kind, fields
 
     def place(self, location: int | None) -> tuple[SourcePlace | None, tuple[SourcePlace, ...]]:
-        """Returns the location's source place and the calls that it was inlined through, innermost first."""
+        """Return the location's source place and the calls that it was inlined through, innermost first."""
         if location is None:
             return None, ()
         if location not in self.known:
@@ -120,7 +119,7 @@ class _Locations:
         return self.known[location]
 
     def _path(self, scope: int | None) -> str:
-        """Returns the file of the nearest scope that names one."""
+        """Return the file of the nearest scope that names one."""
         passed: list[int] = []
         path = ""
         while scope is not None and len(passed) < _MOST_SCOPES:

@@ -41,22 +41,21 @@ class LlvmParts:
                     self._lines[match[1]] = range(row, row + 1)
 
     def defined(self) -> list[str]:
-        """Returns the names of the functions that the module defines, in its order; one that is cut off is none."""
+        """Return the names of the functions that the module defines, in its order; one that is cut off is none."""
         return [name for name, lines in self.functions if name and self._is_whole(lines)]
 
     def of_function(self, function: str) -> list[int] | None:
-        """Returns the indexes of the rows that a function needs, ascending, its own among them; None if the module does not
-        define it."""
+        """Return the indexes of the rows that a function needs, its own too, ascending; None if it is not defined here."""
         needed = self._needed_by(function)
         return None if needed is None else self._rows_of(needed)
 
     def _needed_by(self, function: str) -> set[str] | None:
-        """Returns the names of the parts that a function needs, its own among them; None if the module does not define it."""
+        """Return the names of the parts that a function needs, its own among them; None if the module does not define it."""
         start = next((name for name in (f"@{function}", f'@"{function}"') if name in self._lines), None)
         return self._reached([start]) if start is not None and self._is_whole(self._lines[start]) else None
 
     def _reached(self, start: Iterable[str]) -> set[str]:
-        """Returns the names of all parts that the named ones need, and their own."""
+        """Return the names of all parts that the named ones need, and their own."""
         reached: set[str] = set()
         waiting = list(start)
         while waiting:
@@ -67,7 +66,7 @@ class LlvmParts:
         return reached
 
     def _names_in(self, name: str) -> frozenset[str]:
-        """Returns the names of the parts that a part speaks of."""
+        """Return the names of the parts that a part speaks of."""
         if name not in self._names:
             lines = self._lines[name]
             text = "\n".join(self.rows[lines.start : lines.stop])
@@ -75,15 +74,15 @@ class LlvmParts:
         return self._names[name]
 
     def _rows_of(self, names: Iterable[str]) -> list[int]:
-        """Returns the indexes of the rows of the named parts, ascending."""
+        """Return the indexes of the rows of the named parts, ascending."""
         return sorted(row for name in names for row in self._lines[name])
 
     def _is_whole(self, lines: range) -> bool:
-        """Whether these are the rows of a function that is not cut off."""
+        """Return whether these are the rows of a function that is not cut off."""
         return self.rows[lines.stop - 1].startswith("}")
 
     def cut_to_function(self, function: str) -> str | None:
-        """Returns the module with nothing but what a function needs, a module again; None if it does not define it.
+        """Return the module with nothing but what a function needs, a module again; None if it does not define it.
 
         Of named metadata those entries stay that speak of no other function. Needs the parts ``with_metadata``.
         """
@@ -101,7 +100,7 @@ class LlvmParts:
         return "\n".join(_without_gaps(chosen[row] for row in sorted(chosen))) + "\n"
 
     def _entries(self, names: set[str]) -> dict[str, list[str]]:
-        """Named metadata -> its entries that lead to no function that goes; those without any are left out."""
+        """Map named metadata to its entries that lead to no function that goes; those without any are left out."""
         metadata = [name for name in self._lines if name.startswith("!")]
         users: dict[str, list[str]] = {}
         for user in metadata:
@@ -161,7 +160,7 @@ class LlvmParts:
 
 
 def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
-    """Several blank lines in a row become one; none stands at the end."""
+    """Yield the lines, of which several blank ones in a row become one; none stands at the end."""
     blank = False
     for line in lines:
         if line and blank:

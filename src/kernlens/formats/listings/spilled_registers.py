@@ -1,4 +1,4 @@
-"""Which virtual registers were spilled, and which vISA instructions write them first.
+"""The virtual registers that were spilled, and the vISA instructions that write them first.
 
 Source: the files of IGC 1.0.12504 and 2.40.14. The listing of machine code (``.asm``) declares each virtual register, with
 ``(spilled -> Scratch[3x32])`` where it lives in memory; ``.visaasm`` declares them with their aliases
@@ -20,8 +20,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def read_spilled_registers(assembly: str) -> dict[str, int]:
-    """Reads the names of the virtual registers that live in scratch memory, with their bytes. (Spilled flags have no bytes
-    there: they go to general registers.)"""
+    """Read the names of the virtual registers that live in scratch memory, with their bytes. Spilled flags have no
+    bytes there: they go to general registers."""
     return {
         match[1]: int(size[1]) for match in _DECLARED.finditer(assembly) if (size := _SIZE.search(match[2])) is not None
     }
@@ -35,8 +35,8 @@ class VisaWrite(NamedTuple):
 
 
 def read_writes(visa: str, names: Collection[str]) -> dict[str, list[VisaWrite]]:
-    """Reads the vISA instructions whose first operand is one of the registers ``names``, by name and through aliases; of one
-    that is none's first operand, the first that names it."""
+    """Read the vISA instructions whose first operand is one of the registers ``names``, by name and through aliases; of
+    one that is none's first operand, the first that names it."""
     root: dict[str, str] = {}
     written: dict[str, list[VisaWrite]] = {}
     named: dict[str, VisaWrite] = {}
@@ -58,7 +58,7 @@ def read_writes(visa: str, names: Collection[str]) -> dict[str, list[VisaWrite]]
 
 
 def _roots(operands: str, root: dict[str, str]) -> Iterator[str]:
-    """The declared registers among the operands, as what they are aliases of."""
+    """Yield the declared registers among the operands, as what they are aliases of."""
     for match in _NAME.finditer(operands):
         if match[0] in root:
             yield root[match[0]]

@@ -1,4 +1,4 @@
-"""SPIR-V assembly (``.spvasm``): which source line each instruction came from.
+"""SPIR-V assembly (``.spvasm``): the source line that each instruction came from.
 
 Source: SPIR-V Specification, section 2.4 "Logical Layout" and the instructions OpString, OpLine, OpNoLine, OpFunction,
 OpFunctionEnd, OpName; the text form is that of SPIRV-Tools (``syntax.md``): one instruction a line, ``%result =``
@@ -20,7 +20,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 def read_spirv_text_lines(text: str) -> StageRows:
-    """Reads the instructions within functions, in order, each with its source place.
+    """Read the instructions within functions, in order, each with its source place.
 
     An OpLine holds up to the next one, OpNoLine, the end of a block or of the function. OpLine, OpNoLine and OpLabel are
     left out: no line becomes these instructions.
@@ -82,7 +82,7 @@ def _literal(operands: str) -> str:
 
 
 def _leaves_open(line: str, is_open: bool) -> bool:
-    """Tells whether a string is open at the line's end."""
+    """Return whether a string is open at the line's end."""
     escaped = False
     for character in line:
         if escaped:

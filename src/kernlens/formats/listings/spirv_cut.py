@@ -22,7 +22,7 @@ _ABOUT = re.compile(r"\s*Op(?:Name|MemberName|Decorate\w*|EntryPoint \w+|Executi
 
 
 def cut_to_entry_point(text: str, kernel: str) -> str | None:
-    """Returns the text without the functions that the kernel does not call; None if there is no such entry point."""
+    """Return the text without the functions that the kernel does not call; None if there is no such entry point."""
     module = SpirvParts(text.rstrip("\n"))
     called = module.called_by(kernel)
     if called is None:
@@ -68,7 +68,7 @@ class SpirvParts:
             self._about.setdefault(subject, []).append(row)
 
     def called_by(self, kernel: str) -> set[str] | None:
-        """Returns the ids of an entry point and all functions that it calls; None if there is no such entry point."""
+        """Return the ids of an entry point and all functions that it calls; None if there is no such entry point."""
         start = self._entries.get(kernel)
         if start not in self.functions:
             return None
@@ -82,8 +82,8 @@ class SpirvParts:
         return called
 
     def of_function(self, function: str) -> list[int] | None:
-        """Returns the indexes of the rows that an entry point needs, ascending: it, the functions that it calls, and what
-        is said before them of all that these name. None if there is no such entry point."""
+        """Return the indexes of the rows that an entry point needs, ascending: it, the functions that it calls, and
+        what is said before them of all that these name. None if there is no such entry point."""
         called = self.called_by(function)
         if called is None:
             return None

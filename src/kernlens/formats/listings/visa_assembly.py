@@ -1,4 +1,4 @@
-"""vISA assembly (``.visaasm``): which source line each virtual instruction came from.
+"""vISA assembly (``.visaasm``): the source line that each virtual instruction came from.
 
 Source: intel-graphics-compiler, documentation/visa (``FILE.md``, ``LOC.md``): ``FILE "path"`` and ``LOC n`` hold for
 the instructions after them, up to the next one; ``LOC 0`` means no line. A new function starts without a line.
@@ -20,7 +20,7 @@ _LABEL = re.compile(r'"?[\w.$]+"?:\s*(?:/{2,3}.*)?$')
 
 
 def read_visaasm_lines(text: str) -> StageRows:
-    """Reads the virtual instructions in order, each with its source place. Declarations, labels and comments are left out."""
+    """Read the virtual instructions in order, each with its source place. Declarations, labels and comments are left out."""
     rows = StageRows()
     path, place, function = "", None, ""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -42,12 +42,12 @@ def read_visaasm_lines(text: str) -> StageRows:
 
 
 def visa_number(line: str) -> int | None:
-    """Returns the number of the virtual instruction on a line (``/// $N``), None if the line does not say it."""
+    """Return the number of the virtual instruction on a line (``/// $N``), None if the line does not say it."""
     match = _NUMBER.search(line.rpartition("///")[2]) if "///" in line else None
     return int(match[1][:9]) if match else None
 
 
 def kernel_name(text: str) -> str | None:
-    """Returns the kernel that the file is about, None if it does not say."""
+    """Return the kernel that the file is about, None if it does not say."""
     match = re.search(r"^\s*" + _KERNEL.pattern, text, re.MULTILINE)
     return match[1] if match else None

@@ -1,4 +1,4 @@
-"""LLVM IR as the vISA emitter saw it (``.visa.ll``): which source line each instruction came from.
+"""LLVM IR as the vISA emitter saw it (``.visa.ll``): the source line that each instruction came from.
 
 Source: the files of IGC 1.0.12504 and 2.40.14. Each holds one kernel's functions. An instruction that became vISA ends
 with ``; visa id: N``, the number of its first vISA instruction (``/// $N`` in the ``.visaasm``); one that became
@@ -31,7 +31,7 @@ _NOWHERE: _Location = (None, ())
 
 
 class CodegenFunctions:
-    """Keeps the functions of the stage ``llvm-codegen``, in which those of many ``.visa.ll`` are looked up."""
+    """The functions of the stage ``llvm-codegen``, in which those of many ``.visa.ll`` are looked up."""
 
     def __init__(self, text: str) -> None:
         parts = LlvmParts(text)
@@ -44,11 +44,11 @@ class CodegenFunctions:
             self._lines[instruction.function].append(instruction.line)
 
     def lines_of(self, function: str) -> Sequence[int]:
-        """Returns the line numbers of a function's instructions in the stage's text."""
+        """Return the line numbers of a function's instructions in the stage's text."""
         return self._lines.get(function, ())
 
     def locations(self, instructions: Sequence[LlvmInstruction], lines: Sequence[str]) -> list[_Location] | None:
-        """Returns the location of each of one function's ``instructions``, None if the function differs here."""
+        """Return the location of each of one function's ``instructions``, None if the function differs here."""
         candidates = self._functions.get(instructions[0].function, [])
         if [text for text, _, _ in candidates] != [_bare(lines[instruction.line - 1]) for instruction in instructions]:
             return None
@@ -61,7 +61,7 @@ class CodegenFunctions:
 
 
 def read_visa_llvm_lines(text: str, codegen: CodegenFunctions) -> StageRows:
-    """Reads the instructions of a ``.visa.ll``, with source places from ``codegen``; one without ``!dbg`` has none."""
+    """Read the instructions of a ``.visa.ll``, with source places from ``codegen``; one without ``!dbg`` has none."""
     rows = StageRows()
     parts = LlvmParts(text)
     lines = parts.rows
@@ -87,7 +87,7 @@ class VisaStart(NamedTuple):
 
 
 def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
-    """Reads where each LLVM instruction begins in vISA, by number. Of several with one number, the last one became it.
+    """Read where each LLVM instruction begins in vISA, by number. Of several with one number, the last one became it.
 
     Functions that differ from ``codegen`` are left out, as their places are not known.
     """
@@ -107,7 +107,7 @@ def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
 
 
 def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
-    """Maps lines of the stage ``llvm-codegen`` to the numbers of the vISA instructions that are certainly of the LLVM
+    """Map lines of the stage ``llvm-codegen`` to the numbers of the vISA instructions that are certainly of the LLVM
     instruction there: those from its own up to the next one's; before a branch its first alone, as the others may be of
     the branch. Functions that differ from ``codegen`` are left out."""
     parts = LlvmParts(text)
@@ -136,8 +136,8 @@ def _by_function(parts: LlvmParts) -> dict[str, list[LlvmInstruction]]:
 
 
 def read_visa_values(text: str) -> dict[int, str | None]:
-    """Reads, by the number of the first vISA instruction of each LLVM instruction, ascending, the name of the value that it
-    makes (``%add4.i``), None where it makes none. Of several with one number, the last one became it."""
+    """Read, by the number of the first vISA instruction of each LLVM instruction, ascending, the name of the value that
+    it makes (``%add4.i``), None where it makes none. Of several with one number, the last one became it."""
     values: dict[int, str | None] = {}
     for line in text.split("\n"):
         if match := _ID.search(line):

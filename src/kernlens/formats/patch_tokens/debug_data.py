@@ -26,7 +26,7 @@ _KERNEL_LAYOUT = struct.Struct("<3I")
 
 
 class _ProgramHeader(NamedTuple):
-    """``SProgramDebugDataHeaderIGC``, 28 bytes. ``device`` is a render core (GFXCORE_FAMILY)."""
+    """The program's header, ``SProgramDebugDataHeaderIGC``, 28 bytes. ``device`` is a render core (GFXCORE_FAMILY)."""
 
     magic: bytes
     version: int
@@ -38,7 +38,7 @@ class _ProgramHeader(NamedTuple):
 
 
 class _KernelHeader(NamedTuple):
-    """``SKernelDebugDataHeaderIGC``, 12 bytes: the sizes in bytes of what follows it."""
+    """A kernel's header, ``SKernelDebugDataHeaderIGC``, 12 bytes: the sizes in bytes of what follows it."""
 
     kernel_name_size: int
     size_visa_dbg_in_bytes: int
@@ -73,7 +73,7 @@ class DebugData:
     size: int
 
     def kernel(self, name: str) -> KernelDebug | None:
-        """Returns the first kernel of this name, None if there is none."""
+        """Return the first kernel of this name, None if there is none."""
         for kernel in self.kernels:
             if kernel.name == name:
                 return kernel
@@ -81,8 +81,8 @@ class DebugData:
 
 
 def read_debug_data(data: memoryview, allowance: Allowance | None = None) -> DebugData:
-    """Reads CTNI debug data. ``allowance`` is that of the whole input (None: this is it). Raises FormatError for other data and
-    if it is cut off, TooManyError if the kernels are too many for the allowance."""
+    """Read CTNI debug data. ``allowance`` is that of the whole input (None: this is it). Raises FormatError for other data
+    and if it is cut off, TooManyError if the kernels are too many for the allowance."""
     end = len(data)
     if data[:4] != MAGIC:
         raise _error("this is not CTNI debug data: it does not begin with CTNI", 0)
@@ -120,7 +120,7 @@ def read_debug_data(data: memoryview, allowance: Allowance | None = None) -> Deb
 
 
 def _elf(visa: memoryview, visa_start: int, gen_isa: memoryview, gen_isa_start: int) -> tuple[memoryview, int]:
-    """Returns the part that is an ELF, the GenISA part if both are, and its offset."""
+    """Return the part that is an ELF, the GenISA part if both are, and its offset."""
     if elf_header.is_elf(gen_isa):
         return gen_isa, gen_isa_start
     if elf_header.is_elf(visa):

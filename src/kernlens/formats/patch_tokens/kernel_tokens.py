@@ -1,4 +1,4 @@
-"""Reads a kernel's resources and arguments out of its patch tokens.
+"""A kernel's resources and arguments, out of its patch tokens.
 
 Source: ``patch_shared.h`` of intel-graphics-compiler, whose structures are named below, and how that compiler fills them:
 ``sp_g8.cpp`` (``CreatePatchList``, ``EncodeNumBarriers``), ``CodeGenPublic.h`` (``SProgramOutput``: what goes into a scratch
@@ -62,7 +62,7 @@ _KERNEL_ARGUMENT, _LOCAL_MEMORY_SIZES = 1, 8
 
 
 def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
-    """Returns a kernel's resources as far as its tokens tell.
+    """Return a kernel's resources as far as its tokens tell.
 
     ``scratch_bytes`` is what the driver reserves per thread, which the compiler has rounded up to a power of two.
     ``spill_bytes`` is 0 if there is no scratch space and else None: spilled registers and private memory share the
@@ -110,7 +110,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
 
 
 class _Environment(NamedTuple):
-    """SPatchExecutionEnvironment. ``barriers`` is encoded; what an older writer did not state is None."""
+    """The kernel's SPatchExecutionEnvironment. ``barriers`` is encoded; what an older writer did not state is None."""
 
     required_size: tuple[int, int, int]
     simd: int
@@ -120,8 +120,8 @@ class _Environment(NamedTuple):
 
 
 def _environment(token: Token) -> _Environment:
-    """Fields were added in the middle at 96 bytes (multi scratch) and at 136 (has sample, version 1082); until 128 bytes,
-    SIMDInfo stood in the place of the stack calls."""
+    """Read a token's environment. Fields were added in the middle at 96 bytes (multi scratch) and at 136 (has sample,
+    version 1082); until 128 bytes, SIMDInfo stood in the place of the stack calls."""
     words = token.words(19, 35)
     size = len(token.payload) // 4
     added = (size >= 24) + (size >= 34)
@@ -136,7 +136,7 @@ def _environment(token: Token) -> _Environment:
 
 
 def payload_load_bytes(tokens_of: TokensOf) -> int:
-    """Returns the size of the code at the start that loads each thread's own part of the payload."""
+    """Return the size of the code at the start that loads each thread's own part of the payload."""
     for token in tokens_of(token_list.THREAD_PAYLOAD):
         # SPatchThreadPayload::OffsetToSkipPerThreadDataLoad, which older writers lack.
         return sum(token.words(12, 13)[12:])
@@ -144,16 +144,16 @@ def payload_load_bytes(tokens_of: TokensOf) -> int:
 
 
 def _private_bytes(private: tuple[int, ...], scratch: int) -> int | None:
-    """``private`` is SPatchAllocateStatelessPrivateSurface. Its fourth field counts for a work-item if the fifth says so,
-    which older writers lack, and else for a hardware thread. With 0 the base address is still passed."""
+    """Return the private memory, as in ``resources_of``. ``private`` is SPatchAllocateStatelessPrivateSurface. Its
+    fourth field counts for a work-item if the fifth says so, which older writers lack, and else for a hardware thread.
+    With 0 the base address is still passed."""
     if not private or private[3] == 0:
         return 0 if scratch == 0 else None
     return private[3] if private[4:] == (1,) else None
 
 
 def arguments_of(tokens_of: TokensOf) -> tuple[KernelArgument, ...]:
-    """Returns a kernel's arguments by number, from its argument tokens and, where there are any, its argument
-    descriptions.
+    """Return a kernel's arguments by number, from its argument tokens and, where there are any, its argument descriptions.
 
     Names lose the compiler's underscores (``__global`` is global), ``NONE`` is None. ``size`` is bytes of the value as
     the host passes it; None for local memory, whose size the host chooses, where no description says it.
@@ -176,8 +176,8 @@ def arguments_of(tokens_of: TokensOf) -> tuple[KernelArgument, ...]:
 
 
 def _add_parameter(arguments: dict[int, KernelArgument], token: Token) -> None:
-    """Adds what the driver writes into the payload (SPatchDataParameterBuffer): a value, in pieces (each with its offset in
-    the value), or the size of local memory."""
+    """Add what the driver writes into the payload (SPatchDataParameterBuffer): a value, in pieces (each with its offset
+    in the value), or the size of local memory."""
     kind, index, _, size, offset, *_ = token.words(8)
     argument = arguments.get(index) or KernelArgument(index)
     if kind == _KERNEL_ARGUMENT:
@@ -188,8 +188,8 @@ def _add_parameter(arguments: dict[int, KernelArgument], token: Token) -> None:
 
 
 def _describe(arguments: dict[int, KernelArgument], token: Token) -> None:
-    """Adds an argument as the source declares it (SPatchKernelArgumentInfo). A type reads like ``float*;8``, with the size
-    in bytes behind the semicolon."""
+    """Add an argument as the source declares it (SPatchKernelArgumentInfo). A type reads like ``float*;8``, with the
+    size in bytes behind the semicolon."""
     index, *sizes = token.words(6)
     address, access, name, declared, qualifier = token.texts(24, *sizes)
     type_name, _, size = declared.rpartition(";")

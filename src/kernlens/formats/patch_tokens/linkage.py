@@ -1,4 +1,4 @@
-"""Turns the symbols and relocations of patch-token programs into the model's.
+"""The symbols and relocations of patch-token programs as the model's.
 
 Source: ``RelocationInfo.h`` of intel-graphics-compiler (``GenSymType``, ``GenRelocType``); ``linker.h`` and
 ``implicit_args`` of compute-runtime for the names that the driver fills in itself.
@@ -47,9 +47,8 @@ _RELOCATION_NAMES = (
 
 
 def symbols_of(tokens: Sequence[Token], kernel: str, kernel_index: int) -> tuple[Symbol, ...]:
-    """Returns the entries of symbol tables. ``section`` is the kernel for functions, ``global memory`` or ``constant
-    memory`` for variables; ``section_index`` is the kernel's number, -1 for all else. ``value`` is an offset within
-    it."""
+    """Return the entries of symbol tables. ``section`` is the kernel for functions, ``global memory`` or ``constant
+    memory`` for variables; ``section_index`` is the kernel's number, -1 for all else. ``value`` is an offset within it."""
     symbols: list[Symbol] = []
     for token in tokens:
         for name, (kind, offset, size) in token.entries(_SYMBOL_LAYOUTS):
@@ -74,7 +73,7 @@ def symbols_of(tokens: Sequence[Token], kernel: str, kernel_index: int) -> tuple
 
 
 def relocations_of(tokens: Sequence[Token], kernel: str) -> tuple[Relocation, ...]:
-    """Returns the entries of relocation tables."""
+    """Return the entries of relocation tables."""
     return tuple(
         Relocation(
             section=kernel,
@@ -90,7 +89,7 @@ def relocations_of(tokens: Sequence[Token], kernel: str) -> tuple[Relocation, ..
 
 
 def with_imports(symbols: tuple[Symbol, ...], relocations: Sequence[Relocation]) -> tuple[Symbol, ...]:
-    """Returns ``symbols`` and, with index -1, a symbol for each name that is relocated but in no table: without
+    """Return ``symbols`` and, with index -1, a symbol for each name that is relocated but in no table: without
     ``-library-compilation`` the compiler writes no table, and only relocations show what a kernel imports."""
     names = {symbol.name for symbol in symbols}
     missing = dict.fromkeys(relocation.symbol for relocation in relocations if relocation.symbol not in names)

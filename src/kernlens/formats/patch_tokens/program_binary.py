@@ -31,7 +31,7 @@ _KERNEL_LAYOUT = struct.Struct("<IQ7I")
 
 
 class ProgramHeader(NamedTuple):
-    """``SProgramBinaryHeader``, 28 bytes. ``device`` is a render core (GFXCORE_FAMILY); sizes are bytes."""
+    """The program header, ``SProgramBinaryHeader``, 28 bytes. ``device`` is a render core (GFXCORE_FAMILY); sizes are bytes."""
 
     magic: bytes
     version: int
@@ -43,7 +43,7 @@ class ProgramHeader(NamedTuple):
 
 
 class KernelHeader(NamedTuple):
-    """``SKernelBinaryHeaderCommon``, 40 bytes. Sizes are bytes.
+    """A kernel's header, ``SKernelBinaryHeaderCommon``, 40 bytes. Sizes are bytes.
 
     ``check_sum`` is the low half of a hash over all that follows the header, ``shader_hash_code`` the compiler's hash of
     what it compiled, ``kernel_unpadded_size`` the machine code's part of the kernel heap.
@@ -61,8 +61,7 @@ class KernelHeader(NamedTuple):
 
 
 def is_patch_tokens(data: memoryview) -> bool:
-    """Tells whether ``data`` begins like a patch-token program. CTNI debug data begins alike: only what contains the
-    bytes tells the two apart."""
+    """Return whether ``data`` begins like a patch-token program, or CTNI debug data: only the bytes behind tell which."""
     return data[:4] == MAGIC
 
 
@@ -90,24 +89,24 @@ class PatchTokenKernel:
 
     @property
     def heap_offset(self) -> int:
-        """Returns the offset in the program at which ``heap`` (and ``code``) begin."""
+        """The offset in the program at which ``heap`` (and ``code``) begin."""
         return self.offset + _KERNEL_LAYOUT.size + self.header.kernel_name_size
 
     @property
     def code(self) -> memoryview:
-        """Returns the machine code without padding."""
+        """The machine code without padding."""
         start = self.heap_offset
         return self._program[start : start + self.header.kernel_unpadded_size]
 
     @property
     def heap(self) -> memoryview:
-        """Returns the kernel heap as the driver loads it: code and padding."""
+        """The kernel heap as the driver loads it: code and padding."""
         start = self.heap_offset
         return self._program[start : start + self.header.kernel_heap_size]
 
     @property
     def patch_list(self) -> memoryview:
-        """Returns the patch list, which stands behind all heaps."""
+        """The patch list, which stands behind all heaps."""
         start = self._patch_list_offset
         return self._program[start : start + self.header.patch_list_size]
 
@@ -122,32 +121,30 @@ class PatchTokenKernel:
         return token_list.walk(self.patch_list, base=self._patch_list_offset, has_contents=False)
 
     def tokens_of(self, *numbers: int) -> tuple[Token, ...]:
-        """Returns the tokens with these numbers, in the list's order."""
+        """Return the tokens with these numbers, in the list's order."""
         patch_list, base = self.patch_list, self._patch_list_offset
         return tuple(token_list.token_at(patch_list, span, base=base) for span in self._spans if span.number in numbers)
 
     def resources(self) -> KernelResources:
-        """Returns what the kernel takes of the machine; ``kernel_tokens.resources_of`` says what cannot be known."""
+        """Return the kernel's resources; ``kernel_tokens.resources_of`` says what cannot be known."""
         return resources_of(self.tokens_of, self._render_core)
 
     def payload_load_bytes(self) -> int:
-        """Returns the size of the code at the start that loads each thread's own part of the payload."""
+        """Return the size of the code at the start that loads each thread's own part of the payload."""
         return payload_load_bytes(self.tokens_of)
 
     def arguments(self) -> tuple[KernelArgument, ...]:
-        """Returns the arguments by number. They have names and types only if the program was compiled with
-        ``-cl-kernel-arg-info``."""
+        """Return the arguments by number; names and types are there only if compiled with ``-cl-kernel-arg-info``."""
         return arguments_of(self.tokens_of)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Returns the symbols in the kernel's own tokens (53): functions lie in this kernel's heap."""
+        """The symbols in the kernel's own tokens (53): functions lie in this kernel's heap."""
         return symbols_of(self.tokens_of(token_list.SYMBOL_TABLE), self.name, self.index)
 
     @cached_property
     def relocations(self) -> tuple[Relocation, ...]:
-        """Returns the sites in this kernel's heap that the driver must fill (token 54); their ``section`` is the kernel's
-        name."""
+        """The sites in this kernel's heap that the driver must fill (token 54); their ``section`` is the kernel's name."""
         return relocations_of(self.tokens_of(token_list.RELOCATION_TABLE), self.name)
 
 
@@ -165,7 +162,7 @@ class PatchTokenProgram:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Returns the symbols of all symbol tables and, as imports, those that are relocated but in no table."""
+        """The symbols of all symbol tables and, as imports, those that are relocated but in no table."""
         base = _PROGRAM_LAYOUT.size
         patch_list = self.data[base : base + self._patch_list_size]
         spans = token_list.walk(patch_list, base=base, has_contents=True)
@@ -176,12 +173,12 @@ class PatchTokenProgram:
 
     @cached_property
     def relocations(self) -> tuple[Relocation, ...]:
-        """Returns the relocations of all kernels."""
+        """The relocations of all kernels."""
         return tuple(relocation for kernel in self.kernels for relocation in kernel.relocations)
 
 
 def read_patch_tokens(data: memoryview, allowance: Allowance | None = None) -> PatchTokenProgram:
-    """Reads the program header and walks over the kernels. ``allowance`` is that of the whole input (None: this is it).
+    """Read the program header and walk over the kernels. ``allowance`` is that of the whole input (None: this is it).
 
     Raises FormatError if any part lies outside ``data``, TooManyError if the kernels are too many for the allowance.
 
@@ -213,8 +210,8 @@ def read_patch_tokens(data: memoryview, allowance: Allowance | None = None) -> P
 def _walk_kernels(
     data: memoryview, offset: int, count: int, render_core: int
 ) -> tuple[tuple[PatchTokenKernel, ...], int]:
-    """Returns the kernels from ``offset`` on and where they end. A hot loop, as a fat binary has thousands of kernels: no
-    record is made of a header."""
+    """Return the kernels from ``offset`` on and where they end. A hot loop, as a fat binary has thousands of kernels:
+    no record is made of a header."""
     end = len(data)
     kernels = []
     head = _KERNEL_LAYOUT.size

@@ -1,4 +1,4 @@
-"""Walks over the tokens of a patch list.
+"""The walk over the tokens of a patch list.
 
 Source: ``patch_list.h`` and ``patch_shared.h`` of intel-graphics-compiler (``PATCH_TOKEN`` and the ``SPatch*`` structures that
 readers of tokens name). Everything is little-endian and packed. A token is ``SPatchItemHeader`` {u32 Token, u32 Size, which
@@ -45,8 +45,7 @@ class TokenSpan(NamedTuple):
 
 
 class Token(NamedTuple):
-    """One item of a patch list. ``payload`` is what follows its head; ``offset`` is where it starts in the program, for
-    errors."""
+    """One item of a patch list: ``payload`` is what follows its head, ``offset`` where it starts in the program, for errors."""
 
     number: int
     payload: memoryview
@@ -95,7 +94,7 @@ class Token(NamedTuple):
 
 
 def walk(patch_list: memoryview, *, base: int, has_contents: bool) -> list[TokenSpan]:
-    """Returns all tokens of a patch list, in order. ``base`` is the list's offset in the program, for errors.
+    """Return all tokens of a patch list, in order. ``base`` is the list's offset in the program, for errors.
 
     ``has_contents``: tokens 41 and 42 are followed by memory contents (program level). Raises FormatError unless the
     last token ends where the list does.
@@ -129,5 +128,5 @@ def token_at(patch_list: memoryview, span: TokenSpan, *, base: int) -> Token:
 
 
 def error(message: str, offset: int) -> FormatError:
-    """Returns the error of what stands at ``offset`` of a program."""
+    """Return the error of what stands at ``offset`` of a program."""
     return FormatError(message, format=FORMAT, offset=offset)

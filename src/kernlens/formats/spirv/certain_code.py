@@ -1,4 +1,4 @@
-"""Finds the code of a SPIR-V module that no optimiser can take out, whatever constants make of its branches.
+"""The code of a SPIR-V module that no optimiser can take out, whatever constants make of its branches.
 
 A branch is in doubt if its condition is made of constants alone: specialisation constants, ``constant`` variables, variables
 of the function that only hold such values, parameters that all calls give such values, and functions without parameters
@@ -32,7 +32,7 @@ _MOST_ROUNDS = 6
 
 
 def certain_mentions(data: memoryview) -> dict[int, set[int]]:
-    """Maps each function's id to the ids that its certain code names; empty for a module too large to be looked at."""
+    """Map each function's id to the ids that its certain code names; empty for a module too large to be looked at."""
     if len(data) > 4 * flow.MOST_WORDS:
         return {}
     walk = _Module(data)
@@ -103,7 +103,7 @@ class _Module:
         self.fixed.difference_update(*parameters.values())
 
     def _fixed_in(self, function: _Function) -> set[int]:
-        """The ids that have a fixed value in this function."""
+        """Return the ids that have a fixed value in this function."""
         memory = {operands[1] for opcode, operands in function.code if opcode == flow.OP_VARIABLE}
         fixed: set[int] = set()
         for _ in range(_MOST_ROUNDS):
@@ -114,8 +114,8 @@ class _Module:
         return set()
 
     def _round(self, function: _Function, memory: set[int]) -> tuple[set[int], set[int]]:
-        """One walk over the instructions: the fixed ids if ``memory`` are the variables of fixed content, and those of them
-        of which that is still true."""
+        """Walk over the instructions once, and return the fixed ids if ``memory`` are the variables of fixed content,
+        and those of them of which that is still true."""
         fixed, unescaped = set(self.fixed), set(memory)
         for opcode, operands in function.code:
             if opcode == flow.OP_LOAD:
@@ -137,7 +137,7 @@ class _Module:
         return fixed, unescaped
 
     def certain(self, function: _Function) -> set[int]:
-        """The ids that the function's certain code names."""
+        """Return the ids that the function's certain code names."""
         blocks: dict[int, list[Instruction]] = {}
         block: list[Instruction] = []
         entry = 0
@@ -178,7 +178,7 @@ class _Module:
 def _branches_in_doubt(
     blocks: dict[int, list[Instruction]], successors: dict[int, list[int]], fixed: set[int]
 ) -> list[int]:
-    """The blocks that end in a branch on what is fixed, or may be once another branch in doubt is decided: of
+    """Return the blocks that end in a branch on what is fixed, or may be once another branch in doubt is decided: of
     ``fixed && x`` a block has the value (OpPhi), which is fixed if it is reached from the first operand's."""
     may_be_fixed = set(fixed)
     doubtful: list[int] = []
@@ -201,7 +201,7 @@ def _branches_in_doubt(
 
 
 def _named(opcode: int, operands: array[int]) -> array[int]:
-    """The operands that are ids of what the instruction works on."""
+    """Return the operands that are ids of what the instruction works on."""
     if opcode in (flow.OP_BRANCH_CONDITIONAL, flow.OP_SWITCH, flow.OP_RETURN_VALUE):
         return operands[:1]
     if opcode == flow.OP_VARIABLE:

@@ -36,7 +36,7 @@ class Instruction(NamedTuple):
 
 
 def instructions(words: array[int]) -> Iterator[Instruction]:
-    """Yields the instructions but for those about source lines, up to the first whose length cannot be."""
+    """Yield the instructions but for those about source lines, up to the first whose length cannot be."""
     position, end = HEADER_WORDS, len(words)
     while position < end:
         opcode, length = words[position] & 0xFFFF, words[position] >> 16
@@ -48,7 +48,7 @@ def instructions(words: array[int]) -> Iterator[Instruction]:
 
 
 def targets(last: Instruction) -> array[int]:
-    """Returns the labels that a block which ends so leads to. Of a switch the cases' numbers are among them."""
+    """Return the labels that a block which ends so leads to. Of a switch the cases' numbers are among them."""
     if last.opcode == OP_BRANCH:
         return last.operands[:1]
     if last.opcode == OP_BRANCH_CONDITIONAL:  # What is behind the two labels are weights.

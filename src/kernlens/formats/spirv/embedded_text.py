@@ -1,4 +1,4 @@
-"""Finds the source text that SPIR-V modules hold, wherever the modules lie in a file.
+"""The source text that SPIR-V modules hold, wherever the modules lie in a file.
 
 Source: SPIR-V Specification, sections 2.3 "Physical Layout" and 3.42 "Instructions" (OpSource, OpSourceContinued,
 OpString), and OpenCL.DebugInfo.100 specification, section 4 "DebugSource". All of these stand before the first function.
@@ -37,12 +37,12 @@ class _Texts:
         return chain(self.sources, ([piece] for piece in named if piece is not None))
 
     def read(self, content: bytes, pieces: list[tuple[int, int]]) -> bytes:
-        """Returns the text that the pieces hold, each up to its NUL."""
+        """Return the text that the pieces hold, each up to its NUL."""
         return b"".join(_in_order(content[start:end], self.big_endian).partition(b"\0")[0] for start, end in pieces)
 
 
 def embedded_texts(content: bytes) -> Iterator[bytes]:
-    """Yields each source text in the modules that ``content`` is or holds; checksums that stand for a text are none."""
+    """Yield each source text in the modules that ``content`` is or holds; checksums that stand for a text are none."""
     for texts in _modules(content):
         for pieces in texts:
             text = texts.read(content, pieces)
@@ -51,7 +51,7 @@ def embedded_texts(content: bytes) -> Iterator[bytes]:
 
 
 def without_embedded_texts(content: bytes, stand_in: bytes) -> bytes:
-    """Returns ``content`` with a byte in place of each byte of these texts; lines keep their ends and all its size."""
+    """Return ``content`` with a byte in place of each byte of these texts; lines keep their ends and all its size."""
     changed = bytearray()
     for texts in _modules(content):
         for pieces in texts:
@@ -65,7 +65,7 @@ def without_embedded_texts(content: bytes, stand_in: bytes) -> bytes:
 
 
 def _in_order(words: bytes, big_endian: bool) -> bytes:
-    """The characters of words, which stand in each from its low byte on; or the words of characters."""
+    """Return the characters of words, which stand in each from its low byte on; or the words of characters."""
     return b"".join(words[at : at + 4][::-1] for at in range(0, len(words), 4)) if big_endian else words
 
 
@@ -80,7 +80,7 @@ def _modules(content: bytes) -> Iterator[_Texts]:
 
 
 def _walk(content: bytes, start: int, word: Struct, texts: _Texts) -> int:
-    """Notes the texts of the module at ``start``, as far as there is one; returns where to go on."""
+    """Note the texts of the module at ``start``, as far as there is one; return where to go on."""
     end = start + (len(content) - start) // 4 * 4
     at = start + 4 * _HEADER_WORDS
     if at > end:

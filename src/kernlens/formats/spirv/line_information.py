@@ -1,4 +1,4 @@
-"""Whether a SPIR-V module says which source lines its instructions came from.
+"""The check whether a SPIR-V module says which source lines its instructions came from.
 
 Source: SPIR-V Specification, OpLine (3.52.2); the extended instruction sets NonSemantic.Shader.DebugInfo have an instruction of
 their own for it (DebugLine).
@@ -14,7 +14,7 @@ _DEBUG_INFO = "NonSemantic.Shader.DebugInfo"
 
 
 def has_line_information(data: memoryview) -> bool:
-    """Tells whether the module holds lines. False for what is no SPIR-V; raises FormatError if the module is damaged."""
+    """Return whether the module holds lines; False for what is no SPIR-V. Raises FormatError if the module is damaged."""
     if not is_spirv(data):
         return False
     words, _ = read_words(data)

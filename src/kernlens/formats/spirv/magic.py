@@ -1,4 +1,4 @@
-"""How SPIR-V begins: the magic number 0x07230203 in either byte order (SPIR-V Specification, section 2.3)."""
+"""The beginning of SPIR-V: the magic number 0x07230203 in either byte order (SPIR-V Specification, section 2.3)."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ BIG_ENDIAN = LITTLE_ENDIAN[::-1]
 
 
 def is_spirv(content: bytes | memoryview) -> bool:
-    """Whether the bytes begin with SPIR-V's magic number, in either byte order."""
+    """Return whether the bytes begin with SPIR-V's magic number, in either byte order."""
     return bytes(content[:4]) in (LITTLE_ENDIAN, BIG_ENDIAN)

@@ -79,5 +79,5 @@ ADDRESS_SPACES = {0: "constant", 4: "local", 5: "global", 7: "private", 8: "gene
 
 
 def name_of(table: dict[int, str], number: int) -> str:
-    """Returns the enumerant's name, or its number in decimal."""
+    """Return the enumerant's name, or its number in decimal."""
     return table.get(number) or str(number)

@@ -1,5 +1,5 @@
-"""Why Intel's compilers for OpenCL would make nothing of a SPIR-V module. They say it themselves in no words that help, or end
-with a program of no kernels: llvm-spirv passes over what it cannot read.
+"""The reasons why Intel's compilers for OpenCL would make nothing of a SPIR-V module. They say it themselves in no
+words that help, or end with a program of no kernels: llvm-spirv passes over what it cannot read.
 
 Source: SPIR-V Specification, sections 2.4 "Logical Layout of a Module" and 2.16.1 "Universal Validation Rules"; OpenCL SPIR-V
 Environment Specification, section 2 (addressing models and memory model).
@@ -17,7 +17,7 @@ _FUNCTIONS, _ENDS = range(2)
 
 
 def why_unfit(data: memoryview) -> str | None:
-    """Returns what keeps a module from being compiled for OpenCL, in a clause; None if nothing is known to."""
+    """Return the reason that keeps a module from being compiled for OpenCL, in a clause; None if none is known."""
     try:
         module = read_spirv(data)
         words, _ = read_words(data)

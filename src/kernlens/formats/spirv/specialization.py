@@ -26,7 +26,7 @@ _FIRST_WORDS = [
 
 
 def read_spec_constants(data: memoryview) -> dict[int, SpecConstant]:
-    """Returns the constants by number. Raises FormatError for data that is no SPIR-V module and for damaged word counts."""
+    """Return the constants by number. Raises FormatError for data that is no SPIR-V module and for damaged word counts."""
     words, _ = read_words(data)
     content = words.tobytes()
     if not any(first in content for first in _FIRST_WORDS):  # Most modules have none, and need not be walked over.
@@ -58,7 +58,7 @@ def read_spec_constants(data: memoryview) -> dict[int, SpecConstant]:
 
 
 def specialized(data: memoryview, values: Mapping[int, int]) -> bytes:
-    """Returns the module in which those of its constants that have these numbers have other values, given as their bits,
+    """Return the module in which those of its constants that have these numbers have other values, given as their bits,
     where nobody gives them one when it is built. Raises FormatError as ``read_spec_constants`` does."""
     known = read_spec_constants(data)
     bits = {id: value for number, value in values.items() if number in known for id in known[number].ids}

@@ -1,4 +1,4 @@
-"""Reads SPIR-V modules: what they export and import, and which source lines their code came from.
+"""SPIR-V modules: what they export and import, and which source lines their code came from.
 
 Source: SPIR-V Specification, sections 2.3 "Physical Layout of a SPIR-V Module and Instruction" (header of five words;
 of an instruction's first word the high half is the number of words, the low half the opcode), 2.4 "Logical Layout",
@@ -90,7 +90,7 @@ _CHECKSUM = "//__CSK_MD5:"
 
 
 def read_spirv(data: memoryview, allowance: Allowance | None = None) -> SpirvModule:
-    """Reads a module of either byte order; ``allowance`` is that of the whole input (None: this is it).
+    """Read a module of either byte order; ``allowance`` is that of the whole input (None: this is it).
 
     Raises FormatError, with the offset in bytes, if it is damaged, and for more names than are read of an input so small.
     """
@@ -123,13 +123,13 @@ def read_spirv(data: memoryview, allowance: Allowance | None = None) -> SpirvMod
 
 
 def read_spirv_sources(data: memoryview) -> tuple[SpirvSource, ...]:
-    """Reads the sources that a module names or holds, as in ``SpirvModule.sources``. They stand before its functions
+    """Read the sources that a module names or holds, as in ``SpirvModule.sources``. They stand before its functions
     (section 2.4), which are not looked at. Raises FormatError if what is read is damaged."""
     return _Sources(read_words(data)[0], _RULES_OF_SOURCES).found_sources()
 
 
 class _Sources:
-    """What a module says of its sources."""
+    """The statements of a module on its sources."""
 
     def __init__(self, words: array[int], rules: Mapping[int, Rule] = _RULES) -> None:
         self._words = words
@@ -138,11 +138,11 @@ class _Sources:
         self.instruction_sets = {words[at + 1]: self._text(at, 2) for at in self._all(_OP_EXT_INST_IMPORT)}
 
     def _all(self, opcode: int) -> list[int]:
-        """The places of the instructions of an opcode, and of those that are kept together with it."""
+        """Return the places of the instructions of an opcode, and of those that are kept together with it."""
         return self._places[_NUMBERS[opcode]]
 
     def _text(self, at: int, index: int) -> str:
-        """The string literal that word ``index`` of the instruction begins."""
+        """Return the string literal that word ``index`` of the instruction begins."""
         return text_of(self._words, at + index, self._end(at))[0]
 
     def _end(self, at: int) -> int:
@@ -176,7 +176,7 @@ class _Sources:
 
 
 class _Tables(_Sources):
-    """What one walk over a module's words finds; ids resolve only when all are known."""
+    """The tables of one walk over a module's words; ids resolve only when all are known."""
 
     def __init__(self, words: array[int]) -> None:
         super().__init__(words)
@@ -218,7 +218,7 @@ class _Tables(_Sources):
         return array("I", sorted(chain(self._places[_OTHER], *used)))
 
     def function_names(self) -> dict[int, str]:
-        """Returns each function's name: its OpName, its linkage or its entry point, in this order of preference."""
+        """Return each function's name: its OpName, its linkage or its entry point, in this order of preference."""
         names = {entry.id: entry.name for entry in self.entry_points}
         names |= {id: name for id, name, _kind in self.linkages}
         names |= self.names
@@ -256,7 +256,7 @@ def _lines(data: memoryview) -> dict[str, tuple[SpirvLine, ...]]:
 def read_lines(
     words: array[int], strings: dict[int, str], function_names: dict[int, str]
 ) -> dict[str, tuple[SpirvLine, ...]]:
-    """Reads the OpLines of each function. The words must have been walked over before, which checks their counts.
+    """Read the OpLines of each function. The words must have been walked over before, which checks their counts.
 
     An OpLine lasts up to the next one, OpNoLine or the end of the function; an end is kept with line 0.
     """

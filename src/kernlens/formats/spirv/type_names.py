@@ -76,14 +76,14 @@ class SpirvTypes:
         self._layouts: dict[int, tuple[int, int] | None] = {}
 
     def _declaration(self, id: int) -> tuple[int, Sequence[int]]:
-        """Returns a type's opcode, and its operands after the result id; 0 for what is no type."""
+        """Return a type's opcode, and its operands after the result id; 0 for what is no type."""
         at = self._places.get(id)
         if at is None:
             return 0, ()
         return self._words[at] & 0xFFFF, self._words[at + 2 : at + (self._words[at] >> 16)]
 
     def _constant(self, id: int) -> int | None:
-        """Returns the value of an integer constant."""
+        """Return the value of an integer constant."""
         words = self._words
         if self._constants is None:  # Few modules have arrays, and many have thousands of constants.
             self._constants = {words[at + 2]: at for at in self._constant_places}
@@ -93,7 +93,7 @@ class SpirvTypes:
         return words[at + 3] if words[at] >> 16 == 4 else words[at + 4] << 32 | words[at + 3]
 
     def text(self, id: int, depth: int = 0) -> str:
-        """Returns the type as OpenCL C writes it: ``float(float, int)``, ``global float*``, ``float4``."""
+        """Return the type as OpenCL C writes it: ``float(float, int)``, ``global float*``, ``float4``."""
         text = self._texts.get(id)
         if text is not None:
             return text
@@ -132,12 +132,12 @@ class SpirvTypes:
         return "?"
 
     def pointee(self, id: int) -> int | None:
-        """Returns the type that a pointer type points to, None for other types."""
+        """Return the type that a pointer type points to, None for other types."""
         opcode, operands = self._declaration(id)
         return operands[1] if opcode == OP_TYPE_POINTER and len(operands) > 1 else None
 
     def call_text(self, function_type: int) -> str:
-        """Returns what a call of such a function passes: its type, but for what pointers point to."""
+        """Return the type of what a call of such a function passes: its own, but for what pointers point to."""
         opcode, operands = self._declaration(function_type)
         if opcode != OP_TYPE_FUNCTION or not operands:
             return self.text(function_type)
@@ -151,12 +151,12 @@ class SpirvTypes:
         return self.text(id)
 
     def size(self, id: int) -> int | None:
-        """Returns the size of a value of this type in bytes, None if it has no fixed size."""
+        """Return the size of a value of this type in bytes, None if it has no fixed size."""
         layout = self._layout(id, 0)
         return None if layout is None else layout[0]
 
     def _layout(self, id: int, depth: int) -> tuple[int, int] | None:
-        """Returns (size, alignment) in bytes, None for a type without a fixed size."""
+        """Return (size, alignment) in bytes, None for a type without a fixed size."""
         if id not in self._layouts:
             if depth > _DEEPEST:
                 return None

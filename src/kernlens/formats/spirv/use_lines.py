@@ -1,4 +1,4 @@
-"""Finds the source places at which the functions of a SPIR-V module name imports.
+"""The source places at which the functions of a SPIR-V module name imports.
 
 Source: SPIR-V Specification, section 3.42.3 "Debug Instructions". As for ``read_lines``, an OpLine lasts up to the next one,
 OpNoLine or the end of the function.
@@ -19,7 +19,7 @@ _OP_FUNCTION, _OP_FUNCTION_END = 54, 56
 def read_use_lines(
     data: memoryview, strings: Mapping[int, str], imports: Collection[int]
 ) -> dict[tuple[int, int], tuple[SourcePlace, ...]]:
-    """Maps (id of a function, id of an import) to the places where the one names the other, in the order of the code.
+    """Map (id of a function, id of an import) to the places where the one names the other, in the order of the code.
 
     The module must have been walked over before, which checks its word counts. Columns are as OpLine has them.
     """

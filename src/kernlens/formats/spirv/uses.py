@@ -1,4 +1,4 @@
-"""Finds where a SPIR-V module uses functions and variables, and which code is reached.
+"""The places where a SPIR-V module uses functions and variables, and the code that is reached.
 
 Source: SPIR-V Specification, section 3.42: OpFunctionCall, the memory and conversion instructions that take a pointer,
 and module-scope constants and initialisers; SPV_INTEL_function_pointers (OpConstantFunctionPointerINTEL).
@@ -60,8 +60,7 @@ class SpirvUses:
     variables: dict[int, int] = field(default_factory=dict)
 
     def variables_of(self, functions: Iterable[int]) -> set[int]:
-        """Returns the module-scope variables that these functions' bodies name, and those that their initialisers
-        name."""
+        """Return the module-scope variables that these functions' bodies name, and those that their initialisers name."""
         variables = {id for function in functions for id in self.in_functions.get(function, ()) if id in self.variables}
         waiting = list(variables)
         while waiting:
@@ -72,7 +71,7 @@ class SpirvUses:
         return variables
 
     def reached(self, roots: Iterable[int], mentions: Mapping[int, Collection[int]] | None = None) -> dict[int, None]:
-        """Returns the functions that can run when ``roots`` do, the roots included, in order of discovery; of what their
+        """Return the functions that can run when ``roots`` do, the roots included, in order of discovery; of what their
         bodies name, only ``mentions`` count if they are given."""
         functions: dict[int, None] = dict.fromkeys(roots)
         waiting = list(functions)
@@ -88,7 +87,7 @@ class SpirvUses:
 
 
 def read_spirv_uses(data: memoryview, places: Iterable[int] | None = None) -> SpirvUses:
-    """Reads what a module uses, at ``places`` if they are known (``SpirvModule.use_words``), else by a walk over it.
+    """Read what a module uses, at ``places`` if they are known (``SpirvModule.use_words``), else by a walk over it.
 
     Raises FormatError for data that is no SPIR-V module and for damaged word counts.
     """
@@ -121,7 +120,7 @@ def read_spirv_uses(data: memoryview, places: Iterable[int] | None = None) -> Sp
 
 
 def _look_through(constants: dict[int, array[int]], uses: SpirvUses, allowance: int) -> None:
-    """Adds the ids that constants are made of to the uses of whatever names them: ``&variable`` and tables of function
+    """Add the ids that constants are made of to the uses of whatever names them: ``&variable`` and tables of function
     pointers are constants.
 
     A module in which many functions name one huge constant could keep this busy; it stops after ``allowance`` steps.

@@ -32,7 +32,7 @@ HEADER_WORDS = len(SpirvHeader._fields)
 
 
 def read_words(data: memoryview) -> tuple[array[int], bool]:
-    """Reads the module's words in this machine's byte order; returns them and whether the file's order is big-endian.
+    """Read the module's words in this machine's byte order; return them and whether the file's order is big-endian.
 
     Only the header is checked. Raises FormatError.
     """
@@ -61,8 +61,8 @@ NOT_KEPT, LAST = -1, -2
 
 
 def walk(words: array[int], rules: Mapping[int, Rule], lists: int) -> list[list[int]]:
-    """Goes through the instructions with the rules for their opcodes, and returns ``lists`` lists of places: where the first
-    word of each instruction is that is kept. Raises FormatError for a word count that does not fit."""
+    """Go through the instructions with the rules for their opcodes, and returns ``lists`` lists of places: where the
+    first word of each instruction is that a rule keeps. Raises FormatError for a word count that does not fit."""
     positions: list[list[int]] = [[] for _ in range(lists)]
     position, end, count = HEADER_WORDS, len(words), 0
     while position < end:
@@ -85,7 +85,7 @@ def walk(words: array[int], rules: Mapping[int, Rule], lists: int) -> list[list[
 
 
 def text_of(words: array[int], start: int, end: int) -> tuple[str, int]:
-    """Returns the string literal within words [start, end), and the word after it. Raises FormatError if it has no end."""
+    """Return the string literal within words [start, end), and the word after it. Raises FormatError if it has no end."""
     piece = words[start:end]
     if sys.byteorder == "big":
         piece.byteswap()
@@ -97,7 +97,7 @@ def text_of(words: array[int], start: int, end: int) -> tuple[str, int]:
 
 
 def spirv_error(message: str, word: int) -> FormatError:
-    """Returns the error of what stands at a word."""
+    """Return the error of what stands at a word."""
     return FormatError(message, format="spirv", offset=4 * word)
 
 

@@ -1,4 +1,4 @@
-"""Lays out the merged zebin: where each module's sections come to lie in it.
+"""The layout of the merged zebin: where each module's sections come to lie in it.
 
 Code of kernels stays in sections of its own; functions, constants, strings and variables of all modules are put one
 behind the other. Variables without initial value have no bytes in the file (``.bss.global``, ``.bss.const``): in memory
@@ -47,7 +47,7 @@ class _Merged:
     starts: dict[int, int] = field(default_factory=dict)
 
     def append(self, module: int, section: Section, alignment: int, remainder: int = 0) -> None:
-        """Adds a module's part, which begins ``remainder`` bytes behind a multiple of ``alignment``."""
+        """Add a module's part, which begins ``remainder`` bytes behind a multiple of ``alignment``."""
         start = self.size + (remainder - self.size) % alignment
         if start + section.size > _LARGEST:
             raise LinkError(f"section {self.name} would have more than {_LARGEST:#x} bytes")
@@ -57,8 +57,8 @@ class _Merged:
             self.content += bytes(start - len(self.content)) + section.data
 
     def end_code(self, size: int) -> None:
-        """Makes the padding behind ``size`` bytes of code a whole number of instructions. Zeros read as instructions of 16
-        bytes, so that behind a compacted one, which has 8, the last would reach into the next module's code."""
+        """Make the padding behind ``size`` bytes of code a whole number of instructions. Zeros read as instructions of
+        16 bytes, so that behind a compacted one, which has 8, the last would reach into the next module's code."""
         end = size + len(_SHORT_PADDING)
         # In a section without content, or of which a damaged symbol says that its code reaches beyond it, there is none.
         if size % 16 and size <= len(self.content) and self.type != SHT_NOBITS and not any(self.content[size:end]):
@@ -66,13 +66,13 @@ class _Merged:
             self.size = max(self.size, len(self.content))
 
     def pad(self, alignment: int) -> None:
-        """Pads the section to a multiple of ``alignment``."""
+        """Pad the section to a multiple of ``alignment``."""
         self.content += bytes(-self.size % alignment)
         self.size = len(self.content)
 
 
 class ZebinLayout:
-    """Merges the sections of ``modules``."""
+    """The merged sections of ``modules``."""
 
     def __init__(self, modules: Sequence[Zebin]) -> None:
         self._modules = modules
@@ -102,24 +102,24 @@ class ZebinLayout:
         return self._merged.setdefault(section.name, _Merged(section.name, section.type, section.flags))
 
     def _zero_start(self, module: int, zero_name: str) -> int:
-        """Returns where a module's variables without initial value begin, counted from the start of its data."""
+        """Return where a module's variables without initial value begin, counted from the start of its data."""
         zero, data = self._sections[module][zero_name], self._sections[module].get(_DATA_OF[zero_name])
         size = 0 if data is None else data.size
         return -(-size // zero.alignment) * zero.alignment if zero.alignment else size
 
     def sections(self) -> list[OutputSection]:
-        """Returns the merged sections, code first."""
+        """Return the merged sections, code first."""
         return [
             OutputSection(merged.name, merged.type, bytes(merged.content), merged.flags, size=merged.size)
             for merged in self._merged.values()
         ]
 
     def has(self, module: int, section_index: int) -> bool:
-        """Tells whether this section of a module is part of the merged file."""
+        """Return whether this section of a module is part of the merged file."""
         return self._section(module, section_index) is not None
 
     def moved(self, module: int, section_index: int, offset: int) -> tuple[str, int]:
-        """Returns the section of the merged file, and the offset in it, to which ``offset`` in a module's section moves."""
+        """Return the section of the merged file, and the offset in it, to which ``offset`` in a module's section moves."""
         section = self._section(module, section_index)
         assert section is not None
         name = section.name
@@ -132,11 +132,11 @@ class ZebinLayout:
         return name, self._merged[name].starts[module] + offset
 
     def first_holder(self, name: str) -> int | None:
-        """Returns the first module that has a section of this name, None if no module has one."""
+        """Return the first module that has a section of this name, None if no module has one."""
         return next((module for module, sections in enumerate(self._sections) if name in sections), None)
 
     def functions_size(self) -> int:
-        """Returns the bytes from the start of all functions' code to the end of the last function, padding excluded."""
+        """Return the bytes from the start of all functions' code to the end of the last function, padding excluded."""
         ends = [0]
         for module, start in self._merged[_FUNCTIONS].starts.items():
             functions = self._modules[module].functions

@@ -1,4 +1,4 @@
-"""Lays a zebin out as the driver would at an address: every site that a relocation names is filled in.
+"""The layout of a zebin as the driver would place it at an address: every site that a relocation names is filled in.
 
 Source: compute-runtime's ``linker.cpp``: ``patchAddress`` writes the symbol's address plus the addend into code, whatever
 was there; ``patchDataSegments`` adds it to the value in the data. Sections get their addresses (``sh_addr``). Relocations
@@ -62,7 +62,7 @@ class LocatedZebin:
 
 
 def locate(content: memoryview, base: int) -> LocatedZebin:
-    """Lays a zebin out from address ``base`` on and fills in every site.
+    """Lay a zebin out from address ``base`` on and fill in every site.
 
     Raises LinkError for a base that is no multiple of 64 or leaves no room, FormatError for damaged input, such as a
     relocation outside its section.
@@ -90,7 +90,7 @@ class _Locator:
         return LocatedZebin(self._write(tables), tuple(self.sites))
 
     def _fill(self, table: Section) -> list[OutputRelocation]:
-        """Fills in the sites of a table's relocations. Returns the relocations to write."""
+        """Fill in the sites of a table's relocations; return the relocations to write."""
         target = self.elf.sections[table.info]
         is_data = not target.name.startswith(".text.")
         written = []
@@ -110,7 +110,7 @@ class _Locator:
         return written
 
     def _amount(self, relocation: Relocation) -> int | None:
-        """Returns the symbol's address plus the addend, None if it has no address."""
+        """Return the symbol's address plus the addend, None if it has no address."""
         if relocation.type not in _FIELDS or not relocation.symbol_index:
             return None
         symbol = self.elf.symbols()[relocation.symbol_index]
@@ -194,7 +194,7 @@ class _Locator:
 
 
 def _addresses(sections: Sequence[Section], base: int) -> dict[int, int]:
-    """Returns an address for each section that the driver loads: code from ``base`` on, each kind of data on a page of
+    """Return an address for each section that the driver loads: code from ``base`` on, each kind of data on a page of
     its own and what has no initial value right behind it."""
     addresses: dict[int, int] = {}
     address = base

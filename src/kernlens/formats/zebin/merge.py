@@ -1,4 +1,4 @@
-"""Merges several zebins into one, as ``ld -r`` does with object files.
+"""The merge of several zebins into one, as ``ld -r`` does with object files.
 
 Sections, symbols, relocations and ze_info are merged so that the driver can load the result: all functions that are not
 kernels must lie in one section (compute-runtime refuses exports from two), data of a kind in one section, symbols'
@@ -53,7 +53,7 @@ class LinkInput:
 
     @cached_property
     def source_exports(self) -> frozenset[str] | None:
-        """Returns the names that its SPIR-V marks for export, None if the zebin does not hold the SPIR-V."""
+        """The names that its SPIR-V marks for export, None if the zebin does not hold the SPIR-V."""
         from kernlens.formats.spirv.spirv_module import read_spirv
 
         if not is_spirv(self.zebin.spirv):
@@ -61,7 +61,7 @@ class LinkInput:
         return frozenset(linkage.name for linkage in read_spirv(self.zebin.spirv).linkages if linkage.kind == "Export")
 
     def is_own(self, symbol: Symbol) -> bool:
-        """Tells whether a global symbol is this module's own affair (a string constant, a static variable), so that
+        """Return whether a global symbol is this module's own affair (a string constant, a static variable), so that
         another module may have one of the same name. A merged file has no SPIR-V, and says so by ELF's visibility."""
         if self.source_exports is None:
             return symbol.is_hidden or symbol.name.startswith(".")
@@ -84,7 +84,7 @@ class LinkedZebin:
 
 
 def link_zebins(modules: Sequence[tuple[str, memoryview]]) -> LinkedZebin:
-    """Merges zebins; ``modules`` are (name, bytes).
+    """Merge zebins; ``modules`` are (name, bytes).
 
     Raises LinkError for an empty list, for modules of different devices or compilers, and for a kernel or an export that
     two modules have; FormatError for data that is no zebin.
@@ -175,15 +175,15 @@ class _Linker:
             self._bind(name, uses, defined)
 
     def _keeps_local(self, module: int, symbol: Symbol) -> bool:
-        """Tells whether a local symbol goes into the merged file: one pseudo-kernel stands for all."""
+        """Return whether a local symbol goes into the merged file: one pseudo-kernel stands for all."""
         if not symbol.name or not self.layout.has(module, symbol.section_index):
             return False
         first = symbol.section != _FUNCTIONS or self.layout.first_holder(_FUNCTIONS) == module
         return first or symbol.name not in (_ENTRY, PSEUDO_KERNEL)
 
     def _local_name(self, module: int, symbol: Symbol, local: list[tuple[int, Symbol, str]], taken: set[str]) -> str:
-        """Returns a local symbol's name in the merged file: no two symbols may share one, as the driver looks up every symbol
-        but ``_entry`` by name alone."""
+        """Return a local symbol's name in the merged file: no two symbols may share one, as the driver looks up every
+        symbol but ``_entry`` by name alone."""
         others = {name for other, _, name in local if other != module}
         return (
             symbol.name if symbol.name == _ENTRY or symbol.name not in others else self._rename(module, symbol, taken)
@@ -295,7 +295,7 @@ class _Linker:
         return merge_ze_info(texts)
 
     def _options(self) -> list[OutputSection]:
-        """Returns the options of all modules, but not those for debug data, of which the merged file has none."""
+        """Return the options of all modules, but not those for debug data, of which the merged file has none."""
         words = dict.fromkeys(
             word for link_input in self.inputs for word in (link_input.zebin.build_options or "").split()
         )
@@ -306,8 +306,7 @@ class _Linker:
         return [OutputSection(_BUILD_OPTIONS, SHT_ZEBIN_MISC, " ".join(words).encode() + b"\0")]
 
     def _visa_texts(self) -> list[OutputSection]:
-        """Returns the vISA texts of kernels; that of the functions is one per module, and of those only the first is
-        kept."""
+        """Return the vISA texts of kernels; that of the functions is one per module, and of those only the first is kept."""
         texts: dict[str, OutputSection] = {}
         for link_input in self.inputs:
             for section in link_input.zebin.elf.sections_of_type(SHT_ZEBIN_VISAASM):

@@ -33,7 +33,7 @@ _GENERATORS = {1: "IGC", 2: "nGEN"}
 
 @dataclass(frozen=True, slots=True)
 class ZebinNotes:
-    """What a zebin's notes say; a field is None where there is no such note.
+    """The content of a zebin's notes; a field is None where there is no such note.
 
     ``zebin_version`` is as written (``"1.73"``), ``generator`` what wrote the file (``IGC``, ``nGEN``).
     """
@@ -51,13 +51,13 @@ class ZebinNotes:
 
 
 def version_numbers(version: object) -> tuple[int, ...]:
-    """Returns (1, 73) for ``"1.73"``, and an empty tuple, older than all, for text that is no version."""
+    """Return (1, 73) for ``"1.73"``, and an empty tuple, older than all, for text that is no version."""
     parts = str(version).split(".")
     return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts) else ()
 
 
 def read_notes(sections: Iterable[Section]) -> ZebinNotes:
-    """Reads the notes that IntelGT owns; of two of a type the last counts. Raises FormatError for cut-off notes."""
+    """Read the notes that IntelGT owns; of two of a type the last counts. Raises FormatError for cut-off notes."""
     words: dict[int, int] = {}
     version = None
     for section in sections:
@@ -83,7 +83,7 @@ def read_notes(sections: Iterable[Section]) -> ZebinNotes:
 
 
 def merge_notes(modules: Sequence[tuple[str, Section]]) -> bytes:
-    """Merges the notes of several modules, (name, section), into one section's bytes: each type once.
+    """Merge the notes of several modules, (name, section), into one section's bytes: each type once.
 
     Raises LinkError if two modules are for different devices or were made by different compilers; the target metadata
     alone may differ, and the first module's stays.
@@ -117,7 +117,7 @@ def _difference(kind: int) -> str:
 
 
 def _notes(section: Section) -> list[tuple[int, bytes]]:
-    """Returns the type and the description of each note in a section that IntelGT owns."""
+    """Return the type and the description of each note in a section that IntelGT owns."""
     notes = []
     data = section.data
     offset = 0
@@ -143,5 +143,5 @@ def _padded(size: int) -> int:
 
 
 def _error(section: Section, offset: int, message: str) -> FormatError:
-    """Makes the error; ``offset`` is within ``section``."""
+    """Make the error; ``offset`` is within ``section``."""
     return FormatError(message, format="zebin", section=section.name, offset=section.offset + offset)

@@ -49,7 +49,7 @@ class ZeInfoKernel:
 
     @cached_property
     def resources(self) -> KernelResources:
-        """Returns what the kernel takes of the machine. Raises FormatError for values of another type.
+        """The resources that the kernel takes of the machine. Raises FormatError for values of another type.
 
         ``prologue_bytes`` covers the load of per-thread data only; the kernel's ``_entry`` symbol covers all of it.
         """
@@ -76,7 +76,7 @@ class ZeInfoKernel:
         )
 
     def _spill_bytes(self, environment: Mapping[str, Any], buffers: Sequence[Mapping[str, Any]]) -> int | None:
-        """Returns the spill bytes per hardware thread, None where other things are in the only number there is: an old
+        """Return the spill bytes per hardware thread, None where other things are in the only number there is: an old
         compiler's single buffer, and the stack of a kernel that calls functions."""
         size = _integer(environment, "spill_size", 0 if self.version >= _SIZES_SINCE else None)
         if size is None:
@@ -90,8 +90,7 @@ class ZeInfoKernel:
     def _private_bytes(
         self, environment: Mapping[str, Any], buffers: Sequence[Mapping[str, Any]], simd: int | None
     ) -> int | None:
-        """Returns the private bytes per work-item. ze_info counts per hardware thread, but for buffers that
-        ``is_simt_thread`` marks."""
+        """Return the private bytes per work-item. ze_info counts per hardware thread, but for ``is_simt_thread`` buffers."""
         private_size = _integer(environment, "private_size", 0 if self.version >= _SIZES_SINCE else None)
         if private_size is not None:
             return private_size // simd if simd else None
@@ -106,8 +105,7 @@ class ZeInfoKernel:
 
     @cached_property
     def arguments(self) -> tuple[KernelArgument, ...]:
-        """Returns the kernel's own arguments by index; names and types only where the compiler was asked to keep
-        them."""
+        """The kernel's own arguments by index; names and types only where the compiler was asked to keep them."""
         arguments: dict[int, KernelArgument] = {}
         for entry in self._list("payload_arguments"):
             index = _integer(entry, "arg_index", None)
@@ -132,7 +130,7 @@ class ZeInfoKernel:
 
 
 def read_ze_info(text: memoryview) -> ZeInfo:
-    """Reads the contents of a ``.ze_info`` section. Raises FormatError, with the line, for text that is no ze_info."""
+    """Read the contents of a ``.ze_info`` section. Raises FormatError, with the line, for text that is no ze_info."""
     try:
         document = ze_info_text.parse(bytes(text).rstrip(b"\0").decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -158,8 +156,7 @@ def read_ze_info(text: memoryview) -> ZeInfo:
 
 
 def _payload_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgument | None) -> KernelArgument:
-    """Returns an argument from its payload entries: a structure has one per element, a stateful buffer one of size
-    0."""
+    """Return an argument from its payload entries: a structure has one per element, a stateful buffer one of size 0."""
     by_value = entry.get("arg_type") == "arg_byvalue"
     known_size = (earlier and earlier.size) or 0
     size = _integer(entry, "size", 0) or 0
@@ -174,7 +171,7 @@ def _payload_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgum
 
 
 def _named_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgument | None) -> KernelArgument:
-    """Returns an argument from args_info, whose types read ``float*;8``: a name and a size.
+    """Return an argument from args_info, whose types read ``float*;8``: a name and a size.
 
     ``access`` is then the source's qualifier, not what the compiler found out about the kernel's use of a buffer.
     """
@@ -192,7 +189,7 @@ def _named_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgumen
 
 
 def _qualifier(value: Any) -> str | None:
-    """Returns a qualifier without its underscores: ``read_only`` for ``__read_only``."""
+    """Return a qualifier without its underscores: ``read_only`` for ``__read_only``."""
     text = _text_or_none(value)
     return text and text.removeprefix("__")
 
@@ -209,7 +206,7 @@ def _integer(mapping: Mapping[str, Any], key: str, default: int | None) -> int |
 
 
 def _triple(mapping: Mapping[str, Any], key: str) -> tuple[int, int, int] | None:
-    """Returns three numbers, None if they are absent or all 0."""
+    """Return three numbers, None if they are absent or all 0."""
     value = mapping.get(key)
     if value is None:
         return None
@@ -224,7 +221,7 @@ def _mappings(mapping: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any
 
 
 def list_of_mappings(key: str, value: Any) -> list[dict[str, Any]]:
-    """Returns the value of ``key``. Raises FormatError if it is no list of mappings."""
+    """Return the value of ``key``. Raises FormatError if it is no list of mappings."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise damage(f"{key} is no list of mappings")
     return value
@@ -238,5 +235,5 @@ def _name(mapping: Mapping[str, Any], key: str) -> str:
 
 
 def damage(message: str, offset: int | None = None) -> FormatError:
-    """Returns the error of a text that cannot be what the compiler wrote."""
+    """Return the error of a text that cannot be what the compiler wrote."""
     return FormatError(message, format="ze_info", section=".ze_info", offset=offset)

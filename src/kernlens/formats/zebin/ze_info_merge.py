@@ -1,4 +1,4 @@
-"""Merges the ze_info of several modules.
+"""The merge of the ze_info of several modules.
 
 Source: ``IGC/ZEBinWriter/zebin/spec/zeinfo.md`` of intel-graphics-compiler. The texts are joined rather than written
 anew, so that keys unknown to this code are kept; only the pseudo-kernel's entry, which every module has, is made of
@@ -25,7 +25,7 @@ _LAST = "kernels_misc_info"
 
 
 def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
-    """Returns the document that describes all modules; ``texts`` are (module's name, its ze_info).
+    """Return the document that describes all modules; ``texts`` are (module's name, its ze_info).
 
     Raises LinkError if the documents are of different versions, as their entries would not mean the same, and FormatError
     for a document whose parts are not what the specification says, or whose text cannot be taken apart.
@@ -62,14 +62,14 @@ def merge_ze_info(texts: Sequence[tuple[str, str]]) -> str:
 
 
 def _described(kernels: Mapping[str, ZeInfoKernel]) -> dict[str, tuple[object, ...]]:
-    """What is said of each kernel; of the pseudo-kernel, which is made of all, only that it is there."""
+    """Return what is said of each kernel; of the pseudo-kernel, which is made of all, only that it is there."""
     return {
         name: () if name == PSEUDO_KERNEL else (kernel.resources, kernel.arguments) for name, kernel in kernels.items()
     }
 
 
 def _lists(text: str) -> dict[str, list[str]]:
-    """Maps each top-level key to the texts of its list's entries."""
+    """Map each top-level key to the texts of its list's entries."""
     body = text.replace("\r\n", "\n").partition("\n...")[0] + "\n"
     marks = list(_TOP_LEVEL.finditer(body))
     lists: dict[str, list[str]] = {}
@@ -103,7 +103,7 @@ def _is_pseudo(entry: str) -> bool:
 
 
 def _pseudo_entry(entries: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the entry for all functions' code: what any module's functions need, all need."""
+    """Return the entry for all functions' code: what any module's functions need, all need."""
     # A module without functions still has the entry, with a width that means nothing.
     relevant = [entry for entry in entries if entry["has_functions"]] or entries[:1]
     merged: dict[str, Any] = {"name": PSEUDO_KERNEL}

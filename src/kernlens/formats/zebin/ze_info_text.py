@@ -1,4 +1,4 @@
-"""Parses the YAML that ze_info is written in.
+"""The parser of the YAML that ze_info is written in.
 
 Source: the YAML 1.2 subset that IGC's ``ZEInfoYAML`` emits and that compute-runtime's ``device_binary_format/yaml``
 accepts: block mappings and block sequences, flow sequences of scalars (``[ 0, 1, 2 ]``), plain and quoted scalars,
@@ -32,8 +32,7 @@ _DEEPEST = 32
 
 
 def parse(text: str) -> Any:
-    """Returns the document's value: dicts, lists, str, int, float, bool, None. Raises FormatError that names the
-    line."""
+    """Return the document's value: dicts, lists, str, int, float, bool, None. Raises FormatError that names the line."""
     return _Parser().parse(text.replace("\r\n", "\n"))
 
 
@@ -41,8 +40,7 @@ _Container = TypeVar("_Container", dict[str, Any], list[Any])
 
 
 class _Parser:
-    """Parses one document. ``containers`` are those that are open; the entries of ``containers[i]`` begin at
-    ``columns[i]``."""
+    """The parser of one document. ``containers`` are open; the entries of ``containers[i]`` begin at ``columns[i]``."""
 
     def __init__(self) -> None:
         self.root: Any = None
@@ -85,8 +83,7 @@ class _Parser:
         self.pending = (mapping, key) if scalar is None else None
 
     def _mapping_at(self, column: int) -> dict[str, Any]:
-        """Returns the open mapping whose entries begin at ``column``, or a new one that is the value of the pending
-        key."""
+        """Return the open mapping whose entries begin at ``column``, or a new one that is the value of the pending key."""
         columns, containers = self.columns, self.containers
         if not columns:
             return self._first(column, {})
@@ -101,7 +98,7 @@ class _Parser:
         raise ValueError("the indentation matches no open mapping")
 
     def _sequence_at(self, column: int) -> list[Any]:
-        """Returns the open sequence whose dashes stand at ``column``; it may stand where its key stands."""
+        """Return the open sequence whose dashes stand at ``column``; it may stand where its key stands."""
         columns, containers = self.columns, self.containers
         if not columns:
             return self._first(column, [])
@@ -140,7 +137,7 @@ class _Parser:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yields what ``_LINE`` finds in each line."""
+    """Yield what ``_LINE`` finds in each line."""
     start = 0
     while start <= len(text):
         end = text.find("\n", start + _CHUNK)
@@ -150,7 +147,7 @@ def _lines(text: str) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def _value(text: str) -> Any:
-    """Returns a scalar or a flow sequence of scalars."""
+    """Return a scalar or a flow sequence of scalars."""
     text = text.strip()
     if text.startswith("["):
         text = _without_comment(text)
@@ -205,7 +202,7 @@ def _quoted(text: str) -> str:
 
 
 def _without_comment(text: str) -> str:
-    """Returns ``text`` up to a comment, which begins with ``#`` after a space, outside quotes."""
+    """Return ``text`` up to a comment, which begins with ``#`` after a space, outside quotes."""
     quote = ""
     for position, character in enumerate(text):
         if quote:

@@ -61,17 +61,17 @@ class Zebin:
 
     @property
     def is_debug(self) -> bool:
-        """Tells whether this is the debug ELF of a loaded module (``zetModuleGetDebugInfo``), not a program."""
+        """True if this is the debug ELF of a loaded module (``zetModuleGetDebugInfo``), not a program."""
         return self.elf.type == ET_EXEC
 
     @cached_property
     def kernels(self) -> tuple[ZebinKernel, ...]:
-        """Returns the kernels in file order, without the pseudo-kernel that holds functions."""
+        """The kernels in file order, without the pseudo-kernel that holds functions."""
         return tuple(kernel for kernel in self._text_kernels if kernel.name != PSEUDO_KERNEL)
 
     @cached_property
     def functions(self) -> ZebinKernel | None:
-        """Returns the code of all functions that are not kernels, None if there is none."""
+        """The code of all functions that are not kernels, None if there is none."""
         return next((kernel for kernel in self._text_kernels if kernel.name == PSEUDO_KERNEL), None)
 
     @cached_property
@@ -86,7 +86,7 @@ class Zebin:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Returns the symbol table with ``kind`` filled in."""
+        """The symbol table with ``kind`` filled in."""
         kernels = {kernel.section.index: kernel.name for kernel in self.kernels}
         return tuple(
             symbol.of_kind(_symbol_kind(symbol, kernels.get(symbol.section_index))) for symbol in self.elf.symbols()
@@ -94,17 +94,17 @@ class Zebin:
 
     @property
     def relocations(self) -> tuple[Relocation, ...]:
-        """Returns all relocations, those of debug sections included."""
+        """All relocations, those of debug sections included."""
         return self.elf.relocations()
 
     @cached_property
     def ze_info(self) -> ZeInfo | None:
-        """Returns the file's description of its kernels, None if it has no such section (debug ELFs may have none)."""
+        """The file's description of its kernels, None if it has no such section (debug ELFs may have none)."""
         text = self._first(SHT_ZEBIN_ZEINFO)
         return None if text is None else read_ze_info(text.data)
 
     def resources(self, kernel: ZebinKernel) -> KernelResources:
-        """Returns a kernel's resources, ``prologue_bytes`` from its ``_entry`` symbol where there is one."""
+        """Return a kernel's resources, ``prologue_bytes`` from its ``_entry`` symbol where there is one."""
         entry = None if self.ze_info is None else self.ze_info.kernels.get(kernel.name)
         resources = KernelResources() if entry is None else entry.resources
         return (
@@ -115,7 +115,7 @@ class Zebin:
 
     @cached_property
     def build_options(self) -> str | None:
-        """Returns the options of the build, None if the file does not hold them."""
+        """The options of the build, None if the file does not hold them."""
         for section in self.elf.sections_of_type(SHT_ZEBIN_MISC):
             if section.name == ".misc.buildOptions":
                 return bytes(section.data).rstrip(b"\0").decode("utf-8", "backslashreplace").strip()
@@ -123,13 +123,13 @@ class Zebin:
 
     @property
     def spirv(self) -> memoryview:
-        """Returns the module that the program was made from, empty if it is not kept."""
+        """The module that the program was made from, empty if it is not kept."""
         section = self._first(SHT_ZEBIN_SPIRV)
         return EMPTY if section is None else section.data
 
     @cached_property
     def notes(self) -> ZebinNotes:
-        """Returns what the compatibility notes say of device and versions."""
+        """The statements of the compatibility notes on device and versions."""
         return read_notes(section for section in self.elf.sections_of_type(SHT_NOTE) if section.name == _NOTES)
 
     def _first(self, type: int) -> Section | None:
@@ -140,7 +140,7 @@ _NOTES = ".note.intelgt.compat"
 
 
 def read_zebin(data: memoryview, allowance: Allowance | None = None) -> Zebin:
-    """Reads a zebin or the debug ELF of one. ``allowance`` is that of the whole input (None: this is it).
+    """Read a zebin or the debug ELF of one. ``allowance`` is that of the whole input (None: this is it).
 
     Raises FormatError for anything else and for damaged headers."""
     elf = read_elf(data, format="zebin", allowance=allowance)
@@ -150,7 +150,7 @@ def read_zebin(data: memoryview, allowance: Allowance | None = None) -> Zebin:
 
 
 def _kernel(section: Section, symbols: Mapping[str, Symbol]) -> ZebinKernel:
-    """Returns the code of a section. ``symbols`` are its functions and its ``_entry``, by name."""
+    """Return the code of a section. ``symbols`` are its functions and its ``_entry``, by name."""
     name = section.name.removeprefix(_TEXT)
     own, entry = symbols.get(name), symbols.get(_ENTRY)
     # Symbols of a loaded module's debug ELF hold addresses; elsewhere they count from their section's start, even if that
@@ -173,8 +173,8 @@ def _kernel(section: Section, symbols: Mapping[str, Symbol]) -> ZebinKernel:
 def _extent(
     section: Section, base: int, own: Symbol | None, others: Iterable[Symbol]
 ) -> tuple[int, Mapping[int, str | None]]:
-    """Returns the size of a section's code and the functions in it. ``own`` is the symbol of the kernel; without it, or if
-    it has no size, all of the section is code. Raises FormatError for a symbol that lies outside the section."""
+    """Return the size of a section's code and the functions in it. ``own`` is the symbol of the kernel; without it, or
+    if it has no size, all of the section is code. Raises FormatError for a symbol that lies outside the section."""
     whole = len(section.data)
     size = whole if own is None or own.size == 0 else own.size
     functions: dict[int, str | None] = {}
@@ -200,7 +200,7 @@ def _outside(section: Section, words: str) -> FormatError:
 
 
 def _symbol_kind(symbol: Symbol, kernel: str | None) -> str:
-    """Returns kernel, export, import, driver or local. ``kernel`` is the name of the kernel whose section holds the symbol."""
+    """Return kernel, export, import, driver or local. ``kernel`` is the name of the kernel whose section holds the symbol."""
     if symbol.name in DRIVER_SYMBOLS:
         return "driver"
     if kernel is not None and symbol.name == kernel and symbol.type == "func":

@@ -1,1 +1,1 @@
-"""What send instructions ask of the shared functions, from their descriptors."""
+"""The requests of send instructions to the shared functions, from their descriptors."""

@@ -34,7 +34,7 @@ _FLOAT_ATOMICS = ("", "fmax", "fmin", "fcas", "fadd", "fsub", "fadd", "fsub")
 
 
 def data_cache_message(send: Send) -> InstructionKind:
-    """Decodes a message to ``dc0`` or ``dcro`` whose descriptor is immediate."""
+    """Decode a message to ``dc0`` or ``dcro`` whose descriptor is immediate."""
     number, is_spill = send.bits(18, 14), is_spill_of_data_cache(send)
     if send.target == "dc0" and number & 0x10:
         action = STORE if send.bits(17, 17) else LOAD
@@ -56,7 +56,7 @@ def data_cache_message(send: Send) -> InstructionKind:
 
 
 def data_cache_1_message(send: Send) -> InstructionKind:
-    """Decodes a message to ``dc1`` whose descriptor is immediate."""
+    """Decode a message to ``dc1`` whose descriptor is immediate."""
     number = send.bits(18, 14)
     match number:
         case 0x01 | 0x09 | 0x11 | 0x19:
@@ -95,12 +95,12 @@ def _surface(send: Send) -> str:
 
 
 def _lanes(send: Send, is_16: int) -> int:
-    """A message has 8 lanes or 16, on 64-byte registers twice as many."""
+    """Return a message's lanes: 8 or 16, on 64-byte registers twice as many."""
     return send.lanes((16 if is_16 else 8) * (2 if send.platform >= XE_HPC else 1))
 
 
 def _channels(send: Send) -> int:
-    """Descriptor[11:8] masks channels out."""
+    """Return the number of channels: descriptor[11:8] masks channels out."""
     return 4 - send.bits(11, 8).bit_count()
 
 
@@ -121,7 +121,7 @@ def _untyped(
 
 
 def _scattered(send: Send, action: str) -> InstructionKind:
-    """Descriptor[9:8]: bytes, dwords, qwords, bytes with a status."""
+    """Return a scattered access. Descriptor[9:8]: bytes, dwords, qwords, bytes with a status."""
     lanes, count = _lanes(send, send.bits(12, 12)), 1 << send.bits(11, 10)
     size = (1, 4, 8, 1)[send.bits(9, 8)]
     return _untyped(send, action, count, 1, lanes) if size == 1 else _untyped(send, action, size, count, lanes)

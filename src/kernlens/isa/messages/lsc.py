@@ -41,7 +41,7 @@ _SURFACES = ("flat", "bss", "ss", "bti")
 
 
 def load_store_cache_message(send: Send) -> InstructionKind:
-    """Decodes a message whose descriptor is immediate."""
+    """Decode a message whose descriptor is immediate."""
     operation = _OPERATIONS.get(send.bits(5, 0), "")
     if operation == "fence":
         return without_memory(SYNCHRONISATION, operation)

@@ -1,4 +1,4 @@
-"""Decodes what a send instruction asks of its shared function."""
+"""The decoding of what a send instruction asks of its shared function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _END_OF_THREAD, _BARRIER = 0, 4
 
 
 def decode_message(send: Send) -> InstructionKind:
-    """Returns what ``send`` does: a kind, and the access with its operation and size.
+    """Return what ``send`` does: a kind, and the access with its operation and size.
 
     Of a descriptor in a register nothing is known but that a sampler reads an image. Shared functions of graphics
     access nothing that is counted. Of messages of Xe3P nothing is known.

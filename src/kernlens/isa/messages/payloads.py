@@ -1,4 +1,4 @@
-"""Which bytes of registers a message's addresses, data and answer take: often less than the whole registers."""
+"""The bytes of registers that a message's addresses, data and answer take: often less than the whole registers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Payload(NamedTuple):
     data_registers: int = 0
 
     def gathered(self, register_bytes: int) -> tuple[int, int]:
-        """The addresses and behind them the data, as one row of registers, and how many registers these are."""
+        """Return the addresses and behind them the data, as one row of registers, and how many registers these are."""
         addresses, data = self.addresses or 0, self.data or 0
         return addresses | data << self.address_registers * register_bytes, self.address_registers + self.data_registers
 
 
 def payload_of(send: Send) -> Payload:
-    """Returns the bytes that ``send`` takes and fills. What its descriptor does not say counts in whole registers."""
+    """Return the bytes that ``send`` takes and fills. What its descriptor does not say counts in whole registers."""
     registers = send.address_registers or 0, send.data_registers or 0
     address, block, element, address_lanes = _shape(send)
     if block:
@@ -48,8 +48,7 @@ def payload_of(send: Send) -> Payload:
 
 
 def _shape(send: Send) -> tuple[int, int, int, int]:
-    """Bytes of an address, of a block, of an element of each lane (0: not known, or none), and how many addresses there
-    are."""
+    """Return the bytes of an address, of a block, of an element of each lane (0: not known, or none), and the address count."""
     lanes = send.execution_size
     if send.descriptor is None or send.platform >= XE3P:  # Its descriptors have 64 bits.
         return 0, 0, 0, lanes
@@ -71,13 +70,13 @@ def _whole(send: Send, registers: int | None) -> int | None:
 
 
 def _bytes(send: Send, registers: int | None, size: int) -> int | None:
-    """The first ``size`` bytes of the registers, all if there are no more."""
+    """Return the first ``size`` bytes of the registers, all if there are no more."""
     whole = _whole(send, registers)
     return whole if whole is None or not size else whole & (1 << size) - 1
 
 
 def _lanes(send: Send, registers: int | None, element: int, lanes: int) -> int | None:
-    """Slices of an element a lane, each of which begins with a register."""
+    """Return slices of an element a lane, each of which begins with a register."""
     whole, size = _whole(send, registers), element * lanes
     if not registers or not size:
         return whole

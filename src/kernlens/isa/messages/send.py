@@ -9,9 +9,9 @@ from kernlens.model.instruction_kind import Access, InstructionKind
 
 
 class Send(NamedTuple):
-    """``target`` is the shared function (``ugm``, ``dc0``). ``descriptor`` and ``extended`` are immediates, None where a
-    register holds them; ``extended_register`` names the subregister of a0 then. The answer and the data (of a store,
-    beside the addresses) are counted in registers, None where that is not known."""
+    """A message. ``target`` is the shared function (``ugm``, ``dc0``). ``descriptor`` and ``extended`` are immediates,
+    None where a register holds them; ``extended_register`` names the subregister of a0 then. The answer and the data
+    (of a store, beside the addresses) are counted in registers, None where that is not known."""
 
     platform: int
     target: str
@@ -24,21 +24,21 @@ class Send(NamedTuple):
     data_registers: int | None
 
     def bits(self, high: int, low: int) -> int:
-        """Returns bits ``high`` to ``low`` of the descriptor, as specifications count them."""
+        """Return bits ``high`` to ``low`` of the descriptor, as specifications count them."""
         assert self.descriptor is not None
         return self.descriptor >> low & (1 << high - low + 1) - 1
 
     @property
     def register_bytes(self) -> int:
-        """Returns the size of a register."""
+        """The size of a register."""
         return 64 if self.platform >= XE_HPC else 32
 
     def bytes_of(self, registers: int | None) -> int | None:
-        """Returns the size of so many registers."""
+        """Return the size of so many registers."""
         return None if registers is None else registers * self.register_bytes
 
     def lanes(self, simd: int) -> int:
-        """Returns how many lanes a message of this width has at most: a narrower instruction masks the others."""
+        """Return how many lanes a message of this width has at most: a narrower instruction masks the others."""
         return min(self.execution_size, simd)
 
 
@@ -53,16 +53,16 @@ def access(
     *,
     is_spill: bool = False,
 ) -> InstructionKind:
-    """A message that accesses so many elements a lane."""
+    """Return the kind of a message that accesses so many elements a lane."""
     size = element_bytes * elements * lanes
     return InstructionKind(space, Access(operation, action, element_bytes, elements, lanes, surface, size, is_spill))
 
 
 def access_of_size(space: str, action: str, operation: str, size: int | None, surface: str = "") -> InstructionKind:
-    """A message of which only the size is known, from the registers that it fills or takes."""
+    """Return the kind of a message of which only the size is known, from the registers that it fills or takes."""
     return InstructionKind(space, Access(operation, action, 1, size or 0, 1, surface, size))
 
 
 def without_memory(kind: str, operation: str) -> InstructionKind:
-    """A message that accesses no memory of the kernel's."""
+    """Return the kind of a message that accesses no memory of the kernel's."""
     return InstructionKind(kind, Access(operation))

@@ -1,4 +1,4 @@
-"""Which messages save values that did not fit into the registers, and bring them back.
+"""The messages that save values that did not fit into the registers, and bring them back.
 
 Nothing in a descriptor says it; these rules are what IGC's register allocator writes and nothing else in its code does.
 They agree with the comments of its assembly dumps on every message of the spilling kernels in ``tests/corpus/spills.py``.
@@ -17,16 +17,16 @@ _SCRATCH_SURFACE = 2
 
 
 def is_spill_of_data_cache(send: Send) -> bool:
-    """Whether a message of the data cache is one: every block of scratch space, and, in kernels with stack calls, stateless
-    oword blocks, neither of which anything else uses."""
+    """Return whether a message of the data cache is a spill: every block of scratch space, and, in kernels with stack
+    calls, stateless oword blocks, neither of which anything else uses."""
     is_scratch_block = bool(send.bits(18, 18))
     is_stateless_block = send.bits(17, 14) in (0, 8) and send.bits(7, 0) == _STATELESS
     return send.target == "dc0" and (is_scratch_block or is_stateless_block)
 
 
 def is_spill_of_load_store_cache(send: Send) -> bool:
-    """Whether it is one: a block of scratch space with the surface in a0.2. Uniform private arrays look the same but for
-    their cache control."""
+    """Return whether the message is a spill: a block of scratch space with the surface in a0.2. Uniform private arrays
+    look the same but for their cache control."""
     return (
         send.target == "ugm"
         and send.bits(5, 0) in (_LOAD, _STORE)

@@ -1,4 +1,4 @@
-"""The ``explore`` document: what a viewer shows of programs, as an index and chunks (docs/formats/explore.md)."""
+"""The ``explore`` document that viewers show of programs, as an index and chunks (docs/formats/explore.md)."""
 
 from kernlens.report.explore.explore_document import ExploreDocument, explore_document
 

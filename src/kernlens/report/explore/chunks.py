@@ -29,16 +29,16 @@ class Chunks(Mapping[str, bytes]):
         self.figures: dict[str, Mapping[str, int | None]] = {}
 
     def add(self, kind: str, chunk_id: str, make: Callable[[], Any]) -> str:
-        """Adds a chunk of this kind, whose content ``make`` gives, and returns its id."""
+        """Add a chunk of this kind, whose content ``make`` returns, and return its id."""
         self._makers.setdefault(chunk_id, (kind, make))
         return chunk_id
 
     def kind(self, chunk_id: str) -> str:
-        """Returns what a chunk holds: ``kernel``, ``source``, ``meta``, ``log`` or ``passes``."""
+        """Return the kind of a chunk: ``kernel``, ``source``, ``meta``, ``log`` or ``passes``."""
         return self._makers[chunk_id][0]
 
     def content(self, chunk_id: str) -> bytes:
-        """Returns what a chunk unpacks to. Raises KeyError if there is none of this id."""
+        """Return what a chunk unpacks to. Raises KeyError if there is none of this id."""
         make = self._makers[chunk_id][1]
         with self._lock:  # What was read for one chunk is kept for the next.
             document = make()
@@ -50,7 +50,7 @@ class Chunks(Mapping[str, bytes]):
         return content
 
     def packed(self, chunk_id: str) -> Packed:
-        """Returns a chunk with its size. Raises KeyError if there is none of this id."""
+        """Return a chunk with its size. Raises KeyError if there is none of this id."""
         content = self.content(chunk_id)
         return Packed(packed(content), len(content))
 
@@ -68,7 +68,7 @@ class Chunks(Mapping[str, bytes]):
 
 
 def id_of(*parts: bytes | str | int | None) -> str:
-    """The id of what is made from these parts, in this order: the first 16 digits of their SHA-256."""
+    """Return the id of what is made from these parts, in this order: the first 16 digits of their SHA-256."""
     digest = hashlib.sha256()
     for part in parts:
         content = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")

@@ -30,8 +30,8 @@ _CALLS = frozenset({"call", "calla"})
 def code_document(
     kernel: Kernel, source_map: SourceMap | None, places: Places, visa_numbers: Sequence[int | None]
 ) -> dict[str, Any]:
-    """The machine code of a kernel with the lines of ``source_map``. ``visa_numbers`` are those of its instructions, empty
-    where they are not known."""
+    """Return the machine code of a kernel with the lines of ``source_map``. ``visa_numbers`` are those of its
+    instructions, empty where they are not known."""
     instructions = kernel.instructions
     count = len(instructions)
     names = list(dict.fromkeys(instructions.opcodes))
@@ -68,12 +68,12 @@ def code_document(
 
 
 def compacted_of(instructions: Instructions) -> list[bool]:
-    """Which of the instructions are compacted."""
+    """Return for each instruction whether it is compacted."""
     return [bool(flags & COMPACTED) for flags in instructions.flags]
 
 
 def _targets(instructions: Instructions) -> dict[int, list[int]]:
-    """Row of a branch or call -> the rows that it can go to, those outside of the kernel left out."""
+    """Return the rows that each branch or call can go to, by its row; those outside of the kernel are left out."""
     row_of = {offset: row for row, offset in enumerate(instructions.offsets)}
     targets = {}
     for row, bits in enumerate(instructions.flags):
@@ -85,7 +85,7 @@ def _targets(instructions: Instructions) -> dict[int, list[int]]:
 
 
 def _blocks(instructions: Instructions, targets: dict[int, list[int]], functions: Sequence[int]) -> list[int]:
-    """The rows that begin a basic block, ascending; ``functions`` are the first rows of functions."""
+    """Return the rows that begin a basic block, ascending; ``functions`` are the first rows of functions."""
     stops = set(instructions.stops)
     starts = {0, *functions, *(target for rows in targets.values() for target in rows)}
     starts |= {row + 1 for row in targets if instructions.opcodes[row] not in _CALLS}
@@ -94,7 +94,7 @@ def _blocks(instructions: Instructions, targets: dict[int, list[int]], functions
 
 
 def _depths(blocks: Sequence[int], targets: dict[int, list[int]]) -> list[int]:
-    """For each block how many loops it is in: a loop is what lies between a branch back and where it goes."""
+    """Return for each block how many loops it is in: a loop is what lies between a branch back and where it goes."""
     ends: dict[int, int] = {}
     for row, rows in targets.items():
         for target in rows:
@@ -111,13 +111,13 @@ def _depths(blocks: Sequence[int], targets: dict[int, list[int]]) -> list[int]:
 
 
 def _waits(instructions: Instructions) -> dict[str, Any]:
-    """Which rows wait for which message or other long instruction, by the tokens of the software scoreboard."""
+    """Return the rows that wait for a message or other long instruction, by the tokens of the software scoreboard."""
     waits = list(token_waits(instructions))
     return {"row": deltas(wait.waiter for wait in waits), "back": [wait.waiter - wait.producer for wait in waits]}
 
 
 def _distances(instructions: Instructions) -> list[int | list[int]]:
-    """How far back those are that rows wait for by a distance: an entry for each such row."""
+    """Return how many rows back the producers are that rows wait for by a distance: an entry for each such row."""
     entries: list[int | list[int]] = []
     for waiter, producers in distance_waits(instructions):
         backs = [waiter - producer for producer in producers]
@@ -126,7 +126,7 @@ def _distances(instructions: Instructions) -> list[int | list[int]]:
 
 
 def _uses(instructions: Instructions) -> dict[str, Any] | None:
-    """Which rows wrote what each row reads of the general registers."""
+    """Return which rows wrote what each row reads of the general registers; None if that is not known."""
     if instructions.effects is None:
         return None
     uses = [use for use in register_uses(instructions) if use.writer != BEFORE_THE_CODE]

@@ -16,7 +16,7 @@ SCHEMA = 2
 
 
 class ExploreDocument:
-    """``chunks`` maps ids to zstd frames, whose content is JSON; ``index`` says what they are."""
+    """A document: ``chunks`` maps ids to zstd frames, whose content is JSON; ``index`` says what they are."""
 
     def __init__(self, index: dict[str, Any], chunks: Chunks) -> None:
         self._index = index
@@ -47,7 +47,7 @@ def explore_document(
     has_stages: bool = True,
     own_roots: Collection[str] | None = None,
 ) -> ExploreDocument:
-    """Makes the document of these programs.
+    """Make the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
     binary, which are listed with their logs. With a ``redaction`` no source text is in the document.

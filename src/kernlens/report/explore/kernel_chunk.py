@@ -24,8 +24,8 @@ _EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids"
 
 
 def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str] | None = None) -> dict[str, Any]:
-    """What stands in a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is left out, with
-    the reason in ``missing``. With ``own_roots`` instructions are on own lines (``analysis.own_lines``)."""
+    """Return the content of a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is
+    left out, with the reason in ``missing``. With ``own_roots`` instructions are on own lines (``analysis.own_lines``)."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
     source_map: SourceMap | None = None
@@ -71,7 +71,7 @@ def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str
 
 
 def without_stage_texts(document: dict[str, Any]) -> dict[str, Any]:
-    """The document of a kernel that is too large for one chunk."""
+    """Return the document of a kernel that is too large for one chunk."""
     stages = [{**stage, **_EMPTY, "missing": _TOO_LARGE} for stage in document["stages"]]
     return document | {"stages": stages}
 

@@ -1,4 +1,4 @@
-"""What messages do, in words."""
+"""The effects of messages, in words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _VERBS = {LOAD: "reads", STORE: "writes", ATOMIC: "changes in one step"}
 
 
 def message_columns(instructions: Instructions) -> dict[str, Any]:
-    """The rows that are messages, and the kind of each: messages that say the same share one."""
+    """Return the rows that are messages, and the kind of each: messages that say the same share one."""
     rows: list[int] = []
     kinds: list[int] = []
     known: dict[tuple[Message, InstructionKind], int] = {}
@@ -65,7 +65,7 @@ def _kind(message: Message, kind: InstructionKind) -> dict[str, Any]:
 
 
 def message_words(message: Message, kind: InstructionKind) -> str:
-    """One sentence on what a message does: to whom it goes, what it accesses, and how many registers go and come."""
+    """Return one sentence on what a message does: to whom it goes, what it accesses, and how many registers go and come."""
     target = TARGETS.get(message.target or "", message.target or "a shared function that a register names")
     access = kind.access
     if message.end_of_thread:

@@ -1,4 +1,4 @@
-"""How the parts of an ``explore`` document are written: JSON, packed with zstd, and as base85 where they stand in a page."""
+"""The encodings of an ``explore`` document's parts: JSON, packed with zstd, and as base85 where they stand in a page."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TO_ALPHABET = bytes.maketrans(_BASE85, ALPHABET)
 
 
 def within(text: str, limit: int = RAW_LIMIT // 8) -> str:
-    """A text, cut to so many characters: each may take six bytes in JSON."""
+    """Return a text, cut to so many characters: each may take six bytes in JSON."""
     return text if len(text) <= limit else text[:limit] + _CUT
 
 
 def encoded(value: Any) -> bytes:
-    """JSON in UTF-8 that any parser takes: halves of characters, which file names that are no UTF-8 hold, are replaced."""
+    """Return JSON in UTF-8 that any parser takes: lone surrogates, from file names that are not UTF-8, are replaced."""
     import orjson
 
     try:
@@ -39,22 +39,22 @@ def encoded(value: Any) -> bytes:
 
 
 def packed(content: bytes) -> bytes:
-    """One zstd frame that states the size of its content."""
+    """Return one zstd frame that states the size of its content."""
     import zstandard
 
     return zstandard.ZstdCompressor(level=LEVEL, write_content_size=True).compress(content)
 
 
 def deltas(numbers: Iterable[int]) -> list[int]:
-    """Each number's difference from the one before it, the first's from 0."""
+    """Return each number's difference from the one before it, the first's from 0."""
     return [following - number for number, following in pairwise((0, *numbers))]
 
 
 def in_base85(content: bytes) -> bytes:
-    """Bytes as base85: five letters for four bytes, the last of which are filled up with zeros."""
+    """Return bytes as base85: five letters for four bytes, the last of which are filled up with zeros."""
     return b85encode(content, pad=True).translate(_TO_ALPHABET)
 
 
 def padded(content: bytes) -> bytes:
-    """Bytes filled up with zeros to a whole number of groups of four."""
+    """Return bytes filled up with zeros to a whole number of groups of four."""
     return content + bytes(-len(content) % 4)

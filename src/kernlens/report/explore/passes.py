@@ -1,4 +1,4 @@
-"""The single passes of a compile, where they were kept: what each changed, as the difference of two texts."""
+"""The single passes of a compile, where they were saved: the change that each made, as the difference of two texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOO_LARGE = "the difference is too large for this document; kernlens stages PAT
 
 
 def passes_document(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-    """What stands in the chunk of a program's passes. What cannot be compared says why in ``missing``."""
+    """Return the content of the chunk of a program's passes. What cannot be compared says why in ``missing``."""
     document: dict[str, Any] = {"schema": 2, "kind": "passes", "passes": [], "missing": None}
     size = sum(snapshot.size or 0 for snapshot in snapshots if snapshot.is_pass)
     if size > MOST_BYTES:
@@ -60,8 +60,8 @@ def _pass(step: PassStep) -> dict[str, Any]:
 def _difference(
     snapshots: Sequence[Snapshot], changed: Snapshot, known: KnownLines, most: int
 ) -> tuple[str | None, int]:
-    """The lines that a pass changed, with those around them, and how many were compared; None if these are more than
-    ``most``. Passes leave most of a program as it was: what is alike at both ends is not compared."""
+    """Return the lines that a pass changed, with those around them, and how many were compared; None if these are more
+    than ``most``. Passes leave most of a program as it was: what is alike at both ends is not compared."""
     old, new = program_lines(before_pass(snapshots, changed), known), program_lines(changed, known)
     first, room = 0, min(len(old), len(new))
     while first < room and old[first] == new[first]:
@@ -79,5 +79,5 @@ def _difference(
 
 
 def _moved(numbers: re.Match[str], start: int) -> str:
-    """The head of a group of changes, with the lines before the first one compared counted too."""
+    """Return the head of a group of changes, with the lines before the first one compared counted too."""
     return f"@@ -{int(numbers[1]) + start}{numbers[2]} +{int(numbers[3]) + start}{numbers[4]} @@"

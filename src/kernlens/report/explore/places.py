@@ -1,4 +1,4 @@
-"""Source places of a kernel, each written once."""
+"""The source places of a kernel, each written once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _MOST = (1 << 31) - 1
 
 
 class Places:
-    """Numbers the places of a kernel, with the calls through which they were inlined; callers come before what they call.
+    """The numbered places of a kernel, with the calls through which they were inlined; callers come before what they
+    call.
 
     ``names`` maps a file's path as the stages write it to the path of the line table.
     """
@@ -27,7 +28,7 @@ class Places:
         self._known: dict[tuple[SourcePlace | None, tuple[SourcePlace, ...]], int] = {}
 
     def number(self, place: SourcePlace | None, calls: Sequence[SourcePlace] = ()) -> int:
-        """The number of a place that was inlined through ``calls``, innermost first; NO_PLACE for none."""
+        """Return the number of a place that was inlined through ``calls``, innermost first; NO_PLACE for none."""
         key = place, tuple(calls)
         if key not in self._known:
             self._known[key] = self._number(place, key[1])
@@ -46,7 +47,7 @@ class Places:
         return caller
 
     def document(self) -> dict[str, Any]:
-        """The files and places as columns."""
+        """Return the files and places as columns."""
         from kernlens.report.explore.packing import deltas
 
         columns = list(zip(*self._places, strict=True)) or [(), (), (), ()]
@@ -58,5 +59,5 @@ class Places:
 
 
 def names_of_table(directory: str, paths: Sequence[str]) -> dict[str, str]:
-    """Maps paths as stages write them to those of a line table."""
+    """Return the paths of a line table by the paths that stages write for them."""
     return {joined(directory, path): path for path in paths if path}

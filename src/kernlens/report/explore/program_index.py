@@ -1,4 +1,4 @@
-"""What the index of an ``explore`` document says of a program: how it was built, its files, its kernels with their figures."""
+"""A program in the index of an ``explore`` document: how it was built, its files, its kernels with their figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks fo
 
 
 class Redaction(Protocol):
-    """Leaves source text out of other texts, whose lines stay where they are."""
+    """A remover of source text from other texts, whose lines stay where they are."""
 
     def text(self, text: str) -> str: ...
 
@@ -42,7 +42,7 @@ class Redaction(Protocol):
 
 
 class ProgramEntries:
-    """Makes the entries of programs, and adds their chunks."""
+    """The entries of programs; their chunks are added as they are made."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class ProgramEntries:
         self._texts = lru_cache(1)(self._stage_texts)
 
     def program(self, program: Program, names: Collection[str]) -> dict[str, Any]:
-        """The entry of a program with the kernels of these names."""
+        """Return the entry of a program with the kernels of these names."""
         build = program.build
         stages = list(self._texts(program).stages)
         identity = self._identity(program, stages)
@@ -92,7 +92,7 @@ class ProgramEntries:
         }
 
     def failed(self, build: Build) -> dict[str, Any]:
-        """The entry of a build that gave no binary."""
+        """Return the entry of a build that gave no binary."""
         return {
             "id": id_of("failed", self._version, build.name, build.device, build.options, build.log, build.created),
             "name": build.name,
@@ -114,7 +114,7 @@ class ProgramEntries:
         return program.find_stage_texts() if self._has_stages else NoStages()
 
     def _identity(self, program: Program, stages: Sequence[StageName]) -> str:
-        """A hash of what the program's chunks are made from."""
+        """Return a hash of what the program's chunks are made from."""
         build = program.build
         parts = [self._version, program.name, str(program.device), build.device, build.options, build.toolchain_title]
         parts += [build.command, str(self._redaction is None), *map(repr, stages)]
@@ -141,7 +141,7 @@ class ProgramEntries:
         return self._chunks.add(kind, id_of(kind, shown), lambda: {"schema": 2, "kind": kind, "text": shown})
 
     def _files(self, program: Program, kernels: Sequence[Kernel]) -> list[dict[str, Any]]:
-        """The files that have a text, those that were not read, and others that the line tables name."""
+        """Return the files that have a text, those that were not read, and others that the line tables name."""
         sources = [*program.sources, *program.unread_sources]
         known = {source.path for source in sources}
         named = dict.fromkeys(path for kernel in kernels for path in _paths(kernel) if path not in known)
@@ -223,7 +223,7 @@ def _shown(name: str) -> str:
 
 
 def _paths(kernel: Kernel) -> list[str]:
-    """The files that the rows of a kernel's line table name."""
+    """Return the files that the rows of a kernel's line table name."""
     try:
         table = kernel.line_table
     except KernlensError:
@@ -232,7 +232,7 @@ def _paths(kernel: Kernel) -> list[str]:
 
 
 def _value(kernel: Kernel, figure: Figure) -> int | None:
-    """A kernel's figure; instructions are counted without decoding them."""
+    """Return a kernel's figure; instructions are counted without decoding them."""
     try:
         return instruction_count(kernel.code) if figure.needs_decoding else figure.read(kernel)
     except KernlensError:
@@ -240,7 +240,7 @@ def _value(kernel: Kernel, figure: Figure) -> int | None:
 
 
 def _reason(kernel: Kernel) -> str | None:
-    """Why a kernel has no lines."""
+    """Return why a kernel has no lines."""
     try:
         return kernel.line_table_reason
     except KernlensError as error:
@@ -248,7 +248,7 @@ def _reason(kernel: Kernel) -> str | None:
 
 
 def instruction_count(code: memoryview) -> int:
-    """Returns how many instructions there are in machine code, told by their sizes."""
+    """Return how many instructions there are in machine code, told by their sizes."""
     words = code[: len(code) // 4 * 4].cast("I")
     position = count = 0
     while position + 2 <= len(words):
@@ -262,7 +262,7 @@ _SOURCE = re.compile(r'((?:^|[(,]) *source: )"[^"]*"')
 
 
 def without_sources(text: str) -> str:
-    """Returns metadata tables of LLVM IR without the texts of whole source files that they hold."""
+    """Return metadata tables of LLVM IR without the texts of whole source files that they hold."""
     return "\n".join(
         _SOURCE.sub(r'\1""', line) if "!DIFile(" in line and "source:" in line else line for line in text.split("\n")
     )

@@ -41,7 +41,7 @@ _BLOCK_END = "</script>\n"
 
 
 def viewer_script() -> str:
-    """The viewer that comes with the package. Raises KernlensError if this installation has none."""
+    """Return the viewer that comes with the package. Raises KernlensError if this installation has none."""
     try:
         return files("kernlens").joinpath("explorer/viewer/viewer.js").read_text("utf-8")
     except FileNotFoundError:
@@ -51,8 +51,8 @@ def viewer_script() -> str:
 
 
 def notebook_page(program: Program, version: str) -> str | None:
-    """The page of a program for a notebook, which keeps it in its file: without the stages of the compile if it would be too
-    large; None if it is so still, or this installation has no viewer."""
+    """Return the page of a program for a notebook, which keeps it in its file: without the stages of the compile if it
+    would be too large; None if it is so still, or this installation has no viewer."""
     with suppress(KernlensError):  # The listing, which is there too, says it.
         viewer = viewer_script()
         for has_stages in (True, False):
@@ -64,7 +64,7 @@ def notebook_page(program: Program, version: str) -> str | None:
 
 
 def page(whole: ExploreDocument, viewer: str) -> Iterator[str]:
-    """Yields the page in pieces. ``viewer`` is the viewer's script, which must not hold what ends a script or begins a
+    """Yield the page in pieces. ``viewer`` is the viewer's script, which must not hold what ends a script or begins a
     comment in HTML.
 
     The chunks come before the index, which tells where each begins. Raises ValueError for such a script, and what the

@@ -1,4 +1,4 @@
-"""List drivers and their devices, and create contexts."""
+"""The drivers, their devices, and contexts."""
 
 from __future__ import annotations
 

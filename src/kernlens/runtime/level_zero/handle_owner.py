@@ -1,4 +1,4 @@
-"""Own and check handles: the driver's pointers to its objects, the kind of each object, and whether it is alive.
+"""The owner and the check of handles: the driver's pointers to its objects, the kind of each object, and whether it is alive.
 
 The driver follows any pointer, so a wrong handle crashes it; the checks here raise an error instead.
 """

@@ -1,4 +1,4 @@
-"""Answer a worker's requests about Level Zero, which make modules and then refer to them by name."""
+"""A worker's requests about Level Zero, which make modules and then refer to them by name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from kernlens.runtime.level_zero.module_links import (
 
 
 class LevelZeroRequests:
-    """Answers requests with plain data; each method is a request. All use the first device, which is the simulated one."""
+    """The requests about Level Zero: each method answers one with plain data, on the first device, which is the
+    simulated one."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call

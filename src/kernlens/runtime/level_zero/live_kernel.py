@@ -1,4 +1,4 @@
-"""Read the properties and the machine code of live kernels.
+"""The properties and the machine code of live kernels.
 
 The machine code comes from the first of three that works: the driver's extension zeIntelKernelGetBinaryExp, the standard
 zeKernelGetBinaryExp, and the kernel's part of the module's native binary. All three give the same bytes: the kernel as
@@ -29,7 +29,7 @@ FROM_NATIVE_BINARY = "zeModuleGetNativeBinary"
 
 @dataclass(frozen=True, slots=True)
 class KernelProperties:
-    """What the driver reports of a kernel. Sizes are in bytes; a required size is None if the kernel requires none.
+    """The properties that the driver reports of a kernel. Sizes are in bytes; a required size is None if there is none.
 
     ``simd`` is the compiled width in channels (the driver's maximum sub-group size), ``spill_bytes`` per hardware
     thread, ``private_bytes`` per work-item, ``slm_bytes`` per work-group.
@@ -93,7 +93,7 @@ class LiveKernel(HandleOwner):
 
     @cached_property
     def properties(self) -> KernelProperties:
-        """What zeKernelGetProperties reports."""
+        """The answer of zeKernelGetProperties."""
         raw = make(ze_kernel_properties_t)
         self._loader.call("zeKernelGetProperties", self.handle, byref(raw), device=self.device, input=self.name)
         group = (raw.requiredGroupSizeX, raw.requiredGroupSizeY, raw.requiredGroupSizeZ)
@@ -111,7 +111,7 @@ class LiveKernel(HandleOwner):
 
     @cached_property
     def _function(self) -> tuple[str, Callable[..., int] | None, int]:
-        """How to read the machine code: the function's name, the function, and the handle that it takes."""
+        """The function to read the machine code: its name, itself, and the handle that it takes."""
         driver = self.module.context.driver
         address = driver.extension_function(INTEL_FUNCTION)
         if address is not None:
@@ -129,7 +129,7 @@ class LiveKernel(HandleOwner):
 
     @property
     def binary_origin(self) -> str:
-        """How ``binary`` gets its bytes: ``zeIntelKernelGetBinaryExp``, ``zeKernelGetBinaryExp``, or
+        """The function by which ``binary`` gets its bytes: ``zeIntelKernelGetBinaryExp``, ``zeKernelGetBinaryExp``, or
         ``zeModuleGetNativeBinary`` (cut out of the module's binary)."""
         return self._function[0]
 
@@ -156,7 +156,7 @@ class LiveKernel(HandleOwner):
         return self._read(name, function, handle, self.binary_size)
 
     def binary_into(self, buffer: bytearray | memoryview) -> int:
-        """Write ``binary`` to the start of ``buffer``; returns the bytes written.
+        """Write ``binary`` to the start of ``buffer``, and return the number of bytes written.
 
         Raises BufferTooSmallError if it does not fit (the driver would fill the buffer and report success), and
         HandleError if ``buffer`` is None or cannot be written to.

@@ -1,4 +1,4 @@
-"""Build modules from SPIR-V or load them from a native binary, and read everything that they hold."""
+"""Modules that are built from SPIR-V or loaded from a native binary, and everything that they hold."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NO_GLOBAL = (INVALID_GLOBAL_NAME, INVALID_ARGUMENT, UNSUPPORTED_FEATURE)
 
 @dataclass(frozen=True, slots=True)
 class GlobalPointer:
-    """Where a module's global variable lies. The address is valid on the device only: the host must not follow it."""
+    """The place of a module's global variable. The address is valid on the device only: the host must not follow it."""
 
     name: str
     address: int
@@ -95,7 +95,7 @@ class LiveModule(HandleOwner):
 
     @cached_property
     def has_imports(self) -> bool:
-        """Whether the module was built with imports; which stays true after they are linked."""
+        """True if the module was built with imports; this stays so after they are linked."""
         properties = make(ze_module_properties_t)
         self._loader.call("zeModuleGetProperties", self.handle, byref(properties), **self._error_fields)
         return bool(properties.flags & ZE_MODULE_PROPERTY_FLAG_IMPORTS)
@@ -112,7 +112,7 @@ class LiveModule(HandleOwner):
 
     @property
     def has_pseudo_kernel(self) -> bool:
-        """Whether the driver lists ``PSEUDO_KERNEL``: the module holds functions that are not kernels."""
+        """True if the driver lists ``PSEUDO_KERNEL``: the module holds functions that are not kernels."""
         return PSEUDO_KERNEL in self._listed_names
 
     @cached_property
@@ -150,7 +150,7 @@ class LiveModule(HandleOwner):
         return GlobalPointer(name, address, size.value)
 
     def _exported(self, call: str, absent: Sequence[int], what: str, name: str, advice: str, *more: Any) -> int:
-        """The address that ``call`` gives. Raises NotFoundError if its result is one of ``absent``."""
+        """Return the address that ``call`` gives. Raises NotFoundError if its result is one of ``absent``."""
         pointer = c_void_p(0)
         code = self._loader.result(call, self.handle, name.encode(), *more, byref(pointer))
         # For an unknown name a driver may report success and not set the pointer, which is null before the call.
@@ -218,7 +218,7 @@ def _description(format: int, input: bytes, flags: str) -> ze_module_desc_t:
 
 
 def create(context: Context, device: LiveDevice, description: ze_module_desc_t, name: str) -> tuple[int, str]:
-    """Call zeModuleCreate; returns the module's handle and the build log. Raises LevelZeroError with the log."""
+    """Call zeModuleCreate, and return the module's handle and the build log. Raises LevelZeroError with the log."""
     loader = context.driver.loader
     handle, log_handle = c_void_p(0), c_void_p(0)
     code = loader.result(
@@ -233,7 +233,7 @@ def create(context: Context, device: LiveDevice, description: ze_module_desc_t, 
 
 
 def read_log(loader: Loader, log: Any) -> str:
-    """Read build log handle ``log`` and destroy it; returns an empty text for a null handle."""
+    """Read build log handle ``log`` and destroy it; return an empty text for a null handle."""
     if not log.value:
         return ""
     try:

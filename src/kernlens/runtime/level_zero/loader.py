@@ -1,4 +1,4 @@
-"""Open the Level Zero loader library through ctypes, and check the results of its calls.
+"""The Level Zero loader library through ctypes, and the check of its calls' results.
 
 Prototypes: ``ze_api.h``, ``zet_api.h`` and ``loader/ze_loader.h`` of the Level Zero specification. ctypes releases the
 interpreter's lock during each call, and a call changes nothing here, so any number of threads may call at once.
@@ -71,7 +71,7 @@ class Loader(DriverLibrary):
     def call(
         self, name: str, *arguments: Any, device: str | None = None, input: str | None = None, advice: str = ""
     ) -> None:
-        """Call ``name``; raises LevelZeroError unless it returns success."""
+        """Call ``name``. Raises LevelZeroError unless it returns success."""
         code = self.result(name, *arguments)
         if code != SUCCESS:
             raise LevelZeroError(name, code, device=device, input=input, advice=advice)
@@ -95,7 +95,7 @@ class Loader(DriverLibrary):
         return buffer.raw[: size.value]
 
     def text(self, name: str, *what: Any, device: str | None = None, input: str | None = None) -> str:
-        """The text that ``content`` gives, up to its terminating NUL."""
+        """Return the text that ``content`` gives, up to its terminating NUL."""
         content = self.content(name, *what, device=device, input=input)
         return content.partition(b"\0")[0].decode("utf-8", "replace")
 

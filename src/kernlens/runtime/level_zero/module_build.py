@@ -1,4 +1,4 @@
-"""Read everything that a live module holds out of the driver."""
+"""Everything that a live module holds, read out of the driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Link modules on the driver, dynamically or statically, and inspect what a link would need."""
+"""Links of modules on the driver, dynamic or static, and the inspection of what a link would need."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class DynamicLink:
-    """What zeModuleDynamicLink answered. ``log`` is its whole text, with the modules' names for their addresses.
+    """The answer of zeModuleDynamicLink. ``log`` is its whole text, with the modules' names for their addresses.
 
     ``resolutions`` are the imports that were bound, ``missing`` those that no module exports. ``words`` is the driver's
     description of a failure, beside the log; empty if there is none.

@@ -1,4 +1,4 @@
-"""Do a second build in a worker, whose compiler keeps its stages: one Level Zero module for one device."""
+"""A second build in a worker, whose compiler keeps its stages: one Level Zero module for one device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernlens.runtime.level_zero.module_links import StaticInput, static_link
 
 
 class SecondBuildRequests:
-    """Answers the request ``build``, as ``LevelZeroRequests`` answers others."""
+    """The request ``build``, which stands beside those of ``LevelZeroRequests``."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call

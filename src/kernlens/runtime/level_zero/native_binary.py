@@ -1,4 +1,4 @@
-"""Read what the binding needs of a module's native binary: its kernels' code, its exports and imports."""
+"""The parts of a module's native binary that the binding needs: its kernels' code, its exports and imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuse SPIR-V that is known to crash a driver before it is compiled.
+"""The refusal of SPIR-V that is known to crash a driver, before it is compiled.
 
 Each rule was measured on the drivers that the docstring names; the call is made if no rule applies.
 """

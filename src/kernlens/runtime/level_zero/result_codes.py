@@ -1,4 +1,4 @@
-"""Name Level Zero's result codes, and define the errors that carry one.
+"""The names of Level Zero's result codes, and the errors that carry one.
 
 Source: ``ze_result_t`` in ``ze_api.h`` of the Level Zero specification.
 """
@@ -69,7 +69,7 @@ def result_name(code: int) -> str:
 
 
 class LevelZeroError(ToolError):
-    """A Level Zero call returned an error.
+    """The failure of a Level Zero call.
 
     ``call`` is the function's name, ``code`` its result, ``device`` and ``input`` what the call was about (None if they do
     not matter), ``log`` the driver's build or link log.

@@ -1,4 +1,4 @@
-"""Detect SPIR-V that crashes drivers: instructions beyond the end, exported functions that ask for their work-item.
+"""The signs of SPIR-V that crashes drivers: instructions beyond the end, exported functions that ask for their work-item.
 
 Layout: the SPIR-V specification, sections "Physical Layout of a SPIR-V Module and Instruction" and "Binary Form".
 """

@@ -1,4 +1,4 @@
-"""Define the structures of ``ze_api.h`` that the binding passes to the driver, under the specification's names.
+"""The structures of ``ze_api.h`` that the binding passes to the driver, under the specification's names.
 
 Every structure starts with its type (``stype``) and a pointer to the next one; ``make`` fills both in.
 """

@@ -1,4 +1,4 @@
-"""Name OpenCL's error codes, and define the error that carries one. Source: ``CL/cl.h`` of the OpenCL headers."""
+"""The names of OpenCL's error codes, and the error that carries one. Source: ``CL/cl.h`` of the OpenCL headers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ERROR_NAMES = {
 
 
 class OpenCLError(ToolError):
-    """An OpenCL call returned an error: ``call`` is the function, ``query`` the query's name, ``code`` the result."""
+    """The failure of an OpenCL call: ``call`` is the function, ``query`` the query's name, ``code`` the result."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Check OpenCL handles: pyopencl's objects, or bare numbers as far as a number can be checked."""
+"""The check of OpenCL handles: pyopencl's objects, or bare numbers as far as a number can be checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a live OpenCL kernel's raw machine code and arguments.
+"""The raw machine code and the arguments of a live OpenCL kernel.
 
 ``CL_KERNEL_BINARY_PROGRAM_INTEL`` gives the kernel's machine code with its padding, from before the driver's
 relocations. The query names no device: of a program for several devices it gives the first device's code.

@@ -1,4 +1,4 @@
-"""Call the OpenCL loader through ctypes: queries of programs, kernels and devices, by handle.
+"""The OpenCL loader through ctypes: queries of programs, kernels and devices, by handle.
 
 Names and numbers: ``CL/cl.h`` of the OpenCL headers; Intel's queries: the extension headers of compute-runtime.
 Every object begins with its driver's function table, so any OpenCL loader serves the handles of any other.
@@ -59,7 +59,7 @@ class OpenCL(DriverLibrary):
         super().__init__(library, path, "OpenCL", _PROTOTYPES)
 
     def call(self, name: str, *arguments: Any, query: str | None = None, input: str | None = None) -> None:
-        """Call a function that returns an error code; raises OpenCLError unless it is success."""
+        """Call a function that returns an error code. Raises OpenCLError unless it is success."""
         code = int(self.result(name, *arguments))
         if code != 0:
             raise OpenCLError(name, code, query=query, input=input)

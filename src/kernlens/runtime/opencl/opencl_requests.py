@@ -1,4 +1,4 @@
-"""Answer a worker's requests about OpenCL, which build programs and then refer to them by name."""
+"""A worker's requests about OpenCL, which build programs and then refer to them by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernlens.runtime.opencl.program_queries import read_builds
 
 
 class OpenCLRequests:
-    """Answers requests with plain data; each method is a request.
+    """The requests about OpenCL: each method answers one with plain data.
 
     Programs are built for all devices of the platform whose name contains ``platform``.
     """

@@ -1,4 +1,4 @@
-"""Build OpenCL programs without pyopencl: from source text, SPIR-V, or a binary, or linked, for a platform's devices."""
+"""The build of OpenCL programs without pyopencl: from source text, SPIR-V, or a binary, or linked, for a platform's devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read everything that a live OpenCL program holds, for each of its devices."""
+"""Everything that a live OpenCL program holds, for each of its devices."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def program_debug(library: OpenCL, handle: int, devices: tuple[int, ...]) -> tup
 def _per_device(
     library: OpenCL, handle: int, devices: tuple[int, ...], sizes_query: tuple[int, str], bytes_query: tuple[int, str]
 ) -> tuple[bytes | None, ...]:
-    """A pair of queries: the sizes per device, then the bytes, through an array of pointers to room for each.
+    """Return the answer of two queries: the sizes per device, then the bytes, through an array of pointers to room for each.
 
     Of a program that is built for some of its devices only, Intel's drivers answer the sizes of debug data one after the
     other from the first entry on, and yet write the bytes through each device's own pointer; and for a device that it is
@@ -190,7 +190,7 @@ def _is_built(library: OpenCL, handle: int, device: int) -> bool:
 
 
 def _names_in(binary: bytes) -> tuple[str, ...]:
-    """The kernels of Intel's binary: drivers name none of a program that its first device does not have built."""
+    """Return the kernels of Intel's binary: drivers name none of a program that its first device does not have built."""
     try:
         return NativeBinary(binary, "the program").kernel_names
     except KernlensError:

@@ -1,4 +1,4 @@
-"""Do a second build in a worker, whose compiler keeps its stages: one program for one device."""
+"""A second build in a worker, whose compiler keeps its stages: one program for one device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CL_DEVICE_PLATFORM = 0x1031
 
 
 class SecondBuildRequests:
-    """Answers the request ``build``, as ``OpenCLRequests`` answers others."""
+    """The request ``build``, which stands beside those of ``OpenCLRequests``."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call

@@ -1,4 +1,4 @@
-"""What a capture was asked for, as its folder keeps it: a capture that was killed is finished with that."""
+"""The request of a capture, as its folder keeps it: a capture that was killed is finished by it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kernlens.verbs.capture.spool import REPLACEMENTS, Spool
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The application's command line, the device that is simulated for it, whose driver builds, whether the compile stages
-    are to be kept, and what is changed."""
+    """The request of a capture: the application's command line, the device to simulate, the toolchain whose driver
+    builds, whether compile stages are to be saved, and what is changed."""
 
     words: tuple[str, ...] = ()
     device: str | None = None
@@ -36,14 +36,14 @@ class Asked:
         return SecondBuildPlan(environment, python, stages=self.stages, compare=bool(self.changes.added))
 
     def keep(self, spool: Spool) -> None:
-        """Write it into the folder. Raises OSError."""
+        """Write the request into the folder. Raises OSError."""
         changes = replace(self.changes, replacements=[replace(each, content=b"") for each in self.changes.replacements])
         fields = {**asdict(replace(self, changes=Changes())), "changes": asdict(changes)}
         spool.asked.write_text(json.dumps(fields, default=lambda content: content.decode()))
 
     @classmethod
     def read_from(cls, spool: Spool) -> Asked:
-        """Read it. Of a folder whose file is not there, or not what ``keep`` writes, nothing is known."""
+        """Return what ``keep`` wrote; an empty request if the file is not there or damaged."""
         if not spool.asked.is_file():
             return cls()
         try:
@@ -57,7 +57,7 @@ class Asked:
         return asked._with_contents(spool) if asked._is_sound() else cls()
 
     def _with_contents(self, spool: Spool) -> Asked:
-        """This with the contents of what stands in, which the recorder's file has."""
+        """Return the request with the contents of the replacements, which the recorder's file has."""
         try:
             packed = (spool.folder / REPLACEMENTS).read_bytes()
         except OSError:
@@ -66,7 +66,7 @@ class Asked:
         return replace(self, changes=replace(self.changes, replacements=replacements))
 
     def _is_sound(self) -> bool:
-        """Whether each value has its type."""
+        """Return whether each value has its type."""
         changes, replacements = self.changes, self.changes.replacements
         texts = [*self.words, self.device or "", self.toolchain, changes.options]
         texts += [text for each in replacements for text in (each.program, each.path, each.hash, each.kernel)]

@@ -41,7 +41,7 @@ _RECORDERS = re.compile(r"[0-9a-f]{16}-\d{10}\.[a-z]+")
 
 
 def cache_folder(spool: Path) -> str:
-    """Where the empty caches of a capture are that writes to the folder ``spool``."""
+    """Return the folder of the empty caches of a capture that writes to the folder ``spool``."""
     return f"{spool}/{_FOLDER}"
 
 
@@ -54,8 +54,8 @@ def give_empty_caches(environment: dict[str, str], spool: Path) -> None:
 
 
 def is_made_again(spool: Path) -> bool:
-    """Whether a program with the variables of a capture that is over has made its folder again, for an empty cache: there is
-    nothing else in it than that and the recorder's own files."""
+    """Return whether a program that has a finished capture's variables made its folder again, for an empty cache: it
+    holds nothing but that and the recorder's own files."""
     if not (spool / _FOLDER).is_dir():
         return False
     return all(name == _FOLDER or _RECORDERS.fullmatch(name) for name in os.listdir(spool))

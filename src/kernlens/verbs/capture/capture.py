@@ -1,4 +1,4 @@
-"""``kernlens.capture``: what an unmodified application builds and launches, in one recording."""
+"""``kernlens.capture``: the programs and launches of an unmodified application, in one recording."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _HEADERS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """What a capture has brought. ``recording`` is None if nothing was built. ``exit_status`` is the application's,
+    """The result of a capture. ``recording`` is None if nothing was built. ``exit_status`` is the application's,
     negative for the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched
     first; ``lines`` is whether line tables were asked for, ``empty_caches`` whether it had empty caches. ``builds`` counts
     what it built, ``failed`` those that failed, ``from_binary`` programs that it made from binaries. ``missing`` says what is
@@ -244,7 +244,7 @@ def _run(application: Application, is_simulated: bool) -> int:
 
 @contextlib.contextmanager
 def _stays(spool: Spool) -> Iterator[None]:
-    """Say, of what keeps the recording from being written, where that is what it was to hold."""
+    """Add to an error that keeps the recording from being written where the folder is that holds its contents."""
     try:
         yield
     except (OutputError, OSError) as error:
@@ -285,7 +285,7 @@ def _is_too_old(loader: Path) -> bool:
 
 
 def _bundled_loaders(program: str | None) -> list[Path]:
-    """The loaders that wheels brought into the Python environment that the application's program belongs to."""
+    """Return the loaders that wheels brought into the Python environment that the application's program belongs to."""
     environment = Path(program).absolute().parent.parent if program is not None else None
     pattern = "lib/python*/site-packages/*.libs/libOpenCL*.so*"
     return sorted(environment.glob(pattern)) if environment is not None else []
@@ -322,7 +322,7 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str], words: Sequ
 
 
 def _is_static(program: str) -> bool:
-    """Whether a program is started without the dynamic loader: an ELF file without an interpreter (PT_INTERP)."""
+    """Return whether a program starts without the dynamic loader: an ELF file without an interpreter (PT_INTERP)."""
     from kernlens.formats.host_object import is_static
 
     with open(program, "rb") as file:

@@ -1,4 +1,4 @@
-"""What a capture has brought: the kernels that an application built, and how much was recorded."""
+"""The result of a capture: the kernels that an application built, and how much was recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernlens.verbs.capture.counters import Counter
 
 
 class RecordedKernels:
-    """The kernels of a finished recording, each program opened when a kernel of its is asked for."""
+    """The kernels of a finished recording. A program is opened when one of its kernels is first asked for."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -28,7 +28,7 @@ class RecordedKernels:
         return Recording(self._path).builds()
 
     def get(self, number: int, name: str) -> Kernel:
-        """The kernel of that name of the recording's program with that number."""
+        """Return the kernel of that name of the recording's program with that number."""
         if number not in self._programs:
             programs = open_build(self._builds[number - 1])
             self._programs[number] = {name: kernel for each in programs for name, kernel in each.kernels.items()}
@@ -57,7 +57,7 @@ class CapturedKernel:
 
     @cached_property
     def kernel(self) -> Kernel | None:
-        """The kernel in the recording, which is read when this is asked for; None if kernlens cannot read its code."""
+        """The kernel in the recording, read on first use; None if kernlens cannot read its code."""
         return self.recorded.get(self.number, self.name) if self.recorded is not None and self.number else None
 
     @cached_property
@@ -67,7 +67,7 @@ class CapturedKernel:
 
     @property
     def line_table(self) -> bool | None:
-        """Whether it has one; None if kernlens cannot read the code."""
+        """True if it has a line table; None if kernlens cannot read the code."""
         return None if self.kernel is None else self.kernel.line_table_reason is None
 
     @property
@@ -88,9 +88,9 @@ class CapturedKernel:
 
 @dataclass(slots=True)
 class Captured:
-    """What a capture has brought: numbers of builds and of those that failed, the kernels, most launched first, and what is
-    missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``nested`` are the recordings of captures
-    within this one, ``findings`` are sentences on the second builds."""
+    """The result of a capture: numbers of builds and of those that failed, the kernels, most launched first, and what
+    is missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``nested`` are the recordings
+    of captures within this one, ``findings`` are sentences on the second builds."""
 
     was_entered: bool
     nested: Sequence[str] = ()

@@ -1,5 +1,5 @@
-"""What a capture may change of what the application builds: options that are added, programs that others stand in for, and
-caches that are empty. The recorders do it; ``replacing.py`` and the end say what came of it."""
+"""The changes that a capture may make to an application's builds: options that are added, programs that others stand in
+for, and caches that are empty. The recorders do it; ``replacing.py`` and the end say what came of it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kernlens.verbs.capture.spool import OPTIONS, REPLACE, REPLACEMENTS, Spool
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What to change: whether line tables are asked for, the options that are added besides, what stands in for programs,
-    and whether the application gets empty caches. It gets them too where something else is changed: what it built then must
-    not be what its next run finds."""
+    """The changes: whether line tables are asked for, the options that are added besides, the replacements of programs,
+    and whether the application gets empty caches. It gets them too where something else is changed: what it built then
+    must not be what its next run finds."""
 
     lines: bool = False
     options: str = ""
@@ -30,11 +30,11 @@ class Changes:
 
     @property
     def empties_caches(self) -> bool:
-        """Whether the application gets empty caches."""
+        """True if the application gets empty caches."""
         return self.fresh_cache or bool(self.added or self.replacements)
 
     def make(self, environment: dict[str, str], spool: Spool) -> None:
-        """Have the recorder make them, through its variables and files in the capture's folder."""
+        """Have the recorder make the changes, through its variables and files in the capture's folder."""
         added = self.added
         for name in (OPTIONS, REPLACE):
             environment.pop(name, None)
@@ -48,7 +48,7 @@ class Changes:
             give_empty_caches(environment, spool.folder)
 
     def unused_options(self, built_with_options: int) -> list[str]:
-        """A sentence if the options were added to nothing; ``built_with_options`` counts builds that got the added options."""
+        """Return a sentence if the options were added to nothing; ``built_with_options`` counts builds that got them."""
         if not self.options or built_with_options:
             return []
         return [f"the options {self.options} were added to nothing: no program was built from source or IL"]

@@ -1,4 +1,4 @@
-"""How often kernels were created and launched: the files of kind ``counters`` in a spool, which are memory of a process."""
+"""The counts of created and launched kernels: the files of kind ``counters`` in a spool, which are memory of a process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Identity = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes that a kernel was launched with; ``local_size`` is None where the driver chose it."""
+    """The sizes that a kernel was launched with; ``local_size`` is None where the driver chose it."""
 
     global_size: tuple[int, ...]
     local_size: tuple[int, ...] | None
@@ -28,7 +28,8 @@ class Shape:
 
 @dataclass(slots=True)
 class Counter:
-    """How often a process created a kernel, and launched it on a device (0: never). The first eight shapes are kept."""
+    """The number of times that a process created a kernel, and launched it on a device (0: never), with its first eight
+    shapes."""
 
     kernel: str
     program: Identity = (0, 0)
@@ -39,8 +40,8 @@ class Counter:
 
 
 def read_counters(path: Path) -> list[Counter]:
-    """Read a file of counters (``native/recording/counters.c``): entries of the kernels that were created or launched, one
-    behind the other up to one of size 0. Raises FormatError if it is damaged."""
+    """Return the counters in a file (``native/recording/counters.c``): entries of the kernels that were created or
+    launched, one behind the other up to one of size 0. Raises FormatError if it is damaged."""
     content = path.read_bytes()
     counters = []
     start = 0

@@ -25,7 +25,7 @@ _FROM_HANDLES, _SEVERAL = "ZE_ENABLE_LOADER_DRIVER_DDI_PATH", "ZE_ENABLE_LOADER_
 
 
 def why_not_recorded() -> str:
-    """Why this installation records no Level Zero, with what to do, as the end of a sentence; "" if it does."""
+    """Return why this installation records no Level Zero, with what to do, as the end of a sentence; empty if it does."""
     if find_layer(LEVEL_ZERO_LAYER) is not None:
         return ""
     return (
@@ -35,8 +35,8 @@ def why_not_recorded() -> str:
 
 
 def turn_on_level_zero(environment: dict[str, str], chosen: Toolchain) -> None:
-    """Have the Level Zero loader put the layer in front of Intel's driver, if that is there. Other drivers stay what and
-    where they are, and so do those that the application's environment names."""
+    """Have the Level Zero loader put the layer in front of Intel's driver, if that is there. Other drivers stay, and so
+    do those that the application's environment names."""
     layer = find_layer(LEVEL_ZERO_LAYER)
     named = environment.get(_DRIVERS)
     folders = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]

@@ -1,4 +1,4 @@
-"""What was spooled to a recording: a Build for each build and device, and how often each kernel was launched."""
+"""The way from a spool to a recording: a Build for each build and device, and the launches of each kernel."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _KernelsOfBinaries:
         self._known: dict[tuple[bytes, bytes, str], tuple[str, Sequence[str]]] = {}
 
     def read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
-        """kernlens's name of the device, and the kernels of the program ``name``; none if the binary cannot be read."""
+        """Return kernlens's name of the device, and the kernels of program ``name``; none if the binary cannot be read."""
         if not device.built or not device.binary:
             return device.name, ()
         key = sha256(device.binary).digest(), sha256(build.spirv).digest(), device.name
@@ -119,7 +119,7 @@ class Merging:
         return captured
 
     def _entries(self) -> Iterator[Entry]:
-        """All builds' entries; of a damaged file those before the damage."""
+        """Yield all builds' entries; of a damaged file those before the damage."""
         for path in self._spool.build_files():
             try:
                 yield from read_entries(path)
@@ -127,7 +127,7 @@ class Merging:
                 self._captured.missing.append(f"builds: {error}")
 
     def _events(self, entries: Iterable[Entry]) -> Iterator[BuildEvent]:
-        """The builds; of those that have ended after all, no second time what they began with."""
+        """Yield the builds. One that has ended after all comes once, without the entry of its beginning."""
         ended = set()
         for event in self._read("a build", entries, read_build):
             began = event.process, event.thread, event.time
@@ -136,7 +136,7 @@ class Merging:
                 yield event
 
     def _read(self, what: str, places: Iterable[_Place], read: Callable[[_Place], _Content]) -> Iterator[_Content]:
-        """What each file or entry holds; one that cannot be read is missing."""
+        """Yield the content of each file or entry; one that cannot be read is missing."""
         for place in places:
             try:
                 content = read(place)
@@ -224,7 +224,7 @@ class Merging:
         self._captured.kernels = sorted(kernels, key=lambda kernel: (-kernel.launches, -kernel.created, kernel.name))
 
     def _findings(self) -> Iterator[str]:
-        """The sentences for a person."""
+        """Yield the sentences for a person."""
         captured = self._captured
         for name in self._unended:
             yield (
@@ -263,7 +263,7 @@ def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, 
 
 
 def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[tuple[Given, Build]]:
-    """What was compiled and linked in one call: each is in the recording, though it has no binary of its own."""
+    """Yield what was compiled and linked in one call: each is in the recording, though it has no binary of its own."""
     for number, linked in enumerate(event.static_inputs, 1):
         device = event.devices[0] if event.devices else BuiltDevice(0)
         build = Build(
@@ -327,7 +327,7 @@ def _noted_constants(constants: Mapping[int, int]) -> dict[str, object]:
 
 
 def _constants(source: Given) -> dict[int, int]:
-    """The bits of the specialization constants that the module has, by number."""
+    """Return the bits of the specialization constants that the module has, by number."""
     known = source.known_constants()
     return {number: bits & (1 << known[number].width) - 1 for number, bits in source.constants if number in known}
 

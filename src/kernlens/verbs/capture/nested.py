@@ -11,7 +11,7 @@ from kernlens.verbs.capture.spool import FOLDER, MISSING, Spool
 
 
 def tell_outer(spool: Spool, environment: dict[str, str]) -> None:
-    """Tell the capture that this environment is of, if it is of one, that what is run now is recorded elsewhere."""
+    """Tell the capture that this environment is of, if any, that what is run now is recorded elsewhere."""
     outer = Path(environment.get(FOLDER) or spool.folder)
     if outer == spool.folder or not (outer / MISSING).is_file():
         return
@@ -22,5 +22,5 @@ def tell_outer(spool: Spool, environment: dict[str, str]) -> None:
 
 
 def nested_recordings(spool: Spool) -> list[str]:
-    """The recordings that captures within this one make."""
+    """Return the recordings that captures within this one make."""
     return sorted({path.read_text("utf-8", "replace") for path in spool.folder.glob("*.nested")})

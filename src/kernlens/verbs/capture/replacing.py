@@ -1,6 +1,6 @@
-"""What stands in for programs of the application, and what came of it.
+"""Replacements of the application's programs, and what came of them.
 
-The recorders put it in their place (``native/recording/replacements.c`` for both layers) and note what the driver said. A
+The recorders put them in place (``native/recording/replacements.c`` for both layers) and note what the driver said. A
 driver that took a binary need not have taken its machine code, so that is compared with what was built.
 """
 
@@ -37,9 +37,9 @@ _NUMBER = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """``content`` stands in for programs whose source, IL or binary has a SHA-256 that begins with ``hash``, or that define
-    ``kernel``; the other one is empty. ``program`` and ``path`` are as the user wrote them, ``form`` says what a program is
-    made from with it."""
+    """A replacement: ``content`` stands in for programs whose source, IL or binary has a SHA-256 that begins with
+    ``hash``, or that define ``kernel``; the other one is empty. ``program`` and ``path`` are as the user wrote them,
+    ``form`` says what a program is made from with it."""
 
     program: str
     path: str
@@ -50,11 +50,11 @@ class Replacement:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what stands in, by which the recorder notes it."""
+        """The SHA-256 of the replacement, by which the recorder notes it."""
         return hashlib.sha256(self.content).hexdigest()
 
     def why_not(self, error: int) -> str:
-        """Why it did not stand in, from what the recorder noted: OpenCL's errors are negative, Level Zero's are not."""
+        """Return why it did not stand in, from the recorder's note: OpenCL's errors are negative, Level Zero's are not."""
         if error == _CANNOT:
             if self.form == _SOURCE:
                 return "it is source, and Level Zero makes modules of SPIR-V and binaries alone"
@@ -67,9 +67,10 @@ class Replacement:
 
     @classmethod
     def of(cls, program: str, path: str) -> Replacement:
-        """Return what has the file stand in for ``program``: a SHA-256 or its first 8 digits and more, a kernel's name, or a
-        file that holds what the program is made from, as ``kernlens extract`` writes it. A binary is put in without the SPIR-V
-        that it holds: a driver whose device it is not for would compile that instead, and not refuse it.
+        """Return the replacement of ``program`` by the file: a SHA-256 or its first 8 digits and more, a kernel's name,
+        or a file that holds what the program is made from, as ``kernlens extract`` writes it. A binary is put in
+        without the SPIR-V that it holds: a driver whose device it is not for would compile that instead, and not refuse
+        it.
 
         Raises NotFoundError if it is none of these, or a file cannot be read, FormatError if it is damaged SPIR-V.
         """
@@ -110,7 +111,7 @@ def _check_spirv(path: str, content: bytes) -> None:
 
 
 class StoodIn:
-    """What came of replacements: ``events`` are what the recorder noted of them."""
+    """The outcome of replacements: ``events`` are the recorder's notes on them."""
 
     def __init__(self, replacements: Sequence[Replacement], events: Iterable[Replaced]) -> None:
         self._replacements = replacements
@@ -121,8 +122,8 @@ class StoodIn:
         self._unknown: dict[str, str] = {}
 
     def used(self, program: Identity | None, content: bytes | None = None) -> dict[str, object]:
-        """What a recording notes of a build whose program something stood in for; with ``content``, of the input of a static
-        link that consists of it."""
+        """Return what a recording notes of a build whose program was replaced; with ``content``, of the input of a
+        static link that consists of it."""
         by = None if content is None else hashlib.sha256(content).hexdigest()
         for event in self._events:
             if not event.error and event.identity == program and by in (None, event.by):
@@ -149,8 +150,9 @@ class StoodIn:
                 self._other.setdefault(event.by, {}).update(other)
 
     def sentences(self, kernels: Iterable[str], builds: int, failures: Mapping[Identity, str]) -> list[str]:
-        """Sentences on what came of each replacement, some with lines of the driver's log behind them. ``kernels`` are the
-        names that were built, ``builds`` how many builds there were, ``failures`` the logs of programs whose build failed."""
+        """Return sentences on what came of each replacement, some with lines of the driver's log behind them.
+        ``kernels`` are the names that were built, ``builds`` how many builds there were, ``failures`` the logs of
+        programs whose build failed."""
         told = []
         for replacement in self._replacements:
             path, program = replacement.path, replacement.program
@@ -185,14 +187,14 @@ class StoodIn:
 
 
 def _codes(build: Build) -> dict[str, bytes]:
-    """The machine code of a build's kernels by name; of a binary for several devices, of those for the build's."""
+    """Return the machine code of a build's kernels by name; of a binary for several devices, of those for the build's."""
     programs = [program for program in open_build(build) if program.kernels]
     own = [program for program in programs if program.device is not None and program.device.name == build.device]
     return {name: bytes(kernel.code) for program in own or programs for name, kernel in program.kernels.items()}
 
 
 def _differences(built: Mapping[str, bytes], held: Mapping[str, bytes]) -> dict[str, str]:
-    """The kernels whose code is another than in the file, with the sizes of both."""
+    """Return the kernels whose code differs from the file's, with the sizes of both."""
     from kernlens.pipeline.igc_dump import stands_in
 
     differences = {}
@@ -218,7 +220,7 @@ def _why(replacement: Replacement, kernels: list[str], builds: int) -> str:
 
 
 def _quoted(log: str) -> str:
-    """The end of a sentence that shows the driver's log."""
+    """Return the end of a sentence that shows the driver's log."""
     lines = [line for line in log.splitlines() if line.strip()]
     if not lines:
         return ""
@@ -227,7 +229,7 @@ def _quoted(log: str) -> str:
 
 
 def packed(replacements: Sequence[Replacement]) -> bytes:
-    """As recording/replacements.h reads them."""
+    """Return the replacements as recording/replacements.h reads them."""
 
     def block(content: bytes) -> bytes:
         return _NUMBER.pack(len(content)) + content
@@ -241,7 +243,7 @@ def packed(replacements: Sequence[Replacement]) -> bytes:
 
 
 def unpacked(content: bytes, replacements: Sequence[Replacement]) -> list[Replacement]:
-    """The replacements with the contents that ``packed`` wrote; without, where they cannot be read."""
+    """Return the replacements with the contents that ``packed`` wrote; without, where they cannot be read."""
     offset = _NUMBER.size
 
     def number() -> int:

@@ -1,4 +1,4 @@
-"""Run an application as a child process that a caller cannot tell from this one: output, signals, terminal, how it ends."""
+"""The run of an application as a child process like this one: same output, signals, terminal and way to end."""
 
 from __future__ import annotations
 
@@ -75,5 +75,5 @@ def _accompany(child: subprocess.Popen[bytes], signals: set[int]) -> int:
 
 
 def _is_of_the_terminal(arrived: signal.struct_siginfo, child: int) -> bool:
-    """Whether the kernel sent the signal, and to the application as well."""
+    """Return whether the kernel sent the signal, and to the application as well."""
     return arrived.si_code > 0 and os.getpgid(child) == os.getpgrp()

@@ -1,7 +1,7 @@
-"""Do second builds of what an application has built, in processes of their own, once it has ended.
+"""Second builds of what an application has built, in processes of their own, once it has ended.
 
-That yields what the application's own build does not: the compile stages, and the machine code without the options that
-were added. The application is neither slowed nor changed by it.
+They yield what the application's own build does not: the compile stages, and the machine code without the options that
+were added. The application is neither slowed nor changed by them.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class SecondBuildPlan:
-    """The second builds to do, and how: in the application's ``environment``, with the command that starts Python beside its
-    driver. ``stages`` are to be kept; with ``compare`` what got more options is built without. ``unconfined``: what builds it
-    can read all files, rather than those of the toolchain, the working folder and the folders of ``-I`` alone."""
+    """The second builds to do, in the application's ``environment``, with the command that starts Python beside its
+    driver. ``stages`` are to be saved; with ``compare`` what got more options is built without. ``unconfined``: the
+    builds can read all files, rather than those of the toolchain, the working folder and the folders of ``-I`` alone."""
 
     environment: Mapping[str, str]
     python: tuple[str, ...] = ()
@@ -53,8 +53,8 @@ class SecondBuildPlan:
 
 @dataclass(slots=True)
 class SecondBuildResult:
-    """What came of one build and device: the build with stages, and that with the application's own options; an error if
-    it cannot be done, None if it was not to be."""
+    """The second builds of one build and device: that with stages, and that with the application's own options; an
+    error if it cannot be done, None if it was not to be."""
 
     staged: Build | KernlensError | None = None
     plain: Build | KernlensError | None = None
@@ -97,7 +97,7 @@ class _SecondBuilds:
         return result
 
     def _confined(self, build: SecondBuild) -> AbstractContextManager[None]:
-        """What builds it sees the files that the application's own build could include without a whole path."""
+        """Confine the builds to the files that the application's own build could include without a whole path."""
         options = [build.options, *(str(part.get("options", "")) for part in build.parts)]
         folders = [os.getcwd(), *(folder for each in options for folder in include_folders(each))]
         shown = [folder for folder in folders if os.path.isdir(folder) and not is_wide(folder)]
@@ -159,7 +159,7 @@ def _part(event: BuildEvent, *, plain: bool) -> dict[str, Any]:
 
 
 def _constants(source: Given) -> list[tuple[int, int, int]]:
-    """Of each specialization constant the number, bits and bytes."""
+    """Return each specialization constant's number, bits and size in bytes."""
     known = source.known_constants()
     return [(number, bits, (known[number].width + 7) // 8) for number, bits in source.constants if number in known]
 
@@ -205,14 +205,14 @@ def _results(futures: list[Future[SecondBuildResult]]) -> list[SecondBuildResult
 
 @dataclass(slots=True)
 class Findings:
-    """What second builds have shown: the builds, by the reason, whose stages are not kept or whose code was not compared."""
+    """The results of second builds: the builds, by the reason, whose stages are not kept or whose code was not compared."""
 
     without_stages: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     not_compared: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, build: Build, result: SecondBuildResult) -> tuple[Build, dict[str, bool]]:
-        """Return the build with its stages, and of each kernel whether its machine code is the same without added options;
-        of those that are not named it is not known."""
+        """Return the build with its stages, and of each kernel whether its machine code is the same without added
+        options. For kernels that are missing there it is unknown."""
         if isinstance(result.staged, Build):
             if build.ok and not _are_alike(build, result.staged):
                 self.without_stages["built again, it has other machine code"].append(build.name)
@@ -241,7 +241,7 @@ class Findings:
         return same
 
     def sentences(self, same: Iterable[tuple[str, bool | None]]) -> list[str]:
-        """What a person is to hear; ``same`` are all kernels that were compared."""
+        """Return the findings as sentences; ``same`` are all kernels that were compared."""
         told = [f"no stages of {_listed(names)}: {reason}" for reason, names in self.without_stages.items()]
         compared = list(same)
         other = [name for name, is_same in compared if not is_same]
@@ -261,13 +261,13 @@ class Findings:
 
 
 def _listed(names: list[str]) -> str:
-    """The first names, and how many more there are."""
+    """Return the first names, and how many more there are."""
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _are_alike(build: Build, other: Build) -> bool:
-    """Whether both hold the same machine code, as far as kernlens reads it."""
+    """Return whether both hold the same machine code, as far as kernlens reads it."""
     try:
         return other.ok and all(_same_code(build, other).values())
     except KernlensError:
@@ -285,7 +285,7 @@ def _same_code(build: Build, other: Build) -> dict[str, bool]:
 
 
 def _is_read(build: Build) -> bool:
-    """Whether kernlens reads the binary: one without kernels has no machine code to compare."""
+    """Return whether kernlens reads the binary: one without kernels has no machine code to compare."""
     return any(program.format != "spirv" for program in open_build(build))
 
 

@@ -47,7 +47,7 @@ _SHARED = "shared"
 
 @dataclass(slots=True)
 class BuiltDevice:
-    """What a build yielded for one device; ``handle`` is the ``cl_device_id``."""
+    """The result of a build for one device; ``handle`` is the ``cl_device_id``."""
 
     handle: int
     name: str = ""
@@ -62,7 +62,7 @@ class BuiltDevice:
 
 @dataclass(slots=True)
 class Given:
-    """What a driver is given to compile: a SPIR-V module (empty: none), options, and specialization constants.
+    """The input of a driver's compile: a SPIR-V module (empty: none), options, and specialization constants.
 
     ``options`` are those that the driver got, ``own_options`` the application's. ``constants`` are by number: eight bytes from
     each value's place on, of which the value is as many as its type has.
@@ -74,7 +74,7 @@ class Given:
     constants: list[tuple[int, int]] = field(default_factory=list)
 
     def known_constants(self) -> dict[int, SpecConstant]:
-        """The specialization constants that the module has, by number; none if nothing gives any a value."""
+        """Return the specialization constants that the module has, by number; none if nothing sets a value."""
         try:
             return read_spec_constants(memoryview(self.spirv)) if self.constants and self.spirv else {}
         except KernlensError as error:
@@ -112,14 +112,14 @@ class BuildEvent(Given):
 
     @property
     def got_more_options(self) -> bool:
-        """Whether options were added to the application's."""
+        """True if options were added to the application's."""
         sources: list[Given] = [self, *self.static_inputs]
         return any(each.options != each.own_options for each in sources)
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Something stood in for what the application made a program from: ``program`` is what the user calls that, ``hash`` its
+    """A program that the application got in place of its own: ``program`` is what the user calls its own, ``hash`` its
     SHA-256, ``by`` that of what stood in. ``error`` is the driver's code if it refused, else 0; ``identity`` is the program
     then made. ``log`` is what the driver said."""
 
@@ -132,7 +132,7 @@ class Replaced:
 
 
 def spool_folder(recording: Path) -> Path:
-    """Where the folder of a capture is that makes this recording."""
+    """Return the folder of a capture that makes this recording."""
     return recording.with_name(f"{recording.name}.capture").absolute()
 
 
@@ -207,7 +207,7 @@ class Spool:
         return spool
 
     def _take(self, folder: Path) -> bool:
-        """Lock the folder; False if it is locked already."""
+        """Lock the folder; return False if it is locked already."""
         if sys.platform == "win32":
             return True
         import fcntl
@@ -223,7 +223,7 @@ class Spool:
         return True
 
     def close(self) -> None:
-        """Let others open it. More calls do nothing."""
+        """Release the folder, so that others can open it. More calls do nothing."""
         self._lock.close()
 
     @property
@@ -233,24 +233,25 @@ class Spool:
 
     @property
     def asked(self) -> Path:
-        """The file of what the capture was asked for, as JSON; not there until somebody writes it."""
+        """The file of the capture's request, as JSON; not there until somebody writes it."""
         return self.folder / _ASKED
 
     @property
     def was_entered(self) -> bool:
-        """Whether a process has loaded the layer."""
+        """True if a process has loaded the layer."""
         return bool(self._files("process"))
 
     def build_files(self) -> Sequence[Path]:
-        """The files of builds: those that have ended, those that have not, and maybe both of one as its process ended."""
+        """Return the files of builds: those that have ended, those that have not, and maybe both of one as its process
+        ended."""
         return self._files("builds")
 
     def counter_files(self) -> Sequence[Path]:
-        """The files of the counters of all processes."""
+        """Return the files of the counters of all processes."""
         return self._files("counters")
 
     def missing(self) -> list[str]:
-        """What could not be written, and why."""
+        """Return what could not be written, and why."""
         if not (self.folder / MISSING).is_file():
             return [f"what was written to {self.folder}: somebody has removed it"]
         content = (self.folder / MISSING).read_bytes()
@@ -265,7 +266,7 @@ class Spool:
         return failures
 
     def replacement_files(self) -> Sequence[Path]:
-        """The files of what stood in for programs."""
+        """Return the files on replacements."""
         return self._files("replacement")
 
     def remove(self) -> None:
@@ -285,7 +286,7 @@ class Spool:
 
 
 def read_build(entry: Entry) -> BuildEvent:
-    """Read a build. Raises FormatError if it is damaged."""
+    """Return the build of an entry. Raises FormatError if it is damaged."""
     event = BuildEvent(has_ended=entry.has_ended)
     for name, value in entry.fields():
         match name:
@@ -331,7 +332,7 @@ def read_build(entry: Entry) -> BuildEvent:
 
 
 def read_replaced(path: Path) -> Replaced:
-    """Read the file of what stood in for a program. Raises FormatError if it is damaged."""
+    """Return the content of a file on a replacement. Raises FormatError if it is damaged."""
     fields = dict(read_fields(path.read_bytes(), path.name))
     try:
         return Replaced(

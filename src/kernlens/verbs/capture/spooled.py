@@ -1,4 +1,4 @@
-"""Entries and fields: what the files of a capture's folder consist of (``native/recording/spool.c``).
+"""The entries and fields in the files of a capture's folder (``native/recording/spool.c``).
 
 A file of builds has an entry for each: a head of three numbers (its size, its kind, a time), then fields. A field is a name,
 ended by a zero byte, and bytes, each preceded by its size. All numbers have 64 bits, little-endian.
@@ -42,8 +42,8 @@ class Entry:
 
 
 def read_entries(path: Path) -> Iterator[Entry]:
-    """Yield the entries of a file of builds that tell something. What a killed process did not finish is passed over. Raises
-    FormatError if the file is damaged."""
+    """Yield the entries of a file of builds. What a killed process did not finish is passed over. Raises FormatError if
+    the file is damaged."""
     with path.open("rb") as file:
         end = os.fstat(file.fileno()).st_size
         offset = 0

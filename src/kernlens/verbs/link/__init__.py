@@ -1,1 +1,1 @@
-"""Link modules: on a driver, offline, and as SPIR-V."""
+"""Links of modules: on a driver, offline, and of SPIR-V."""

@@ -1,4 +1,4 @@
-"""Link modules on a driver or offline. ``kernlens.analysis.linking`` predicts links instead.
+"""Links of modules on a driver or offline. ``kernlens.analysis.linking`` predicts links instead.
 
 ::
 
@@ -28,7 +28,7 @@ Linkable = tuple[Program, Module]
 
 @dataclass(frozen=True, slots=True)
 class KernelState:
-    """Says whether the driver creates a kernel after the link; ``reason`` is None if it does, else why not."""
+    """The state of a kernel after the link: ``reason`` is None if the driver creates it, else why not."""
 
     module: str
     kernel: str
@@ -37,7 +37,7 @@ class KernelState:
 
 @dataclass(frozen=True)
 class DriverLink:
-    """What came of a link on a driver. ``kind`` is ``dynamic`` or ``static``.
+    """The result of a link on a driver. ``kind`` is ``dynamic`` or ``static``.
 
     ``words`` is the driver's description of a failure, beside its log. ``build_logs`` are (module, text) of the modules
     whose build log is not empty. ``unresolved`` are imports that no module provides. ``binary`` is the linked module's
@@ -56,7 +56,7 @@ class DriverLink:
 
     @property
     def succeeded(self) -> bool:
-        """Tells whether the driver's call did: a static link may leave imports all the same."""
+        """True if the driver's call succeeded: a static link may leave imports all the same."""
         return self.code_name == "ZE_RESULT_SUCCESS"
 
 
@@ -119,7 +119,7 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
 
 
 def are_bare(modules: Sequence[Linkable]) -> bool:
-    """Tell whether all modules are binaries, and not all of them keep their SPIR-V: a static link then takes the binaries."""
+    """Return whether all modules are binaries, and not all of them keep their SPIR-V: a static link then takes the binaries."""
     return all(module.format == "zebin" for _, module in modules) and not all(
         len(program.spirv) for program, _ in modules
     )
@@ -149,7 +149,7 @@ def _static_binaries(modules: Sequence[Linkable], driver: IsolatedDriver) -> Dri
 
 
 def _static_link(driver: IsolatedDriver, name: str, answer: Mapping[str, Any], **outcome: Any) -> DriverLink:
-    """What came of a static link that the driver did: its ``answer``, and what else there is to know."""
+    """Return the result of a static link that the driver did: its ``answer``, and what else there is to know."""
     return DriverLink(
         kind="static",
         code_name="ZE_RESULT_SUCCESS",

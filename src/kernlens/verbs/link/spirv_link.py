@@ -1,4 +1,4 @@
-"""Link SPIR-V modules with SPIRV-Tools' spirv-link.
+"""Links of SPIR-V modules with SPIRV-Tools' spirv-link.
 
 spirv-link links only modules of one SPIR-V version, while translators choose a module's version by what the module uses.
 No version takes away what compute modules of an older one use (SPIR-V Specification, "Changes"), so the headers of older

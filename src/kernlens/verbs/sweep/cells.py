@@ -36,13 +36,13 @@ class Matrix:
     left_out: Sequence[tuple[str, str]]
 
     def largest_first(self) -> list[Cell]:
-        """The cells in the order in which to do them: at the end none is left that takes long."""
+        """Return the cells in the order in which to do them: at the end none is left that takes long."""
         sizes = {source: _size(source) for source in {cell.job.source for cell in self.cells}}
         return sorted(self.cells, key=lambda cell: -sizes[cell.job.source])
 
 
 def _size(source: Path) -> int:
-    """A source's size; 0 of one that has gone meanwhile, as its cells will say."""
+    """Return a source's size in bytes; 0 if it is gone, as its cells will say."""
     try:
         return source.stat().st_size
     except OSError:

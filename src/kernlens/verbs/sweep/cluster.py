@@ -40,8 +40,8 @@ _LOOK = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Conditions:
-    """What must be the same on a worker: kernlens, the variables that steer compilers, and what the source's files hold
-    (None: they cannot be told without compiling)."""
+    """The conditions of a worker: kernlens, the variables that steer compilers, and the contents of the source's files
+    (None: unknown without compiling)."""
 
     version: str
     variables: dict[str, str]
@@ -91,7 +91,7 @@ def measure_on_cluster(address: str, cells: Sequence[Cell], request: Wanted, *, 
 
 @contextmanager
 def _connected(address: str) -> Iterator[Client]:
-    """A client of the scheduler. Its log would tell of each worker that goes; what matters of that is an error here."""
+    """Yield a client of the scheduler. Its log would tell of each worker that goes; what matters of that is an error here."""
     from distributed import Client
     from distributed.comm.addressing import get_address_host_port
 
@@ -127,7 +127,7 @@ def _submitted(client: Client, cell: Cell, request: Wanted, has_cache: bool) -> 
 
 
 def _measured_remotely(cell: Cell, request: Wanted, conditions: _Conditions, has_cache: bool) -> Measured:
-    """Runs on a worker."""
+    """Measure a cell on a worker; the result is a failed one if the conditions differ there."""
     try:
         reason = _difference(cell, conditions)
     except KernlensError as error:
@@ -143,7 +143,7 @@ def _measured_remotely(cell: Cell, request: Wanted, conditions: _Conditions, has
 
 
 def _difference(cell: Cell, conditions: _Conditions) -> str:
-    """What is not the same here as where the sweep was asked for; empty if nothing is."""
+    """Return what is not the same here as where the sweep was started; empty if nothing is."""
     if conditions.version != __version__:
         return f"kernlens is {__version__} there, not {conditions.version}: install the same"
     job = cell.job
@@ -171,7 +171,7 @@ def _variables() -> dict[str, str]:
 
 
 def _absolute(options: str) -> str:
-    """The options with the folders of -I in full, which a worker with another working folder finds too."""
+    """Return the options with the folders of -I in full, which a worker with another working folder finds too."""
     if all(map(os.path.isabs, include_folders(options))):
         return options
     words, rest = [], iter(split_options(options))

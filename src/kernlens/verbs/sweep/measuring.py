@@ -32,8 +32,9 @@ _INSTRUCTIONS = 6
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is wanted of each cell: the costliest lines by ``order`` (one of LINE_ORDERS; "": none), the Build itself, and how
-    many registers the code needs. ``folder`` is the working folder of who asks: names in answers are relative to it."""
+    """The request for each cell: the costliest lines by ``order`` (one of LINE_ORDERS; "": none), the Build itself, and
+    how many registers the code needs. ``folder`` is the working folder of who asks: names in answers are relative to
+    it."""
 
     folder: str
     order: str = ""
@@ -43,7 +44,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What came of a cell: its number, a row for each kernel, at least one, and the Build if it was wanted."""
+    """The result of a cell: its number, a row for each kernel, at least one, and the Build if it was wanted."""
 
     number: int
     rows: tuple[SweepRow, ...]
@@ -73,7 +74,7 @@ def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: 
 
 
 def failed(cell: Cell, reason: str) -> Measured:
-    """What came of a cell that was not measured."""
+    """Return the result of a cell that was not measured."""
     return Measured(cell.number, (replace(_blank(cell), reason=reason),))
 
 
@@ -139,7 +140,7 @@ def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[Co
 
 
 def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
-    """The rows that an equal cell was measured to have."""
+    """Yield the rows that an equal cell was measured to have."""
     for kernel, values, reason, lines in json.loads(entry):
         costly = tuple(
             CostlyLine(path, line, source, cost, unit, tuple(texts)) for path, line, source, cost, unit, texts in lines
@@ -148,14 +149,14 @@ def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
 
 
 def _key(compile_key: str, request: Wanted) -> str:
-    """The key of a cell's figures: that of its compile, what is measured, and what measures it."""
+    """Return the key of a cell's figures: that of its compile, what is measured, and what measures it."""
     parts = (compile_key, request.order, request.pressure, request.folder, _own_files(), _decoders())
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @lru_cache(maxsize=1)
 def _own_files() -> str:
-    """A digest of kernlens' own files, so that what an older one measured is measured again, in a checkout too."""
+    """Return a digest of kernlens' own files, so that what an older one measured is measured again, in a checkout too."""
     folder = Path(__file__).parents[2]
     states = sorted((str(path), path.stat()) for path in folder.rglob("*") if path.suffix in (".py", ".so"))
     told = [(path, state.st_size, state.st_mtime_ns) for path, state in states]

@@ -1,4 +1,4 @@
-"""Take snapshots of the application's build, with no layer and no second build: ``application_build.py PLATFORM SOURCE``.
+"""Snapshots of the application's build, with no layer and no second build: ``application_build.py PLATFORM SOURCE``.
 
 Prints JSON: stage -> the endings and kernels that came, in order; under "another thread", what came while a second
 thread lived; under "binaries differ", the stages whose request changed the program's binary.

@@ -1,4 +1,4 @@
-"""What is said of a program that is not one of Intel's GPUs: ``other_platform.py PLATFORM SOURCE``. Prints JSON."""
+"""The answers for a program that is not one of Intel's GPUs: ``other_platform.py PLATFORM SOURCE``. Prints JSON."""
 
 from __future__ import annotations
 

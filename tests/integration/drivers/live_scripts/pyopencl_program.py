@@ -1,4 +1,4 @@
-"""What pyopencl's objects hold: ``pyopencl_program.py PLATFORM SOURCE OPTIONS``. Prints JSON."""
+"""The content of pyopencl's objects: ``pyopencl_program.py PLATFORM SOURCE OPTIONS``. Prints JSON."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def code(what: str, call: Any, *arguments: Any) -> None:
 
 
 def nothing(*_: Any) -> None:
-    """A callback."""
+    """Do nothing, as a callback."""
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def delivered(stage: str, format: int) -> list[dict[str, Any]]:
-    """What one build delivers; the callback must have been called when ``build`` returns, with what was handed in."""
+    """Return what one build delivers; the callback must have been called when ``build`` returns, with what was handed in."""
     snapshots: list[dict[str, Any]] = []
     mine = object()
 
@@ -137,7 +137,7 @@ def failing_build(stage: str) -> str:
 
 
 def full_folder(stages: list[str]) -> list[str]:
-    """Where dumps cannot be written: the build stands, nothing is called back, a warning says why."""
+    """Check a build whose dumps cannot be written: it stands, nothing is called back, a warning says why."""
     import os
     import tempfile
 

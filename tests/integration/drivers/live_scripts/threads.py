@@ -1,4 +1,4 @@
-"""16 threads ask for kernel binaries 1,000 times each: ``threads.py SPIRV``. Prints how many calls and wrong answers.
+"""The requests of 16 threads for kernel binaries, 1,000 each: ``threads.py SPIRV``. Prints how many calls and wrong answers.
 
 Runs in a process of its own, as a driver takes its device when it is loaded; needs the standard library only.
 """

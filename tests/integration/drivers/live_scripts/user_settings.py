@@ -1,4 +1,5 @@
-"""Whether an application's later builds keep the user's settings of IGC: ``user_settings.py PLATFORM SOURCE FIRST``.
+"""The check whether an application's later builds keep the user's settings of IGC: ``user_settings.py PLATFORM SOURCE
+FIRST``.
 
 Prints JSON: the binaries' hashes of two builds in one process; the first is with a request if FIRST is "request".
 """
