@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets this machine up, then runs every check: ruff, mypy, the viewer's linter and tests, a minute of fuzzing, a few unit tests with
 # other versions of Python and the dependencies, and all tests. Arguments go to pytest; with any, nothing is fuzzed and no other version tried.
+# KERNLENS_WHOLE=1 in the environment: also the tests that take minutes, before a release (tests/whole.py).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

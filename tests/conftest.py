@@ -15,6 +15,7 @@ from tests.corpus.build import Built, build
 from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, program
 from tests.corpus.packages import CorpusError, fetch
+from tests.whole import WHOLE
 
 #: Few, but with one and with many kernels, with ``#include``s, inlined calls, images, barriers and local memory.
 SAMPLE = ("darktable/nlmeans", "darktable/gaussian", "darktable/sharpen", "darktable/demosaic_markesteijn")
@@ -40,7 +41,7 @@ def corpus_sample() -> list[Built]:
 @pytest.fixture(scope="session")
 def corpus_others() -> list[Built]:
     """Return programs of other packages: several sources in one program, and calls that stay calls."""
-    return _built(("pyfai/azim_csr", "piglit/calls", "silx/medfilt"))
+    return _built(("pyfai/azim_csr", "piglit/calls", "silx/medfilt"), DEVICES if WHOLE else ("skl", "dg2"))
 
 
 @pytest.fixture(scope="session")

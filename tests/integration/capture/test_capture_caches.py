@@ -17,6 +17,7 @@ from kernlens.verbs.capture.capture import attach, recover
 from kernlens.verbs.capture.spool import Spool, spool_folder
 from tests.integration.capture.capture_fixtures import Done, alone, captured, dg2, environment, folder
 from tests.integration.layers.opencl_layer_fixtures import Platform
+from tests.whole import before_release
 
 __all__ = ["dg2", "folder"]
 
@@ -73,7 +74,7 @@ def application(dg2: Platform, tmp_path: Path) -> Application:
     [("--replace", "soften=edited.cl"), ("--lines",), ("--build-options", "-cl-opt-disable")],
     ids=lambda options: options[0],
 )
-@pytest.mark.parametrize("runs_before", [0, 1])
+@pytest.mark.parametrize("runs_before", [pytest.param(0, marks=before_release), 1])
 def test_the_next_run_gets_the_original_kernel(
     options: tuple[str, ...],
     runs_before: int,

@@ -22,6 +22,7 @@ from tests.integration.capture.capture_fixtures import Done, captured, dg2, fold
 from tests.integration.capture.level_zero_capture_fixtures import UNTRACED, Driver, level_zero_folder
 from tests.integration.layers.opencl_layer_fixtures import Platform
 from tests.integration.toolchain.toolchain_fixtures import newest
+from tests.whole import each_run
 from tests.writers.ar import archive, member
 from tests.writers.patch_tokens import neo_elf
 from tests.writers.spooled import BUILD, entry
@@ -67,7 +68,7 @@ def codes(builds: list[Build] | tuple[Build, ...], work: Path) -> dict[str, byte
     return by_name
 
 
-@pytest.mark.parametrize("form", ["alone", "archive"])
+@pytest.mark.parametrize("form", each_run("archive", others=["alone"]))
 @pytest.mark.parametrize("compiler", [SYSTEM, NEWEST])
 def test_a_binary_for_another_device_is_refused(
     form: str, compiler: str, driver: str, folder: Path, tmp_path: Path, edited: Path, newest: Toolchain
@@ -115,7 +116,7 @@ def test_of_several_replacements_each_is_told(driver: str, folder: Path, tmp_pat
     assert "nothing was replaced" not in done.err
 
 
-@pytest.mark.parametrize("device", ["tgllp", "pvc"])
+@pytest.mark.parametrize("device", each_run("pvc", others=["tgllp"]))
 def test_a_module_for_another_device_is_refused(
     device: str, driver: str, level_zero_folder: Path, tmp_path: Path, newest: Toolchain
 ) -> None:

@@ -12,6 +12,7 @@ from kernlens.model.stages import VECTOR_2
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.capture.capture_fixtures import Done
 from tests.integration.capture.sycl_fixtures import ESIMD, KERNELS, SyclHost, sycl_host
+from tests.whole import each_run
 
 __all__ = ["sycl_host"]
 
@@ -28,7 +29,7 @@ def test_a_capture_has_the_kernels_of_sycl_source(sycl_host: SyclHost, tmp_path:
     assert done.launches() == {"__sycl_kernel_scale": 1}
 
 
-@pytest.mark.parametrize("device", ["bmg", "lnl", "ptl"])
+@pytest.mark.parametrize("device", each_run("bmg", others=["lnl", "ptl"]))
 def test_sycl_starts_on_devices_of_its_newer_adapter(sycl_host: SyclHost, tmp_path: Path, device: str) -> None:
     """From Xe2 on that has its memory made resident, and makes no queue where this is refused."""
     done = sycl_host.captured(tmp_path, KERNELS, device=device, launched=("scale",))
@@ -39,12 +40,17 @@ def test_sycl_starts_on_devices_of_its_newer_adapter(sycl_host: SyclHost, tmp_pa
 VECTOR_LLVM = tuple(stage.name for stage in VECTOR_2.stages if stage.text == ".ll")
 
 
-@pytest.mark.parametrize(("device", "toolchain"), [("dg2", SYSTEM), ("bmg", NEWEST)])
-def test_stages_of_explicit_simd_kernels(sycl_host: SyclHost, tmp_path: Path, device: str, toolchain: str) -> None:
-    """IGC's vector compiler has stages of its own, which stages shows as capture --stages does."""
-    done = sycl_host.captured(tmp_path, ESIMD, device="bmg", capture=("--stages",))
+@pytest.fixture(scope="session")
+def with_stages(sycl_host: SyclHost, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    done = sycl_host.captured(tmp_path_factory.mktemp("esimd"), ESIMD, device="bmg", capture=("--stages",))
     assert done.status == 0, done.err
-    (loaded,) = kernlens.load(done.recording)
+    return done
+
+
+@pytest.mark.parametrize(("device", "toolchain"), [("dg2", SYSTEM), ("bmg", NEWEST)])
+def test_stages_of_explicit_simd_kernels(with_stages: Done, tmp_path: Path, device: str, toolchain: str) -> None:
+    """IGC's vector compiler has stages of its own, which stages shows as capture --stages does."""
+    (loaded,) = kernlens.load(with_stages.recording)
     build = loaded.build
     (spirv,) = (each.content for each in build.snapshots if each.stage == "spirv")
     assert spirv == build.spirv

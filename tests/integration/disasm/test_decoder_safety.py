@@ -16,6 +16,7 @@ from kernlens.isa.devices import device
 from tests.corpus.build import Built
 from tests.integration.disasm.iga64_fixtures import Code, disassemble, patch_token_codes
 from tests.limits import processor_time
+from tests.whole import WHOLE
 
 # Decodes every input of a file of (length, bytes) for one device, checks what must hold of any input, and counts.
 CHILD = """\
@@ -89,7 +90,7 @@ def decode_in_child(name: str, contents: list[bytes], folder: Path) -> tuple[int
 def test_any_bytes_decode_to_something(name: str, codes: list[Code], tmp_path: Path) -> None:
     chance = random.Random(f"decoder {name}")
     code = max((code.code for code in codes if code.device in (name, "dg2")), key=len)
-    contents = inputs(code, chance, 600)
+    contents = inputs(code, chance, 600 if WHOLE else 200)
     count, instructions, illegal = decode_in_child(name, contents, tmp_path)
     assert count == len(contents)
     assert instructions > 1000
@@ -102,7 +103,7 @@ def test_any_bytes_with_the_newest_library(
 ) -> None:
     monkeypatch.setenv(library.PATH_VARIABLE, str(newest_root))
     code = max((code.code for code in codes if code.device == "dg2"), key=len)
-    contents = inputs(code, random.Random(f"newest {name}"), 600)
+    contents = inputs(code, random.Random(f"newest {name}"), 600 if WHOLE else 200)
     count, _, illegal = decode_in_child(name, contents, tmp_path)
     assert count == len(contents)
     assert illegal > 100

@@ -27,6 +27,7 @@ from tests.integration.drivers.live_checks import (
     offline_environment,
 )
 from tests.integration.drivers.live_fixtures import ALL_DRIVERS, BOTH, NEWEST_DRIVERS, driver_environment, run_script
+from tests.whole import each_run
 
 __all__ = ["driver_environment"]
 
@@ -177,7 +178,11 @@ def test_binaries_and_errors(driver_environment: DriverEnvironment) -> None:
         assert "error:" in caught.value.log
 
 
-@pytest.mark.parametrize("driver_environment", ALL_DRIVERS, indirect=True, ids=ALL_DRIVERS)
+@pytest.mark.parametrize(
+    "driver_environment",
+    each_run(f"{SYSTEM}/skl", f"{SYSTEM}/dg2", f"{NEWEST}/bmg", others=ALL_DRIVERS),
+    indirect=True,
+)
 def test_corpus(driver_environment: DriverEnvironment, request: pytest.FixtureRequest) -> None:
     """Both interfaces agree with each other, with the program's own binary, and with the offline compiler's file."""
     is_newest = request.node.callspec.id in NEWEST_DRIVERS

@@ -11,8 +11,9 @@ import pytest
 from kernlens.verbs.compile import build, plan
 from tests.corpus.build import Built
 from tests.corpus.mutate import Tally, campaign, mutate, run, seeds_of
+from tests.whole import WHOLE
 
-COUNT = 1500
+COUNT = 1500 if WHOLE else 500
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.tree import ROOT
+from tests.whole import each_run
 from tests.writers.slow_files import BINARIES, RECORDINGS
 
 VERBS = ("inspect", "annotate", "extract", "symbols")
@@ -24,6 +25,8 @@ STAGES = {"many_snapshots": "", "dense_gen_assembly": "--line 1", "dense_visa": 
 SECONDS, MEMORY = 20, 700 << 20
 #: Honest and large: everything in them is printed or written, all of it in linear time.
 LARGE = {"many_snapshots": 60, "same_named_programs": 60, "dense_code": 120, "dense_entries": 60, "dense_builds": 80}
+#: Those that take longest, though the way through them is that of others.
+LONGEST = ("dense_failed_builds",)
 #: What is refused, and where: a part of the sentence.
 REFUSED = {
     ("compressed_sections", "inspect"): "would unpack to 67,108,864",
@@ -100,7 +103,9 @@ def bounded(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-@pytest.mark.parametrize("name", [*BINARIES, *RECORDINGS])
+@pytest.mark.parametrize(
+    "name", each_run(*[name for name in (*BINARIES, *RECORDINGS) if name not in LONGEST], others=LONGEST)
+)
 def test_slow_file(folder: Path, name: str, tmp_path: Path) -> None:
     seconds = LARGE.get(name, SECONDS)
     flags = ["--device", "dg2"] if name in BINARIES else []

@@ -25,7 +25,9 @@ class Amount:
 
 
 WHOLE = Amount(children=600, threads=16)
-BRIEF = Amount(children=40, threads=4)
+BRIEF = Amount(children=20, threads=4)
+#: How snapshots are had while it is tried; the last words of the trials' names, and the first of the third.
+WAYS = ("its own build", "second builds", "kill -9")
 
 
 def limited(platform: Platform, size: int) -> Platform:
@@ -35,7 +37,7 @@ def limited(platform: Platform, size: int) -> Platform:
 
 def trials(platform: Platform, place: Path, folder: Path, amount: Amount) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield what is tried, and the function that tries it: each fails by an AssertionError. The layer lies in ``place``."""
-    for own_build, how in (("1", "its own build"), ("0", "second builds")):
+    for own_build, how in (("1", WAYS[0]), ("0", WAYS[1])):
         run = partial(platform.run, place, KERNLENS_SNAPSHOT_OWN_BUILD=own_build)
         yield f"{amount.children} forks, {how}", partial(_pass, run, "forks", str(amount.children))
         yield f"{amount.threads} threads, {how}", partial(_pass, run, "threads", str(amount.threads))
@@ -43,7 +45,7 @@ def trials(platform: Platform, place: Path, folder: Path, amount: Amount) -> Ite
         build = ["refused"] if platform.name == "PoCL" else []
         small = partial(limited(platform, FILE_SIZE).run, place, KERNLENS_SNAPSHOT_OWN_BUILD=own_build)
         yield f"files of {FILE_SIZE} bytes, {how}", partial(_pass, small, "limited", platform.late, *build)
-    yield "kill -9 and a later run", partial(_be_killed, platform, place, folder)
+    yield f"{WAYS[2]} and a later run", partial(_be_killed, platform, place, folder)
 
 
 def _pass(run: Callable[..., object], *arguments: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import kernlens
 from kernlens.model.stages import CPU_RUNTIME, IGC_1, IGC_2, POCL, Stage
+from tests.whole import each_run
 
 HERE = Path(__file__).parent / "opencl_layer"
 NATIVE = Path(kernlens.__file__).parent / "native"
@@ -184,9 +185,11 @@ kernel void vmul(global float *a, global const float *b)
 #: The platforms of Intel's GPU compiler, and all: a test for some of them is parametrized with their names (indirect).
 IGC = ("skl", "dg2", "bmg")
 ALL = ("pocl", "cpu", *IGC)
+#: skl and dg2 have the same driver.
+EACH_RUN = ("pocl", "cpu", "dg2", "bmg")
 
 
-@pytest.fixture(scope="module", params=ALL)
+@pytest.fixture(scope="module", params=each_run(*EACH_RUN, others=ALL))
 def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
     if request.param == "pocl":
         # One cache for all runs: without it, two builds differ in the names of PoCL's temporary files.
@@ -232,6 +235,21 @@ def place(platform: Platform, work: Path) -> Iterator[Path]:
     shutil.copytree(work, folder, dirs_exist_ok=True)
     yield folder
     shutil.rmtree(folder)
+
+
+#: The checks that build once for every stage, and all that take as long as the others together.
+STAGE_CHECKS = ("binary-stages", "text-stages", "default-stages")
+LONG_CHECKS = ("threads", *STAGE_CHECKS)
+OTHERS = "others"
+
+
+def checks_of(part: str, work: Path) -> list[str]:
+    """The names of checks that are a part of all: one of ``LONG_CHECKS``, or ``OTHERS``."""
+    if part != OTHERS:
+        return [part]
+    names = subprocess.check_output([work / "snapshot_test", "names"], text=True).split()
+    assert set(LONG_CHECKS) < set(names)
+    return [name for name in names if name not in LONG_CHECKS]
 
 
 def passed(result: subprocess.CompletedProcess[str]) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from kernlens.toolchain.toolchains import of_root
 from tests.tree import ROOT
+from tests.whole import each_run
 
 HERE = Path(__file__).parent / "igc_settings"
 NATIVE = ROOT / "native"
@@ -45,7 +46,7 @@ def settings(*command: str | Path, **more: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("layout", SIZES)
-@pytest.mark.parametrize("flags", ["-O2 -fcf-protection=full", "-O2 -fcf-protection=none"])
+@pytest.mark.parametrize("flags", each_run("-O2 -fcf-protection=full", others=["-O2 -fcf-protection=none"]))
 def test_each_layout(layout: int, flags: str, program: Path, tmp_path: Path) -> None:
     library = tmp_path / "libigc.so.1"
     source = HERE / "made_library.cpp"

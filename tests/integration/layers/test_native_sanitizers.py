@@ -20,8 +20,19 @@ import pytest
 from tests.integration.disasm.iga64_fixtures import Code
 from tests.integration.disasm.test_decoder_safety import CHILD, codes, inputs
 from tests.integration.layers import native_builds
-from tests.integration.layers.layer_trials import BRIEF, trials
-from tests.integration.layers.opencl_layer_fixtures import SLICES, Platform, fill, intel, passed, pocl
+from tests.integration.layers.layer_trials import BRIEF, WAYS, trials
+from tests.integration.layers.opencl_layer_fixtures import (
+    LONG_CHECKS,
+    OTHERS,
+    SLICES,
+    Platform,
+    checks_of,
+    fill,
+    intel,
+    passed,
+    pocl,
+)
+from tests.whole import each_run
 
 __all__ = ["codes"]
 
@@ -63,6 +74,11 @@ def options(folder: Path) -> dict[str, str]:
 def build_layer(folder: Path, built: Path) -> Path:
     """The layer of ``built``, the test program with both sanitizers, and what is preloaded, in one folder."""
     fill(folder, built / "native", COMPILER)
+    return build_preloaded(folder)
+
+
+def build_preloaded(folder: Path) -> Path:
+    """What :func:`sanitized_platform` preloads, in a folder, which is returned."""
     for name in PRELOADED:
         source = Path(__file__).parent / "preloaded" / f"{name}.c"
         flags = ["-shared", "-fPIC", "-O1", "-fno-builtin", "-Wall", "-Wextra", "-Werror"]
@@ -103,11 +119,15 @@ def platform_named(name: str, layer: Path, folder: Path) -> Platform:
     return sanitized_platform(pocl(folder) if name == "pocl" else intel(name, SLICES[name]), layer, folder)
 
 
+@pytest.mark.parametrize("part", each_run(OTHERS, others=LONG_CHECKS))
 @pytest.mark.parametrize("name", ["pocl", "dg2"])
-def test_every_check_of_the_layer(name: str, layer: Path, tmp_path: Path) -> None:
-    result = platform_named(name, layer, tmp_path).run(layer, "checks", str(layer / "module.spv"))
+def test_every_check_of_the_layer(name: str, part: str, layer: Path, tmp_path: Path) -> None:
+    platform = platform_named(name, layer, tmp_path)
+    module = str(layer / "module.spv")
+    results = [platform.run(layer, "brief"), platform.run(layer, "checks", module, *checks_of(part, layer))]
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
-    passed(result)
+    for result in results:
+        passed(result)
 
 
 @pytest.mark.parametrize("arguments", ["limited gen-assembly refused", "child late"])
@@ -121,8 +141,9 @@ def test_the_process_around_the_layer(name: str, arguments: str, layer: Path, tm
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
 
 
+@pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("name", ["pocl", "dg2"])
-def test_forks_threads_limits_and_kills_under_stress(name: str, layer: Path, tmp_path: Path) -> None:
+def test_forks_threads_limits_and_kills_under_stress(name: str, how: str, layer: Path, tmp_path: Path) -> None:
     """In brief; ``python -m tests.integration.layers.layer_stress`` is the whole of it.
 
     The forks are why ``allocator_at_fork`` is preloaded: without it 3 of 400 children hung on PoCL. The stack of one more that
@@ -130,8 +151,9 @@ def test_forks_threads_limits_and_kills_under_stress(name: str, layer: Path, tmp
     allocator, which GCC 12's leaves to a child as it stood. With it none of 1,200 hung.
     On dg2, whose driver is C++, 2 of 600 hung there until the operators new and delete were looked after as well.
     """
-    for _, trial in trials(platform_named(name, layer, tmp_path), layer, tmp_path, BRIEF):
-        trial()
+    for label, trial in trials(platform_named(name, layer, tmp_path), layer, tmp_path, BRIEF):
+        if how in label:
+            trial()
     assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
 
 

@@ -12,8 +12,11 @@ from tests.integration.layers.opencl_layer_fixtures import (
     BINARY,
     ICD_FOLDER,
     IGC,
+    OTHERS,
+    STAGE_CHECKS,
     TEXT,
     Platform,
+    checks_of,
     cpu_runtime,
     intel,
     passed,
@@ -21,19 +24,33 @@ from tests.integration.layers.opencl_layer_fixtures import (
     platform,
     work,
 )
+from tests.whole import before_release
 
 __all__ = ["place", "platform", "work"]
 
 
-@pytest.mark.parametrize("platform", ["cpu", "bmg"], indirect=True)
-def test_every_check(platform: Platform, place: Path) -> None:
-    """On PoCL and dg2 the same checks run with the sanitizers in the layer (test_native_sanitizers.py)."""
+@pytest.mark.parametrize(
+    ("platform", "part"),
+    [
+        *(pytest.param("cpu", part, id=f"cpu-{part}") for part in (OTHERS, "threads", *STAGE_CHECKS[:2])),
+        *(pytest.param("bmg", part, id=f"bmg-{part}") for part in (OTHERS, "threads")),
+        pytest.param("cpu", STAGE_CHECKS[2], marks=before_release),
+        *(pytest.param("bmg", part, marks=before_release) for part in STAGE_CHECKS),
+    ],
+    indirect=["platform"],
+)
+def test_every_check(platform: Platform, part: str, place: Path) -> None:
+    """On PoCL and dg2 the same checks run with the sanitizers in the layer (test_native_sanitizers.py). Every stage of IGC is
+    checked with builds of its own (test_opencl_layer_builds.py)."""
     folders = place / "folders"
     folders.mkdir()
     inside = platform.inside(place)
-    result = platform.run(place, "checks", str(inside / "module.spv"), KERNLENS_SNAPSHOT_DIR=str(inside / "folders"))
+    names = checks_of(part, place)
+    directory = {"KERNLENS_SNAPSHOT_DIR": str(inside / "folders")}
+    result = platform.run(place, "checks", str(inside / "module.spv"), *names, **directory)  # type: ignore[arg-type]
     passed(result)
-    assert ": the build failed (" in result.stderr  # why a build that was to fail yielded no snapshot
+    # Why a build that was to fail yielded no snapshot.
+    assert (": the build failed (" in result.stderr) == (part == OTHERS)
     folders.rmdir()  # it is empty: nothing is left behind
     assert not list(place.glob("OCL_asm*")), "the compiler's files in the current folder"
 
@@ -151,7 +168,7 @@ def test_assembly_has_source_lines(platform: Platform, place: Path) -> None:
 def test_foreign_device(work: Path) -> None:
     """Two platforms in one process: a device of the other is refused, each stage list is its own compiler's."""
     both = Platform("both", {**intel("skl", "1x3x8").environment, "OCL_ICD_VENDORS": str(ICD_FOLDER)}, late="")
-    passed(both.run(work, "checks", str(work / "module.spv"), "list", "foreign-device", "stages"))
+    passed(both.run(work, "checks", str(work / "module.spv"), "list", "foreign-device"))
 
 
 def test_khronos_loader(work: Path, tmp_path: Path) -> None:
@@ -159,4 +176,5 @@ def test_khronos_loader(work: Path, tmp_path: Path) -> None:
     platform = cpu_runtime(tmp_path)
     libraries = platform.environment["LD_LIBRARY_PATH"].split(":")[1]
     assert (Path(libraries) / "libOpenCL.so.1").exists()
-    passed(platform.run(work, "checks", str(work / "module.spv"), LD_LIBRARY_PATH=libraries))
+    names = checks_of(OTHERS, work)
+    passed(platform.run(work, "checks", str(work / "module.spv"), *names, LD_LIBRARY_PATH=libraries))

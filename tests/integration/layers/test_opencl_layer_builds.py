@@ -16,6 +16,7 @@ from tests.integration.layers.opencl_layer_fixtures import (
     BUILDER,
     IGC,
     LAYER,
+    STAGE_CHECKS,
     TEXT,
     TIME_LIMIT,
     Platform,
@@ -25,6 +26,7 @@ from tests.integration.layers.opencl_layer_fixtures import (
     work,
 )
 from tests.processes import ASLEEP, have_ended
+from tests.whole import each_run
 
 __all__ = ["place", "platform", "work"]
 
@@ -45,13 +47,14 @@ def without_builder(platform: Platform, place: Path) -> str:
     return f"{platform.inside(alone)}/{LAYER}"
 
 
-@pytest.mark.parametrize("platform", IGC, indirect=True)
-def test_own_build_keeps_every_stage_of_igc(platform: Platform, place: Path) -> None:
-    """One after the other in one process, and in each form."""
+@pytest.mark.parametrize("check", each_run(*STAGE_CHECKS[:2], others=STAGE_CHECKS))
+@pytest.mark.parametrize("platform", each_run("dg2", "bmg", others=IGC), indirect=True)
+def test_own_build_keeps_every_stage_of_igc(platform: Platform, check: str, place: Path) -> None:
+    """One after the other in one process."""
     layer = without_builder(platform, place)
     before = set(place.iterdir())
     module = f"{platform.inside(place)}/module.spv"
-    passed(platform.run(place, "checks", module, "stages", layer=False, OPENCL_LAYERS=layer, **FRESH))
+    passed(platform.run(place, "checks", module, check, layer=False, OPENCL_LAYERS=layer, **FRESH))
     assert set(place.iterdir()) == before, "the compiler's files in the current folder"
 
 

@@ -21,6 +21,7 @@ from tests.integration.layers.opencl_layer_fixtures import (
     platform,
     work,
 )
+from tests.whole import before_release
 
 __all__ = ["place", "platform", "work"]
 
@@ -29,9 +30,13 @@ CHILDREN = 60
 HELD = 16 * 1024
 
 
+@before_release
 @pytest.mark.parametrize("platform", BOTH, indirect=True)
 def test_under_stress(platform: Platform, place: Path, tmp_path: Path) -> None:
-    """In brief; ``python -m tests.integration.layers.layer_stress`` is the whole of it."""
+    """In brief; ``python -m tests.integration.layers.layer_stress`` is the whole of it.
+
+    Each run has the same with the sanitizers in the layer (test_native_sanitizers.py).
+    """
     for _, trial in trials(platform, place, tmp_path, Amount(children=CHILDREN, threads=8)):
         trial()
 

@@ -22,6 +22,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.integration.drivers.live_fixtures import run_script
+from tests.whole import each_run
 
 SOURCE = """\
 float powers(float x, int n)
@@ -66,7 +67,11 @@ EXPECTED_CODES = {
 }
 
 
-@pytest.fixture(scope="module", params=PLATFORMS)
+#: One device of each generation of Intel's GPU compiler.
+EACH_RUN = ("pocl", "intel-cpu", f"{SYSTEM}/dg2", f"{NEWEST}/bmg")
+
+
+@pytest.fixture(scope="module", params=each_run(*EACH_RUN, others=PLATFORMS))
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Any]:
     """(platform's name here, what the script told)."""
     name = request.param
@@ -179,7 +184,7 @@ def read_back(folder: Path, ending: str, content: bytes) -> None:
     assert done.returncode == 0, f"{command[0]}: {done.stderr[:500]}"
 
 
-@pytest.mark.parametrize("name", [name for name in PLATFORMS if "/" in name])
+@pytest.mark.parametrize("name", each_run(*EACH_RUN[2:], others=[name for name in PLATFORMS if "/" in name]))
 def test_the_applications_build_keeps_the_stage(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """A second build raises in the script; other threads could build too, so with one the second build is asked for."""
     if name.startswith(NEWEST):

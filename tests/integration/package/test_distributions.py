@@ -12,6 +12,17 @@ from pathlib import Path
 import pytest
 
 from tests.tree import ROOT
+from tests.whole import before_release
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What scripts/build.sh makes first, without an environment of its own and without a wheel."""
+    folder, scratch = tmp_path_factory.mktemp("sdist"), tmp_path_factory.mktemp("egg")
+    words = ["-q", "egg_info", "--egg-base", str(scratch), "sdist", "--dist-dir", str(folder)]
+    subprocess.run([sys.executable, "setup.py", *words], cwd=ROOT, check=True, capture_output=True, timeout=600)
+    (path,) = folder.iterdir()
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -21,9 +32,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_sdist_holds_every_file_of_the_project(built: Path) -> None:
-    (path,) = built.glob("kernlens-*.tar.gz")
-    with tarfile.open(path) as archive:
+def test_the_sdist_holds_every_file_of_the_project(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split(
         "\n"
@@ -33,6 +43,7 @@ def test_the_sdist_holds_every_file_of_the_project(built: Path) -> None:
     assert {name for name in held if name.endswith((".so", ".pyc"))} == set()
 
 
+@before_release
 def test_the_wheel_is_for_any_recent_linux_and_works_alone(built: Path, tmp_path: Path) -> None:
     (path,) = built.glob("kernlens-*.whl")
     assert "-cp311-abi3-manylinux_2_" in path.name

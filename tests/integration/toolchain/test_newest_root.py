@@ -17,6 +17,7 @@ from kernlens.toolchain import roots
 from kernlens.toolchain.apt import debian_mirror
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.toolchains import find_toolchains
+from tests.whole import before_release
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="roots hold Linux programs")
 
@@ -56,7 +57,12 @@ def begin() -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(
-    ("ending", "step"), [(signal.SIGKILL, "Retrieving"), (signal.SIGKILL, "Unpacking"), (signal.SIGINT, "Retrieving")]
+    ("ending", "step"),
+    [
+        (signal.SIGKILL, "Retrieving"),
+        pytest.param(signal.SIGKILL, "Unpacking", marks=before_release),
+        (signal.SIGINT, "Retrieving"),
+    ],
 )
 def test_an_interrupted_add_leaves_nothing_half_done(
     ending: signal.Signals, step: str, mirror: str, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +94,7 @@ def test_a_mirror_that_does_not_answer(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == [".lock"]
 
 
+@before_release
 def test_added_used_and_removed(mirror: str, folder: Path, tmp_path: Path) -> None:
     printed: list[str] = []
     added = roots.add("newest", on_progress=printed.append)

@@ -63,6 +63,7 @@ def finishing_last_first(monkeypatch: pytest.MonkeyPatch) -> None:
 ASKED = ["icllp", "skl", "dg2"]
 
 
+@pytest.mark.slow
 def test_programs_come_in_the_order_that_was_asked_for(
     kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path, finishing_last_first: None
 ) -> None:

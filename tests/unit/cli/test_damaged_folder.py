@@ -26,22 +26,32 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
 VERBS = (("inspect",), ("disasm",), ("annotate",), ("symbols",), ("inspect", "--json"), ("extract", "-o", "parts"))
 
 
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """A recording of each of two kernels, by its name; to write them takes longer than the commands."""
+    folder, kernels = tmp_path_factory.mktemp("recordings"), {"good.klens": "last", "whole.klens": "unseen"}
+    for name, kernel in kernels.items():
+        with RecordingWriter(folder / name) as writer:
+            writer.add(holding(kernel, binary(kernel=kernel)))
+    return {name: (folder / name).read_bytes() for name in kernels}
+
+
 @pytest.fixture(params=DAMAGES)
-def folder(request: pytest.FixtureRequest, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    request: pytest.FixtureRequest,
+    file: Path,
+    tmp_path: Path,
+    recordings: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """A folder with a good binary, a good recording, and a damaged file whose name stands between theirs."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "a.bin").write_bytes(binary(kernel="first"))
-    for name, kernel in (("good.klens", "last"), ("whole.klens", "unseen")):
-        with RecordingWriter(folder / name) as writer:
-            writer.add(holding(kernel, binary(kernel=kernel)))
+    (folder / "good.klens").write_bytes(recordings["good.klens"])
     name, damage = DAMAGES[request.param]
-    if name.endswith("klens"):
-        (folder / "whole.klens").rename(folder / name)
-    else:
-        (folder / "whole.klens").unlink()
-        (folder / name).write_bytes(binary(kernel="unseen"))
+    (folder / name).write_bytes(recordings["whole.klens"] if name.endswith("klens") else binary(kernel="unseen"))
     damage(folder / name)
     return folder
 

@@ -24,8 +24,21 @@ MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
 READY = "kernlens.loading.open_file"
 
 
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Two recordings by their names; to write them takes longer than most commands."""
+    builds = {"add.klens": FULL, "scale.klens": holding("scale", binary())}
+    folder = tmp_path_factory.mktemp("recordings")
+    for name, build in builds.items():
+        with RecordingWriter(folder / name) as writer:
+            writer.add(build)
+    return {name: (folder / name).read_bytes() for name in builds}
+
+
 @pytest.fixture
-def folder(tmp_path: Path, file: Path, compiler: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(
+    tmp_path: Path, file: Path, compiler: Path, recordings: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """The working folder, with one file of each kind."""
     monkeypatch.chdir(tmp_path)
     Path("scale.bin").write_bytes(binary())
@@ -34,10 +47,8 @@ def folder(tmp_path: Path, file: Path, compiler: Path, monkeypatch: pytest.Monke
     Path("good.cl").write_text(SOURCE)
     Path("broken.cl").write_text("broken\n")
     Path("user.spv").write_bytes(spirv(imports="square"))
-    with RecordingWriter("add.klens") as writer:
-        writer.add(FULL)
-    with RecordingWriter("scale.klens") as writer:
-        writer.add(holding("scale", binary()))
+    for name, content in recordings.items():
+        Path(name).write_bytes(content)
     monkeypatch.setattr(doctor, "checks", lambda: iter([Check("one", True, "")]))
     return tmp_path
 

@@ -116,6 +116,7 @@ def test_the_package_runs_as_a_module() -> None:
     assert done.stdout.startswith("kernlens ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("levels", "reason"), [(1500, ""), (3000, "File name too long")])
 def test_a_deep_folder_is_read_as_far_as_it_has_paths(
     levels: int, reason: str, tmp_path: Path, kernlens: Kernlens
@@ -139,6 +140,7 @@ def test_a_deep_folder_is_read_as_far_as_it_has_paths(
     assert "fault of kernlens" not in done.err
 
 
+@pytest.mark.slow
 def test_parts_are_written_into_a_deep_folder(file: Path, tmp_path: Path, kernlens: Kernlens) -> None:
     target = tmp_path / "out" / ("d/" * 1500)
     done = kernlens("extract", file, "-o", target)

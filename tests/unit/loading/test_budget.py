@@ -49,6 +49,7 @@ def test_a_table_of_too_many_symbols_is_refused_before_it_is_read() -> None:
         elf.symbols()
 
 
+@pytest.mark.slow
 def test_a_module_of_too_many_exports_is_refused() -> None:
     with pytest.raises(TooManyError, match="60,000 kernels, exports and imports"):
         read_spirv(memoryview(dense_files.dense_spirv(60_000)), Allowance(0))

@@ -117,6 +117,7 @@ def code_of(path: Path) -> str:
     return COMMENT.sub("", path.read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_each_function_of_a_header_is_called_by_another_file_than_its_own() -> None:
     """Else it is static, and the header has a line less."""
     code = {path: code_of(path) for path in files()}

@@ -97,6 +97,7 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PIECES, min_size=4, max_size=12), st.lists(PIECES, max_size=3), st.data())
 def test_no_spelling_of_a_line_is_left(line: list[str], around: list[str], data: st.DataObject) -> None:
     """Against one pattern for the line alone."""

@@ -202,6 +202,7 @@ def test_a_source_that_changes_while_it_is_compiled_is_not_kept(compiler: Path, 
     assert (build.ok, is_steady, list(cache.entries())) == (True, False, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["truncated", "changed", "of another key", "empty", "a pipe", "of 3 GB"])
 def test_a_damaged_entry_is_dropped_and_compiled_again(
     damage: str, kernlens: Kernlens, compiler: Path, source: Path

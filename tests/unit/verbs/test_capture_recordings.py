@@ -45,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
         return spool.folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [20_000, 60_000, 100_000, 200_000, 300_000])
 def test_a_disk_that_is_full_at_the_end(folder: Path, tmp_path: Path, room: int) -> None:
     """No part of a recording is left, and the message says where everything is, and what to do."""

@@ -91,6 +91,7 @@ def test_in_python(source: Path, tmp_path: Path) -> None:
     assert seen == [(1, 2), (2, 2)]
 
 
+@pytest.mark.slow
 def test_registers_needed_are_measured_where_they_are_asked_for(
     kernlens: Kernlens, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +317,7 @@ def test_sets_of_options(tmp_path: Path) -> None:
         options_in_file(path)
 
 
+@pytest.mark.slow
 def test_no_file_of_options_needs_much_memory(tmp_path: Path) -> None:
     path = tmp_path / "options"
     path.write_text("-D\n" * ((16 << 20) // 3))

@@ -12,7 +12,9 @@ void check_request_errors(void);
 void check_latest(void);
 
 /* stage_checks.c */
-void check_stages(void);
+void check_default_stages(void);
+void check_binary_stages(void);
+void check_text_stages(void);
 void check_tries(void);
 
 /* build_checks.c */

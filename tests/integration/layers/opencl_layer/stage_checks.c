@@ -61,11 +61,25 @@ static void check_stage(const struct expected_stage *stage, cl_uint format)
     clReleaseProgram(program);
 }
 
-void check_stages(void)
+static void check_stages(cl_uint format)
 {
     for (cl_uint index = 0; index < expected_count; ++index)
-        for (cl_uint format = 0; format < 3; ++format)
-            check_stage(&expected[index], format);
+        check_stage(&expected[index], format);
+}
+
+void check_default_stages(void)
+{
+    check_stages(CL_PROGRAM_BINARY_FORMAT_DEFAULT_CODEPLAY);
+}
+
+void check_binary_stages(void)
+{
+    check_stages(CL_PROGRAM_BINARY_FORMAT_BINARY_CODEPLAY);
+}
+
+void check_text_stages(void)
+{
+    check_stages(CL_PROGRAM_BINARY_FORMAT_TEXT_CODEPLAY);
 }
 
 struct text {
