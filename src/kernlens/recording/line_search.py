@@ -47,7 +47,7 @@ class LineSearch:
             self._others.add(line, cut.start())
 
     def places(self, text: bytes) -> Iterator[tuple[int, int]]:
-        """Yield where lines begin and end in the text. Of those that are cut in one place, and agree before it, the longest."""
+        """Yield where lines begin and end in the text. Of those that are cut in one place none that is within another."""
         if self._has_word(text):
             yield from self._with_word.places(text)
         if self._others.may_be_in(text):
@@ -120,10 +120,13 @@ class _Cut:
         self._behind[before].add(behind)
 
     def places(self, text: bytes, cut: int, longest: int) -> Iterator[tuple[int, int]]:
+        rest, end = text[cut : cut + longest], cut
         for reverse in self._before.of(text[max(0, cut - longest) : cut][::-1]):
-            for behind in self._behind[reverse[::-1]].of(text[cut : cut + longest]):
-                yield cut - len(reverse), cut + len(behind)
-                break
+            behind = next(self._behind[reverse[::-1]].of(rest), b"")
+            # The first half is shorter each time: a line that ends no later is within one before it.
+            if cut + len(behind) > end:
+                end = cut + len(behind)
+                yield cut - len(reverse), end
 
 
 class _Beginnings:
@@ -132,8 +135,10 @@ class _Beginnings:
     def __init__(self) -> None:
         self._new: set[bytes] = set()
         self._sorted: list[bytes] = []
-        #: Of each the longest other that it begins with, by its place; -1: none.
+        #: Of each the longest other that it begins with, and one that is shorter by far, by their places; -1: none. Of
+        #: thousands that begin alike, any is some steps away.
         self._shorter: list[int] = []
+        self._much_shorter: list[int] = []
         self.first: set[bytes] = set()
         self.longest = 0
 
@@ -151,18 +156,22 @@ class _Beginnings:
             self._sort()
         # What the text begins with is before it in order, and the nearest before it begins with that.
         place = bisect_right(self._sorted, text) - 1
+        while place >= 0 and not text.startswith(self._sorted[place]):
+            far = self._much_shorter[place]
+            place = self._shorter[place] if far < 0 or text.startswith(self._sorted[far]) else far
         while place >= 0:
-            if text.startswith(self._sorted[place]):
-                yield self._sorted[place]
+            yield self._sorted[place]
             place = self._shorter[place]
 
     def _sort(self) -> None:
         self._sorted = sorted({*self._sorted, *self._new})
         self._new.clear()
-        self._shorter = []
+        self._shorter, self._much_shorter = [], []
         above: list[int] = []
         for place, beginning in enumerate(self._sorted):
             while above and not beginning.startswith(self._sorted[above[-1]]):
                 above.pop()
             self._shorter.append(above[-1] if above else -1)
+            depth = len(above)
+            self._much_shorter.append(above[depth & (depth - 1)] if above else -1)
             above.append(place)

@@ -70,8 +70,13 @@ ALIKE = [f"float4 value_{n} = read_imagef(input, (int2)(x + {n}, y)) * weight + 
         ([f"q x {'q x ' * n}," for n in range(2, 200)], "q x " * 40_000),
         (["a " + "\\" * 40 + "x b"], ("a " + "\\" * 61 + "y b\n") * 2000),
         ([f"/*{'*' * n}/" for n in range(8, 900)], "*" * 180_000),
+        (["*" * n for n in range(8, 1000)], "********x" * 40_000),
+        ([f"{'!' * n}word x \\" for n in range(8, 900)], f"{'!' * 900}word x {' ' * 900}\n" * 400),
     ],
-    ids=["listing", "ir", "two words", "nested", "nested before", "repeated", "backslashes", "rulers"],
+    ids=[
+        *("listing", "ir", "two words", "nested", "nested before", "repeated", "backslashes", "rulers"),
+        *("shorter rulers", "spaces behind lines"),
+    ],
 )
 def test_many_lines_that_are_nearly_there_cost_no_more(lines: list[str], text: str) -> None:
     """What each line cost a search of its own for took minutes, and one of backslashes for ever."""
