@@ -7,7 +7,7 @@ import random
 
 from kernlens.report.explore import Document
 from tests.browser.conftest import Open
-from tests.explore_reader import KernelChunk, unpacked
+from tests.explore_reader import NOT_OWN, KernelChunk, unpacked
 
 #: Goes to each offset by the address, opens the list of what is lit, and reads it: by line, and exactly.
 READ = """async offsets => {
@@ -36,8 +36,6 @@ READ = """async offsets => {
   }
   return answers;
 }"""
-
-NOT_OWN = 1 | 2 | 4
 
 
 def test_links_are_those_of_the_map(open_report: Open, denoise: Document) -> None:

@@ -71,7 +71,8 @@ def command(
         device,
         stages=stages,
         is_redacted=redact is not None,
-        own_roots=own_roots(source_roots) if is_own else None,
+        own_roots=own_roots(source_roots),
+        is_own=is_own,
         unconfined=unconfined,
     )
     print_pieces(pieces, output)
@@ -85,12 +86,13 @@ def report_page(
     *,
     stages: bool | None = None,
     is_redacted: bool = False,
-    own_roots: Sequence[str] | None = None,
+    own_roots: Sequence[str] = (),
+    is_own: bool = False,
     unconfined: bool = False,
 ) -> Iterator[str]:
     """The page of these contents in pieces. ``stages``: compile programs again of which none were kept (True), show none
-    (False), or show what was kept; ``own_roots`` is ``document``'s, ``unconfined`` ``compile_again``'s. Raises what
-    ``select`` raises."""
+    (False), or show what was kept; ``own_roots`` and ``is_own`` are ``document``'s, ``unconfined`` ``compile_again``'s. Raises
+    what ``select`` raises."""
     from kernlens.report.explore import document
     from kernlens.report.explore.page import page, viewer_script
 
@@ -110,6 +112,7 @@ def report_page(
         redaction=_redaction(programs, failed) if is_redacted else None,
         has_stages=stages is not False,
         own_roots=own_roots,
+        is_own=is_own,
     )
     return page(whole, viewer_script())
 
