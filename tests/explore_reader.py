@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -51,6 +52,10 @@ class Place(NamedTuple):
     calls: tuple[tuple[str, int, int], ...]
 
 
+#: Bits of a row's flags with one of which it counts for no line: of the prologue, inherited, lost.
+NOT_OWN = 1 | 2 | 4
+
+
 @dataclass
 class Stage:
     document: Mapping[str, Any]
@@ -95,6 +100,17 @@ class KernelChunk:
 
     def place(self, number: int) -> Place | None:
         return self._places[number] if number >= 0 else None
+
+    def own_line(self, place: Place) -> tuple[str, int]:
+        """The line that a place is on with own lines."""
+        own = {self.document["files"][number] for number in self.document.get("own", ())}
+        chain = [place[:2], *(call[:2] for call in place.calls)]
+        return next(((path, line) for path, line in chain if path in own and line), (place.path, place.line))
+
+    def counts(self, *, is_own: bool) -> Counter[tuple[str, int]]:
+        """The instructions of each line."""
+        counted = [place for place, flags in zip(self.places, self.flags, strict=True) if place and not flags & NOT_OWN]
+        return Counter(self.own_line(place) if is_own else (place.path, place.line) for place in counted)
 
 
 class _Blocks(HTMLParser):

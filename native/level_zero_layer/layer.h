@@ -33,11 +33,15 @@ void graphs_hook_driver(ze_driver_dditable_t *table, ze_api_version_t version);
 /* Returns the graph that records what was just appended to the list; NULL if it went to the device. */
 const void *graph_of(ze_command_list_handle_t list);
 
-/* simulation.c: whether the driver simulates its devices, by the variables that tell it so (src/kernlens/toolchain/simulation.py),
- * and what they then do otherwise. */
-bool device_is_simulated(void);
+/* simulation.c: what simulated devices do otherwise. */
 void simulation_hook_contexts(ze_context_dditable_t *table, ze_api_version_t version);
 void simulation_hook_memory(ze_mem_dditable_t *table, ze_api_version_t version);
-void simulation_hook_lists(ze_command_list_dditable_t *table);
+void simulation_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version);
+/* Whether the memory is a device's, which the processor cannot reach; false if the driver does not say. */
+bool simulation_is_of_device(const void *memory);
+
+/* simulated_images.c: what is copied out of their images. */
+void simulation_hook_images(ze_image_dditable_t *table, ze_api_version_t version);
+void simulation_hook_image_copies(ze_command_list_dditable_t *table, ze_api_version_t version);
 
 #endif

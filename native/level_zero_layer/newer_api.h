@@ -11,6 +11,8 @@ enum {
     LIST_LAUNCH_WITH_PARAMETERS = 36,
     LIST_LAUNCH_WITH_ARGUMENTS = 37,
     LIST_LAUNCH_WITH_VERSION = ZE_MAKE_VERSION(1, 14),
+    LIST_COPY_WITH_PARAMETERS = 38,
+    LIST_COPY_WITH_VERSION = ZE_MAKE_VERSION(1, 16),
     LIST_APPEND_LISTS_WITH_PARAMETERS = 40,
     LIST_APPEND_LISTS_WITH_VERSION = ZE_MAKE_VERSION(1, 16),
     LIST_BEGIN_GRAPH = 45,
@@ -28,6 +30,8 @@ typedef ze_result_t(ZE_APICALL *list_launch_with_parameters)(ze_command_list_han
 typedef ze_result_t(ZE_APICALL *list_launch_with_arguments)(ze_command_list_handle_t, ze_kernel_handle_t, ze_group_count_t,
                                                             struct newer_group_size, void **, const void *, ze_event_handle_t,
                                                             uint32_t, ze_event_handle_t *);
+typedef ze_result_t(ZE_APICALL *list_copy_with_parameters)(ze_command_list_handle_t, void *, const void *, size_t, const void *,
+                                                           ze_event_handle_t, uint32_t, ze_event_handle_t *);
 typedef ze_result_t(ZE_APICALL *list_append_lists_with_parameters)(ze_command_list_handle_t, uint32_t, ze_command_list_handle_t *,
                                                                    const void *, ze_event_handle_t, uint32_t, ze_event_handle_t *);
 typedef ze_result_t(ZE_APICALL *list_append_lists)(ze_command_list_handle_t, uint32_t, ze_command_list_handle_t *,

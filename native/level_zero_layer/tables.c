@@ -3,6 +3,7 @@
  * The layer is loaded as a driver (ZE_ENABLE_ALT_DRIVERS). Of all that a driver exports it has what stands here; the loader finds
  * the rest in the driver itself, which the layer depends on. */
 #define _GNU_SOURCE
+#include "base/zeros.h"
 #include "level_zero_layer/driver.h"
 #include "level_zero_layer/layer.h"
 #include "recording/counters.h"
@@ -29,7 +30,7 @@ __attribute__((constructor)) static void begin(void)
 static void hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version)
 {
     if (simulates)
-        simulation_hook_lists(table);
+        simulation_hook_lists(table, version);
     if (captures)
         launches_hook_lists(table, version);
 }
@@ -59,3 +60,4 @@ TABLE(zeGetExecutableGraphProcAddrTable, struct executable_graph_table, captures
 TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, captures, graphs_hook_driver)
 TABLE(zeGetContextProcAddrTable, ze_context_dditable_t, simulates, simulation_hook_contexts)
 TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t, simulates, simulation_hook_memory)
+TABLE(zeGetImageProcAddrTable, ze_image_dditable_t, simulates, simulation_hook_images)

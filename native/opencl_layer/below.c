@@ -16,6 +16,12 @@ bool platform_name(cl_device_id device, char *name, size_t size)
            below->clGetPlatformInfo(platform, CL_PLATFORM_NAME, size, name, NULL) == CL_SUCCESS;
 }
 
+cl_device_id queue_device(cl_command_queue queue)
+{
+    cl_device_id device = NULL;
+    return below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS ? device : NULL;
+}
+
 const struct compiler *compiler_of(cl_device_id device)
 {
     char name[256];

@@ -13,6 +13,8 @@ extern const cl_icd_dispatch *below;
 
 /* Writes the name of a device's platform; false if the driver does not tell. */
 bool platform_name(cl_device_id device, char *name, size_t size);
+/* Returns the device of a queue; NULL if the driver does not tell. */
+cl_device_id queue_device(cl_command_queue queue);
 /* Tells which compiler stands behind a device. */
 const struct compiler *compiler_of(cl_device_id device);
 

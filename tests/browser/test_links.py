@@ -7,7 +7,7 @@ import random
 
 from kernlens.report.explore import ExploreDocument
 from tests.browser.conftest import Open
-from tests.explore_reader import KernelChunk, unpacked
+from tests.explore_reader import NOT_OWN, KernelChunk, unpacked
 from tests.whole import WHOLE
 
 #: Goes to each offset by the address, opens the list of what is lit, and reads it: by line, and exactly.
@@ -37,8 +37,6 @@ READ = """async offsets => {
   }
   return answers;
 }"""
-
-NOT_OWN = 1 | 2 | 4
 
 
 def test_links_are_those_of_the_map(open_report: Open, denoise: ExploreDocument) -> None:

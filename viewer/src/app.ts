@@ -68,7 +68,11 @@ export class App implements Page {
       help: () => this.help(),
       theme: () => this.turnTheme(),
     });
-    this.build = new BuildBar((sentence) => this.tell(sentence), (colour) => this.colour(colour));
+    this.build = new BuildBar(
+      (sentence) => this.tell(sentence),
+      (colour) => this.colour(colour),
+      () => this.turnOwnLines(),
+    );
     this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
     this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
@@ -125,7 +129,7 @@ export class App implements Page {
   async open(entry: Entry, how: How = "push"): Promise<void> {
     const { program, row, name } = entry;
     const turn = ++this.opening;
-    const isSame = this.kernel?.program === program && this.kernel.row === row;
+    const isSame = this.kernel?.program === program && this.kernel.row === row && this.kernel.onOwnLines === this.onOwnLines;
     const { z: _, e: __, ...more } = this.state.more;
     // What was pinned, and the text that was edited, are another kernel's.
     const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.on ? this.state.more : more };
@@ -172,8 +176,9 @@ export class App implements Page {
 
   /** A kernel of the document, read once. */
   load({ program, row }: Entry): Promise<Kernel> {
-    const make = async (): Promise<Kernel> => new Kernel(program, row, await this.source.chunk(program.kernels.chunk[row]));
-    return this.kernels.get(`${program.id} ${row}`, make);
+    const { onOwnLines } = this;
+    const make = async (): Promise<Kernel> => new Kernel(program, row, await this.source.chunk(program.kernels.chunk[row]), onOwnLines);
+    return this.kernels.get(`${program.id} ${row} ${onOwnLines}`, make);
   }
 
   adopt(index: Index): void {
@@ -200,6 +205,7 @@ export class App implements Page {
     this.header.show(this.index, program, row, kernel);
     this.showBuild(program);
     this.build.colour(this.state.colour);
+    if (kernel !== null) this.build.ownLines(kernel.own === null ? null : kernel.onOwnLines);
     this.list.mark(program, row);
     this.status.cover(kernel);
     document.title = visible(`${program.kernels.shown[row]} · ${program.device ?? "?"} · kernlens`);
@@ -267,6 +273,23 @@ export class App implements Page {
     this.filler.heads();
     for (const linked of this.links.linkedPanes()) linked.pane.refresh();
     if (colour === "spills" && this.ranking.length === 0) this.tell("This kernel spills nothing.");
+  }
+
+  private get onOwnLines(): boolean {
+    return this.state.own ?? this.index?.own_lines === true;
+  }
+
+  /** Lays inlined library code on the user's own lines, or on its own again. */
+  turnOwnLines(): void {
+    const { kernel } = this;
+    if (kernel === null) return;
+    if (kernel.own === null) return this.tell("No code of other files was inlined into your own files here: each line is its own.");
+    const own = !this.onOwnLines;
+    this.go({ own: own === (this.index?.own_lines === true) ? null : own }, "replace");
+    const entry = this.index === null ? undefined : entriesOf(this.index).find(({ program, row }) => program === kernel.program && row === kernel.row);
+    if (entry === undefined) return;
+    const words = own ? "inlined library code is on your own lines" : "inlined library code is on its own lines";
+    void this.open(entry, "replace").then(() => this.status.say(words));
   }
 
   /** Looks again in panes that were made anew. */

@@ -43,6 +43,7 @@ export function keysOf(app: App): Keys {
     e: () => (app.compiler === null ? app.tell("Reports are read only: kernlens serve compiles in place.") : void app.compiler.start()),
     o: () => app.filler.turnOperands(),
     x: () => app.pinning.turnExact(),
+    i: () => app.turnOwnLines(),
     L: () => app.pinning.list(),
     "/": () => app.search.focus(),
     "?": () => app.help(),

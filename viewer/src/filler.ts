@@ -26,10 +26,13 @@ export class Filler {
   async fill(keep: boolean): Promise<void> {
     const { kernel, compiler, layout } = this.page;
     if (kernel === null) return;
-    const isOther = this.kernel !== kernel;
+    const before = this.kernel;
     this.kernel = kernel;
+    // With its instructions on other lines it is the same kernel, and its reader stays in a file that has code still.
+    const isSame = before !== null && before.program === kernel.program && before.row === kernel.row;
+    const hasCode = (path: string): boolean => before === kernel || this.files().includes(path);
     for (const slot of layout.slots) {
-      if (isOther || slot.path === "") slot.path = this.pathFor(slot);
+      if (!isSame || slot.path === "" || !hasCode(slot.path)) slot.path = this.pathFor(slot);
       if (!keep || slot.linked?.kernel !== kernel) await this.put(slot);
     }
     compiler?.freshen();

@@ -12,6 +12,8 @@ export interface State {
   line: { path: string; line: number } | null;
   offset: number | null;
   exact: boolean;
+  /** Whether inlined library code is on the user's own lines; null: as the document begins. */
+  own: boolean | null;
   colour: Colour;
   view: string;
   /** What the other views add (compare's sides, a pass): kept as it is. */
@@ -25,12 +27,13 @@ export const START: State = {
   line: null,
   offset: null,
   exact: false,
+  own: null,
   colour: "instr",
   view: "panes",
   more: {},
 };
 
-const OWN = new Set(["k", "p", "s", "l", "i", "x", "c", "v", "t"]);
+const OWN = new Set(["k", "p", "s", "l", "i", "x", "c", "v", "t", "o"]);
 
 export function toFragment(state: State): string {
   const parameters: [string, string][] = [];
@@ -40,6 +43,7 @@ export function toFragment(state: State): string {
   if (state.line !== null) parameters.push(["l", `${state.line.path}:${state.line.line}`]);
   if (state.offset !== null) parameters.push(["i", `0x${state.offset.toString(16)}`]);
   if (state.exact) parameters.push(["x", "1"]);
+  if (state.own !== null) parameters.push(["o", state.own ? "1" : "0"]);
   if (state.colour !== "instr") parameters.push(["c", state.colour]);
   if (state.view !== "panes") parameters.push(["v", state.view]);
   parameters.push(...Object.entries(state.more));
@@ -52,6 +56,7 @@ export function fromFragment(fragment: string): State {
   const parameters = new URLSearchParams(fragment.replace(/^#/, "").replaceAll("+", "%2B"));
   const line = /^(.*):(\d{1,9})$/.exec(parameters.get("l") ?? "");
   const offset = /^0x([0-9a-f]{1,8})$/.exec(parameters.get("i") ?? "");
+  const own = parameters.get("o");
   return {
     program: parameters.get("p") ?? "",
     kernel: parameters.get("k") ?? "",
@@ -59,6 +64,7 @@ export function fromFragment(fragment: string): State {
     line: line === null ? null : { path: line[1], line: Number(line[2]) },
     offset: offset === null ? null : Number.parseInt(offset[1], 16),
     exact: parameters.get("x") === "1",
+    own: own === null || !/^[01]$/.test(own) ? null : own === "1",
     colour: COLOURS.find((colour) => colour === parameters.get("c")) ?? "instr",
     view: parameters.get("v") ?? "panes",
     more: Object.fromEntries([...parameters].filter(([key]) => !OWN.has(key))),

@@ -4,6 +4,7 @@ import { decode85 } from "../src/document/base85";
 import { group, lastAtMost, nearest, rowsOf } from "../src/document/csr";
 import { FROM_STAGE, INHERITED, Kernel, LOST, PROLOGUE } from "../src/document/kernel";
 import { withoutLines } from "../src/document/options";
+import { Places } from "../src/document/places";
 import { readIndex, readPasses, readTable, readText } from "../src/document/read";
 import { ReportSource } from "../src/document/report";
 import { DocumentError, Kept, sentenceOf } from "../src/document/source";
@@ -154,6 +155,44 @@ test("rows of a line are those that have it as their own", async () => {
   expect([...weights.instructions]).toEqual([1, 1, 1]);
 });
 
+test("with own lines inlined library code is on the user's line that it came through", async () => {
+  const { places, code, stages, weights } = await inlined(true);
+  expect([...places.keyLine]).toEqual([3, 5]);
+  expect([...places.key]).toEqual([0, 1, 1, 0]);
+  expect([0, 1, 2, 3].map((place) => places.inner(place))).toEqual([[], [], [[1, 7]], []]);
+  expect([places.chain(2), places.depth(2)]).toEqual([[2, 0], 1]);
+  expect([0, 1].map((key) => [...rowsOf(places.callers, key)])).toEqual([[], [0]]);
+  expect([...code.key]).toEqual([0, 1, 1, 0, -1]);
+  expect([...weights.instructions]).toEqual([1, 2]);
+  expect(stages.map(({ key }) => [...key])).toEqual([[-1, 0, 1, 1], [0, 1]]);
+});
+
+test("each place of a chain is laid on the first own one from there", () => {
+  const next = numbers(5);
+  let moved = 0;
+  for (let round = 0; round < 60; round++) {
+    const count = 1 + next(12);
+    const [file, line] = [3, 4].map((limit) => Array.from({ length: count }, () => next(limit)));
+    const caller = Array.from({ length: count }, (_, place) => next(place + 1) - 1);
+    const columns = { file, line: line.map((each, place) => each - (place > 0 ? line[place - 1] : 0)), column: line, caller };
+    const own = [0, 1, 2].filter(() => next(2) === 0);
+    const [plain, laid] = [new Places(columns, 3), new Places(columns, 3, own)];
+    for (let place = 0; place < count; place++) {
+      const chain = plain.chain(place).map((each) => [file[each], line[each]]);
+      const firstOwn = (): number => Math.max(0, chain.findIndex(([at, number]) => own.includes(at) && number > 0));
+      moved += firstOwn();
+      expect(laid.inner(place)).toEqual(chain.slice(0, firstOwn()));
+      for (const key of laid.chain(place).map((each) => laid.key[each])) {
+        expect([laid.keyFile[key], laid.keyLine[key]]).toEqual(chain[firstOwn()]);
+        chain.splice(0, firstOwn() + 1);
+      }
+      expect(chain).toEqual([]);
+    }
+    expect(laid.keys).toBe(new Set(laid.key).size);
+  }
+  expect(moved).toBeGreaterThan(40);
+});
+
 test("what a row's flags say decides whether its line is its own", async () => {
   const { program, chunk } = await sample();
   chunk.code.flags = [PROLOGUE, INHERITED, LOST, FROM_STAGE, 0];
@@ -205,6 +244,8 @@ const DAMAGES: [words: string, damage: (chunk: Chunk) => void][] = [
   ["places.file holds 1", ({ places }) => (places.file[0] = 1)],
   ["place 0 is called from one behind it", ({ places }) => (places.caller[0] = 0)],
   ["a stage's place has 3 entries, not 4", ({ stages }) => (stages[0].text += "\n")],
+  ["own holds 1", (chunk) => (chunk.own = [1])],
+  ["own is no list", (chunk) => (chunk.own = null)],
   ["files is no list", (chunk) => (chunk.files = "add.cl")],
   ["missing is no object", (chunk) => (chunk.missing = null)],
 ];

@@ -25,12 +25,15 @@ export type Chunk = Record<string, any>;
 /**
  * A kernel with calls that were inlined, in two files, and two stages: one with the numbers of vISA instructions, one without.
  *
+ * With `onOwnLines` what was inlined from b.h is on the line of a.cl that called it.
+ *
  *   places: 0 a.cl:3, 1 a.cl:5 (called at 0), 2 b.h:7 (called at 1), 3 a.cl:3 in another column; keys: 0 a.cl:3, 1 a.cl:5, 2 b.h:7
  */
-export async function inlined(): Promise<Kernel> {
+export async function inlined(onOwnLines = false): Promise<Kernel> {
   const { program, chunk } = await sample();
   Object.assign(chunk, {
     files: ["a.cl", "b.h"],
+    own: [0],
     places: { file: [0, 0, 1, 0], line: [3, 2, 2, -4], column: [1, 1, 1, 9], caller: [-1, 0, 1, -1] },
   });
   // Rows of places 0, 1, 2, 3 and none; vISA numbers 0, 1, 1, 2 and none.
@@ -39,5 +42,5 @@ export async function inlined(): Promise<Kernel> {
     { stage: "llvm-codegen", attempt: 1, text: "define\n  a\n  b\n  c", missing: null, line: [1, 1, 1, 1], place: [-2, 2, 2, -1], id: [-1, 1, 1, 0], ids: [0, 1, 1, 2], functions: [["add", 0]] },
     { stage: "spirv", attempt: 1, text: "x\ny", missing: null, line: [1, 1], place: [0, 2], id: null, ids: null, functions: [] },
   ];
-  return new Kernel(program, 0, chunk);
+  return new Kernel(program, 0, chunk, onOwnLines);
 }

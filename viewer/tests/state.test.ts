@@ -19,6 +19,7 @@ test("a state comes back from its address", () => {
       line: next(2) === 0 ? null : { path: word(), line: next(100_000) },
       offset: next(2) === 0 ? null : next(2 ** 32),
       exact: next(2) === 0,
+      own: [null, false, true][next(3)],
       colour: COLOURS[next(COLOURS.length)],
       view: ["panes", "compare"][next(2)],
       more: next(2) === 0 ? {} : { a: `${word()}:add`, z: word() },
@@ -37,9 +38,9 @@ test("a plus in an address that somebody typed is one", () => {
   expect(fromFragment("#k=a+b&s=llvm%20ir")).toMatchObject({ kernel: "a+b", stage: "llvm ir" });
 });
 
-test.each(["#c=red&x=2&l=blur.cl&i=7b8", "#l=:&i=0xfffffffff", "#l=a.cl:12345678901&i=0xZ", "#&&=&x", "#%"])("what an address says wrongly is not chosen: %s", (fragment) => {
+test.each(["#c=red&x=2&l=blur.cl&i=7b8", "#l=:&i=0xfffffffff", "#l=a.cl:12345678901&i=0xZ", "#&&=&x", "#%", "#o=2", "#o="])("what an address says wrongly is not chosen: %s", (fragment) => {
   const { more: _, ...state } = fromFragment(fragment);
-  expect(state).toEqual({ program: "", kernel: "", stage: "", line: null, offset: null, exact: false, colour: "instr", view: "panes" });
+  expect(state).toEqual({ program: "", kernel: "", stage: "", line: null, offset: null, exact: false, own: null, colour: "instr", view: "panes" });
 });
 
 test("an address is written where there is a history, and where there is none", () => {

@@ -61,16 +61,10 @@ static cl_platform_id platform_of(cl_device_id device)
     return platform;
 }
 
-static cl_device_id device_of(cl_command_queue queue)
-{
-    cl_device_id device = NULL;
-    return below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS ? device : NULL;
-}
-
 /* The functions that the queue's platform gave out, and its device; none if it gave out none. */
 static struct functions functions_of_queue(cl_command_queue queue, cl_device_id *device)
 {
-    *device = queue != NULL ? device_of(queue) : NULL;
+    *device = queue != NULL ? queue_device(queue) : NULL;
     cl_platform_id platform = platform_of(*device);
     lock_take(LOCK_PLATFORMS);
     const struct functions *entry = platform != NULL ? functions_of(platform) : NULL;

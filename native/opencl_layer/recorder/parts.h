@@ -52,6 +52,12 @@ void *extension_launch_function(cl_platform_id platform, const char *name, void 
 /* Returns the sizes of a launch, as they are counted. */
 struct shape shape_of(cl_uint dimensions, const size_t *global, const size_t *local);
 
+/* simulated_memory.c: what an application reads back from simulated devices is zero. */
+/* Puts its functions into the table, in front of those `behind`, if devices are simulated and it is asked for. */
+void simulated_memory_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Returns its function in front of the platform's, if it has one of that name and is there, else the platform's. */
+void *simulated_memory_function(const char *name, void *of_platform);
+
 /* replaced_programs.c: programs that something else stands in for (recording/replacements.h). */
 /* Puts its functions into the table, in front of those `behind`, if there is something to replace. */
 void replaced_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);

@@ -208,8 +208,8 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error_ret)
 static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
 {
     struct shape shape = shape_of(dimensions, global, local);
-    cl_device_id device;
-    if (below->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) == CL_SUCCESS)
+    cl_device_id device = queue_device(queue);
+    if (device != NULL)
         counters_launched(kernel, device, &shape);
 }
 
@@ -235,7 +235,9 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel,
 
 void *recorder_function(cl_platform_id platform, const char *name, void *of_platform)
 {
-    return next != NULL ? extension_launch_function(platform, name, of_platform) : of_platform;
+    if (next == NULL)
+        return of_platform;
+    return simulated_memory_function(name, extension_launch_function(platform, name, of_platform));
 }
 
 void recorder_new_program(cl_program program)
@@ -271,5 +273,6 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
     replaced_programs_hook(dispatch, next);
+    simulated_memory_hook(dispatch, next);
     spool_here();
 }

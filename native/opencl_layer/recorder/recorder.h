@@ -1,7 +1,7 @@
 /* The recorder: what an application built and launched, into files of a folder that KERNLENS_CAPTURE names.
  *
- * It stands in front of all other functions of the layer, decides nothing, and changes no result; without the variable it is not
- * there. `kernlens capture` makes a recording of the files (docs/opencl_layer.md says what they hold). */
+ * It stands in front of all other functions of the layer, decides nothing, and changes no result but what is read back from
+ * simulated devices; without the variable it is not there. `kernlens capture` makes a recording of the files (docs/opencl_layer.md says what they hold). */
 #ifndef KERNLENS_RECORDER_H
 #define KERNLENS_RECORDER_H
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, cached_property
 from itertools import groupby
 
 from kernlens.dataclass import dataclass, field
@@ -59,22 +59,27 @@ class OwnLines(SourceMap):
         return [(line, inherits, range(run[0], run[-1] + 1)) for (line, inherits), run in groups if line is not None]
 
 
-def on_own_lines(source_map: SourceMap, roots: Collection[str] = ()) -> SourceMap:
-    """Return the map with instructions of other files on the innermost own line that they were inlined through.
+def own_files(table: LineTable, roots: Collection[str] = ()) -> Callable[[str], bool]:
+    """Return the test that tells whether a path of a line table is that of an own file.
 
     Own files are the program's source, and those in its folder or below, but for folders of compilers and libraries there;
     and those below the folders ``roots``.
     """
-    is_own: dict[str, bool] = {}
-    table = source_map.table
     folder = _folder_of_source(table)
     folders = [posixpath.normpath(root) for root in roots]
 
-    def own(path: str) -> bool:
-        if path not in is_own:
-            is_own[path] = path == table.source or _is_own(_whole(table, path), folder, folders)
-        return is_own[path]
+    @cache
+    def is_own(path: str) -> bool:
+        return path == table.source or _is_own(_whole(table, path), folder, folders)
 
+    return is_own
+
+
+def on_own_lines(source_map: SourceMap, roots: Collection[str] = ()) -> SourceMap:
+    """Return the map with instructions of other files on the innermost own line that they were inlined through.
+    ``own_files`` says which are own files."""
+    table = source_map.table
+    own = own_files(table, roots)
     # Neighbours share places and stacks.
     known: dict[tuple[int, int], _Laid] = {}
     laid = []
@@ -82,7 +87,7 @@ def on_own_lines(source_map: SourceMap, roots: Collection[str] = ()) -> SourceMa
         key = id(place), id(calls)
         if key not in known:
             chain = () if place is None else (place, *calls)
-            first = next((position for position, each in enumerate(chain) if own(each.path)), 0)
+            first = next((position for position, each in enumerate(chain) if each.line and own(each.path)), 0)
             known[key] = _Laid(chain[first], chain[first + 1 :], chain[:first]) if chain else _Laid(None, calls, ())
         laid.append(known[key])
     return OwnLines(

@@ -71,7 +71,8 @@ def command(
         device,
         stages=stages,
         is_redacted=redact is not None,
-        own_roots=own_roots(source_roots) if is_own else None,
+        own_roots=own_roots(source_roots),
+        is_own=is_own,
         unconfined=unconfined,
     )
     print_pieces(pieces, output)
@@ -85,11 +86,12 @@ def report_page(
     *,
     stages: bool | None = None,
     is_redacted: bool = False,
-    own_roots: Sequence[str] | None = None,
+    own_roots: Sequence[str] = (),
+    is_own: bool = False,
     unconfined: bool = False,
 ) -> Iterator[str]:
     """Yield the page of these contents in pieces. ``stages``: compile programs again that have none (True), show none
-    (False), or show what was saved; ``own_roots`` is ``explore_document``'s, ``unconfined`` that of
+    (False), or show what was saved; ``own_roots`` and ``is_own`` are ``explore_document``'s, ``unconfined`` that of
     ``second_build_of_recording``. Raises what ``select`` raises."""
     from kernlens.report.explore import explore_document
     from kernlens.report.explore.single_file import page, viewer_script
@@ -110,6 +112,7 @@ def report_page(
         redaction=_redaction(programs, failed) if is_redacted else None,
         has_stages=stages is not False,
         own_roots=own_roots,
+        is_own=is_own,
     )
     return page(whole, viewer_script())
 

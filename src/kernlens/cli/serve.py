@@ -99,7 +99,8 @@ def command(
             include=include,
             limits=limits,
             source_roots=source_roots,
-            own_roots=own_roots(source_roots) if is_own else None,
+            own_roots=own_roots(source_roots),
+            is_own=is_own,
             unconfined=unconfined,
         )
 

@@ -138,7 +138,7 @@ class CompileWork:
         limits: Limits,
         results: Results,
         *,
-        own_roots: Sequence[str] | None = None,
+        own_roots: Sequence[str] = (),
         unconfined: bool = False,
     ) -> None:
         self._own_roots = own_roots

@@ -55,7 +55,7 @@ class Served:
     document: ExploreDocument
     ids: tuple[str, ...]
     sweep: dict[str, Any] | None
-    own_roots: Sequence[str] | None = None
+    own_roots: Sequence[str] = ()
 
     def program(self, program: str) -> Program | None:
         """Return the program of this id; None if there is none."""
@@ -94,7 +94,8 @@ def open_served(
     include: Sequence[str],
     limits: Limits,
     source_roots: Sequence[str],
-    own_roots: Sequence[str] | None = None,
+    own_roots: Sequence[str] = (),
+    is_own: bool = False,
     unconfined: bool = False,
 ) -> Served:
     """Open all paths. What is in their files is read now, so that they may change or vanish afterwards.
@@ -131,7 +132,9 @@ def open_served(
         programs += shown
         failed += contents.failed
     title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
-    document = explore_document(programs, title=title, version=__version__, failed=failed, own_roots=own_roots)
+    document = explore_document(
+        programs, title=title, version=__version__, failed=failed, own_roots=own_roots, is_own=is_own
+    )
     ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
     include_from = tuple(dict.fromkeys(folders))
     return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots)

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from kernlens import compile, load
+from kernlens import compile
 from kernlens.analysis.own_lines import kernel_on_own_lines
 from kernlens.model.kernel import Kernel
 from kernlens.report.explore import explore_document
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
-from tests.explore_reader import KernelChunk, unpacked
+from tests.explore_reader import KernelChunk, Page, unpacked
+from tests.integration.capture.sycl_fixtures import KERNELS, SyclHost, sycl_host
 from tests.unit.conftest import Kernlens, kernlens
 
-__all__ = ["kernlens"]
+__all__ = ["kernlens", "sycl_host"]
 
 #: Headers of a library that are below the project's folder, but in a compiler's; of the project; and of another folder.
 FILES = {
@@ -122,17 +123,81 @@ def test_the_command(compiled: tuple[Path, Kernel], kernlens: Kernlens, monkeypa
     assert refused.status == 2
 
 
-def test_the_page(compiled: tuple[Path, Kernel]) -> None:
-    """The document of report and serve has the instructions on the same lines."""
+def test_the_page(compiled: tuple[Path, Kernel], kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The document of report and serve has the instructions on the same lines, with the switch on and off."""
     folder, kernel = compiled
-    (program,) = load(folder / "k.klens")
-    whole = explore_document([program], own_roots=[])
-    (chunk_id,) = whole.index["programs"][0]["kernels"]["chunk"]
-    shown = KernelChunk(unpacked(whole.chunks[chunk_id])).places
+    if NEWEST_ROOT is not None:
+        monkeypatch.setenv("KERNLENS_NEWEST_ROOT", NEWEST_ROOT)
+    (chunk,) = agrees_with_annotate(folder / "k.klens", kernlens)
     own = kernel_on_own_lines(kernel).source_map
     assert own is not None
-    assert [place and (place.path, place.line) for place in shown] == [
+    assert [place and chunk.own_line(place) for place in chunk.places] == [
         place and (place.path, place.line) for place in own.places
     ]
-    (of_all,) = explore_document([program]).index["programs"][0]["kernels"]["chunk"]
-    assert chunk_id != of_all  # A browser may keep both.
+    assert {chunk.document["files"][number].rpartition("/")[2] for number in chunk.document["own"]} == {
+        "k.cl",
+        "damped.h",
+    }
+    agrees_with_annotate(folder / "k.klens", kernlens, str(folder / "elsewhere"))
+
+
+def agrees_with_annotate(recording: Path, kernlens: Kernlens, *roots: str) -> list[KernelChunk]:
+    """Compares the page's count of each line with that of ``annotate``; returns the chunks of the kernels."""
+    from_roots = [word for root in roots for word in ("--source-root", root)]
+    page = recording.with_suffix(".html")
+    assert kernlens("report", recording, "-o", page, *from_roots).status == 0
+    shown = Page(page.read_text())
+    columns = shown.index["programs"][0]["kernels"]
+    chunks = {
+        name: KernelChunk(shown.chunk(chunk)) for name, chunk in zip(columns["name"], columns["chunk"], strict=True)
+    }
+    for option in ((), ("--own-lines",)):
+        top = json.loads(kernlens("annotate", recording, "--top", "100000", "--json", *from_roots, *option).out)
+        (program,) = top["programs"]
+        assert {kernel["name"] for kernel in program["kernels"]} == set(chunks)
+        for each in program["kernels"]:
+            counts = {(line["path"], line["line"]): line["costs"]["instructions"] for line in each["lines"]}
+            counts = {line: count for line, count in counts.items() if count}
+            assert counts
+            assert chunks[each["name"]].counts(is_own=bool(option)) == counts
+    return list(chunks.values())
+
+
+@pytest.fixture(scope="module")
+def sycl_recording(sycl_host: SyclHost, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SYCL kernels with lines, optimized for bmg."""
+    folder = tmp_path_factory.mktemp("sycl")
+    done = sycl_host.captured(folder, KERNELS, "-g")
+    assert done.status == 0, done.err
+    module, recording = folder / "kernels.spv", folder / "optimized.klens"
+    module.write_bytes(done.builds[0].spirv)
+    compile(module, ["bmg"], toolchain=NEWEST, recording=recording)
+    return recording
+
+
+def test_the_page_of_sycl_kernels(sycl_recording: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of their instructions are of SYCL's headers."""
+    if NEWEST_ROOT is not None:
+        monkeypatch.setenv("KERNLENS_NEWEST_ROOT", NEWEST_ROOT)
+    on_own = [0, 0]
+    for chunk in agrees_with_annotate(sycl_recording, kernlens):
+        for number, is_own in enumerate((False, True)):
+            counts = chunk.counts(is_own=is_own)
+            on_own[number] += sum(count for (path, _), count in counts.items() if path.endswith("rtc_0.cpp"))
+    assert 0 < 2 * on_own[0] < on_own[1], on_own
+
+
+def test_where_all_lines_are_own_the_document_says_nothing_of_it(tmp_path: Path) -> None:
+    source = tmp_path / "plain.cl"
+    source.write_text(
+        "static float f(float x)\n{\n    return native_cos(x) / 3.0f;\n}\n"
+        "kernel void k(global float *a)\n{\n    a[0] = f(a[1]);\n}\n"
+    )
+    (program,) = compile(source, ["dg2"], toolchain=SYSTEM)
+    shown, begins_on = explore_document([program]), explore_document([program], is_own=True)
+    (chunk_id,) = shown.index["programs"][0]["kernels"]["chunk"]
+    chunk = KernelChunk(unpacked(shown.chunks[chunk_id]))
+    assert any(place and place.calls for place in chunk.places)
+    assert "own" not in chunk.document
+    assert "own_lines" not in shown.index
+    assert begins_on.index["own_lines"] is True

@@ -34,6 +34,7 @@ def test_what_nothing_was_computed_into_is_zero(driver: Driver, tmp_path: Path) 
     """And nothing else is written: not around what is copied, not where the application's own memory is copied."""
     zeros = (
         "host 0\nshared 0\ncopy 0 around 8192\ncopy 0 around 8192\ninto host 0 around 4032\nbox 0 around 12224\n"
+        "from context 0 around 8192\nwith parameters 0 around 8192\nimage 0 around 12160\nwhole image 0 around 10240\n"
         "from host 12288\nclosed 0\n"
     )
     alone = driver.alone("memory").stdout

@@ -254,6 +254,8 @@ export class Kernel {
   readonly name: string;
   /** Paths of the files that places are in. */
   readonly files: string[];
+  /** The user's own among them; null if no code of other files was inlined into theirs. */
+  readonly own: readonly number[] | null;
   readonly places: Places;
   readonly code: Code;
   readonly stages: Stage[];
@@ -264,11 +266,12 @@ export class Kernel {
   /** Instructions with a line of their own, of the prologue (with and without one), with a neighbour's, and with none. */
   readonly coverage = { own: 0, prologue: 0, bare: 0, inherited: 0, none: 0 };
 
-  /** Takes a chunk over. Throws DocumentError if it is damaged. */
+  /** Takes a chunk over; `onOwnLines` lays inlined library code on the user's own lines. Throws DocumentError if it is damaged. */
   constructor(
     readonly program: ProgramInfo,
     readonly row: number,
     written: unknown,
+    readonly onOwnLines = false,
   ) {
     const chunk = object(written, "a kernel");
     const { code, lines } = object(chunk.missing, "missing");
@@ -276,7 +279,8 @@ export class Kernel {
     this.files = texts(chunk.files, "files");
     this.missing = { code: textOrNull(code, "missing.code"), lines: textOrNull(lines, "missing.lines") };
     this.warning = textOrNull(chunk.warning, "warning");
-    this.places = new Places(chunk.places, this.files.length);
+    this.own = chunk.own === undefined ? null : list(chunk.own, "own").map((file) => integer(file, 0, this.files.length - 1, "own"));
+    this.places = new Places(chunk.places, this.files.length, onOwnLines ? this.own : null);
     this.code = new Code(this.places, chunk.code ?? NO_CODE);
     this.stages = list(chunk.stages, "stages").map((stage) => new Stage(this.places, stage));
     this.weights = this.weigh();

@@ -16,6 +16,7 @@ export function readIndex(written: unknown): Index {
       const { key, heading } = object(each, "figures");
       return { key: text(key, "figures"), heading: text(heading, "figures") };
     }),
+    own_lines: index.own_lines === true,
     programs: list(index.programs, "programs").map(program),
     chunks: new Map(Object.entries(object(index.chunks, "chunks")).map(([id, entry]) => [id, place(entry)])),
   };

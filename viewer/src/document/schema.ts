@@ -6,6 +6,8 @@ export interface Index {
   /** Every opcode of the programs' devices, in words. */
   opcodes: Map<string, string>;
   figures: FigureInfo[];
+  /** Whether the page begins with inlined library code on the user's own lines. */
+  own_lines: boolean;
   programs: ProgramInfo[];
   chunks: Map<string, ChunkEntry>;
 }

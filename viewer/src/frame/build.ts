@@ -9,17 +9,22 @@ const NAMES: Record<Colour, [name: string, title: string]> = {
   lines: ["Lines", "A hue for each line, the same in all panes (4)"],
 };
 
-/** How the program was built: device, toolchain, options, command; and what the colours say. */
+/** How the program was built: device, toolchain, options, command; and what lines and colours say. */
 export class BuildBar {
   readonly element = h("div", { class: "build", role: "region", "aria-label": "Build" });
   /** Where the fields for compiling in place go. */
   readonly facts = h("div", { class: "how" });
+  /** A switch that is there where it changes something. */
+  private readonly own: HTMLButtonElement;
   private readonly buttons = new Map<Colour, HTMLButtonElement>();
 
   constructor(
     private readonly tell: (sentence: string) => void,
     choose: (colour: Colour) => void,
+    turnOwn: () => void,
   ) {
+    const title = "Inlined library code on the lines of your own files that it came through (i)";
+    this.own = h("button", { class: "opt", type: "button", title, hidden: true, onclick: turnOwn }, "Own lines");
     const group = h("span", { class: "seg", role: "group", "aria-label": "Colour" }, h("em", {}, "Colour"));
     for (const colour of COLOURS) {
       const [name, title] = NAMES[colour];
@@ -27,7 +32,7 @@ export class BuildBar {
       this.buttons.set(colour, button);
       group.append(button);
     }
-    this.element.append(this.facts, group);
+    this.element.append(this.facts, this.own, group);
   }
 
   /** `fields` are those of the configuration that is edited, in place of what was built. */
@@ -49,6 +54,12 @@ export class BuildBar {
         command === null ? null : h("button", { class: "tool", type: "button", "aria-label": "Copy the command", onclick: () => void copyText(command, this.tell) }, "Copy"),
       ),
     );
+  }
+
+  /** Whether inlined library code is on the user's own lines; null where there is none. */
+  ownLines(isOn: boolean | null): void {
+    this.own.hidden = isOn === null;
+    this.own.setAttribute("aria-pressed", String(isOn === true));
   }
 
   colour(colour: Colour): void {

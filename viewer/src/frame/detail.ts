@@ -114,15 +114,19 @@ export class Detail {
   private trail(kernel: Kernel, { place, key }: Shown): HTMLElement | null {
     const { places } = kernel;
     const chain = place >= 0 ? places.chain(place) : [];
-    if (chain.length < 2) {
+    // With own lines: what was inlined into this one, which no line of these panes is.
+    const inner = place >= 0 ? places.inner(place).map(([file, line]) => nameOf(kernel.files[file], line)) : [];
+    if (chain.length < 2 && inner.length === 0) {
       const callers = chain.length === 0 && key >= 0 ? Array.from(rowsOf(places.callers, key)) : [];
       if (callers.length === 0) return null;
       const links = callers.slice(0, 8).map((caller) => this.place(kernel, caller));
       const more = callers.length > 8 ? h("span", {}, `and ${callers.length - 8} more`) : null;
       return h("div", { class: "w" }, h("span", { class: "lab" }, "Inlined into"), h("div", { class: "trail" }, ...links, more));
     }
-    const parts: HTMLElement[] = [h("span", { class: "here" }, this.nameOf(kernel, places.key[chain[0]]))];
-    for (const caller of chain.slice(1)) parts.push(h("span", {}, "called at"), this.place(kernel, places.key[caller]));
+    const called = (): HTMLElement => h("span", {}, "called at");
+    const parts = inner.flatMap((name) => [h("span", {}, name), called()]);
+    parts.push(h("span", { class: "here" }, this.nameOf(kernel, places.key[chain[0]])));
+    for (const caller of chain.slice(1)) parts.push(called(), this.place(kernel, places.key[caller]));
     return h("div", { class: "w" }, h("span", { class: "lab" }, "Inlined"), h("div", { class: "trail" }, ...parts));
   }
 
@@ -151,8 +155,7 @@ export class Detail {
   }
 
   private nameOf(kernel: Kernel, key: number): string {
-    const path = kernel.files[kernel.places.keyFile[key]] ?? "";
-    return `${path.split("/").pop()}:${kernel.places.keyLine[key]}`;
+    return nameOf(kernel.files[kernel.places.keyFile[key]], kernel.places.keyLine[key]);
   }
 
   /** The first of these rows, as `named` has each, and how many more they are. */
@@ -163,6 +166,10 @@ export class Detail {
   private link(kernel: Kernel, row: number): HTMLElement {
     return h("button", { class: "link", type: "button", onclick: () => this.actions.goToRow(row) }, hex(kernel.code.offset[row]));
   }
+}
+
+function nameOf(path: string, line: number): string {
+  return `${path.split("/").pop()}:${line}`;
 }
 
 /** Registers in words: `r32`, `r32–r35`. */

@@ -21,6 +21,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["1 2 3 4", "colour by instructions, memory, spills, lines"],
       ["o", "short operands, or as IGA writes them"],
       ["x", "a pinned instruction: its exact links, or its whole line"],
+      ["i", "inlined library code: on the lines of your own files that it came through, or on its own"],
       ["L", "what is lit, as a list"],
       ["/", "find in all panes; Enter, Shift+Enter: next, previous"],
       ["c", "compare"],

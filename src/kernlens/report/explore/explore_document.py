@@ -45,14 +45,16 @@ def explore_document(
     failed: Sequence[Build] = (),
     redaction: Redaction | None = None,
     has_stages: bool = True,
-    own_roots: Collection[str] | None = None,
+    own_roots: Collection[str] = (),
+    is_own: bool = False,
 ) -> ExploreDocument:
     """Make the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
     binary, which are listed with their logs. With a ``redaction`` no source text is in the document.
-    ``own_roots``: instructions are on the lines of the user's own files, those below these folders too
-    (``analysis.own_lines``). No kernel is decoded before its chunk is asked for. Raises FormatError if a program is damaged.
+    Files below the folders ``own_roots`` are the user's own too (``analysis.own_lines``); with ``is_own`` the page begins
+    with instructions on own lines. No kernel is decoded before its chunk is asked for. Raises FormatError if a program is
+    damaged.
     """
     chunks = Chunks()
     entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages, own_roots=own_roots)
@@ -62,6 +64,7 @@ def explore_document(
         "kernlens": version,
         "title": title,
         "redacted": [] if redaction is None else ["source"],
+        **({"own_lines": True} if is_own else {}),
         "figures": [
             {"key": figure.key, "heading": figure.heading, "unit": figure.unit, "meaning": figure.meaning}
             | {"words": figure.words, "zero": figure.zero, "unknown": figure.unknown}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from kernlens.analysis.own_lines import on_own_lines
+from kernlens.analysis.own_lines import own_files
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
@@ -23,17 +23,16 @@ _TOO_LARGE = "it is too large to be shown"
 _EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
 
 
-def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str] | None = None) -> dict[str, Any]:
+def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str] = ()) -> dict[str, Any]:
     """Return the content of a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is
-    left out, with the reason in ``missing``. With ``own_roots`` instructions are on own lines (``analysis.own_lines``)."""
+    left out, with the reason in ``missing``. Files below the folders ``own_roots`` are the user's own too
+    (``analysis.own_lines``)."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
     source_map: SourceMap | None = None
     names: dict[str, str] = {}
     try:
         source_map = kernel.source_map
-        if source_map is not None and own_roots is not None:
-            source_map = on_own_lines(source_map, own_roots)
         if kernel.line_table_reason:
             missing["lines"] = kernel.line_table_reason
     except KernlensError as error:
@@ -54,11 +53,13 @@ def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str
     for text in texts.of_kernel(kernel.name):
         room -= sum(map(len, text.rows)) + 4 * len(text.rows)
         stages.append(_stage(text, places) if room >= 0 else _missing_stage(text, _TOO_LARGE))
+    own = places.own_files(own_files(source_map.table, own_roots)) if source_map is not None else []
     return {
         "schema": 2,
         "kind": "kernel",
         "name": kernel.name,
         **places.document(),
+        **({"own": own} if own else {}),
         "code": code,
         "figures": {
             "memory": LINE_ORDERS["memory"].sum(kernel.costs) if code else None,

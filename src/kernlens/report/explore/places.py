@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernlens.model.source_map import SourcePlace
@@ -45,6 +45,20 @@ class Places:
             line = each.line if 0 < each.line <= _MOST else 0
             caller = self._places.setdefault((file, line, column, caller), len(self._places))
         return caller
+
+    def own_files(self, is_own: Callable[[str], bool]) -> list[int]:
+        """Return the numbers of the files whose paths are own ones; empty if no place of another file was inlined into
+        one of them, so that every place is laid on itself."""
+        own = [is_own(path) for path in self._files]
+        #: For each place whether it, or a place that it was inlined into, is in an own file.
+        is_below: list[bool] = []
+        is_moved = False
+        for file, line, _, caller in self._places:
+            stays = own[file] and line > 0
+            is_laid = caller != NO_PLACE and is_below[caller]
+            is_moved |= is_laid and not stays
+            is_below.append(stays or is_laid)
+        return [number for number, each in enumerate(own) if each] if is_moved else []
 
     def document(self) -> dict[str, Any]:
         """Return the files and places as columns."""

@@ -51,7 +51,7 @@ class ProgramEntries:
         redaction: Redaction | None,
         *,
         has_stages: bool,
-        own_roots: Collection[str] | None = None,
+        own_roots: Collection[str] = (),
     ) -> None:
         self._chunks = chunks
         self._own_roots = own_roots

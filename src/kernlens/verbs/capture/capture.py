@@ -34,7 +34,7 @@ from kernlens.verbs.capture.merging import Merging, Progress
 from kernlens.verbs.capture.nested import tell_outer
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
-from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, Spool
+from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
@@ -120,6 +120,8 @@ def capture(
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
         _turn_on(application, layer, spool, chosen, changes)
+        if device is not None:
+            application.environment[ZEROS] = "1"
         try:
             status = _run(application, device is not None)
         except BaseException:

@@ -30,6 +30,8 @@ from kernlens.verbs.capture.spooled import Entry, read_fields
 FOLDER, OPTIONS = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS"
 #: The variable that names the file of what stands in for programs.
 REPLACE = "KERNLENS_CAPTURE_REPLACE"
+#: The variable with which what OpenCL reads back from simulated devices is zero.
+ZEROS = "KERNLENS_CAPTURE_ZEROS"
 #: That file's name in the capture's folder.
 REPLACEMENTS = "replacements"
 #: The variable that says, with 0, that the layer does not offer its extension.

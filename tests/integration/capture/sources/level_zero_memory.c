@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "level_zero_application.h"
 
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,32 @@ static size_t marked(const uint8_t *memory, size_t size, uint8_t value)
     for (size_t index = 0; index < size; ++index)
         count += memory[index] == value;
     return count;
+}
+
+typedef ze_result_t (*copy_with_parameters)(ze_command_list_handle_t list, void *to, const void *from, size_t size,
+                                            const void *extensions, ze_event_handle_t event, uint32_t count,
+                                            ze_event_handle_t *events);
+
+/* Copies parts of an image, and all of it; each part into the middle of memory. */
+static void read_image(ze_command_list_handle_t list, uint8_t *to)
+{
+    ze_image_desc_t description = {.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC,
+                                   .type = ZE_IMAGE_TYPE_2D,
+                                   .format = {.layout = ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8},
+                                   .width = 32,
+                                   .height = 16};
+    ze_image_region_t part = {.originX = 1, .originY = 2, .width = WIDTH, .height = HEIGHT, .depth = 1};
+    ze_image_handle_t image;
+    check(zeImageCreate(context, device, &description, &image), "zeImageCreate");
+    memset(to, MARK, 3 * SIZE);
+    check(zeCommandListAppendImageCopyToMemory(list, to + SIZE, image, &part, NULL, 0, NULL), "image");
+    size_t size = 4 * WIDTH * HEIGHT;
+    printf("image %zu around %zu\n", size - marked(to + SIZE, size, 0), marked(to, 3 * SIZE, MARK));
+    memset(to, MARK, 3 * SIZE);
+    check(zeCommandListAppendImageCopyToMemory(list, to + SIZE, image, NULL, NULL, 0, NULL), "image");
+    size = 4 * 32 * 16;
+    printf("whole image %zu around %zu\n", size - marked(to + SIZE, size, 0), marked(to, 3 * SIZE, MARK));
+    check(zeImageDestroy(image), "zeImageDestroy");
 }
 
 void read_memory(void)
@@ -70,6 +97,18 @@ void read_memory(void)
         for (size_t y = 0; y < HEIGHT; ++y)
             other += WIDTH - marked(to + (1 + z) * SLICE + (1 + y) * PITCH + 4, WIDTH, 0);
     printf("box %zu around %zu\n", other, marked(to, 3 * SIZE, MARK));
+
+    memset(to, MARK, 3 * SIZE);
+    check(zeCommandListAppendMemoryCopyFromContext(list, to + SIZE, context, memory, SIZE, NULL, 0, NULL), "copy");
+    printf("from context %zu around %zu\n", SIZE - marked(to + SIZE, SIZE, 0), marked(to, 3 * SIZE, MARK));
+    copy_with_parameters with = (copy_with_parameters)dlsym(RTLD_DEFAULT, "zeCommandListAppendMemoryCopyWithParameters");
+    memset(to, MARK, 3 * SIZE);
+    if (with == NULL) /* loaders before 1.16 */
+        zeCommandListAppendMemoryCopy(list, to + SIZE, memory, SIZE, NULL, 0, NULL);
+    else
+        check(with(list, to + SIZE, memory, SIZE, NULL, NULL, 0, NULL), "copy with parameters");
+    printf("with parameters %zu around %zu\n", SIZE - marked(to + SIZE, SIZE, 0), marked(to, 3 * SIZE, MARK));
+    read_image(list, to);
 
     /* What is no memory of the device, and what cannot be written. */
     memset(to, MARK, 3 * SIZE);

@@ -22,8 +22,8 @@ from kernlens.analysis.linking import advice
 from kernlens.analysis.parts import parts
 from kernlens.errors import FormatError, KernlensError, LinkError, ToolError, UnsupportedError
 from kernlens.explorer import body, compile_queue, compile_work, served, sweep_file
-from kernlens.explorer.answers import RefusedError
 from kernlens.explorer.compile_work import Results
+from kernlens.explorer.responses import RefusedError
 from kernlens.explorer.served import Chunks
 from kernlens.formats.ar import read_ar
 from kernlens.formats.elf.string_table import StringTable
@@ -263,8 +263,8 @@ def test_what_the_explorer_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
         results.add(key, SimpleNamespace(size=sizes[key]))  # type: ignore[arg-type]
         assert results.get("old") is not None or key == "large"
     assert len(results.all()) == 1
-    monkeypatch.setattr(Chunks, "_made", lambda self, chunk: bytes(served.KEPT // 2 - 1))
+    monkeypatch.setattr(Chunks, "_content", lambda self, chunk: bytes(served.KEPT // 2 - 1))
     chunks = Chunks(SimpleNamespace(document=None), results)  # type: ignore[arg-type]
     for key in "abc":
-        assert chunks.made(key) is not None
-    assert [chunks.kept(key) is not None for key in "abc"] == [False, True, True]
+        assert chunks.content_of(key) is not None
+    assert [chunks.held(key) is not None for key in "abc"] == [False, True, True]
