@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from kernlens.loading import load as load
     from kernlens.loading.live_programs import from_level_zero as from_level_zero
     from kernlens.loading.live_programs import from_opencl as from_opencl
-    from kernlens.pipeline.compile_stages import stages as stages
     from kernlens.verbs.capture.capture import capture as capture
     from kernlens.verbs.check import check as check
     from kernlens.verbs.compile import compile as compile
     from kernlens.verbs.diff import diff as diff
+    from kernlens.verbs.stages import stages as stages
     from kernlens.verbs.sweep.sweep import sweep as sweep
 
 __version__ = "0.1.0"
@@ -33,7 +33,7 @@ _HOMES = {
     "from_level_zero": "kernlens.loading.live_programs",
     "from_opencl": "kernlens.loading.live_programs",
     "load": "kernlens.loading",
-    "stages": "kernlens.pipeline.compile_stages",
+    "stages": "kernlens.verbs.stages",
     "sweep": "kernlens.verbs.sweep.sweep",
 }
 

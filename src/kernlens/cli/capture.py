@@ -148,9 +148,9 @@ def _replacement(text: str) -> tuple[str, str]:
 
 def _write_answers(done: Capture, html: str | None, json_file: str | None) -> None:
     """Write the requested files next to the recording. Report what cannot be written; the exit status stays."""
-    from kernlens.cli.report import report_page
     from kernlens.loading import open_file
     from kernlens.report.json_text import json_pieces
+    from kernlens.verbs.report import report_page
 
     try:
         if json_file is not None:

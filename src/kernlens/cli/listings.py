@@ -9,7 +9,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.cli.options import chosen, own_roots, select
+from kernlens.cli.options import own_roots
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
@@ -19,6 +19,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.style import cut, rendered_lines
+from kernlens.verbs.programs import chosen, select
 
 if TYPE_CHECKING:
     from kernlens.model.line_choice import LineChoice

@@ -1,29 +1,23 @@
-"""Options that several verbs share, and the choice of programs and kernels that they make."""
+"""Options that several verbs share, and the values of their words."""
 
 from __future__ import annotations
 
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.cli import completion
 from kernlens.cli.output import colour_output, print_message, show_in_full
 from kernlens.cli.terminal import COLOURS
 from kernlens.log import print_messages
-from kernlens.verbs.programs import for_device
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
-    from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
-    from kernlens.model.program import Program
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
 
 class HelpingGroup(click.Group):
@@ -265,26 +259,3 @@ def line_of(text: str) -> LineChoice:
 
     path, _, number = text.rpartition(":")
     return LineChoice(path or None, number_of(number, "--line"))
-
-
-def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
-    """Return the programs with those of their kernels that have these names, in the binary or in C++, or fit a pattern of
-    these; no names: all.
-
-    Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
-    """
-    programs = for_device(programs, device)
-    known = {name: None for program in programs for name in program.kernels}
-    if not known.keys() >= set(kernel_names):
-        kernel_names = [name for asked in kernel_names for name in kernels_meant(asked, known)]
-    return chosen(programs, kernel_names, device)
-
-
-def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
-    """Return what ``select`` does, but nothing for unknown devices and kernels; programs without kernels are left out."""
-    selection: Selection = []
-    for program in for_device(programs, device, must_be=False):
-        kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]
-        if kernels:
-            selection.append((program, kernels))
-    return selection

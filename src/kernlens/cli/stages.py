@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,20 +23,13 @@ from kernlens.cli.options import (
     verb,
 )
 from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
-from kernlens.cli.partial_answers import those_that_can, those_with_kernel
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
-from kernlens.loading.identify import identify
 from kernlens.model.stages import OTHER_DEVICES
-from kernlens.report.describe import recorded_constants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from kernlens.analysis.line_passes import LinePass
-    from kernlens.model.build import Build
-    from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage import Snapshot
-    from kernlens.model.stage_map import StagePart
     from kernlens.pipeline.compile_stages import Pipeline
 
 
@@ -99,12 +91,22 @@ def command(
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
         raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
-    everything = _pipelines(path, device, options, toolchain, all_passes=all_passes, unconfined=unconfined)
-    if output is not None:
-        from kernlens.pipeline.compile_stages import record
+    from kernlens.verbs.stages import NoDeviceError, record, stages_in, those_with_kernel
 
-        if not record(everything, Path(output), sys.argv):
-            print_message(f"kernlens: nothing compiled, so {output} stays as it was")
+    try:
+        everything = stages_in(
+            path,
+            device,
+            options=_if_given(options, "options", "no_lines"),
+            toolchain=_if_given(toolchain, "toolchain"),
+            all_passes=all_passes,
+            unconfined=unconfined,
+            tell=lambda sentence: print_message(f"kernlens: {sentence}"),
+        )
+    except NoDeviceError as error:
+        raise click.UsageError(str(error)) from error
+    if output is not None and not record(everything, Path(output), sys.argv):
+        print_message(f"kernlens: nothing compiled, so {output} stays as it was")
     pipelines, kernel = those_with_kernel(everything, kernel)
     failed = [pipeline.build for pipeline in pipelines if not pipeline.build.ok]
     if failed:
@@ -134,58 +136,10 @@ def _stages_so_far(pipeline: Pipeline) -> Iterator[None]:
         print_message(f"kernlens: {error}")
 
 
-def _pipelines(path: str, device: str | None, options: str, toolchain: str, **how: Any) -> list[Pipeline]:
-    from kernlens.pipeline.compile_stages import compile_stages, recorded_pipelines
-
-    kind = _kind(path)
-    if kind == "recording":
-        recorded = recorded_pipelines(path, device)
-        with_stages = [pipeline for pipeline in recorded if pipeline.snapshots]
-        words, name = _if_given(options, "options", "no_lines"), _if_given(toolchain, "toolchain")
-        return with_stages or those_that_can(
-            lambda pipeline: _second_build(path, pipeline.build, words, name, **how), recorded
-        )
-    if kind not in (None, "spirv"):
-        raise KernlensError(
-            f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"
-            f" 'kernlens extract {path} -o DIR' finds in it: kernlens stages SOURCE --device D"
-        )
-    if device is None:
-        raise click.UsageError("which device is it to be compiled for? --device D (kernlens devices lists them)")
-    if device not in OTHER_DEVICES:
-        from kernlens.toolchain.toolchains import toolchain as find_toolchain
-        from kernlens.verbs.compile import compiler_name
-
-        device = compiler_name(device, find_toolchain(toolchain))
-    return [compile_stages(path, device, options=options, toolchain=toolchain, all_passes=how["all_passes"])]
-
-
 def _if_given(value: str, *options: str) -> str | None:
     """Return the value; None if none of the options that it comes from was given, so that the recorded one counts."""
     sources = map(click.get_current_context().get_parameter_source, options)
     return None if all(source is click.core.ParameterSource.DEFAULT for source in sources) else value
-
-
-def _second_build(path: str, build: Build, options: str | None, toolchain: str | None, **how: Any) -> Pipeline:
-    from kernlens.pipeline.second_build_of_recording import second_build_of_recording
-
-    pipeline = second_build_of_recording(build, options=options, toolchain=toolchain, **how)
-    was, now = build.toolchain, pipeline.build.toolchain
-    other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
-    print_message(
-        f"kernlens: {path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
-        " recorded source" + (f", with {now.title}{other}" if now else "") + recorded_constants(build.constants)
-    )
-    return pipeline
-
-
-def _kind(path: str) -> str | None:
-    from kernlens.toolchain.source_reading import open_regular
-
-    if not os.path.lexists(path):
-        return None  # The compile will say that there is none, and which source it looked for.
-    with open_regular(path, "source file") as file:
-        return identify(memoryview(file.read(64)))
 
 
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:
@@ -216,10 +170,12 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
+    from kernlens.verbs.stages import snapshots_of_stage
+
     chosen: list[tuple[Pipeline, Snapshot]] = []
     for pipeline in pipelines:
         with _stages_so_far(pipeline):
-            chosen += [(pipeline, snapshot) for snapshot in _chosen(pipeline, stage, kernel, form)]
+            chosen += [(pipeline, snapshot) for snapshot in snapshots_of_stage(pipeline, stage, kernel, form)]
     if as_json:
         from kernlens.report.stage_listing import snapshot_document
 
@@ -238,23 +194,6 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
             print_bytes(snapshot.content)
 
 
-def _chosen(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None) -> tuple[Snapshot, ...]:
-    """Return the snapshots of a stage, as text where there is one: what is printed is to be read."""
-    snapshots = pipeline.choose(stage, kernel, form or "text")
-    if form is not None and snapshots[0].form != form:
-        raise KernlensError(f"the stage {snapshots[0].stage} has no {form} form here, only {snapshots[0].form}")
-    return tuple(_of_kernel(snapshot, kernel) for snapshot in snapshots)
-
-
-def _of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
-    """Return the kernel and what it calls, of a snapshot of the whole program's LLVM IR or SPIR-V."""
-    if kernel is None:
-        return snapshot
-    from kernlens.loading.kernel_texts import of_one_kernel
-
-    return of_one_kernel(snapshot, kernel)
-
-
 def _attempt_heading(pipeline: Pipeline, snapshot: Snapshot) -> str:
     """Return a comment of LLVM IR to print above one of several attempts; empty if there is only one."""
     from kernlens.model.stage import Attempts
@@ -269,12 +208,13 @@ def _attempt_heading(pipeline: Pipeline, snapshot: Snapshot) -> str:
 
 def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str | None, as_json: bool) -> None:
     from kernlens.analysis.stage_changes import difference
+    from kernlens.verbs.stages import compared_snapshots
 
     documents = []
     for pipeline in pipelines:
         pairs: list[tuple[Snapshot, Snapshot]] = []
         with _stages_so_far(pipeline):
-            pairs = _compared(pipeline, names, kernel)
+            pairs = compared_snapshots(pipeline, names, kernel)
         for before, after in pairs:
             lines = list(difference(before, after))
             if as_json:
@@ -289,41 +229,6 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
         print_json({"schema": 1, "differences": documents})
 
 
-def _compared(pipeline: Pipeline, names: tuple[str, str], kernel: str | None) -> list[tuple[Snapshot, Snapshot]]:
-    """Return the pairs to compare of two stages; a pass alone is compared with the program as the pass found it."""
-    from kernlens.analysis.stage_changes import before_pass
-
-    if names[1]:
-        before, after = (_chosen(pipeline, name, kernel, None) for name in names)
-        return _pairs(before, after)
-    chosen = pipeline.choose(names[0], kernel, "text")
-    if not chosen[0].is_pass:
-        raise NotFoundError(f"{names[0]} is no single pass; name the stage to compare it with: --diff {names[0]} STAGE")
-    pairs = ((before_pass(pipeline.snapshots, snapshot), snapshot) for snapshot in chosen)
-    return [(_of_kernel(before, kernel), _of_kernel(after, kernel)) for before, after in pairs]
-
-
-def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
-    """Return the snapshots in pairs, kernel by kernel and attempt by attempt. A snapshot of the whole program is
-    compared with that of each kernel, one that was made only once with that of each attempt."""
-    from kernlens.model.stage import Attempts
-
-    again = Attempts((*before, *after)).stages
-    pairs = [
-        (snapshot, other)
-        for snapshot in before
-        for other in after
-        if (snapshot.kernel == other.kernel or snapshot.kernel is None or other.kernel is None)
-        and (
-            snapshot.attempt == other.attempt
-            or any(it.kernel is None and it.stage not in again for it in (snapshot, other))
-        )
-    ]
-    if not pairs:
-        raise NotFoundError("the two stages have no kernel in common")
-    return pairs
-
-
 def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_passes: bool, as_json: bool) -> None:
     from kernlens.report.stage_listing import (
         build_document,
@@ -333,20 +238,22 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
         line_through_stages,
         part_document,
     )
+    from kernlens.verbs.stages import parts_that_count, passes_of_one_line
 
     choice = line_of(line)
     documents = []
     any_code = has_lines = False
     for pipeline in pipelines:
         followed = pipeline.line(choice.line, choice.path)
-        parts = _of_attempt(pipeline, followed.stages, kernel)
+        parts = parts_that_count(pipeline, followed.stages, kernel)
         has_code = any(part.indexes for part in parts)
         any_code, has_lines = any_code or has_code, has_lines or bool(parts)
         if as_json:
             chosen = [part for part in parts if kernel is None or part.kernel in (None, kernel)]
             document = {**build_document(pipeline.build), "stages": [part_document(part) for part in chosen]}
             if all_passes:
-                document["passes"] = [line_pass_document(change) for change in _line_passes(pipeline, choice, kernel)]
+                passes = passes_of_one_line(pipeline, choice, kernel)
+                document["passes"] = [line_pass_document(change) for change in passes]
             documents.append(document)
         if as_json or not has_code:
             continue
@@ -358,7 +265,7 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
         text = pipeline.source_text(path, choice.line)
         print_lines(line_through_stages(where, text, parts, (kernel,) if kernel else (), width))
         if all_passes:
-            print_lines(line_pass_list(_line_passes(pipeline, choice, kernel)))
+            print_lines(line_pass_list(passes_of_one_line(pipeline, choice, kernel)))
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
     if not any_code:
@@ -367,23 +274,3 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
             if not has_lines:
                 raise NotFoundError(f"{sentence}; build with -gline-tables-only to have lines")
             raise NoCodeError(sentence)
-
-
-def _line_passes(pipeline: Pipeline, choice: LineChoice, kernel: str | None) -> list[LinePass]:
-    """Return the passes that changed the line, in the attempt and the functions that count for the kernel."""
-    from kernlens.analysis.line_passes import passes_of_line
-    from kernlens.loading.stage_maps import pass_lines
-    from kernlens.model.stage import Attempts, of_kernel
-
-    others = set(Attempts(pipeline).kernels) - {kernel} if kernel is not None else set()
-    return list(passes_of_line(pass_lines(of_kernel(pipeline.snapshots, kernel)), choice, others))
-
-
-def _of_attempt(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | None) -> Sequence[StagePart]:
-    """Return the parts that count for the kernel: of stages with several attempts those of one attempt."""
-    from kernlens.model.stage import Attempts
-
-    if kernel is None:
-        return parts
-    attempts = Attempts(pipeline)
-    return [part for part in parts if part.kernel is not None or attempts.counts(part.stage, part.attempt, kernel)]

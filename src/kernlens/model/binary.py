@@ -76,6 +76,23 @@ class Relocation:
     addend: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site that is filled in, at ``offset`` in ``section``, which is loaded at ``address`` - ``offset``.
+
+    ``value`` is what the site holds afterwards; None if only the driver knows it (``symbol`` is its own) or if nobody
+    defines the symbol. ``size`` is in bytes.
+    """
+
+    section: str
+    offset: int
+    address: int
+    symbol: str
+    type_name: str
+    size: int
+    value: int | None
+
+
 class Container:
     """One layer of a file: its kind, its offset in the *whole file*, its contents, and the containers inside it.
 

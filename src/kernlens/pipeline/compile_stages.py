@@ -1,4 +1,4 @@
-"""The compile of a program, kept at every stage: ``kernlens.stages`` and the verb of that name."""
+"""The compile of a program, kept at every stage: what ``kernlens.stages`` and second builds of recordings stand on."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import NotFoundError, ToolError, UnsupportedError
+from kernlens.errors import UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
-from kernlens.toolchain.includes import join_options, with_lines
 from kernlens.toolchain.toolchains import SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
@@ -92,41 +91,11 @@ class Pipeline(Sequence[Snapshot]):
         return None
 
 
-def stages(
-    source: str | os.PathLike[str],
-    device: str,
-    *,
-    options: str | Sequence[str] = "",
-    lines: bool = True,
-    toolchain: str = SYSTEM,
-    all_passes: bool = False,
-    recording: str | os.PathLike[str] | None = None,
-) -> Pipeline:
-    """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage.
-
-    ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
-    ``options`` are one string, or words; ``lines`` adds -gline-tables-only, by which lines are followed.
-    ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
-    ``recording`` names a file to save everything in. A snapshot that could not be made has a ``failure``.
-
-    Raises ToolError, with the compiler's log, if the source does not compile, and NotFoundError for what does not exist.
-    """
-    words = join_options(options)
-    pipeline = compile_stages(
-        source, device, options=with_lines(words) if lines else words, toolchain=toolchain, all_passes=all_passes
-    )
-    if recording is not None:
-        record([pipeline], Path(recording))
-    build = pipeline.build
-    if not build.ok:
-        raise ToolError(build.failure, command=build.command, log=build.log)
-    return pipeline
-
-
 def compile_stages(
     source: str | os.PathLike[str], device: str, *, options: str = "", toolchain: str = SYSTEM, all_passes: bool = False
 ) -> Pipeline:
-    """Compile like ``stages``; a source that does not compile gives a Build that is not ``ok``, with the stages so far."""
+    """Compile like ``kernlens.stages``; a source that does not compile gives a Build that is not ``ok``, with the stages so
+    far."""
     from kernlens.pipeline import igc
     from kernlens.pipeline.compilers import COMPILES
 
@@ -136,38 +105,3 @@ def compile_stages(
     if all_passes:
         raise UnsupportedError(f"the compiler for {device} does not show its single passes; leave --all-passes out")
     return Pipeline(COMPILES[device](path, options))
-
-
-def record(pipelines: Sequence[Pipeline], path: Path, command_line: Sequence[str] = ()) -> bool:
-    """Save the builds and their snapshots as a recording, which replaces one of that name if a build is ok.
-
-    Returns False if the older one stays.
-    """
-    from kernlens.recording.writer import RecordingWriter
-
-    with RecordingWriter(path, command_line=command_line, overwrite=True) as writer:
-        for pipeline in pipelines:
-            writer.add(pipeline.build)
-        return writer.is_published
-
-
-def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) -> list[Pipeline]:
-    """Return the builds of a recording, those for ``device`` if it is given, whether they hold snapshots or not.
-
-    Raises NotFoundError, with the devices that there are, if there is none.
-    """
-    from kernlens.loading.open import known_device
-    from kernlens.recording.reader import Recording
-
-    builds = Recording(os.fspath(path)).builds()
-    known = known_device(device) if device is not None else None
-    chosen = [
-        Pipeline(build)
-        for build in builds
-        if device in (None, build.device) or (known is not None and known_device(build.device) == known)
-    ]
-    if not chosen:
-        there = ", ".join(dict.fromkeys(build.device for build in builds))
-        addition = f" for {device}; it holds some for {there}" if there else ""
-        raise NotFoundError(f"{os.fspath(path)} holds no program{addition}")
-    return chosen

@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from kernlens.model.binary import Site
 from kernlens.report.symbol_tables import shortened
 from kernlens.report.table import table
-
-
-class Site(Protocol):
-    """A site that was filled in (``kernlens.formats.zebin.locate``)."""
-
-    @property
-    def section(self) -> str: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def address(self) -> int: ...
-    @property
-    def symbol(self) -> str: ...
-    @property
-    def type_name(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def value(self) -> int | None: ...
 
 
 def map_text(sites: Sequence[Site]) -> Iterator[str]:

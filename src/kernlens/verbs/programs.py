@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
     from kernlens.model.binary import Container
     from kernlens.model.build import Build
+    from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
     from kernlens.toolchain.parallel_compiles import CompileJob
+
+Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
 #: Bytes of a file that tell what it is; machine code has zeros among them, and source text has none.
 _START = 4096
@@ -90,6 +94,29 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
         raise NotFoundError(f"the file holds nothing for {target}, but for {there}")
     return chosen
+
+
+def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
+    """Return the programs with those of their kernels that have these names, in the binary or in C++, or fit a pattern of
+    these; no names: all.
+
+    Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
+    """
+    programs = for_device(programs, device)
+    known = {name: None for program in programs for name in program.kernels}
+    if not known.keys() >= set(kernel_names):
+        kernel_names = [name for asked in kernel_names for name in kernels_meant(asked, known)]
+    return chosen(programs, kernel_names, device)
+
+
+def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
+    """Return what ``select`` does, but nothing for unknown devices and kernels; programs without kernels are left out."""
+    selection: Selection = []
+    for program in for_device(programs, device, must_be=False):
+        kernels = [kernel for name, kernel in program.kernels.items() if not kernel_names or name in kernel_names]
+        if kernels:
+            selection.append((program, kernels))
+    return selection
 
 
 def containers_for(containers: Iterable[Container], name: str | None) -> Iterator[Container]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.pipeline.compile_stages import Pipeline, record
+from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.pipeline.igc import snapshots
 from kernlens.toolchain.toolchains import Toolchain
+from kernlens.verbs.stages import record
 from tests.explore_reader import KernelChunk, Page
 from tests.integration.stages.stage_fixtures import SMALL, small
 from tests.integration.toolchain.toolchain_fixtures import each, newest, system

@@ -15,8 +15,9 @@ from kernlens.formats.listings.llvm_parts import LlvmParts
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage_map import StageMap
 from kernlens.model.stages import IGC_1
-from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
+from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from kernlens.verbs.stages import record, recorded_pipelines
 from tests.corpus.oracles.run import output_of
 from tests.integration.stages.stage_fixtures import placed_count
 from tests.integration.stages.test_stages_command import answer, command

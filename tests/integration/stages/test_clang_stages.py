@@ -14,7 +14,8 @@ from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedEr
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.model.stages import CLANG
 from kernlens.pipeline.clang_spirv import snapshots
-from kernlens.pipeline.compile_stages import Pipeline, compile_stages, record, recorded_pipelines
+from kernlens.pipeline.compile_stages import Pipeline, compile_stages
+from kernlens.verbs.stages import record, recorded_pipelines
 from tests.integration.stages.stage_fixtures import SMALL, placed_count, small
 
 __all__ = ["small"]

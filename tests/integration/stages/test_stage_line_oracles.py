@@ -15,8 +15,9 @@ from kernlens.formats.listings.visa_assembly import read_visaasm_lines
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import LINE, StageMap
 from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
-from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
+from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from kernlens.verbs.stages import record, recorded_pipelines
 from tests.corpus.oracles.run import output_of
 from tests.integration.stages.stage_fixtures import SMALL, placed_count, small
 

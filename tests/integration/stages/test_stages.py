@@ -22,9 +22,10 @@ from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageMap
 from kernlens.model.stages import CPU_RUNTIME, IGC_1, IGC_2, CompilerKind
 from kernlens.pipeline import cpu_runtime as cpu_runtime_stages
-from kernlens.pipeline.compile_stages import Pipeline, record, recorded_pipelines
+from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.toolchain import ocloc
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain
+from kernlens.verbs.stages import record, recorded_pipelines
 from tests.corpus.oracles.igc_dump import read_dump
 from tests.integration.stages.stage_fixtures import SMALL, placed_count, small
 from tests.integration.toolchain.toolchain_fixtures import newest, system

@@ -14,7 +14,7 @@ import pytest
 import kernlens
 from kernlens.errors import KernlensError
 from kernlens.model.stages import IGC_1
-from kernlens.pipeline.compile_stages import recorded_pipelines
+from kernlens.verbs.stages import recorded_pipelines
 from tests.integration.stages.stage_fixtures import SMALL, small
 
 __all__ = ["small"]

@@ -13,6 +13,8 @@ from tests.unit.conftest import Kernlens
 
 ACTIONS = {"recording": ("list", "merge", "prune", "redact"), "toolchain": ("list", "add", "remove")}
 COMMANDS = [(verb,) for verb in VERBS] + [(verb, action) for verb, actions in ACTIONS.items() for action in actions]
+#: Verbs that answer without another word.
+NEEDS_NOTHING = {"devices", "doctor", "layer", *ACTIONS}
 #: Words after which a file that is not there is asked for.
 READERS = {
     "annotate": ("annotate",),
@@ -49,10 +51,12 @@ def test_without_a_word_of_what_to_do_the_help_is_printed(words: tuple[str, ...]
 
 
 PAGES = ROOT / "docs" / "commands"
+README = ROOT / "README.md"
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_page_of_a_verb_shows_its_help(verb: str, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (PAGES / f"{verb}.md").exists(), f"write docs/commands/{verb}.md: what {verb} answers, with an example"
     page = (PAGES / f"{verb}.md").read_text()
     shown = re.findall(r"```text\n(Usage: .*?)```", page, re.DOTALL)
     monkeypatch.setenv("COLUMNS", "120")
@@ -67,9 +71,16 @@ def test_an_unknown_option_is_bad_usage(words: tuple[str, ...], kernlens: Kernle
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"devices", "doctor", "layer", *ACTIONS}))
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_readme_has_a_row_for_each_verb(verb: str) -> None:
+    row = f"|[`{verb}`](docs/commands/{verb}.md)"
+    assert row in README.read_text(), f"give {verb} a row of README.md's table of commands: {row} ...|...|"
+
+
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - NEEDS_NOTHING))
 def test_a_verb_that_needs_something_says_what_is_missing(verb: str, kernlens: Kernlens) -> None:
     done = kernlens(verb)
+    assert done.status, f"if {verb} needs no word, add it to NEEDS_NOTHING"
     assert (done.status, done.out) == (2, "")
     assert "Missing" in done.err or "there is nothing to link" in done.err
 

@@ -47,7 +47,7 @@ ALLOWED = {
     # What a notebook shows of a kernel is a report; a kernel asks its parts for it.
     # It also opens live objects and recordings, and asks the toolchains for their disassemblers.
     "loading": {"analysis", "formats", "isa", "log", "model", "recording", "report", "runtime", "toolchain"},
-    "pipeline": {"formats", "loading", "model", "recording", "runtime", "toolchain"},
+    "pipeline": {"formats", "loading", "model", "runtime", "toolchain"},
     # What a user asks: Python, the command line and the server call the same function.
     "verbs": {
         *("analysis", "formats", "isa", "loading", "log", "model", "pipeline", "processors", "recording", "report"),
@@ -62,7 +62,7 @@ ALLOWED = {
     # The public modules for live objects, which only export what the rooms hold, and the pytest plugin: no room imports them.
     "public": {"isa", "model", "pipeline", "report", "runtime", "toolchain", "verbs"},
     # The package itself names its public functions' homes.
-    "": {"loading", "pipeline", "verbs"},
+    "": {"loading", "verbs"},
 }
 
 #: Modules that open files, processes or sockets: not for rooms that only compute.

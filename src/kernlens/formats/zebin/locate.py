@@ -23,7 +23,7 @@ from kernlens.formats.elf.elf_writer import (
     write_elf,
 )
 from kernlens.formats.zebin.zebin_file import Zebin, read_zebin
-from kernlens.model.binary import Relocation, Section
+from kernlens.model.binary import Relocation, Section, Site
 
 #: R_ZE_SYM_ADDR, R_ZE_SYM_ADDR_32, R_ZE_SYM_ADDR_32_HI, R_SYM_ADDR_16 -> (bytes that are filled in, bits to shift down).
 _FIELDS = {1: (8, 0), 2: (4, 0), 3: (4, 32), 7: (2, 0)}
@@ -34,23 +34,6 @@ _DATA_ALIGNMENT = 4096
 _ADDRESSES = 1 << 64
 _ZERO_OF = {".data.const": ".bss.const", ".data.global": ".bss.global"}
 _DATA = (".data.const", ".data.const.string", ".data.global")
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A site that is filled in, at ``offset`` in ``section``, which is loaded at ``address`` - ``offset``.
-
-    ``value`` is what the site holds afterwards; None if only the driver knows it (``symbol`` is its own) or if nobody
-    defines the symbol. ``size`` is in bytes.
-    """
-
-    section: str
-    offset: int
-    address: int
-    symbol: str
-    type_name: str
-    size: int
-    value: int | None
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,11 @@ ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF = 0
 
 
 class ZeStructure(Structure):
-    """A structure that begins with ``stype`` and ``pNext``. ``STYPE`` is its type in ``ze_structure_type_t``."""
+    """A structure that begins with ``stype`` and ``pNext``. ``STYPE`` is its type in ``ze_structure_type_t``; its own fields
+    follow these two."""
 
     STYPE: ClassVar[int] = 0
+    _fields_ = [("stype", c_uint32), ("pNext", c_void_p)]
 
 
 AnyStructure = TypeVar("AnyStructure", bound=ZeStructure)
@@ -46,7 +48,7 @@ def make(kind: type[AnyStructure], **fields: Any) -> AnyStructure:
 
 class ze_driver_properties_t(ZeStructure):  # noqa: N801
     STYPE = 0x1
-    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("uuid", c_uint8 * 16), ("driverVersion", c_uint32)]
+    _fields_ = [("uuid", c_uint8 * 16), ("driverVersion", c_uint32)]
 
 
 class ze_driver_extension_properties_t(Structure):  # noqa: N801
@@ -56,8 +58,6 @@ class ze_driver_extension_properties_t(Structure):  # noqa: N801
 class ze_device_properties_t(ZeStructure):  # noqa: N801
     STYPE = 0x3
     _fields_ = [
-        ("stype", c_uint32),
-        ("pNext", c_void_p),
         ("type", c_uint32),
         ("vendorId", c_uint32),
         ("deviceId", c_uint32),
@@ -82,12 +82,12 @@ class ze_device_properties_t(ZeStructure):  # noqa: N801
 
 class ze_device_ip_version_ext_t(ZeStructure):  # noqa: N801
     STYPE = 0x1000F
-    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("ipVersion", c_uint32)]
+    _fields_ = [("ipVersion", c_uint32)]
 
 
 class ze_context_desc_t(ZeStructure):  # noqa: N801
     STYPE = 0xD
-    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32)]
+    _fields_ = [("flags", c_uint32)]
 
 
 class ze_module_constants_t(Structure):  # noqa: N801
@@ -101,8 +101,6 @@ class ze_module_constants_t(Structure):  # noqa: N801
 class ze_module_desc_t(ZeStructure):  # noqa: N801
     STYPE = 0x1B
     _fields_ = [
-        ("stype", c_uint32),
-        ("pNext", c_void_p),
         ("format", c_uint32),
         ("inputSize", c_size_t),
         ("pInputModule", c_void_p),
@@ -114,8 +112,6 @@ class ze_module_desc_t(ZeStructure):  # noqa: N801
 class ze_module_program_exp_desc_t(ZeStructure):  # noqa: N801
     STYPE = 0x00020002
     _fields_ = [
-        ("stype", c_uint32),
-        ("pNext", c_void_p),
         ("count", c_uint32),
         ("inputSizes", POINTER(c_size_t)),
         ("pInputModules", POINTER(c_void_p)),
@@ -140,24 +136,22 @@ def module_constants(values: Iterable[tuple[int, int]]) -> ze_module_constants_t
 
 class ze_module_properties_t(ZeStructure):  # noqa: N801
     STYPE = 0x1C
-    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32)]
+    _fields_ = [("flags", c_uint32)]
 
 
 class ze_linkage_inspection_ext_desc_t(ZeStructure):  # noqa: N801
     STYPE = 0x10007
-    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32)]
+    _fields_ = [("flags", c_uint32)]
 
 
 class ze_kernel_desc_t(ZeStructure):  # noqa: N801
     STYPE = 0x1D
-    _fields_ = [("stype", c_uint32), ("pNext", c_void_p), ("flags", c_uint32), ("pKernelName", c_char_p)]
+    _fields_ = [("flags", c_uint32), ("pKernelName", c_char_p)]
 
 
 class ze_kernel_properties_t(ZeStructure):  # noqa: N801
     STYPE = 0x1E
     _fields_ = [
-        ("stype", c_uint32),
-        ("pNext", c_void_p),
         ("numKernelArgs", c_uint32),
         ("requiredGroupSizeX", c_uint32),
         ("requiredGroupSizeY", c_uint32),

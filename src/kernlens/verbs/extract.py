@@ -1,0 +1,44 @@
+"""Every part of a file, written into a folder: the verb ``extract``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernlens.analysis.parts import parts
+from kernlens.errors import OutputError
+from kernlens.toolchain.folders import make_folder
+from kernlens.verbs.programs import containers_for, for_device
+
+if TYPE_CHECKING:
+    from kernlens.loading import Contents
+
+
+def extract(contents: Contents, folder: Path, device: str | None = None) -> list[tuple[str, int]]:
+    """Write the parts of ``contents``, only those for ``device`` if it is given, below ``folder``, and return the path there
+    and the bytes of each. Raises NotFoundError if no program is for the device, OutputError if a part cannot be written."""
+    written: list[tuple[str, int]] = []
+    checked: set[Path] = set()
+    programs = for_device(contents.programs, device)
+    for part in parts(containers_for(contents.containers, device), programs):
+        _write(folder, part.path, part.content, checked)
+        written.append(("/".join(part.path), len(part.content)))
+    return written
+
+
+def _write(folder: Path, names: tuple[str, ...], content: memoryview | bytes, checked: set[Path]) -> None:
+    """Write one part. Links that stand in the folder already are not followed: the content stays inside it.
+
+    ``checked`` are the folders of which that is known.
+    """
+    target = folder.joinpath(*names)
+    try:
+        if target.parent not in checked:
+            if not target.parent.resolve().is_relative_to(folder.resolve()):
+                raise OutputError(f"{target.parent} is a link that leads out of {folder}; name an empty folder with -o")
+            make_folder(target.parent)
+            checked.add(target.parent)
+        target.unlink(missing_ok=True)
+        target.write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"cannot write {target}: {error.strerror}; name another folder with -o") from error

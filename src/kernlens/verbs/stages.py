@@ -1,0 +1,277 @@
+"""The stages of a program's compile: ``kernlens.stages`` and the verb of that name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
+from kernlens.model.stage import Attempts, Snapshot, of_kernel
+from kernlens.model.stages import OTHER_DEVICES
+from kernlens.pipeline.compile_stages import Pipeline, compile_stages
+from kernlens.toolchain.includes import join_options, with_lines
+from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import toolchain as find_toolchain
+
+if TYPE_CHECKING:
+    from kernlens.analysis.line_passes import LinePass
+    from kernlens.model.build import Build
+    from kernlens.model.line_choice import LineChoice
+    from kernlens.model.stage_map import StagePart
+
+
+class NoDeviceError(KernlensError):
+    """The error that a source is to be compiled and no device is stated."""
+
+
+def stages(
+    source: str | os.PathLike[str],
+    device: str,
+    *,
+    options: str | Sequence[str] = "",
+    lines: bool = True,
+    toolchain: str = SYSTEM,
+    all_passes: bool = False,
+    recording: str | os.PathLike[str] | None = None,
+) -> Pipeline:
+    """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage.
+
+    ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
+    ``options`` are one string, or words; ``lines`` adds -gline-tables-only, by which lines are followed.
+    ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
+    ``recording`` names a file to save everything in. A snapshot that could not be made has a ``failure``.
+
+    Raises ToolError, with the compiler's log, if the source does not compile, and NotFoundError for what does not exist.
+    """
+    words = join_options(options)
+    pipeline = compile_stages(
+        source, device, options=with_lines(words) if lines else words, toolchain=toolchain, all_passes=all_passes
+    )
+    if recording is not None:
+        record([pipeline], Path(recording))
+    build = pipeline.build
+    if not build.ok:
+        raise ToolError(build.failure, command=build.command, log=build.log)
+    return pipeline
+
+
+def stages_in(
+    path: str,
+    device: str | None,
+    *,
+    options: str | None = None,
+    toolchain: str | None = None,
+    all_passes: bool = False,
+    unconfined: bool = False,
+    tell: Callable[[str], None],
+) -> list[Pipeline]:
+    """Return the stages of each program of a recording, or of a source that is compiled for ``device``.
+
+    A recording without stages has its sources compiled again, with the recorded options and toolchain where none are given;
+    ``tell`` gets a sentence on each such compile, and on each program that none can be done for. A source is compiled by the
+    system's toolchain, for line tables, where nothing else is given. A source that does not compile gives a build that is
+    not ``ok``.
+
+    Raises KernlensError for a finished binary, NoDeviceError for a source without a device, and what ``compile_stages`` and
+    ``recorded_pipelines`` raise.
+    """
+    kind = _kind(path)
+    if kind == "recording":
+        recorded = recorded_pipelines(path, device)
+
+        def again(pipeline: Pipeline) -> Pipeline:
+            return _second_build(
+                path, pipeline.build, options, toolchain, all_passes=all_passes, unconfined=unconfined, tell=tell
+            )
+
+        return [pipeline for pipeline in recorded if pipeline.snapshots] or _those_that_can(again, recorded, tell)
+    if kind not in (None, "spirv"):
+        raise KernlensError(
+            f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"
+            f" 'kernlens extract {path} -o DIR' finds in it: kernlens stages SOURCE --device D"
+        )
+    if device is None:
+        raise NoDeviceError("which device is it to be compiled for? --device D (kernlens devices lists them)")
+    name = toolchain or SYSTEM
+    if device not in OTHER_DEVICES:
+        from kernlens.verbs.compile import compiler_name
+
+        device = compiler_name(device, find_toolchain(name))
+    words = with_lines("") if options is None else options
+    return [compile_stages(path, device, options=words, toolchain=name, all_passes=all_passes)]
+
+
+def _kind(path: str) -> str | None:
+    from kernlens.loading.identify import identify
+    from kernlens.toolchain.source_reading import open_regular
+
+    if not os.path.lexists(path):
+        return None  # The compile will say that there is none, and which source it looked for.
+    with open_regular(path, "source file") as file:
+        return identify(memoryview(file.read(64)))
+
+
+def _second_build(
+    path: str,
+    build: Build,
+    options: str | None,
+    toolchain: str | None,
+    *,
+    all_passes: bool,
+    unconfined: bool,
+    tell: Callable[[str], None],
+) -> Pipeline:
+    from kernlens.pipeline.second_build_of_recording import second_build_of_recording
+    from kernlens.report.describe import recorded_constants
+
+    pipeline = second_build_of_recording(
+        build, options=options, toolchain=toolchain, all_passes=all_passes, unconfined=unconfined
+    )
+    was, now = build.toolchain, pipeline.build.toolchain
+    other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
+    tell(
+        f"{path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
+        " recorded source" + (f", with {now.title}{other}" if now else "") + recorded_constants(build.constants)
+    )
+    return pipeline
+
+
+def _those_that_can(
+    again: Callable[[Pipeline], Pipeline], recorded: Iterable[Pipeline], tell: Callable[[str], None]
+) -> list[Pipeline]:
+    """Return the second builds of all that can be built; of the others ``tell`` gets the reasons. Raises the first of
+    these if there is no build at all."""
+    pipelines: list[Pipeline] = []
+    reasons: list[UnsupportedError] = []
+    for pipeline in recorded:
+        try:
+            pipelines.append(again(pipeline))
+        except UnsupportedError as error:
+            reasons.append(error)
+    if reasons and not pipelines:
+        raise reasons[0]
+    for reason in dict.fromkeys(map(str, reasons)):
+        tell(reason)
+    return pipelines
+
+
+def record(pipelines: Sequence[Pipeline], path: Path, command_line: Sequence[str] = ()) -> bool:
+    """Save the builds and their snapshots as a recording, which replaces one of that name if a build is ok.
+
+    Returns False if the older one stays.
+    """
+    from kernlens.recording.writer import RecordingWriter
+
+    with RecordingWriter(path, command_line=command_line, overwrite=True) as writer:
+        for pipeline in pipelines:
+            writer.add(pipeline.build)
+        return writer.is_published
+
+
+def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) -> list[Pipeline]:
+    """Return the builds of a recording, those for ``device`` if it is given, whether they hold snapshots or not.
+
+    Raises NotFoundError, with the devices that there are, if there is none.
+    """
+    from kernlens.loading.open import known_device
+    from kernlens.recording.reader import Recording
+
+    builds = Recording(os.fspath(path)).builds()
+    known = known_device(device) if device is not None else None
+    chosen = [
+        Pipeline(build)
+        for build in builds
+        if device in (None, build.device) or (known is not None and known_device(build.device) == known)
+    ]
+    if not chosen:
+        there = ", ".join(dict.fromkeys(build.device for build in builds))
+        addition = f" for {device}; it holds some for {there}" if there else ""
+        raise NotFoundError(f"{os.fspath(path)} holds no program{addition}")
+    return chosen
+
+
+def those_with_kernel(pipelines: list[Pipeline], kernel: str | None) -> tuple[list[Pipeline], str | None]:
+    """Return the programs whose stages name the kernel, all if none does, and its name there: it may be given as C++ shows
+    it. A part of a name will not do: it can be the whole name of a function, which stages have too."""
+    from kernlens.analysis.kernel_names import called
+
+    if kernel is None:
+        return pipelines, None
+    of_each = [{snapshot.kernel for snapshot in pipeline.snapshots if snapshot.kernel} for pipeline in pipelines]
+    known = {name for names in of_each for name in names}
+    shown = next((name for name in known if kernel not in known and kernel in called(name)), kernel)
+    having = [pipeline for pipeline, names in zip(pipelines, of_each, strict=True) if shown in names]
+    return having or pipelines, shown
+
+
+def snapshots_of_stage(pipeline: Pipeline, stage: str, kernel: str | None, form: str | None) -> tuple[Snapshot, ...]:
+    """Return the snapshots of a stage: its text where there is one, unless ``form`` asks for another; of a ``kernel`` only its
+    part. Raises NotFoundError if there is no such stage, KernlensError if it has no such form."""
+    snapshots = pipeline.choose(stage, kernel, form or "text")
+    if form is not None and snapshots[0].form != form:
+        raise KernlensError(f"the stage {snapshots[0].stage} has no {form} form here, only {snapshots[0].form}")
+    return tuple(_part_of_kernel(snapshot, kernel) for snapshot in snapshots)
+
+
+def _part_of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
+    """Return the kernel and what it calls, of a snapshot of the whole program's LLVM IR or SPIR-V."""
+    if kernel is None:
+        return snapshot
+    from kernlens.loading.kernel_texts import of_one_kernel
+
+    return of_one_kernel(snapshot, kernel)
+
+
+def compared_snapshots(
+    pipeline: Pipeline, names: tuple[str, str], kernel: str | None
+) -> list[tuple[Snapshot, Snapshot]]:
+    """Return the pairs to compare of the two stages; a pass alone is compared with the program as the pass found it. Raises
+    NotFoundError if there is no such stage or pass, or the two have no kernel in common."""
+    from kernlens.analysis.stage_changes import before_pass
+
+    if names[1]:
+        before, after = (snapshots_of_stage(pipeline, name, kernel, None) for name in names)
+        return _pairs(before, after)
+    chosen = pipeline.choose(names[0], kernel, "text")
+    if not chosen[0].is_pass:
+        raise NotFoundError(f"{names[0]} is no single pass; name the stage to compare it with: --diff {names[0]} STAGE")
+    pairs = ((before_pass(pipeline.snapshots, snapshot), snapshot) for snapshot in chosen)
+    return [(_part_of_kernel(before, kernel), _part_of_kernel(after, kernel)) for before, after in pairs]
+
+
+def _pairs(before: tuple[Snapshot, ...], after: tuple[Snapshot, ...]) -> list[tuple[Snapshot, Snapshot]]:
+    """Return the snapshots in pairs, kernel by kernel and attempt by attempt. A snapshot of the whole program is
+    compared with that of each kernel, one that was made only once with that of each attempt."""
+    again = Attempts((*before, *after)).stages
+    pairs = [
+        (snapshot, other)
+        for snapshot in before
+        for other in after
+        if (snapshot.kernel == other.kernel or snapshot.kernel is None or other.kernel is None)
+        and (
+            snapshot.attempt == other.attempt
+            or any(it.kernel is None and it.stage not in again for it in (snapshot, other))
+        )
+    ]
+    if not pairs:
+        raise NotFoundError("the two stages have no kernel in common")
+    return pairs
+
+
+def passes_of_one_line(pipeline: Pipeline, choice: LineChoice, kernel: str | None) -> list[LinePass]:
+    """Return the passes that changed the line, in the attempt and the functions that count for the kernel."""
+    from kernlens.analysis.line_passes import passes_of_line
+    from kernlens.loading.stage_maps import pass_lines
+
+    others = set(Attempts(pipeline).kernels) - {kernel} if kernel is not None else set()
+    return list(passes_of_line(pass_lines(of_kernel(pipeline.snapshots, kernel)), choice, others))
+
+
+def parts_that_count(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | None) -> Sequence[StagePart]:
+    """Return the parts of a line, of the program's stages with several attempts those of the one that counts for the kernel."""
+    if kernel is None:
+        return parts
+    attempts = Attempts(pipeline)
+    return [part for part in parts if part.kernel is not None or attempts.counts(part.stage, part.attempt, kernel)]
