@@ -13,7 +13,7 @@ from tests.limits import processor_time
 
 @pytest.mark.parametrize("path", ["/a/k.cl", "/a b/k.cl", "/k.cl"])
 @pytest.mark.parametrize(
-    "stated", ["-gline-tables-only", '-gline-tables-only -I "/x y" -I /a', "-I /a -gline-tables-only -DN=1"]
+    "options", ["-gline-tables-only", '-gline-tables-only -I "/x y" -I /a', "-I /a -gline-tables-only -DN=1"]
 )
 def test_options_are_those_that_were_given(path: str, options: str) -> None:
     full = source_options(Path(path), options, naming=LINE_OPTIONS)
