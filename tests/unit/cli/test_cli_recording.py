@@ -82,7 +82,7 @@ def test_list_of_a_damaged_program(kernlens: Kernlens, recording: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "remaining"),
+    ("pattern", "expected"),
     [("scale", ["scale"]), ("pla*", ["scale"]), ("a*", ["add"]), ("*", ["scale", "add", "broken"]), ("?dd", ["add"])],
 )
 def test_programs_are_kept_by_their_names_and_by_those_of_kernels(

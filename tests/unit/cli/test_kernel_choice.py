@@ -22,7 +22,7 @@ KNOWN = [SCALE, FILL, "_Z5scalePf", "_Z5scalePPf", "plain", "plain_2"]
 
 
 @pytest.mark.parametrize(
-    ("expected_", "chosen"),
+    ("asked", "chosen"),
     [
         (SCALE, [SCALE]),
         ("void rng::scale<float>(float*)", [SCALE]),
@@ -42,7 +42,7 @@ def test_what_is_meant(asked: str, chosen: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected_", "near"),
+    ("asked", "near"),
     [("rng::fil<int>", "rng::fill<int>"), ("*scal*x", "scale"), ("nothing(", "holds"), ("[x", "holds")],
 )
 def test_near_names(asked: str, near: str) -> None:

@@ -25,7 +25,7 @@ def test_every_figure_can_be_bounded_by_every_name_and_no_name_is_of_two() -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
+    ("name", "value", "reason"),
     [
         ("max-spil", 0, "did you mean max-spill"),
         ("spill", 0, "max-spill"),
@@ -153,7 +153,7 @@ def test_what_looks_deep_in_strings_and_comments_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "error", "words"),
+    ("content", "error", "reason"),
     [
         ("[kernels]\n", NotFoundError, "no key 'kernels'; did you mean kernel"),
         (

@@ -130,7 +130,7 @@ def test_a_file_of_budgets(kernlens: Kernlens, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "reason"),
     [
         ('[kernel."gem*"]\nmax-spill = 0\n', "kernel.\"gem*\": there is no kernel 'gem*'; the binary holds scale"),
         ('[kernel."gem*".device.skl]\nmax-spill = 0\n[kernel."*"]\nmax-spill=0\n', "there is no kernel 'gem*'"),
