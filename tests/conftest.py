@@ -41,7 +41,7 @@ def corpus_sample() -> list[Built]:
 @pytest.fixture(scope="session")
 def corpus_others() -> list[Built]:
     """Return programs of other packages: several sources in one program, and calls that stay calls."""
-    return _built(("pyfai/azim_csr", "piglit/calls", "silx/medfilt"), DEVICES if WHOLE else ("skl", "dg2"))
+    return _built(("pyfai/azim_csr", "piglit/calls", "silx/medfilt"), DEVICES if WHOLE else ("tgllp", "dg2", "pvc"))
 
 
 @pytest.fixture(scope="session")
