@@ -127,7 +127,7 @@ static uint32_t number_itself(void *context, size_t index)
     return (uint32_t)index;
 }
 
-static void visit_record(void *context, size_t index, const kv_t *view, int32_t place)
+void batch_visit_record(void *context, size_t index, const kv_t *view, int32_t place)
 {
     batch *decoded = context;
     uint8_t size = (uint8_t)ENCODING_SIZE(&decoded->set.encodings[index]);
@@ -137,16 +137,16 @@ static void visit_record(void *context, size_t index, const kv_t *view, int32_t 
         record_fill(&decoded->records[index], decoded->library, &decoded->ops, decoded->platform, view, place, size);
 }
 
-bool batch_decode(batch *decoded, unsigned threads)
+bool batch_reserve(batch *decoded)
 {
-    if (decoded->set.count == 0)
-        return true;
-    decoded->records = calloc(decoded->set.count, sizeof *decoded->records);
-    if (decoded->records == NULL)
-        return false;
-    traversal t = {.batch = decoded, .context = decoded, .number_at = number_itself, .visit = visit_record};
+    decoded->records = calloc(decoded->set.count + 1, sizeof *decoded->records);
+    return decoded->records != NULL;
+}
+
+void batch_decode(batch *decoded, unsigned threads)
+{
+    traversal t = {.batch = decoded, .context = decoded, .number_at = number_itself, .visit = batch_visit_record};
     traverse_all(&t, decoded->set.count, threads);
-    return true;
 }
 
 void batch_expand(const batch *decoded, size_t index, instruction_record *out)

@@ -15,8 +15,14 @@ typedef struct {
     size_t kernel_count;
 } batch;
 
-/* Fills `records` from `set`. False: out of memory. Call without the interpreter's lock. */
-bool batch_decode(batch *decoded, unsigned threads);
+/* Makes room for a record of each encoding of `set`. False: out of memory. */
+bool batch_reserve(batch *decoded);
+
+/* Fills `records` from `set`. Call without the interpreter's lock. */
+void batch_decode(batch *decoded, unsigned threads);
+
+/* Fills the record of encoding `index`, in a walk whose context is the batch. */
+void batch_visit_record(void *decoded, size_t index, const kv_t *view, int32_t place);
 
 /* Writes kernel `index`'s records, starts[index + 1] - starts[index] of them. */
 void batch_expand(const batch *decoded, size_t index, instruction_record *out);

@@ -38,7 +38,9 @@ static bool add_buffers(batch *decoded, PyObject *buffers)
     return true;
 }
 
-static bool fill(BatchObject *self, uint32_t platform, PyObject *buffers, unsigned threads)
+static bool make_texts(BatchObject *self, size_t start_kernel, size_t stop_kernel, unsigned threads, bool decodes);
+
+static bool fill(BatchObject *self, uint32_t platform, PyObject *buffers, unsigned threads, bool has_texts)
 {
     batch *decoded = &self->batch;
     if (!iga_ops_read(decoded->library, platform, &decoded->ops)) {
@@ -56,17 +58,20 @@ static bool fill(BatchObject *self, uint32_t platform, PyObject *buffers, unsign
     }
     if (!add_buffers(decoded, buffers))
         return false;
-    bool done;
-    Py_BEGIN_ALLOW_THREADS
     self->texts = calloc(decoded->set.count + 1, sizeof *self->texts);
-    done = self->texts != NULL && batch_decode(decoded, threads);
-    Py_END_ALLOW_THREADS
-    if (!done)
+    if (self->texts == NULL || !batch_reserve(decoded)) {
         PyErr_NoMemory();
-    return done;
+        return false;
+    }
+    if (has_texts)
+        return make_texts(self, 0, decoded->kernel_count, threads, true);
+    Py_BEGIN_ALLOW_THREADS
+    batch_decode(decoded, threads);
+    Py_END_ALLOW_THREADS
+    return true;
 }
 
-PyObject *batch_new(LibraryObject *library, uint32_t platform, PyObject *buffers, unsigned threads)
+PyObject *batch_new(LibraryObject *library, uint32_t platform, PyObject *buffers, unsigned threads, bool has_texts)
 {
     BatchObject *self = PyObject_New(BatchObject, library->batch_type);
     if (self == NULL)
@@ -78,7 +83,7 @@ PyObject *batch_new(LibraryObject *library, uint32_t platform, PyObject *buffers
     self->batch.library = &library->library;
     self->batch.platform = platform;
     encoding_set_init(&self->batch.set);
-    if (!fill(self, platform, buffers, threads))
+    if (!fill(self, platform, buffers, threads, has_texts))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -176,6 +181,24 @@ static bool keep_texts(BatchObject *self, const text_job *job)
     return true;
 }
 
+/* Makes the texts of these kernels that are still to make, and with `decodes` the records of their instructions, in one walk;
+ * false: an exception is set. */
+static bool make_texts(BatchObject *self, size_t start_kernel, size_t stop_kernel, unsigned threads, bool decodes)
+{
+    text_job job = {.batch = &self->batch, .decodes = decodes};
+    bool done = gather_items(self, start_kernel, stop_kernel, &job);
+    if (done) {
+        Py_BEGIN_ALLOW_THREADS
+        done = text_job_run(&job, threads);
+        Py_END_ALLOW_THREADS
+    }
+    if (!done)
+        PyErr_NoMemory();
+    done = done && keep_texts(self, &job);
+    text_job_free(&job);
+    return done;
+}
+
 /* The text of an instruction at `offset`; a new reference. */
 static PyObject *text_at(BatchObject *self, uint32_t number, uint32_t offset)
 {
@@ -236,18 +259,8 @@ static PyObject *batch_texts(BatchObject *self, PyObject *arguments)
         PyErr_SetString(PyExc_IndexError, "the batch has no such kernels");
         return NULL;
     }
-    text_job job = {.batch = &self->batch};
-    bool done = gather_items(self, (size_t)start, (size_t)stop, &job);
-    if (done) {
-        Py_BEGIN_ALLOW_THREADS
-        done = text_job_run(&job, threads);
-        Py_END_ALLOW_THREADS
-    }
-    if (!done)
-        PyErr_NoMemory();
-    PyObject *texts = done && keep_texts(self, &job) ? listed_texts(self, (size_t)start, (size_t)stop) : NULL;
-    text_job_free(&job);
-    return texts;
+    bool done = make_texts(self, (size_t)start, (size_t)stop, threads, false);
+    return done ? listed_texts(self, (size_t)start, (size_t)stop) : NULL;
 }
 
 static PyMethodDef batch_methods[] = {

@@ -97,17 +97,19 @@ static PyObject *library_mnemonics(LibraryObject *self, PyObject *argument)
 static PyObject *library_decode(LibraryObject *self, PyObject *arguments)
 {
     unsigned platform, threads = 1;
+    int has_texts = 0;
     PyObject *buffers;
-    if (!PyArg_ParseTuple(arguments, "IO|I", &platform, &buffers, &threads))
+    if (!PyArg_ParseTuple(arguments, "IO|Ip", &platform, &buffers, &threads, &has_texts))
         return NULL;
-    return batch_new(self, platform, buffers, threads);
+    return batch_new(self, platform, buffers, threads, has_texts != 0);
 }
 
 static PyMethodDef library_methods[] = {
     {"mnemonics", (PyCFunction)library_mnemonics, METH_O,
      "mnemonics(platform) -> tuple[str, ...]: by the records' opcode number; empty where there is none."},
     {"decode", (PyCFunction)library_decode, METH_VARARGS,
-     "decode(platform, buffers, threads=1) -> Batch: decodes each buffer as one kernel."},
+     "decode(platform, buffers, threads=1, texts=False) -> Batch: decodes each buffer as one kernel. With texts they are made at"
+     " once, in less time than later."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -22,7 +22,7 @@ typedef struct {
 
 extern PyType_Spec batch_spec;
 
-/* The Batch of these kernels; NULL: an exception is set. */
-PyObject *batch_new(LibraryObject *library, uint32_t platform, PyObject *buffers, unsigned threads);
+/* The Batch of these kernels, whose texts are made with `has_texts`, else when they are asked for; NULL: an exception is set. */
+PyObject *batch_new(LibraryObject *library, uint32_t platform, PyObject *buffers, unsigned threads, bool has_texts);
 
 #endif

@@ -114,6 +114,15 @@ static void visit_text(void *context, size_t index, const kv_t *view, int32_t pl
     chunk->size += item->length;
 }
 
+/* One view gives both: to make it takes a quarter of the time that a text takes. */
+static void visit_record_and_text(void *context, size_t index, const kv_t *view, int32_t place)
+{
+    text_job *job = context;
+    size_t number = job->items[index].number;
+    batch_visit_record(job->batch, number, view, place);
+    visit_text(job, index, view, place);
+}
+
 static uint32_t number_of_item(void *context, size_t index)
 {
     return ((text_job *)context)->items[index].number;
@@ -127,7 +136,8 @@ bool text_job_run(text_job *job, unsigned threads)
     job->chunks = calloc(chunks, sizeof *job->chunks);
     if (job->chunks == NULL)
         return false;
-    traversal t = {.batch = job->batch, .context = job, .number_at = number_of_item, .visit = visit_text};
+    traversal t = {.batch = job->batch, .context = job, .number_at = number_of_item};
+    t.visit = job->decodes ? visit_record_and_text : visit_text;
     traverse_all(&t, job->count, threads);
     for (size_t chunk = 0; chunk < chunks; chunk++)
         if (job->chunks[chunk].out_of_memory)

@@ -17,9 +17,10 @@ typedef struct {
 } text_chunk;
 
 typedef struct {
-    const batch *batch;
+    batch *batch;
     text_item *items;
     size_t count;
+    bool decodes; /* the items' records are made too */
     text_chunk *chunks;
 } text_job;
 

@@ -58,7 +58,7 @@ def _decode_platform(
     library: IgaLibrary, platform: int, codes: Sequence[bytes | memoryview], threads: int, texts: bool
 ) -> list[Instructions]:
     try:
-        batch = library.native.decode(platform, codes, threads)
+        batch = library.native.decode(platform, codes, threads, texts)
     except ValueError as error:
         raise UnsupportedError(f"{library}: {error}") from error
     texts_of_all = batch.texts(0, len(batch), threads) if texts else None

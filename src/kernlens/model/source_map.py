@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, compress, islice, pairwise
+from operator import is_not
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
@@ -300,6 +301,13 @@ class SourceMap:
     @cached_property
     def _call_places(self) -> dict[tuple[int, int, int], SourcePlace]:
         return {}
+
+
+def changes(*columns: Sequence[object]) -> list[int]:
+    """Return the indexes, ascending, at which a column holds another object than at the index before, without a loop
+    over the instructions in Python. Neighbours share their places, stacks and origins."""
+    indexes = (compress(range(1, len(column)), map(is_not, column, islice(column, 1, None))) for column in columns)
+    return sorted(set(chain.from_iterable(indexes)))
 
 
 def _frozen(runs_of: dict[tuple[str, int], list[range]]) -> dict[tuple[str, int], tuple[range, ...]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import chain, compress, islice
-from operator import is_not
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from operator import add
 from typing import NamedTuple
 
 from kernlens.analysis.cxx_names import kernel_title
@@ -16,7 +16,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace
+from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace, changes
 from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
 from kernlens.report.style import style
 
@@ -90,10 +90,14 @@ def _rows(kernel: Kernel, margin: str) -> list[str]:
     before, after = style("\0", fg="cyan").split("\0")
     before = margin + before
     instructions = kernel.instructions
-    return [
-        f"{before}{offset:#06x}{after}  {text.rstrip()}"
-        for offset, text in zip(instructions.offsets, instructions.texts, strict=True)
-    ]
+    beginnings = map(_beginnings(before, after), instructions.offsets)
+    return list(map(add, beginnings, map(str.rstrip, instructions.texts)))
+
+
+@lru_cache(maxsize=2)
+def _beginnings(before: str, after: str) -> Callable[[int], str]:
+    """Return the function that gives a line's beginning by its offset: kernels have most of their offsets in common."""
+    return lru_cache(maxsize=1 << 15)(lambda offset: f"{before}{offset:#06x}{after}  ")
 
 
 class Rows:
@@ -104,7 +108,9 @@ class Rows:
         self._map = source_map if source_map.table.inlined or source_map.stated else None
         self._remarks: dict[tuple[str, int, str, int], str] = {}
         #: Where a stretch of instructions with one remark begins, but for the first; and where the last one ends.
-        self._bounds = _bounds(self._map) if self._map is not None else []
+        self._bounds: list[int] = []
+        if self._map is not None:
+            self._bounds = [*changes(self._map.stacks, self._map.origins, self._map.inner), len(self._rows)]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -132,13 +138,6 @@ class Rows:
         if key not in self._remarks:
             self._remarks[key] = _remark(stack, origin, path, inner)
         return self._remarks[key]
-
-
-def _bounds(source_map: SourceMap) -> list[int]:
-    """Return the indexes where the stack, the origin or the inlined places change between instructions, and the end."""
-    columns: tuple[Sequence[object], ...] = (source_map.stacks, source_map.origins, source_map.inner)
-    changes = (compress(range(1, len(column)), map(is_not, column, islice(column, 1, None))) for column in columns)
-    return [*sorted(set(chain.from_iterable(changes))), len(source_map.offsets)]
 
 
 def _add_without_line(listing: list[str], rows: Rows, source_map: SourceMap) -> None:

@@ -6,6 +6,7 @@ Unknown values are null, never guessed. The key order is stable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise, repeat
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
@@ -17,7 +18,7 @@ from kernlens.model.figures import STATED, Figure, figures_of, largest_first, wi
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.source_map import SourceMap, SourcePlace
+from kernlens.model.source_map import SourceMap, SourcePlace, changes
 from kernlens.report.json_text import encoded
 
 SCHEMA = 1
@@ -146,7 +147,7 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> l
     names = {opcode: encode_basestring_ascii(opcode) for opcode in set(instructions.opcodes)}
     texts = map(encode_basestring_ascii, instructions.texts)
     if source_map is None:
-        end = _end_of_placed(None, None, ()) if is_placed else "}"
+        end = _Ends().of(None, None, (), ()) if is_placed else "}"
         ends = [None if only else end] * len(instructions)
     else:
         ends = _ends(source_map, only)
@@ -160,29 +161,51 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> l
 
 
 def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:
-    """Return the end of each instruction's text: its place; None if it is not of the chosen line. Neighbours share
-    places and stacks, which live as long as the map: their identity will do."""
+    """Return the end of each instruction's text: its place; None if it is not of the chosen line. It is looked up once for
+    a stretch of neighbours. Places and stacks live as long as the map: their identity will do."""
     places, origins, stacks, inner = source_map.places, source_map.origins, source_map.stacks, source_map.inner
-    keys = list(zip(map(id, places), origins, map(id, stacks), map(id, inner), strict=True))
-    parts_of = dict(zip(keys, zip(places, origins, stacks, inner, strict=True), strict=True))
-    end_of = {
-        key: _end_of_placed(*parts) if only is None or only.holds(parts[0]) else None for key, parts in parts_of.items()
-    }
-    return list(map(end_of.__getitem__, keys))
+    texts = _Ends()
+    end_of: dict[tuple[int, str, int, int], str | None] = {}
+    ends: list[str | None] = []
+    bounds = [*changes(places, origins, stacks, inner), len(places)] if places else []
+    for start, stop in pairwise([0, *bounds]):
+        parts = places[start], origins[start], stacks[start], inner[start]
+        key = id(parts[0]), parts[1], id(parts[2]), id(parts[3])
+        if key not in end_of:
+            end_of[key] = texts.of(*parts) if only is None or only.holds(parts[0]) else None
+        ends += repeat(end_of[key], stop - start)
+    return ends
 
 
-def _end_of_placed(
-    place: SourcePlace | None, origin: str | None, stack: Sequence[SourcePlace], inner: Sequence[SourcePlace] = ()
-) -> str:
-    where: Document = {"path": None, "line": None, "column": None} if place is None else _source_place(place)
-    where |= {"line_origin": origin, "inlined_at": [_source_place(call) for call in stack]}
-    if inner:
-        where["inlined"] = [_source_place(each) for each in inner]
-    return "," + encoded(where)[1:]
+class _Ends:
+    """The ends of instructions' texts, each with a place. A kernel has many places, of few paths and stacks, whose texts are
+    made once."""
 
+    def __init__(self) -> None:
+        self._words: dict[str | None, str] = {}
+        self._lists: dict[int, str] = {}
 
-def _source_place(place: SourcePlace) -> Document:
-    return {"path": place.path, "line": place.line, "column": place.column or None}
+    def of(
+        self, place: SourcePlace | None, origin: str | None, stack: Sequence[SourcePlace], inner: Sequence[SourcePlace]
+    ) -> str:
+        where = '"path":null,"line":null,"column":null' if place is None else self._place(place)
+        inlined = f',"inlined":{self._list(inner)}' if inner else ""
+        return f',{where},"line_origin":{self._word(origin)},"inlined_at":{self._list(stack)}{inlined}}}'
+
+    def _word(self, word: str | None) -> str:
+        if word not in self._words:
+            self._words[word] = encoded(word)
+        return self._words[word]
+
+    def _place(self, place: SourcePlace) -> str:
+        return f'"path":{self._word(place.path)},"line":{place.line},"column":{place.column or "null"}'
+
+    def _list(self, places: Sequence[SourcePlace]) -> str:
+        """Return the list of a stack's places, or of those inlined; it lives as long as its map: its identity will do."""
+        key = id(places)
+        if key not in self._lists:
+            self._lists[key] = f"[{','.join(f'{{{self._place(place)}}}' for place in places)}]"
+        return self._lists[key]
 
 
 def inspected_container(container: Container) -> Document:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from kernlens.isa import iga_library as library
-from kernlens.isa.decode import decode
+from kernlens.isa.decode import decode, decode_many
 from kernlens.isa.devices import device
+from kernlens.model.compiler import UNKNOWN_COMPILER
 from tests.corpus.build import Built
 from tests.integration.disasm.iga64_fixtures import Code, disassemble, patch_token_codes
 from tests.limits import processor_time
@@ -150,6 +151,15 @@ def test_a_large_input_is_decoded_in_time_and_memory() -> None:
         instructions = decode(device("skl"), code)
     assert len(instructions) > size // 16
     assert len(instructions.records) == 72 * len(instructions)
+
+
+def test_texts_that_are_made_with_the_records_are_those_made_later() -> None:
+    code = random.Random(6).randbytes(1 << 15)
+    (together,) = decode_many([(device("skl"), code, UNKNOWN_COMPILER)], texts=True)
+    later = decode(device("skl"), code)
+    assert together.records == later.records
+    assert together.texts == later.texts
+    assert 100 < sum("illegal" in text for text in together.texts) < len(later) - 100
 
 
 def test_nothing_and_tails() -> None:

@@ -22,7 +22,6 @@ from kernlens.formats.spirv.names import (
     STORAGE_CLASSES,
     name_of,
 )
-from kernlens.formats.spirv.type_names import SpirvTypes
 from kernlens.formats.spirv.uses import SHORTEST_OF_USES
 from kernlens.formats.spirv.words import (
     HEADER_WORDS,
@@ -203,6 +202,8 @@ class _Tables(_Sources):
                 self.has_spec_constants = True
         self._variables = {words[at + 2]: at for at in self._all(_OP_VARIABLE)}
         self._function_types = {words[at + 2]: words[at + 4] for at in self._all(_OP_FUNCTION)}
+        from kernlens.formats.spirv.type_names import SpirvTypes  # The sources alone are read without it.
+
         pointer_size = {"Physical32": 4, "Physical64": 8}.get(self.addressing_model or "")
         places = {words[at + 1]: at for at in self._all(_FIRST_TYPE)}
         self._types = SpirvTypes(words, places, self._all(_OP_CONSTANT), self.names, pointer_size, packed)
