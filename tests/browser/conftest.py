@@ -52,7 +52,7 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)  # type: ignore[arg-type]
         contexts.append(context)
         tab = context.new_page()
-        tab.set_default_timeout(10_000)
+        tab.set_default_timeout(60_000)
         problems: list[str] = []
         tab.add_init_script(LISTEN)
         tab.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))

@@ -30,7 +30,7 @@ def open_served(browser: Browser) -> Iterator[OpenServed]:
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         contexts.append(context)
         tab = context.new_page()
-        tab.set_default_timeout(20_000)
+        tab.set_default_timeout(60_000)
         tab.add_init_script(LISTEN)
         tab.goto(f"http://127.0.0.1:{server.port}/#t={server.token}")
         tabs.append(tab)
