@@ -13,7 +13,7 @@ enum lock {
     LOCK_PROGRAMS,  /* what is known of living programs */
     LOCK_RECORDER,  /* what a capture knows of programs and kernels, and its counters */
     LOCK_PLATFORMS, /* the platforms' own functions */
-    LOCK_IMAGES,    /* what is known of living images */
+    LOCK_MEMORY,    /* what is known of living images and buffers */
     LOCK_SETTINGS,  /* of the IGC library in this process */
     LOCK_START,     /* of a second build: its process's end of their socket is open here meanwhile, and must be in no child */
     LOCK_LOADER,    /* held around calls into the dynamic loader, whose own locks a fork does not look after (loader.h) */

@@ -23,7 +23,7 @@ static struct records images;
 
 static void after_fork(bool (*damaged)(enum lock lock))
 {
-    if (damaged(LOCK_IMAGES))
+    if (damaged(LOCK_MEMORY))
         images = (struct records){0};
 }
 
@@ -56,9 +56,9 @@ static size_t pixel_size(ze_image_format_layout_t layout)
 
 static void forget(ze_image_handle_t image)
 {
-    lock_take(LOCK_IMAGES);
+    lock_take(LOCK_MEMORY);
     struct record *known = records_remove(&images, image);
-    lock_give(LOCK_IMAGES);
+    lock_give(LOCK_MEMORY);
     free(known);
 }
 
@@ -80,9 +80,9 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
         .height = description->height,
         .depth = description->depth,
     };
-    lock_take(LOCK_IMAGES);
+    lock_take(LOCK_MEMORY);
     records_add(&images, &known->record);
-    lock_give(LOCK_IMAGES);
+    lock_give(LOCK_MEMORY);
     return result;
 }
 
@@ -95,10 +95,10 @@ static ze_result_t ZE_APICALL destroy(ze_image_handle_t image)
 /* Fills the region (NULL: all) of an image, as the driver copies it: of an array one image. A pitch of 0 is the smallest. */
 static void clear_region(void *to, ze_image_handle_t image, const ze_image_region_t *region, size_t pitch, size_t slice_pitch)
 {
-    lock_take(LOCK_IMAGES);
+    lock_take(LOCK_MEMORY);
     const struct known_image *record = (const struct known_image *)(const void *)records_find(&images, image);
     struct known_image known = record != NULL ? *record : (struct known_image){0};
-    lock_give(LOCK_IMAGES);
+    lock_give(LOCK_MEMORY);
     bool has_rows = known.type == ZE_IMAGE_TYPE_2D || known.type == ZE_IMAGE_TYPE_2DARRAY || known.type == ZE_IMAGE_TYPE_3D;
     size_t width = known.pixel * (region != NULL ? region->width : known.width);
     size_t height = !has_rows ? 1 : region != NULL ? region->height : known.height;

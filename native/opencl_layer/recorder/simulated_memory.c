@@ -1,8 +1,10 @@
 /* What an application reads back from a simulated device (base/zeros.h): the driver leaves some of it as it was, copies some from
  * memory that it used for something else before, and computes none of it. All of it is zero here, the same on every device.
  *
- * The driver comes first, and only what it accepted is filled. Memory that the application has given a buffer as its storage
- * (CL_MEM_USE_HOST_PTR), or has mapped already, is its own to write, and stays as it is when it is mapped. */
+ * The driver comes first, and only what it accepted is filled. What an application gave an object when it was made, or has written
+ * through a map, stays when the object is mapped: it may keep there what it goes on with. */
+#include "base/locks.h"
+#include "base/records.h"
 #include "base/zeros.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/recorder/parts.h"
@@ -96,23 +98,58 @@ static cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bo
     return status;
 }
 
-/* Whether what a map of the object gives is the driver's, and in nobody's hands yet. */
-static bool is_for_the_driver(cl_command_queue queue, cl_mem object)
+/* The objects that have been mapped: what is there from then on is the application's. */
+static struct records mapped;
+
+static void after_fork(bool (*damaged)(enum lock lock))
+{
+    if (damaged(LOCK_MEMORY))
+        mapped = (struct records){0};
+}
+
+static void CL_CALLBACK forget(cl_mem object, void *context)
+{
+    (void)context;
+    lock_take(LOCK_MEMORY);
+    struct record *known = records_remove(&mapped, object);
+    lock_give(LOCK_MEMORY);
+    free(known);
+}
+
+/* Whether this is the first map of a simulated device's object, and the application gave it no contents when it was made. A part
+ * of a buffer counts as the buffer. */
+static bool is_first_map(cl_command_queue queue, cl_mem object)
 {
     cl_mem_flags flags = CL_MEM_USE_HOST_PTR;
-    cl_uint maps = 1;
-    return is_simulated(queue_device(queue)) &&
-           below->clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof flags, &flags, NULL) == CL_SUCCESS &&
-           below->clGetMemObjectInfo(object, CL_MEM_MAP_COUNT, sizeof maps, &maps, NULL) == CL_SUCCESS &&
-           !(flags & CL_MEM_USE_HOST_PTR) && maps == 0;
+    cl_mem whole = NULL;
+    if (!is_simulated(queue_device(queue)) ||
+        below->clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof flags, &flags, NULL) != CL_SUCCESS ||
+        (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR)) != 0 ||
+        below->clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole, &whole, NULL) != CL_SUCCESS)
+        return false;
+    if (whole == NULL)
+        whole = object;
+    struct record *record = malloc(sizeof *record);
+    if (record == NULL)
+        return false;
+    record->handle = whole;
+    lock_take(LOCK_MEMORY);
+    bool is_first = records_find(&mapped, whole) == NULL;
+    if (is_first)
+        records_add(&mapped, record);
+    lock_give(LOCK_MEMORY);
+    if (!is_first)
+        free(record);
+    else if (below->clSetMemObjectDestructorCallback(whole, forget, NULL) != CL_SUCCESS)
+        forget(whole, NULL);
+    return is_first;
 }
 
 static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                                     size_t size, cl_uint count, const cl_event *events, cl_event *event, cl_int *error_ret)
 {
-    bool is_cleared = is_for_the_driver(queue, buffer);
     void *memory = next->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, events, event, error_ret);
-    if (memory != NULL && is_cleared)
+    if (memory != NULL && is_first_map(queue, buffer))
         clear_box(memory, size, 1, 1, 0, 0);
     return memory;
 }
@@ -121,10 +158,9 @@ static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool
                                    const size_t *origin, const size_t *region, size_t *pitch, size_t *slice_pitch,
                                    cl_uint count, const cl_event *events, cl_event *event, cl_int *error_ret)
 {
-    bool is_cleared = is_for_the_driver(queue, image);
     void *memory = next->clEnqueueMapImage(queue, image, blocking, flags, origin, region, pitch, slice_pitch, count, events,
                                            event, error_ret);
-    if (memory != NULL && is_cleared)
+    if (memory != NULL && is_first_map(queue, image))
         clear_image(image, region, *pitch, slice_pitch != NULL ? *slice_pitch : 0, memory);
     return memory;
 }
@@ -233,6 +269,7 @@ void simulated_memory_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *beh
     if (getenv("KERNLENS_CAPTURE_ZEROS") == NULL || !device_is_simulated())
         return;
     next = behind;
+    forks_watch(after_fork);
     dispatch->clEnqueueReadBuffer = read_buffer;
     dispatch->clEnqueueReadBufferRect = read_rectangle;
     dispatch->clEnqueueReadImage = read_image;

@@ -18,7 +18,7 @@ __all__ = ["folder"]
 #: What is read, mapped, allocated and copied is zero; what the application has mapped already, its own storage of a buffer, and
 #: shared virtual memory that it has written stay. Nothing around what is read is changed.
 ZEROS = (
-    "read 0 around 0\nbox 0 around 0\ndense box 0 around 0\nmap 0\nmap again 4096\nmap of the application's 16384\n"
+    "read 0 around 0\nbox 0 around 0\ndense box 0 around 0\nmap 0\nmap again 4096\nmap later 4096\nmap of the application's 16384\n"
     "image 0 around 0\ndense image 0 around 0\n"
     + 8 * "row of an image 0\n"
     + "rows 0 around 0\n"
@@ -67,6 +67,6 @@ def test_other_devices_results_stay(program: Path, folder: Path, tmp_path: Path)
     done = captured(under, folder, tmp_path, str(program), "buffers")
     assert done.status == 0
     assert done.out == (
-        "read 4096 around 0\nbox 256 around 0\ndense box 256 around 0\nmap 4096\nmap again 4096\n"
+        "read 4096 around 0\nbox 256 around 0\ndense box 256 around 0\nmap 4096\nmap again 4096\nmap later 4096\n"
         "map of the application's 16384\n"
     )

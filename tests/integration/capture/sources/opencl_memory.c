@@ -85,6 +85,11 @@ static void read_buffers(void)
     unsigned char *again = clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, 128, 4096, 0, NULL, NULL, &status);
     check(status, "map again");
     tell_own("map again", again, 4096);
+    check(clEnqueueUnmapMemObject(queue, buffer, again, 0, NULL, NULL), "clEnqueueUnmapMemObject");
+    check(clEnqueueUnmapMemObject(queue, buffer, map, 0, NULL, NULL), "clEnqueueUnmapMemObject");
+    map = clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, 128, 4096, 0, NULL, NULL, &status);
+    check(status, "map later");
+    tell_own("map later", map, 4096);
     cl_mem of_host = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, SIZE, written, &status);
     check(status, "clCreateBuffer");
     map = clEnqueueMapBuffer(queue, of_host, CL_TRUE, CL_MAP_READ, 0, SIZE, 0, NULL, NULL, &status);
