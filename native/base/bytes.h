@@ -1,7 +1,8 @@
-/* Bytes: views of somebody's, growing buffers, and bounded reading of what those hold. */
+/* Bytes: views of somebody's, growing buffers, and bounded reading of what those hold; and texts made from others. */
 #ifndef KERNLENS_BYTES_H
 #define KERNLENS_BYTES_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +40,12 @@ uint64_t read_number(struct reader *reader);
 const void *read_block(struct reader *reader, size_t *size);
 /* Reads a block that ends with a zero byte, as write_text wrote it; "" if it is none. */
 const char *read_text(struct reader *reader);
+
+/* printf into memory of its own; NULL if there is none. */
+char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *text_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+
+bool text_starts_with(const char *text, const char *start);
+bool text_ends_with(const char *text, const char *end);
 
 #endif

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "base/children.h"
 
+#include "base/bytes.h"
 #include "base/owned.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

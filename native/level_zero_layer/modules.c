@@ -1,7 +1,7 @@
 /* What a capture records of modules: how they are made, and linked. */
 #define _GNU_SOURCE
+#include "base/bytes.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "level_zero_layer/driver.h"
 #include "level_zero_layer/layer.h"
 #include "level_zero_layer/module_event.h"

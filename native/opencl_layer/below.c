@@ -1,7 +1,7 @@
 #include "opencl_layer/below.h"
 
+#include "base/bytes.h"
 #include "base/owned.h"
-#include "base/text.h"
 
 #include <stdint.h>
 #include <stdlib.h>

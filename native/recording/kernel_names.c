@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "recording/kernel_names.h"
 
+#include "base/bytes.h"
 #include "base/elf_sections.h"
 #include "base/owned.h"
-#include "base/text.h"
 
 #include <string.h>
 

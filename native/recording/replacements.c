@@ -1,9 +1,9 @@
 #include "recording/replacements.h"
 
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/owned.h"
 #include "base/sha256.h"
-#include "base/text.h"
 #include "recording/spool.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "recording/spool.h"
 
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/locks.h"
 #include "base/owned.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

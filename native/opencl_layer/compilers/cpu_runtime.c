@@ -1,8 +1,8 @@
 /* Intel's OpenCL runtime for CPUs: what makes it write a stage, and which file is the stage. */
 #define _GNU_SOURCE
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/compilers/stages.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* PoCL: what makes it keep a stage's files, and where they are. */
 #define _GNU_SOURCE
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "base/children.h"
 #include "opencl_layer/compilers/stages.h"
 

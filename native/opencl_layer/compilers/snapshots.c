@@ -2,9 +2,9 @@
 #include "opencl_layer/compilers/snapshots.h"
 
 #include "base/arrays.h"
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/owned.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

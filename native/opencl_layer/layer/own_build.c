@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "opencl_layer/layer/own_build.h"
 
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/folders.h"
 #include "base/locks.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/layer/layer.h"
 

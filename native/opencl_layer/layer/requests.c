@@ -1,12 +1,12 @@
 #include "opencl_layer/layer/requests.h"
 
+#include "base/bytes.h"
 #include "base/children.h"
 #include "base/elf_sections.h"
 #include "base/files.h"
 #include "base/folders.h"
 #include "base/locks.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/layer/own_build.h"
 #include "opencl_layer/second_build/second_build.h"

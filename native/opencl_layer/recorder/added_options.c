@@ -1,7 +1,7 @@
 /* Options that a capture adds to what the application builds. */
 #define _GNU_SOURCE
+#include "base/bytes.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/recorder/parts.h"
 

@@ -1,8 +1,8 @@
 /* Builds an OpenCL program as an application does at the same time, with the compiler's dumps on (job.h, second_build.h). */
 #define _GNU_SOURCE
+#include "base/bytes.h"
 #include "base/folders.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/second_build/job.h"
 
 #include <CL/cl.h>

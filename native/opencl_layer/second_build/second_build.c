@@ -1,12 +1,12 @@
 #define _GNU_SOURCE
 #include "opencl_layer/second_build/second_build.h"
 
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/folders.h"
 #include "base/loader.h"
 #include "base/locks.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/compilers/snapshots.h"
 #include "opencl_layer/second_build/job.h"
 #include "opencl_layer/second_build/target.h"

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "opencl_layer/second_build/target.h"
 
+#include "base/bytes.h"
 #include "base/loader.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/below.h"
 
 #include <stdio.h>

@@ -108,11 +108,11 @@ def test_a_stack_is_ours_by_its_innermost_frame() -> None:
 Direct leak of 9 byte(s) in 1 object(s) allocated from:
     #0 0x7f in __interceptor_malloc ../../../../src/libsanitizer/asan/asan_malloc_linux.cpp:69
     #1 0x7f in __vasprintf_internal ./libio/vasprintf.c:71
-    #2 0x55 in text_format_list native/base/text.c:10
+    #2 0x55 in text_format_list native/base/bytes.c:10
     #3 0x55 in main (/tmp/other+0x12)
 """
     assert is_ours(ours)
-    assert not is_ours(ours.replace("native/base/text.c:10", "(/usr/lib/x86_64-linux-gnu/libigc.so.1+0x12)"))
+    assert not is_ours(ours.replace("native/base/bytes.c:10", "(/usr/lib/x86_64-linux-gnu/libigc.so.1+0x12)"))
 
 
 def platform_named(name: str, layer: Path, folder: Path) -> Platform:

@@ -2,8 +2,8 @@
 #include "opencl_layer/compilers/igc/dumps.h"
 
 #include "base/arrays.h"
+#include "base/bytes.h"
 #include "base/owned.h"
-#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Intel's GPU compiler (IGC): what makes it write a stage, in a second build or in the application's own, and which of the files it
  * wrote is the stage. */
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/owned.h"
-#include "base/text.h"
 #include "opencl_layer/compilers/igc/dumps.h"
 #include "opencl_layer/compilers/igc/settings.h"
 #include "opencl_layer/compilers/stages.h"

@@ -1,7 +1,7 @@
 #include "opencl_layer/compilers/igc/settings.h"
 
+#include "base/bytes.h"
 #include "base/locks.h"
-#include "base/text.h"
 #include "opencl_layer/compilers/igc/settings_table.h"
 
 #include <signal.h>

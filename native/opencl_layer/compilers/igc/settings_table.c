@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "opencl_layer/compilers/igc/settings_table.h"
 
+#include "base/bytes.h"
 #include "base/loader.h"
-#include "base/text.h"
 
 #include <elf.h>
 #include <string.h>
