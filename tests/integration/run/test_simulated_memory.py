@@ -18,8 +18,8 @@ __all__ = ["folder"]
 #: What is read, mapped, allocated and copied is zero; what the application has mapped already, its own storage of a buffer, and
 #: shared virtual memory that it has written stay. Nothing around what is read is changed.
 ZEROS = (
-    "read 0 around 0\nbox 0 around 0\ndense box 0 around 0\nmap 0\nmap again 4096\nmap later 4096\nmap of the application's 16384\n"
-    "image 0 around 0\ndense image 0 around 0\n"
+    "read 0 around 0\nbox 0 around 0\ndense box 0 around 0\nmap 0\nmap again 4096\nmap later 4096\n"
+    "map of the application's 16384\nimage 0 around 0\ndense image 0 around 0\n"
     + 8 * "row of an image 0\n"
     + "rows 0 around 0\n"
     + 3 * "row 0\n"
