@@ -13,6 +13,9 @@ START = 20
 _NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _ZEBIN_MACHINE = 0, 182, 205
 _DEBUG_ELF_TYPE = 2
 
+#: Raw instructions can begin with the bytes of a shorter magic by chance.
+SURE = 3
+
 #: First bytes of files that people give by mistake, and what to call them.
 _STRANGERS = {
     b"\x89PNG": "a PNG image",
@@ -68,20 +71,26 @@ def _ctni_kind(start: bytes) -> str:
 
 def unknown_input(path: str, content: memoryview) -> KernlensError:
     """Return the error for content that ``identify`` does not know; it says what it looks like and what would help."""
+    return no_instructions(path, content, 0) or KernlensError(
+        f"{path} has no known magic number; if it is raw kernel instructions, say for which device: --device D "
+        "(kernlens devices lists them)"
+    )
+
+
+def no_instructions(path: str, content: memoryview, sure: int = SURE) -> KernlensError | None:
+    """Return the error for content that cannot be raw instructions, which a magic of ``sure`` bytes or more tells; None if
+    it can."""
     if not len(content):
         return KernlensError(f"{path} is empty")
     start = bytes(content[:4096])
     for magic, name in _STRANGERS.items():
-        if start.startswith(magic):
+        if len(magic) >= sure and start.startswith(magic):
             return KernlensError(f"{path} is {name}, not a GPU binary")
     if _is_text(start):
         return KernlensError(
             f"{path} is a text file, not a GPU binary; to compile a source: kernlens compile {path} --device D"
         )
-    return KernlensError(
-        f"{path} has no known magic number; if it is raw kernel instructions, say for which device: --device D "
-        "(kernlens devices lists them)"
-    )
+    return None
 
 
 def _is_text(start: bytes) -> bool:

@@ -13,7 +13,7 @@ from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
-from kernlens.loading.identify import START, identify, unknown_input
+from kernlens.loading.identify import START, identify, no_instructions, unknown_input
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Container
@@ -136,8 +136,10 @@ def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
     context = replace(context, allowance=Allowance(len(content)))
     stem = os.path.splitext(os.path.basename(name))[0] or name
     if identify(content) is None:
-        if context.device is None or not len(content):
+        if context.device is None:
             raise unknown_input(name, content)
+        if error := no_instructions(name, content):
+            raise error
         raw = Container("raw", os.path.basename(name), 0, content)
         return Contents(name, (raw,), (raw_program(stem, content, context.device, context),))
     unpacker = Unpacker()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 
-from kernlens.errors import FormatError
+from kernlens import load
+from kernlens.errors import FormatError, KernlensError
 from kernlens.loading.identify import identify, unknown_input
 
 
@@ -55,3 +57,23 @@ def test_a_header_cut_short_is_an_error(content: bytes) -> None:
 )
 def test_unknown_content_gets_a_sentence_that_helps(content: bytes, words: str) -> None:
     assert words in str(unknown_input("x.bin", memoryview(content)))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"__kernel void f() {}\n", "a text file"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (b"\x1f\x8b" + bytes(30), None),  # Two bytes can be an instruction's.
+        (bytes(range(256)), None),
+    ],
+)
+def test_what_cannot_be_instructions_is_not_shown_as_some(content: bytes, words: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "x.bin"
+    path.write_bytes(content)
+    if words is None:
+        assert [program.format for program in load(path, device="dg2")] == ["raw"]
+    else:
+        with pytest.raises(KernlensError, match=words):
+            load(path, device="dg2")
