@@ -14,6 +14,7 @@ from kernlens.model.build import Build
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.figures import KernelResources
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 
 if TYPE_CHECKING:
@@ -346,7 +347,8 @@ class ZebinCode(DebugCode):
     def set_up_bytes(self, kernel: Kernel) -> int:
         # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as
         # the prologue's end is the first that is not of the kernel's declaration.
-        return kernel.line_table.prologue_end if kernel.line_table else 0
+        # No thread begins in the pseudo-kernel, which holds the functions that kernels share.
+        return kernel.line_table.prologue_end if kernel.line_table and kernel.name != PSEUDO_KERNEL else 0
 
     def resources(self) -> KernelResources:
         return self._zebin.resources(self._kernel)

@@ -145,3 +145,20 @@ def test_functions_behind_a_kernel_of_a_zebin_count_and_have_their_lines(
     assert f"max-spills: spills {kernel.costs['spills']}, at most 0" in printed(
         "check", str(bare), "--max-spills", "0", status=1
     )
+
+
+def test_a_function_that_kernels_share_has_no_prologue(newest_root: Path, tmp_path: Path) -> None:
+    """No thread begins in it: the row that the compiler marks there ends the function's own beginning."""
+    search_also(lambda: {"newest": str(newest_root)})
+    source = tmp_path / "shared.cl"
+    source.write_text(
+        "__attribute__((noinline)) float square(float x) { return x * x + 1.0f; }\n"
+        "kernel void one(global float *o) { o[get_global_id(0)] = square(o[0]); }\n"
+        "kernel void two(global float *o) { o[get_global_id(0)] = square(o[1]); }\n"
+    )
+    (program,) = kernlens.compile(source, "bmg", toolchain=NEWEST, options="-gline-tables-only -cl-opt-disable")
+    shared = program.kernels[PSEUDO_KERNEL]
+    (square,) = (function for function in shared.functions if function.name == "square")
+    result = joined(shared)
+    assert IN_PROLOGUE not in result.origins[square.code.start : square.code.stop]
+    assert {place.line for place in result.places[square.code.start : square.code.stop] if place} == {1}
