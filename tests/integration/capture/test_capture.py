@@ -21,6 +21,7 @@ from kernlens.verbs.capture.spool import Spool, read_replaced
 from kernlens.verbs.capture.spooled import Entry, read_entries
 from tests.integration.capture.capture_fixtures import (
     APPLICATION,
+    HERE,
     MAIN,
     Done,
     alone,
@@ -213,6 +214,31 @@ def sanitized_layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_preloaded(folder)
 
 
+def nothing_is_found(commands: list[list[str]], work: Path, variables: dict[str, str]) -> None:
+    """Run each command; the sanitizers write what they find into the folder ``work``."""
+    for command in commands:
+        done = subprocess.run(
+            command, cwd=work, env=variables, capture_output=True, text=True, timeout=600, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert not findings(work), "\n\n".join(findings(work))
+
+
+def test_sanitizers_find_nothing_in_what_is_read_back(dg2: Platform, tmp_path: Path, sanitized_layer: Path) -> None:
+    app, spool = tmp_path / "memory", tmp_path / "spool"
+    flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), str(HERE / "opencl_memory.c"), "-lOpenCL"]
+    subprocess.run(["gcc", *flags], check=True, timeout=60)
+    spool.mkdir()
+    layer = {
+        "OPENCL_LAYERS": str(sanitized_layer / LAYER),
+        "KERNLENS_CAPTURE": str(spool),
+        "KERNLENS_CAPTURE_ZEROS": "1",
+    }
+    under = sanitized_platform(dg2, sanitized_layer, tmp_path)
+    nothing_is_found([[str(app)]], tmp_path, environment(under, **layer))
+    assert len(ended_builds(spool)) == 1
+
+
 @pytest.mark.parametrize("platform", each_run("pocl", others=["dg2"]), indirect=True)
 def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Path, sanitized_layer: Path) -> None:
     """AddressSanitizer and UndefinedBehaviorSanitizer over the recorder: all paths, a fork, a limit of file sizes."""
@@ -230,22 +256,8 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     Changes(lines=True, options="-DADDED", replacements=replaced).make(variables, Spool(spool))
     command_buffers = [f"command-buffer{more}" for more in ("", "-past-layers", "s-in-threads")]
     special = command_buffers if platform.name == "PoCL" else ["groups", "long-name"]
-    for words in (
-        [*ALL_PATHS, *special, "build-nothing", "limited", "wrong", "unlimited"],
-        ["fork"],
-        ["many", "500", "500"],
-    ):
-        done = subprocess.run(
-            [str(app), *words],
-            cwd=tmp_path,
-            env=environment(under, **variables),
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
+    runs = [[*ALL_PATHS, *special, "build-nothing", "limited", "wrong", "unlimited"], ["fork"], ["many", "500", "500"]]
+    nothing_is_found([[str(app), *words] for words in runs], tmp_path, environment(under, **variables))
     assert len(ended_builds(spool)) > 14
     assert len(list(spool.glob("*.replacement"))) > 8
 
@@ -305,18 +317,8 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
         variables["KERNLENS_CAPTURE_OPTIONS"] = "-gline-tables-only"
     elif change == "replaced":
         variables |= changes
-    for words in ([*ways, "fork-late"], ["fork"]):
-        done = subprocess.run(
-            [str(sanitized_level_zero_app), str(level_zero_folder), *words],
-            cwd=tmp_path,
-            env=environment(under, **variables),
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert not findings(tmp_path), "\n\n".join(findings(tmp_path))
+    app = [str(sanitized_level_zero_app), str(level_zero_folder)]
+    nothing_is_found([[*app, *ways, "fork-late"], [*app, "fork"]], tmp_path, environment(under, **variables))
     assert len(ended_builds(spool)) == 19 + 1
     notes = [read_replaced(path) for path in Spool(spool).replacement_files()]
     assert {note.program for note in notes} == (set(files) - {"0123456789"} if change == "replaced" else set())
