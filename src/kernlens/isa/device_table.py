@@ -15,17 +15,9 @@ XE2, XE3, XE3P = 0x2000000, 0x3000000, 0x3000003
 
 #: The name of each iga_gen_t in messages.
 PLATFORM_TITLES = {
-    GEN8: "Gen8",
-    GEN9: "Gen9",
-    GEN11: "Gen11",
-    XE_LP: "Xe-LP",
-    XE_HP: "Xe-HP",
-    XE_HPG: "Xe-HPG",
-    XE_HPC: "Xe-HPC",
-    XE2: "Xe2",
-    XE3: "Xe3",
-    XE3P: "Xe3P",
-}
+    GEN8: "Gen8", GEN9: "Gen9", GEN11: "Gen11", XE_LP: "Xe-LP", XE_HP: "Xe-HP", XE_HPG: "Xe-HPG", XE_HPC: "Xe-HPC",
+    XE2: "Xe2", XE3: "Xe3", XE3P: "Xe3P",
+}  # fmt: skip
 
 #: What is printed on the box -> the device. Source: the names beside the PCI ids in compute-runtime's device ids.
 PRODUCTS = {
@@ -64,15 +56,8 @@ DEVICES = (
     ("dg2-g12", "Arc A-series, G12 (A570M)", "12.57.0", XE_HPG, 1270, 0xC07, ("acm-g12",)),
     ("pvc", "Data Center GPU Max (Ponte Vecchio)", "12.60.7", XE_HPC, 1271, 0xC08, ("pvc-xt", "pvc-xt-c0")),
     ("pvc-vg", "Ponte Vecchio VG", "12.61.7", XE_HPC, 1271, 0xC08, ("pvc-xt-c0-vg",)),
-    (
-        "mtl",
-        "Meteor Lake-U, Arrow Lake-S and -U",
-        "12.70.4",
-        XE_HPG,
-        1272,
-        0xC07,
-        ("mtl-u", "mtl-m", "mtl-s", "mtl-u-b0", "arl-s", "arl-u", "meteorlake"),
-    ),
+    ("mtl", "Meteor Lake-U, Arrow Lake-S and -U", "12.70.4", XE_HPG, 1272, 0xC07,
+     ("mtl-u", "mtl-m", "mtl-s", "mtl-u-b0", "arl-s", "arl-u", "meteorlake")),
     ("mtl-h", "Meteor Lake-H", "12.71.4", XE_HPG, 1272, 0xC07, ("mtl-p", "mtl-h-b0")),
     ("arl-h", "Arrow Lake-H", "12.74.4", XE_HPG, 1273, 0xC07, ("arl", "arl-h-b0", "arrowlake")),
     ("bmg", "Arc B-series, G21 (B580, B570)", "20.1.0", XE2, 1274, 0xC09, ("bmg-g21", "battlemage")),
@@ -85,36 +70,19 @@ DEVICES = (
     ("nvl-u", "Nova Lake-U", "30.5.4", XE3, 1340, 0x1E00, ("nvl-h", "nvl-u-b0")),
     ("nvl-p", "Nova Lake-P", "35.10.4", XE3P, 1360, 0x2300, ("nvl-p-b0",)),
     ("cri", "Crescent Island", "35.11.0", XE3P, 1380, 0x2300, ("cri-a0",)),
-)
+)  # fmt: skip
 
 #: Early steppings that ocloc tells apart: its name, the device, the IP version.
 STEPPINGS = (
-    ("dg2-g10-a0", "dg2", "12.55.0"),
-    ("dg2-g10-a1", "dg2", "12.55.1"),
-    ("dg2-g10-b0", "dg2", "12.55.4"),
-    ("dg2-g10-c0", "dg2", "12.55.8"),
-    ("dg2-g11-a0", "dg2-g11", "12.56.0"),
-    ("dg2-g11-b0", "dg2-g11", "12.56.4"),
-    ("dg2-g11-b1", "dg2-g11", "12.56.5"),
-    ("dg2-g12-a0", "dg2-g12", "12.57.0"),
-    ("pvc-xl-a0", "pvc", "12.60.0"),
-    ("pvc-sdv", "pvc", "12.60.1"),
-    ("pvc-xl-a0p", "pvc", "12.60.1"),
-    ("pvc-xt-a0", "pvc", "12.60.3"),
-    ("pvc-xt-b0", "pvc", "12.60.5"),
-    ("pvc-xt-b1", "pvc", "12.60.6"),
-    ("mtl-u-a0", "mtl", "12.70.0"),
-    ("mtl-h-a0", "mtl-h", "12.71.0"),
-    ("arl-h-a0", "arl-h", "12.74.0"),
-    ("bmg-g21-a0", "bmg", "20.1.0"),
-    ("bmg-g21-a1", "bmg", "20.1.1"),
-    ("bmg-g21-b0", "bmg", "20.1.4"),
-    ("lnl-a0", "lnl", "20.4.0"),
-    ("lnl-a1", "lnl", "20.4.1"),
-    ("ptl-h-a0", "ptl", "30.0.0"),
-    ("wcl-a0", "wcl", "30.3.0"),
-    ("nvl-s-a0", "nvl-s", "30.4.0"),
-    ("nvl-u-a0", "nvl-u", "30.5.0"),
-    ("nvl-u-a1", "nvl-u", "30.5.1"),
+    ("dg2-g10-a0", "dg2", "12.55.0"), ("dg2-g10-a1", "dg2", "12.55.1"), ("dg2-g10-b0", "dg2", "12.55.4"),
+    ("dg2-g10-c0", "dg2", "12.55.8"), ("dg2-g11-a0", "dg2-g11", "12.56.0"), ("dg2-g11-b0", "dg2-g11", "12.56.4"),
+    ("dg2-g11-b1", "dg2-g11", "12.56.5"), ("dg2-g12-a0", "dg2-g12", "12.57.0"),
+    ("pvc-xl-a0", "pvc", "12.60.0"), ("pvc-sdv", "pvc", "12.60.1"), ("pvc-xl-a0p", "pvc", "12.60.1"),
+    ("pvc-xt-a0", "pvc", "12.60.3"), ("pvc-xt-b0", "pvc", "12.60.5"), ("pvc-xt-b1", "pvc", "12.60.6"),
+    ("mtl-u-a0", "mtl", "12.70.0"), ("mtl-h-a0", "mtl-h", "12.71.0"), ("arl-h-a0", "arl-h", "12.74.0"),
+    ("bmg-g21-a0", "bmg", "20.1.0"), ("bmg-g21-a1", "bmg", "20.1.1"), ("bmg-g21-b0", "bmg", "20.1.4"),
+    ("lnl-a0", "lnl", "20.4.0"), ("lnl-a1", "lnl", "20.4.1"),
+    ("ptl-h-a0", "ptl", "30.0.0"), ("wcl-a0", "wcl", "30.3.0"),
+    ("nvl-s-a0", "nvl-s", "30.4.0"), ("nvl-u-a0", "nvl-u", "30.5.0"), ("nvl-u-a1", "nvl-u", "30.5.1"),
     ("nvl-p-a0", "nvl-p", "35.10.0"),
-)
+)  # fmt: skip

@@ -114,93 +114,64 @@ class Figure:
         return words.replace("{}", f"{value:,}").replace("(s)", "" if value == 1 else "s")
 
 
+# fmt: off
 FIGURES = (
     Figure(
-        key="simd",
-        heading="SIMD",
-        unit="channels",
+        key="simd", heading="SIMD", unit="channels",
         meaning="the compiled width: work-items that a hardware thread executes together",
         origin="zebin: `simd_size`; patch tokens: execution environment",
-        read=attrgetter("resources.simd"),
-        words="SIMD{}",
-        more_is_better=True,
-        caused_by=(PEAK,),
+        read=attrgetter("resources.simd"), words="SIMD{}", more_is_better=True, caused_by=(PEAK,),
     ),
     Figure(
-        key="registers",
-        heading="registers",
-        unit="registers per hardware thread",
+        key="registers", heading="registers", unit="registers per hardware thread",
         meaning="general registers that the compiler could use",
         origin="zebin: `grf_count`; patch tokens: execution environment",
-        read=attrgetter("resources.registers"),
-        words="{} register(s)",
-        caused_by=(PEAK,),
+        read=attrgetter("resources.registers"), words="{} register(s)", caused_by=(PEAK,),
     ),
     Figure(
-        key="spill_bytes",
-        heading="spill",
-        unit="bytes per hardware thread",
+        key="spill_bytes", heading="spill", unit="bytes per hardware thread",
         meaning="values that did not fit into registers and live in memory",
         origin="zebin: `spill_size`, before ze_info 1.39 the buffers for spills, unknown where the kernel's stack is in it"
         " (`has_stack_calls`); patch tokens: 0 without scratch space, else unknown",
-        read=attrgetter("resources.spill_bytes"),
-        words="spills {} byte(s)",
-        zero="no spill",
+        read=attrgetter("resources.spill_bytes"), words="spills {} byte(s)", zero="no spill",
         unknown="a patch-token binary holds only the rounded sum of spilled and private memory, which is its scratch"
         " space, and a zebin one number for spills and the stack of a kernel that calls functions (kernlens annotate"
         " --top finds the messages that spill)",
         caused_by=("spill_store_bytes", "spill_load_bytes"),
     ),
     Figure(
-        key="scratch_bytes",
-        heading="scratch",
-        unit="bytes per hardware thread",
+        key="scratch_bytes", heading="scratch", unit="bytes per hardware thread",
         meaning="all scratch space: spilled values, private memory, stack frames",
         origin="zebin: the sum of the scratch buffers; patch tokens: scratch slots, which are rounded up to a power of two",
-        read=attrgetter("resources.scratch_bytes"),
-        words="{} byte(s) scratch",
+        read=attrgetter("resources.scratch_bytes"), words="{} byte(s) scratch",
         caused_by=("scratch_store_bytes", "scratch_load_bytes"),
     ),
     Figure(
-        key="slm_bytes",
-        heading="SLM",
-        unit="bytes per work-group",
+        key="slm_bytes", heading="SLM", unit="bytes per work-group",
         meaning="shared local memory that the kernel declares itself",
         origin="zebin: `slm_size`; patch tokens: local surface",
-        read=attrgetter("resources.slm_bytes"),
-        words="{} byte(s) SLM",
-        caused_by=("slm_loads", "slm_stores", "slm_atomics"),
+        read=attrgetter("resources.slm_bytes"), words="{} byte(s) SLM", caused_by=("slm_loads", "slm_stores", "slm_atomics"),
     ),
     Figure(
-        key="barriers",
-        heading="barriers",
-        unit="barriers per work-group",
+        key="barriers", heading="barriers", unit="barriers per work-group",
         meaning="hardware barriers that a work-group needs",
         origin="zebin: `barrier_count`; patch tokens: execution environment",
-        read=attrgetter("resources.barriers"),
-        words="{} barrier(s)",
+        read=attrgetter("resources.barriers"), words="{} barrier(s)",
     ),
     Figure(
-        key="instructions",
-        heading="instructions",
-        unit="instructions",
-        meaning="machine instructions",
-        origin="counted in the decoded code",
-        read=lambda kernel: len(kernel.instructions),
-        needs_decoding=True,
-        caused_by=("instructions",),
+        key="instructions", heading="instructions", unit="instructions",
+        meaning="machine instructions", origin="counted in the decoded code",
+        read=lambda kernel: len(kernel.instructions), needs_decoding=True, caused_by=("instructions",),
     ),
     Figure(
-        key="code_size",
-        heading="code bytes",
-        unit="bytes",
+        key="code_size", heading="code bytes", unit="bytes",
         meaning="machine code without padding, functions in it included",
         origin="zebin: the kernel's section up to the end of its last function; patch tokens: the unpadded size in the"
         " kernel's header",
-        read=attrgetter("code_size"),
-        caused_by=("instructions",),
+        read=attrgetter("code_size"), caused_by=("instructions",),
     ),
 )
+# fmt: on
 
 
 def _of_pressure(key: str, heading: str, meaning: str, origin: str) -> Figure:

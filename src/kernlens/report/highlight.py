@@ -4,16 +4,9 @@ from __future__ import annotations
 
 #: File ending -> rich's (Pygments') name of the language. vISA has none: the general assembly lexer marks comments and numbers.
 _LEXERS = {
-    ".cl": "c",
-    ".ll": "llvm",
-    ".visa.ll": "llvm",
-    ".s": "gas",
-    ".asm": "gas",
-    ".visaasm": "gas",
-    ".spvasm": "gas",
-    ".zeinfo": "yaml",
-    ".diff": "diff",
-}
+    ".cl": "c", ".ll": "llvm", ".visa.ll": "llvm", ".s": "gas", ".asm": "gas", ".visaasm": "gas", ".spvasm": "gas",
+    ".zeinfo": "yaml", ".diff": "diff",
+}  # fmt: skip
 #: Longer texts are printed plain: colouring takes about a second per megabyte.
 _MOST_CHARACTERS = 4 << 20
 

@@ -17,20 +17,11 @@ from kernlens.report.table import table
 from kernlens.report.width import Name, one_line
 
 _KINDS = {
-    "host-elf": "host executable or library",
-    "ar": "ar archive",
-    "neo-elf": "NEO ELF",
-    "patch-tokens": "patch-token program",
-    "debug-data": "debug data",
-    "zebin": "zebin",
-    "zebin-debug": "zebin debug data",
-    "kernel-debug-elf": "kernel debug ELF",
-    "spirv": "SPIR-V",
-    "llvm-bitcode": "LLVM bitcode",
-    "recording": "recording",
-    "raw": "raw instructions",
-    "unknown": "unknown content",
-}
+    "host-elf": "host executable or library", "ar": "ar archive", "neo-elf": "NEO ELF", "zebin": "zebin",
+    "patch-tokens": "patch-token program", "debug-data": "debug data", "zebin-debug": "zebin debug data",
+    "kernel-debug-elf": "kernel debug ELF", "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode",
+    "recording": "recording", "raw": "raw instructions", "unknown": "unknown content",
+}  # fmt: skip
 
 #: The characters of an offset and a size behind a title.
 _BESIDE = 30

@@ -11,25 +11,13 @@ from kernlens.report.explore.packing import deltas
 
 #: Shared functions, as their names are read.
 TARGETS = {
-    "smpl": "the sampler",
-    "ugm": "the load/store cache",
-    "ugml": "the load/store cache (low bandwidth)",
-    "slm": "shared local memory",
-    "tgm": "the typed load/store cache",
-    "dc0": "the data cache",
-    "dc1": "the data cache",
-    "dc2": "the data cache",
-    "dcro": "the read-only data cache",
-    "gtwy": "the message gateway",
-    "ts": "the thread spawner",
-    "urb": "the unified return buffer",
-    "rc": "the render cache",
-    "pixi": "the pixel interpolator",
-    "vme": "video motion estimation",
-    "cre": "check and refinement",
-    "btd": "the bindless thread dispatcher",
-    "rta": "the ray-tracing unit",
-}
+    "smpl": "the sampler", "ugm": "the load/store cache", "ugml": "the load/store cache (low bandwidth)",
+    "slm": "shared local memory", "tgm": "the typed load/store cache", "dc0": "the data cache", "dc1": "the data cache",
+    "dc2": "the data cache", "dcro": "the read-only data cache", "gtwy": "the message gateway",
+    "ts": "the thread spawner", "urb": "the unified return buffer", "rc": "the render cache",
+    "pixi": "the pixel interpolator", "vme": "video motion estimation", "cre": "check and refinement",
+    "btd": "the bindless thread dispatcher", "rta": "the ray-tracing unit",
+}  # fmt: skip
 _MEMORIES = {"global": "global memory", "slm": "shared local memory", "scratch": "scratch memory", "image": "an image"}
 _VERBS = {LOAD: "reads", STORE: "writes", ATOMIC: "changes in one step"}
 
