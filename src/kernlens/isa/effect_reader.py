@@ -24,13 +24,7 @@ from kernlens.isa.operand_places import (
 )
 from kernlens.isa.routes import routes_of
 from kernlens.model.effects import ADDRESSES, SCALARS, Access, Effect, Effects
-from kernlens.model.instruction import (
-    DESCRIPTOR_REGISTER,
-    DESCRIPTOR_SCALAR,
-    EXTENDED_REGISTER,
-    EXTENDED_SCALAR,
-    SEND,
-)
+from kernlens.model.instruction import DESCRIPTOR_REGISTER, DESCRIPTOR_SCALAR, EXTENDED_REGISTER, EXTENDED_SCALAR, SEND
 from kernlens.model.instruction_record import (
     FLAGS_AT,
     RECORD_SIZE,

@@ -12,13 +12,7 @@ from collections.abc import Sequence
 
 from kernlens.model.effects import Route
 from kernlens.model.instruction import ABSOLUTE_TARGET, END_OF_THREAD, LABEL
-from kernlens.model.instruction_record import (
-    FLAGS_AT,
-    OPCODE_AT,
-    PREDICATE_AT,
-    RECORD_SIZE,
-    read_values,
-)
+from kernlens.model.instruction_record import FLAGS_AT, OPCODE_AT, PREDICATE_AT, RECORD_SIZE, read_values
 
 _BRANCHES = frozenset(
     {"if", "else", "while", "break", "cont", "halt", "goto", "jmpi", "brd", "brc", "call", "calla", "ret"}

@@ -24,10 +24,7 @@ from kernlens.report.style import style
 GAP = 8
 
 #: What is said of an instruction whose line is not simply the table's, by its origin.
-REMARKS = {
-    FROM_STAGE: "line from the compile stages",
-    INHERITED: "its neighbour's line: the compiler gives it none",
-}
+REMARKS = {FROM_STAGE: "line from the compile stages", INHERITED: "its neighbour's line: the compiler gives it none"}
 
 #: What is said of code that may not be what runs without debug data.
 CHANGED_BY_DEBUG = (
@@ -215,13 +212,7 @@ def _inherited_words(source_map: SourceMap) -> str:
     return f"{words} stand under their neighbour's line, as the compiler gave them none, and count for no line"
 
 
-def _add_file(
-    listing: list[str],
-    rows: Rows,
-    path: str,
-    lines: dict[int, _LineRuns],
-    source: Source | None,
-) -> None:
+def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineRuns], source: Source | None) -> None:
     """Add a file's lines of source, each with the ``rows`` of its instructions below it."""
     text = source.text.split("\n") if source and not source.unread else []
     remedy = "--source FILE gives it" if is_nameless(path) else "--source-root DIR says where to look"

@@ -102,10 +102,7 @@ def place_document(program: Program) -> Document:
 
 def toolchain_keys(build: Build) -> Document:
     """Return the toolchain of a build: its versions for a person, and its name for scripts."""
-    return {
-        "toolchain": build.toolchain_title,
-        "toolchain_name": build.toolchain.name if build.toolchain else None,
-    }
+    return {"toolchain": build.toolchain_title, "toolchain_name": build.toolchain.name if build.toolchain else None}
 
 
 def _kernel(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:

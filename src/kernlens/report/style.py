@@ -126,9 +126,5 @@ def cut(line: str, width: int) -> str:
 
 def _sequence(mark: int) -> str:
     """Return the escape sequence of a mark; Select Graphic Rendition of ECMA-48, 8.3.117."""
-    codes = [
-        *(["1"] if mark & _BOLD else []),
-        *(["2"] if mark & _DIM else []),
-        *([f"3{mark & 7}"] if mark & 7 else []),
-    ]
+    codes = [*(["1"] if mark & _BOLD else []), *(["2"] if mark & _DIM else []), *([f"3{mark & 7}"] if mark & 7 else [])]
     return f"\x1b[{';'.join(codes or '0')}m"

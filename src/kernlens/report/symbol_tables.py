@@ -95,10 +95,7 @@ def symbols_text(program: Program, module: Module, *, all_relocations: bool = Fa
     yield from _relocations(program, module, all_relocations)
 
 
-_FLAGS = (
-    (EXPORT_FUNCTIONS, (SymbolKind.FUNCTION, SymbolKind.UNKNOWN)),
-    (EXPORT_VARIABLES, (SymbolKind.VARIABLE,)),
-)
+_FLAGS = ((EXPORT_FUNCTIONS, (SymbolKind.FUNCTION, SymbolKind.UNKNOWN)), (EXPORT_VARIABLES, (SymbolKind.VARIABLE,)))
 
 
 def _group(title: str, symbols: Sequence[ModuleSymbol]) -> Iterator[str]:
