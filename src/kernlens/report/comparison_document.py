@@ -17,6 +17,7 @@ from kernlens.analysis.comparison.kernel_changes import (
 from kernlens.analysis.comparison.pairs import Pairing, Unpaired
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.program import Program
+from kernlens.report.json_text import attributes
 from kernlens.report.program_document import place_document
 
 Document = dict[str, Any]
@@ -63,11 +64,8 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
     if parting is not None:
         document["parting"] = {"equal_stage": parting.before, "stage": parting.stage, "pass": None}
         if parting.first_pass is not None:
-            document["parting"]["pass"] = {
-                "stage": parting.first_pass.stage,
-                "side": parting.first_pass.side,
-                "partial": list(parting.first_pass.partial),
-            }
+            first = parting.first_pass
+            document["parting"]["pass"] = {**attributes(first, "stage", "side"), "partial": list(first.partial)}
     return document
 
 

@@ -13,7 +13,7 @@ from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import function_name, plural, short_names
-from kernlens.report.json_text import encoded
+from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading
 from kernlens.report.pressure_answer import held_table, peak_words, pressure_document, spilled_document, spilled_table
 from kernlens.report.program_document import function_document, kernel_document, program_document
@@ -47,13 +47,8 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -
     by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
     texts = source_texts(program)
     lines = [
-        {
-            "path": row.path,
-            "line": row.line,
-            "source": source_line(texts, row.path, row.line),
-            "costs": row.costs,
-            "inherited": row.inherited,
-        }
+        attributes(row, "path", "line")
+        | {"source": source_line(texts, row.path, row.line), "costs": row.costs, "inherited": row.inherited}
         for row in by_line.lines
     ]
     return encoded(document | {"lines": lines} | {part: getattr(by_line, part) for part in _PARTS[1:]})

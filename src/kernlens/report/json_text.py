@@ -11,6 +11,11 @@ from typing import Any
 _PIECES_DEPTH = 4
 
 
+def attributes(value: object, *names: str) -> dict[str, Any]:
+    """Return a value's attributes of these names, as a document has them by the same names."""
+    return {name: getattr(value, name) for name in names}
+
+
 def json_pieces(value: Any, depth: int = 0) -> Iterator[str]:
     """Yield the text of a document in pieces: what stands deep within is encoded at once, which is many times faster
     than ``json.dump``, and the whole text need never be in memory."""

@@ -12,6 +12,7 @@ from kernlens.analysis.linking.static_forecast import StaticForecast
 from kernlens.model.module import ImportUse, Module
 from kernlens.report.describe import plural
 from kernlens.report.import_uses import places_text, use_documents
+from kernlens.report.json_text import attributes
 from kernlens.report.style import style
 from kernlens.report.symbol_tables import shortened
 
@@ -192,41 +193,24 @@ def link_document(
         "obstacles": list(obstacles),
         "notes": list(notes),
         "modules": [
-            {
-                "name": module.name,
-                "format": module.format,
-                "device": str(module.device) if module.device else None,
-                "linked": position in forecast.linked,
-            }
+            attributes(module, "name", "format")
+            | {"device": str(module.device) if module.device else None, "linked": position in forecast.linked}
             for position, module in enumerate(forecast.modules)
         ],
-        "edges": [
-            {"importer": edge.importer, "provider": edge.provider, "symbol": edge.symbol} for edge in forecast.edges
-        ],
+        "edges": [attributes(edge, "importer", "provider", "symbol") for edge in forecast.edges],
         "unresolved": [_reason(reason, forecast.modules[reason.module]) for reason in reasons(forecast)],
         "duplicates": [
             {"symbol": duplicate.symbol, "modules": list(duplicate.modules)} for duplicate in forecast.duplicates
         ],
         "mismatches": [
-            {
-                "symbol": mismatch.symbol,
-                "importer": mismatch.importer,
-                "provider": mismatch.provider,
-                "wanted": mismatch.declared,
-                "given": mismatch.defined,
-                "same_call": mismatch.same_call,
-            }
+            attributes(mismatch, "symbol", "importer", "provider")
+            | {"wanted": mismatch.declared, "given": mismatch.defined, "same_call": mismatch.same_call}
             for mismatch in forecast.mismatches
         ],
         "clashes": [
-            {
-                "symbol": clash.symbol,
-                "importer": clash.importer,
-                "provider": clash.provider,
-                "holder": clash.holder,
-                "wanted": {"registers": clash.caller_frame.registers, "simd": clash.caller_frame.simd},
-                "given": {"registers": clash.callee_frame.registers, "simd": clash.callee_frame.simd},
-            }
+            attributes(clash, "symbol", "importer", "provider", "holder")
+            | {"wanted": attributes(clash.caller_frame, "registers", "simd")}
+            | {"given": attributes(clash.callee_frame, "registers", "simd")}
             for clash in forecast.clashes
         ],
         "cycles": [list(cycle) for cycle in forecast.cycles],
@@ -234,20 +218,11 @@ def link_document(
         "words": forecast.words,
         "static": None
         if static is None
-        else {
-            "links": static.links,
-            "code": static.code,
-            "unresolved": list(static.unresolved),
-            "log": static.log,
-            "crash": static.crash,
-        },
+        else attributes(static, "links", "code")
+        | {"unresolved": list(static.unresolved), "log": static.log, "crash": static.crash},
     }
 
 
 def _reason(reason: Reason, module: Module) -> dict[str, Any]:
-    return {
-        "symbol": reason.symbol,
-        "module": reason.module,
-        "uses": list(use_documents(module, reason.uses)),
-        "advice": reason.advice,
-    }
+    uses = list(use_documents(module, reason.uses))
+    return {"symbol": reason.symbol, "module": reason.module, "uses": uses, "advice": reason.advice}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernlens.model.binary import Site
+from kernlens.report.json_text import attributes
 from kernlens.report.symbol_tables import shortened
 from kernlens.report.table import table
 
@@ -31,14 +32,7 @@ def map_text(sites: Sequence[Site]) -> Iterator[str]:
 def map_document(sites: Sequence[Site]) -> list[dict[str, Any]]:
     """Return the map for ``--json``; ``value`` is null where only the driver knows it, or nobody."""
     return [
-        {
-            "section": site.section,
-            "offset": site.offset,
-            "address": site.address,
-            "symbol": site.symbol,
-            "type": site.type_name,
-            "size": site.size,
-            "value": site.value,
-        }
+        attributes(site, "section", "offset", "address", "symbol")
+        | {"type": site.type_name, "size": site.size, "value": site.value}
         for site in sites
     ]

@@ -11,8 +11,9 @@ from kernlens.model.figures import PRESSURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
+from kernlens.model.source_map import SourcePlace
 from kernlens.report.describe import plural, short_names
-from kernlens.report.json_text import encoded
+from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading
 from kernlens.report.program_document import kernel_document
 from kernlens.report.table import Cell, table
@@ -30,9 +31,7 @@ def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | Non
         return None
     return {
         **figures_of(kernel, PRESSURES),
-        "register_bytes": pressure.register_bytes,
-        "has_calls": pressure.has_calls,
-        "is_lower_bound": pressure.is_lower_bound,
+        **attributes(pressure, "register_bytes", "has_calls", "is_lower_bound"),
         "peak": _peak(kernel, pressure),
         "held": [
             {"path": held.path, "line": held.line, "origin": held.origin or None, "registers": held.registers}
@@ -47,17 +46,7 @@ def spilled_document(kernel: Kernel) -> list[dict[str, Any]] | None:
     spilled = kernel.spilled_values
     if spilled is None:
         return None
-    return [
-        {
-            "name": spill.name,
-            "size": spill.size,
-            "value": spill.value,
-            "variable": spill.variable,
-            "path": spill.place.path if spill.place else None,
-            "line": spill.place.line if spill.place else None,
-        }
-        for spill in spilled
-    ]
+    return [attributes(spill, "name", "size", "value", "variable") | _path_and_line(spill.place) for spill in spilled]
 
 
 def pressure_json(program: Program, kernel: Kernel) -> str:
@@ -148,5 +137,8 @@ def _peak(kernel: Kernel, pressure: Pressure) -> dict[str, Any] | None:
     if index is None:
         return None
     place = kernel.source_map.place(index) if kernel.source_map else None
-    where = {"path": place.path, "line": place.line} if place else {"path": None, "line": None}
-    return {"offset": kernel.instructions.offsets[index], **where}
+    return {"offset": kernel.instructions.offsets[index], **_path_and_line(place)}
+
+
+def _path_and_line(place: SourcePlace | None) -> dict[str, Any]:
+    return attributes(place, "path", "line") if place else {"path": None, "line": None}

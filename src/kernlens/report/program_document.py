@@ -19,7 +19,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace, changes
-from kernlens.report.json_text import encoded
+from kernlens.report.json_text import attributes, encoded
 
 SCHEMA = 1
 
@@ -62,11 +62,10 @@ def program_document(program: Program, *, has_sources: bool) -> Document:
     """Return a program in the documents of ``disasm`` and, with its sources, of ``annotate``; its kernels are left out."""
     entry = _program(program)
     if has_sources:
-        entry["sources"] = [{"path": source.path, "text": source.text} for source in program.sources]
+        entry["sources"] = [attributes(source, "path", "text") for source in program.sources]
         if program.unread_sources:
-            entry["unread_sources"] = [
-                {"path": source.path, "reason": source.unread} for source in program.unread_sources
-            ]
+            unread = program.unread_sources
+            entry["unread_sources"] = [{"path": source.path, "reason": source.unread} for source in unread]
     return entry
 
 
@@ -135,7 +134,7 @@ def _stated_functions(kernel: Kernel) -> list[Document] | None:
 
 def function_document(function: CodeFunction) -> Document:
     """Return a function of a kernel's code, or the kernel's own code."""
-    return {"name": function.name, "offset": function.offset, "size": function.size}
+    return attributes(function, "name", "offset", "size")
 
 
 def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> list[str]:
@@ -209,16 +208,13 @@ def inspected_container(container: Container) -> Document:
     """Return one container of an ``inspect_document``, with those in it."""
     return {
         **_container_itself(container),
-        "sections": [
-            {"name": section.name, "type": section.type, "offset": section.offset, "size": section.size}
-            for section in container.sections
-        ],
+        "sections": [attributes(section, "name", "type", "offset", "size") for section in container.sections],
         "containers": [_part(child) for child in container.children],
     }
 
 
 def _container_itself(container: Container) -> Document:
-    document = {"kind": container.kind, "name": container.name, "offset": container.offset, "size": container.size}
+    document = attributes(container, "kind", "name", "offset", "size")
     return document if container.unreadable is None else document | {"unreadable": container.unreadable}
 
 
@@ -232,12 +228,4 @@ def _part(container: Container) -> Document:
 
 
 def _symbol(symbol: Symbol) -> Document:
-    return {
-        "name": symbol.name,
-        "kind": symbol.kind,
-        "type": symbol.type,
-        "binding": symbol.binding,
-        "value": symbol.value,
-        "size": symbol.size,
-        "section": symbol.section,
-    }
+    return attributes(symbol, "name", "kind", "type", "binding", "value", "size", "section")

@@ -13,6 +13,7 @@ from kernlens.model.stage import Snapshot
 from kernlens.model.stage_map import OFFSET, StagePart
 from kernlens.model.stages import stage_named
 from kernlens.report.describe import plural
+from kernlens.report.json_text import attributes
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 
@@ -168,25 +169,16 @@ def _line_remark(change: LinePass) -> str:
 
 def line_pass_document(change: LinePass) -> dict[str, Any]:
     """Return a pass that changed one source line's instructions."""
-    return {
-        "pass": change.stage,
-        "attempt": change.attempt,
-        "before": change.before,
-        "after": change.after,
-        "partial": list(change.partial),
-    }
+    counts = attributes(change, "attempt", "before", "after")
+    return {"pass": change.stage, **counts, "partial": list(change.partial)}
 
 
 def build_document(build: Build) -> dict[str, Any]:
     """Return the compile, as every document about stages has it."""
     return {
-        "source": build.source,
-        "device": build.device,
-        "options": build.options,
-        "command": build.command,
+        **attributes(build, "source", "device", "options", "command"),
         "versions": _versions(build),
-        "ok": build.ok,
-        "reason": build.reason,
+        **attributes(build, "ok", "reason"),
         "seconds": round(build.seconds, 6),
     }
 
@@ -197,16 +189,9 @@ def _versions(build: Build) -> list[str]:
 
 def snapshot_document(snapshot: Snapshot, content: bool = False) -> dict[str, Any]:
     """Return a snapshot; with ``content`` its text, or its bytes in base64."""
-    document: dict[str, Any] = {
-        "stage": snapshot.stage,
-        "kernel": snapshot.kernel,
-        "form": snapshot.form,
-        "ending": snapshot.ending,
-        "attempt": snapshot.attempt,
-        "size": snapshot.size,
-        "seconds": None if snapshot.seconds is None else round(snapshot.seconds, 6),
-        "failure": snapshot.failure,
-    }
+    document = attributes(snapshot, "stage", "kernel", "form", "ending", "attempt", "size")
+    document["seconds"] = None if snapshot.seconds is None else round(snapshot.seconds, 6)
+    document["failure"] = snapshot.failure
     if content and snapshot.form == "text":
         document["text"] = snapshot.text
     elif content:
@@ -232,9 +217,7 @@ def part_document(part: StagePart) -> dict[str, Any]:
     """Return one source line's part in one stage."""
     chosen = part.map
     return {
-        "stage": part.stage,
-        "kernel": part.kernel,
-        "attempt": part.attempt,
+        **attributes(part, "stage", "kernel", "attempt"),
         "unit": chosen.unit,
         "instructions": [
             {
@@ -252,4 +235,4 @@ def part_document(part: StagePart) -> dict[str, Any]:
 def _place_document(place: SourcePlace | None) -> dict[str, Any]:
     if place is None:
         return {"path": None, "line": None, "column": None}
-    return {"path": place.path, "line": place.line, "column": place.column}
+    return attributes(place, "path", "line", "column")

@@ -11,6 +11,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, ModuleSymbol, SymbolKind
 from kernlens.model.program import Program
 from kernlens.report.import_uses import places_text, use_documents
+from kernlens.report.json_text import attributes
 from kernlens.report.style import style
 from kernlens.report.table import table
 
@@ -180,15 +181,8 @@ def symbols_document(program: Program, module: Module) -> dict[str, Any]:
             for constant in module.spec_constants
         ],
         "relocations": [
-            {
-                "section": relocation.section,
-                "offset": relocation.offset,
-                "type": relocation.type,
-                "type_name": relocation.type_name,
-                "symbol": relocation.symbol,
-                "addend": relocation.addend,
-                "meaning": meaning(relocation),
-            }
+            attributes(relocation, "section", "offset", "type", "type_name", "symbol", "addend")
+            | {"meaning": meaning(relocation)}
             for relocation in loaded_relocations(program)
         ],
         "uses": [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.model.verdict import UNKNOWN, Cause, Finding, Place, Verdict
+from kernlens.report.json_text import attributes
 from kernlens.report.program_document import place_document
 
 Document = dict[str, Any]
@@ -49,13 +50,5 @@ def _finding(finding: Finding) -> Document:
 
 
 def _cause(cause: Cause) -> Document:
-    return {
-        "path": cause.path,
-        "line": cause.line,
-        "source": cause.source,
-        "counted": cause.counted,
-        "count": cause.count,
-        "total": cause.total,
-        "before": cause.before,
-        "edited": cause.is_edited,
-    }
+    named = attributes(cause, "path", "line", "source", "counted", "count", "total", "before")
+    return named | {"edited": cause.is_edited}

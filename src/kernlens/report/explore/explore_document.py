@@ -11,6 +11,7 @@ from kernlens.model.figures import FIGURES
 from kernlens.model.program import Program
 from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.program_index import ProgramEntries, Redaction
+from kernlens.report.json_text import attributes
 
 SCHEMA = 2
 
@@ -66,9 +67,7 @@ def explore_document(
         "redacted": [] if redaction is None else ["source"],
         **({"own_lines": True} if is_own else {}),
         "figures": [
-            {"key": figure.key, "heading": figure.heading, "unit": figure.unit, "meaning": figure.meaning}
-            | {"words": figure.words, "zero": figure.zero, "unknown": figure.unknown}
-            for figure in FIGURES
+            attributes(figure, "key", "heading", "unit", "meaning", "words", "zero", "unknown") for figure in FIGURES
         ],
         "opcodes": EXPLANATIONS,
         "programs": [
