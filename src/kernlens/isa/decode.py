@@ -63,31 +63,29 @@ def _decode_platform(
         raise UnsupportedError(f"{library}: {error}") from error
     texts_of_all = batch.texts(0, len(batch), threads) if texts else None
     mnemonics = _mnemonics(library, platform)
-    classify = _classifier(library, platform)
     instructions = []
     for index, code in enumerate(codes):
         records = batch.records(index)
-        render = _renderer(batch, index, threads) if texts_of_all is None else partial(texts_of_all.__getitem__, index)
-        find_effects = _effect_finder(library, platform, batch, index, records)
-        find_pipes = _pipe_finder(records, mnemonics, platform)
-        trailing = len(code) - _end(records)
+        render = (
+            partial(_texts, batch, index, threads) if texts_of_all is None else partial(texts_of_all.__getitem__, index)
+        )
         instructions.append(
             Instructions(
                 records,
                 mnemonics,
                 render,
-                classify=classify,
-                find_effects=find_effects,
-                find_pipes=find_pipes,
-                trailing=trailing,
+                classify=partial(_classify, library, platform),
+                find_effects=partial(_effects, batch, index, records, mnemonics, platform),
+                find_pipes=partial(_pipes, records, mnemonics, platform),
+                trailing=len(code) - _end(records),
                 disassembler=library.title,
             )
         )
     return instructions
 
 
-def _renderer(batch: _decoder.Batch, index: int, threads: int) -> Callable[[], list[str]]:
-    return lambda: batch.texts(index, index + 1, threads)[0]
+def _texts(batch: _decoder.Batch, index: int, threads: int) -> list[str]:
+    return batch.texts(index, index + 1, threads)[0]
 
 
 def _end(records: bytes) -> int:
@@ -102,40 +100,30 @@ def _mnemonics(library: IgaLibrary, platform: int) -> tuple[str, ...]:
     return library.native.mnemonics(platform)
 
 
-def _classifier(library: IgaLibrary, platform: int) -> Callable[[memoryview], list[InstructionKind]]:
-    """Return the function that tells the kinds of instructions; the tables behind it are read when it is first called."""
-
-    def classify(records: memoryview) -> list[InstructionKind]:
-        return _kinds_of(library, platform)(records)
-
-    return classify
-
-
-def _effect_finder(
-    library: IgaLibrary, platform: int, batch: _decoder.Batch, index: int, records: bytes
-) -> Callable[[], Effects | None]:
-    def find() -> Effects | None:
-        from kernlens.isa.effect_reader import effects_of
-
-        return effects_of(records, batch.regions(index), _mnemonics(library, platform), platform)
-
-    return find
-
-
-def _pipe_finder(records: bytes, mnemonics: Sequence[str], platform: int) -> Callable[[], Pipes | None]:
-    def find() -> Pipes | None:
-        from kernlens.isa.pipe_rules import pipes_of
-
-        return pipes_of(memoryview(records), mnemonics, platform)
-
-    return find
-
-
 @cache
-def _kinds_of(library: IgaLibrary, platform: int) -> Callable[[memoryview], list[InstructionKind]]:
+def _classifier(library: IgaLibrary, platform: int) -> Callable[[memoryview], list[InstructionKind]]:
     from kernlens.isa.instruction_kinds import classifier
 
     return classifier(_mnemonics(library, platform), platform)
+
+
+def _classify(library: IgaLibrary, platform: int, records: memoryview) -> list[InstructionKind]:
+    """Return the kinds of instructions; the tables behind it are read when the first are asked for."""
+    return _classifier(library, platform)(records)
+
+
+def _effects(
+    batch: _decoder.Batch, index: int, records: bytes, mnemonics: Sequence[str], platform: int
+) -> Effects | None:
+    from kernlens.isa.effect_reader import effects_of
+
+    return effects_of(records, batch.regions(index), mnemonics, platform)
+
+
+def _pipes(records: bytes, mnemonics: Sequence[str], platform: int) -> Pipes | None:
+    from kernlens.isa.pipe_rules import pipes_of
+
+    return pipes_of(memoryview(records), mnemonics, platform)
 
 
 def _threads(codes: Sequence[bytes | memoryview]) -> int:

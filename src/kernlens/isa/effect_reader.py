@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kernlens.isa.device_table import XE_HPC
 from kernlens.isa.gather_sends import GatheredRegisters
-from kernlens.isa.instruction_kinds import send_of
+from kernlens.isa.instruction_kinds import message_fields, send_of
 from kernlens.isa.messages.payloads import Payload, payload_of
 from kernlens.isa.operand_places import (
     DIRECT,
@@ -74,6 +75,11 @@ def effects_of(records: bytes, regions: bytes, mnemonics: Sequence[str], platfor
     return Effects(register_bytes, effects, routes)
 
 
+class _Accesses(NamedTuple):
+    reads: list[Access]
+    writes: list[Access]
+
+
 class Reader:
     """The reader of the records of one platform."""
 
@@ -87,43 +93,26 @@ class Reader:
         mnemonic = self._mnemonics[record.opcode]
         if mnemonic in _NOTHING:
             return Effect()
-        destination, sources = operands[0], operands[1 : 1 + record.source_count]
-        reads, writes = [*_predicate(record)], [*_condition(record, mnemonic)]
+        operands = operands[: 1 + record.source_count]
+        into = _Accesses([*_predicate(record)], [*_condition(record, mnemonic)])
         is_lower_bound = False
         if record.flags & SEND:
-            payload = self.payload(record)
-            is_lower_bound = self._send(record, destination, sources, payload, reads, writes)
+            is_lower_bound = self._send(record, operands, self.payload(record), into)
         elif mnemonic in _SYSTOLIC:
-            self._systolic(record, destination, sources, mnemonic == "dpasw", reads, writes)
+            self._systolic(record, operands, mnemonic == "dpasw", into)
         else:
-            is_lower_bound = self._plain(record, mnemonic, destination, sources, regions, reads, writes)
+            is_lower_bound = self._plain(record, mnemonic, operands, regions, into)
         is_partial = bool(record.predicate) and mnemonic not in _SELECTS
-        return Effect(tuple(reads), tuple(writes), is_partial, is_lower_bound)
+        return Effect(tuple(into.reads), tuple(into.writes), is_partial, is_lower_bound)
 
     def payload(self, record: InstructionRecord) -> Payload:
         """Return the bytes of a message's parts."""
-        return payload_of(
-            send_of(
-                self._platform,
-                record.sfid,
-                record.descriptor_flags,
-                record.descriptor,
-                record.extended_descriptor,
-                record.execution_size,
-                record.lengths,
-            )
-        )
+        return payload_of(send_of(self._platform, *message_fields(record)))
 
     def _plain(
-        self,
-        record: InstructionRecord,
-        mnemonic: str,
-        destination: OperandRecord,
-        sources: list[OperandRecord],
-        regions: bytes,
-        reads: list[Access],
-        writes: list[Access],
+        self, record: InstructionRecord, mnemonic: str, operands: list[OperandRecord], regions: bytes, into: _Accesses
     ) -> bool:
+        (destination, *sources), (reads, writes) = operands, into
         size, is_lower_bound = record.execution_size, False
         for position, operand in enumerate(sources):
             vertical, width, horizontal = regions[3 * position + 3 : 3 * position + 6]
@@ -152,17 +141,12 @@ class Reader:
         return is_lower_bound
 
     def _systolic(
-        self,
-        record: InstructionRecord,
-        destination: OperandRecord,
-        sources: list[OperandRecord],
-        is_wide: bool,
-        reads: list[Access],
-        writes: list[Access],
+        self, record: InstructionRecord, operands: list[OperandRecord], is_wide: bool, into: _Accesses
     ) -> None:
         """Add what a systolic instruction reads and writes. Its function is the depth << 8 | the repeat count. Each
         channel of the second source holds a dword of elements for each step of the depth, the third those of one
         channel for each repetition; of ``dpasw`` half of them are in the other thread."""
+        destination, *sources = operands
         depth, repeat, lanes = record.function >> 8, record.function & 0xFF, record.execution_size
         bits = [type_bits(operand.type) for operand in sources]
         narrow = max(bits[1:], default=0)
@@ -174,8 +158,8 @@ class Reader:
             depth * half * per_channel * bits[2] // 8,
         )
         for operand, size in zip(sources, sizes, strict=False):
-            reads += self._block(operand, size)
-        writes += self._block(destination, lanes * repeat * type_bits(destination.type) // 8)
+            into.reads.extend(self._block(operand, size))
+        into.writes.extend(self._block(destination, lanes * repeat * type_bits(destination.type) // 8))
 
     def _block(self, operand: OperandRecord, size: int) -> tuple[Access, ...]:
         if operand.kind != DIRECT or operand.file != GENERAL_FILE:
@@ -184,14 +168,9 @@ class Reader:
         return general(operand.number, (1 << size) - 1, self.register_bytes, byte)
 
     def _send(
-        self,
-        record: InstructionRecord,
-        destination: OperandRecord,
-        sources: list[OperandRecord],
-        payload: Payload,
-        reads: list[Access],
-        writes: list[Access],
+        self, record: InstructionRecord, operands: list[OperandRecord], payload: Payload, into: _Accesses
     ) -> bool:
+        (destination, *sources), (reads, writes) = operands, into
         is_lower_bound = False
         for in_address, in_scalar, register in (
             (DESCRIPTOR_REGISTER, DESCRIPTOR_SCALAR, record.descriptor),

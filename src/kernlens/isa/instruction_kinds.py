@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 
 from kernlens.isa.messages.message_decoder import decode_message
 from kernlens.isa.messages.send import Send
@@ -57,10 +58,7 @@ def classifier(mnemonics: Sequence[str], platform: int) -> Callable[[memoryview]
         kinds_of = list(map(arithmetic, opcodes, *types))
         for index, flags in enumerate(records[FLAGS_AT::RECORD_SIZE].tolist()):
             if flags & SEND:
-                record = read_record(records, index)
-                how, lengths = record.descriptor_flags, record.lengths
-                words = record.descriptor, record.extended_descriptor
-                kinds_of[index] = message(record.sfid, how, *words, record.execution_size, lengths)
+                kinds_of[index] = message(*message_fields(read_record(records, index)))
         return kinds_of
 
     return kinds
@@ -72,6 +70,12 @@ _KINDS = {
     name: InstructionKind(name)
     for name in (FLOAT, INTEGER, MATH, SYSTOLIC, MOVE, CONTROL, SYNCHRONISATION, OTHER)
 }  # fmt: skip
+
+
+#: What ``send_of`` takes of a record.
+message_fields = attrgetter(
+    "sfid", "descriptor_flags", "descriptor", "extended_descriptor", "execution_size", "lengths"
+)
 
 
 def send_of(

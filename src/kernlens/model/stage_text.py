@@ -42,40 +42,26 @@ class StageText:
 
 
 class StageTexts(Protocol):
-    """The source of the texts of a program's stages; each is read when it is asked for."""
+    """The source of the texts of a program's stages; each is read when it is asked for. Here there are none."""
 
     @property
     def stages(self) -> Sequence[StageName]:
         """The stages that have a text, in pipeline order."""
-        ...
+        return ()
 
     def of_kernel(self, kernel: str) -> Sequence[StageText]:
         """Return the kernel's part of each stage, of the attempt whose machine code is in the program."""
-        ...
+        return ()
 
     def tables(self, of: StageName) -> str:
         """Return the metadata of a whole program's LLVM IR."""
-        ...
+        return ""
 
     def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
         """Return for each of a kernel's machine instructions the number of the vISA instruction that it is of; empty if
         no listing tells it, or one of other code: ``compacted`` says which of the instructions are."""
-        ...
+        return ()
 
 
-class NoStages:
+class NoStages(StageTexts):
     """The texts of a program whose stages were not kept: none."""
-
-    stages: Sequence[StageName] = ()
-
-    def of_kernel(self, kernel: str) -> Sequence[StageText]:
-        """Return nothing."""
-        return ()
-
-    def tables(self, of: StageName) -> str:
-        """Return nothing."""
-        return ""
-
-    def visa_numbers(self, kernel: str, compacted: Sequence[bool]) -> Sequence[int | None]:
-        """Return nothing."""
-        return ()

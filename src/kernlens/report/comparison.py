@@ -10,7 +10,6 @@ from kernlens.analysis.comparison.kernel_changes import (
     PROLOGUE,
     WITHOUT_LINE,
     FigureChange,
-    InstructionPair,
     KernelChange,
     LineChange,
     instruction_pairs,
@@ -18,16 +17,13 @@ from kernlens.analysis.comparison.kernel_changes import (
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
-from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.line_texts import source_texts
 from kernlens.model.figures import EVERY_FIGURE, notes_on_unknown
-from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from kernlens.model.kernel import Kernel
+from kernlens.model.instruction import Instructions
 from kernlens.model.program import Program
-from kernlens.report.describe import device_words, plural
+from kernlens.report.describe import device_words, kernel_words, plural
 from kernlens.report.style import style
 from kernlens.report.table import table
-from kernlens.report.width import Name
 
 #: Unchanged instructions that are shown around changed ones.
 _CONTEXT = 3
@@ -51,11 +47,7 @@ def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange
 
 def _whose(entry: Unpaired) -> str:
     program = f"{entry.program.name} on {device_words(entry.program)}"
-    return f"{_called(entry.kernel)}  {program}" if entry.kernel else program
-
-
-def _called(kernel: Kernel) -> str:
-    return "code of functions" if kernel.name == PSEUDO_KERNEL else Name(kernel_title(kernel.name))
+    return f"{kernel_words(entry.kernel)}  {program}" if entry.kernel else program
 
 
 def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[str]]]:
@@ -63,7 +55,7 @@ def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[s
     figures = [figure for figure in EVERY_FIGURE if any(change.change_of(figure) for change in changes)]
     rows = [
         [
-            _called(change.pair.new),
+            kernel_words(change.pair.new),
             change.pair.new_program.name,
             *(_figure_cell(change.change_of(figure)) for figure in figures),
         ]
@@ -101,7 +93,7 @@ def kernel_lines(
 ) -> Iterator[str]:
     """Yield a changed kernel: its figures, where its compiles part, its changed lines, and if wanted their instructions."""
     yield ""
-    yield style(f"{_called(change.pair.new)}  {_programs(change.pair)}", bold=True)
+    yield style(f"{kernel_words(change.pair.new)}  {_programs(change.pair)}", bold=True)
     if change.figures:
         yield "  " + ", ".join(
             f"{figure_change.figure.heading} {_figure_cell(figure_change)}" for figure_change in change.figures
@@ -208,27 +200,17 @@ def _instructions(change: KernelChange, line: LineChange) -> Iterator[str]:
         if skipped:
             yield style("             ...", dim=True)
             skipped = False
-        yield from _pair_lines(pair, old.offsets, old.texts, new.offsets, new.texts, line.change == OPERANDS)
+        if pair.old is not None and pair.new is not None and line.change != OPERANDS:
+            yield style(_row(" ", new, pair.new), dim=True)
+            continue
+        if pair.old is not None:
+            yield style(_row("-", old, pair.old), fg="red")
+        if pair.new is not None:
+            yield style(_row("+", new, pair.new), fg="green")
 
 
-def _pair_lines(
-    pair: InstructionPair,
-    old_offsets: Sequence[int],
-    old_texts: Sequence[str],
-    new_offsets: Sequence[int],
-    new_texts: Sequence[str],
-    is_both: bool,
-) -> Iterator[str]:
-    def row(mark: str, offset: int, text: str) -> str:
-        return f"           {mark} {offset:#06x}  {text.rstrip()}"
-
-    if pair.old is not None and pair.new is not None and not is_both:
-        yield style(row(" ", new_offsets[pair.new], new_texts[pair.new]), dim=True)
-        return
-    if pair.old is not None:
-        yield style(row("-", old_offsets[pair.old], old_texts[pair.old]), fg="red")
-    if pair.new is not None:
-        yield style(row("+", new_offsets[pair.new], new_texts[pair.new]), fg="green")
+def _row(mark: str, instructions: Instructions, index: int) -> str:
+    return f"           {mark} {instructions.offsets[index]:#06x}  {instructions.texts[index].rstrip()}"
 
 
 def side_title(programs: Sequence[Program], words: str) -> str:

@@ -9,8 +9,7 @@ from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.report.comparison import figure_rows, kernel_lines, summary
-from kernlens.report.page_head import page_head
-from kernlens.report.style import html_line
+from kernlens.report.style import html_line, page_head
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5f6a7d; --paper: #fff; --rule: #dde1e8;

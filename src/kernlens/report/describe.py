@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.report.width import one_line
+from kernlens.report.width import Name, one_line
 
 if TYPE_CHECKING:
     from kernlens.model.code_function import CodeFunction
@@ -40,6 +41,11 @@ def device_words(program: Program) -> str:
 def function_name(function: CodeFunction) -> str:
     """Return the name of a function in a kernel's code, made from its offset if nothing names it."""
     return kernel_title(function.name) if function.name else f"function at {function.offset:#06x}"
+
+
+def kernel_words(kernel: Kernel) -> str:
+    """Return a kernel's name as its source has it; words for the pseudo kernel."""
+    return "code of functions" if kernel.name == PSEUDO_KERNEL else Name(kernel_title(kernel.name))
 
 
 def kernel_heading(program: Program, kernel: Kernel) -> str:

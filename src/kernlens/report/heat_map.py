@@ -16,8 +16,7 @@ from kernlens.dataclass import dataclass
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.sweep_row import SweepRow, worst_first
 from kernlens.report.describe import short_names
-from kernlens.report.page_head import page_head
-from kernlens.report.style import html_line
+from kernlens.report.style import html_line, page_head
 
 #: From little to much: red, green and blue of a cell's ground. The last ones bear white text.
 SHADES = (

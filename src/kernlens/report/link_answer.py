@@ -11,10 +11,9 @@ from kernlens.analysis.linking.prediction import Forecast
 from kernlens.analysis.linking.static_forecast import StaticForecast
 from kernlens.model.module import ImportUse, Module
 from kernlens.report.describe import plural
-from kernlens.report.import_uses import places_text, use_documents
 from kernlens.report.json_text import attributes
 from kernlens.report.style import style
-from kernlens.report.symbol_tables import shortened
+from kernlens.report.symbol_tables import places_text, shortened, use_documents
 
 #: Lines of the driver's log, and sites of one import, that a text shows; the document has them all.
 _LOG_LINES = 40

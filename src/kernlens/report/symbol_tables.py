@@ -1,4 +1,4 @@
-"""A module's symbols and relocations as text and as a document."""
+"""A module's symbols and relocations, and the uses of its imports with their source places, as text and as documents."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.binary import Relocation
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, ModuleSymbol, SymbolKind
+from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, ImportUse, Module, ModuleSymbol, SymbolKind
 from kernlens.model.program import Program
-from kernlens.report.import_uses import places_text, use_documents
+from kernlens.model.source_map import SourcePlace
 from kernlens.report.json_text import attributes
 from kernlens.report.style import style
 from kernlens.report.table import table
 
 #: Characters of a symbol's name that a text shows; the document has them all.
 NAME_LENGTH = 80
+#: Places of one use that a text shows; the document has them all.
+_PLACES = 4
 
 #: What a relocation's type asks for, by the type's name without its prefix.
 #: Sources: ZEELF.h of intel-graphics-compiler; ``Linker`` of compute-runtime.
@@ -55,6 +57,34 @@ def meaning(relocation: Relocation) -> str:
         return f"{meaning} (filled in by the driver)"
     name = relocation.type_name.removeprefix("R_").removeprefix("ZE_")
     return _MEANINGS.get(name, f"relocation type {relocation.type}")
+
+
+def places_text(places: Sequence[SourcePlace]) -> str:
+    """Return the places as ``kernels.cl:4, 7``; empty if there is none."""
+    words: list[str] = []
+    path = None
+    for path_of, line in dict.fromkeys((place.path, place.line) for place in places[: 4 * _PLACES]):
+        words.append(str(line) if path_of == path else f"{path_of}:{line}")
+        path = path_of
+    more = ["..."] if len(words) > _PLACES else []
+    return ", ".join([*words[:_PLACES], *more])
+
+
+def use_documents(module: Module, uses: Sequence[ImportUse]) -> Iterator[dict[str, Any]]:
+    """Yield each use with the source places that it may mean; ``path`` and ``line`` are None if it is not one place."""
+    for use in uses:
+        places = [
+            {"path": path, "line": line}
+            for path, line in dict.fromkeys((place.path, place.line) for place in module.find_places(use))
+        ]
+        yield {
+            "holder": use.holder,
+            "segment": use.segment,
+            "offset": use.offset,
+            "type": use.type_name,
+            **(places[0] if len(places) == 1 else {"path": None, "line": None}),
+            "places": places,
+        }
 
 
 def flag_state(module: Module, spellings: Sequence[str], kinds: Sequence[SymbolKind]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from kernlens.isa.device_table import XE_HPC, XE_HPG
 from kernlens.isa.messages.send import Send, access, access_of_size, without_memory
-from kernlens.isa.messages.spills import is_spill_of_data_cache
 from kernlens.model.instruction_kind import (
     ATOMIC,
     GLOBAL,
@@ -22,8 +21,9 @@ from kernlens.model.instruction_kind import (
 )
 
 OWORD, HWORD = 16, 32
-#: Descriptor[7:0]: surfaces that are none of the binding table's.
+#: Descriptor[7:0]: surfaces that are none of the binding table's; that of global memory, coherent: ``MessageDecoder.hpp``.
 _SURFACES = {0xFE: "slm", 0xFF: "stateless", 0xFD: "stateless"}
+_STATELESS = 0xFF
 #: Owords of a block, by Descriptor[10:8].
 _OWORDS = (1, 1, 2, 4, 8, 16, 0, 0)
 _INTEGER_ATOMICS = (
@@ -35,7 +35,7 @@ _FLOAT_ATOMICS = ("", "fmax", "fmin", "fcas", "fadd", "fsub", "fadd", "fsub")
 
 def data_cache_message(send: Send) -> InstructionKind:
     """Decode a message to ``dc0`` or ``dcro`` whose descriptor is immediate."""
-    number, is_spill = send.bits(18, 14), is_spill_of_data_cache(send)
+    number, is_spill = send.bits(18, 14), _is_spill(send)
     if send.target == "dc0" and number & 0x10:
         action = STORE if send.bits(17, 17) else LOAD
         return access(SCRATCH, action, action, HWORD, 1 << send.bits(13, 12), surface="scratch", is_spill=is_spill)
@@ -87,6 +87,14 @@ def data_cache_1_message(send: Send) -> InstructionKind:
             registers = send.data_registers or (send.address_registers or 1) - 1
             return access_of_size(IMAGE, STORE, "store_media_block", send.bytes_of(registers), _surface(send))
     return without_memory(OTHER, "unknown")
+
+
+def _is_spill(send: Send) -> bool:
+    """Return whether a message is a spill, as ``Access`` says: every block of scratch space, and, in kernels with stack
+    calls, stateless oword blocks, neither of which anything else uses."""
+    is_scratch_block = bool(send.bits(18, 18))
+    is_stateless_block = send.bits(17, 14) in (0, 8) and send.bits(7, 0) == _STATELESS
+    return send.target == "dc0" and (is_scratch_block or is_stateless_block)
 
 
 def _surface(send: Send) -> str:

@@ -6,7 +6,6 @@ Source: libiga64's ``MessageDecoderLSC.cpp``; the operations are called as there
 from __future__ import annotations
 
 from kernlens.isa.messages.send import Send, access, access_of_size, without_memory
-from kernlens.isa.messages.spills import is_spill_of_load_store_cache
 from kernlens.model.instruction_kind import (
     ATOMIC,
     GLOBAL,
@@ -38,6 +37,9 @@ _ELEMENTS = (1, 2, 3, 4, 8, 16, 32, 64)
 #: By Descriptor[30:29].
 _SURFACE_STATE, _TABLE = 2, 3
 _SURFACES = ("flat", "bss", "ss", "bti")
+_LOAD, _STORE = 0, 4
+#: The subregister of a0 in which IGC keeps the surface of scratch space.
+_SCRATCH_SURFACE = 2
 
 
 def load_store_cache_message(send: Send) -> InstructionKind:
@@ -65,5 +67,18 @@ def load_store_cache_message(send: Send) -> InstructionKind:
         elements, is_block = _ELEMENTS[send.bits(14, 12)], bool(send.bits(15, 15))
     lanes = 1 if is_block else send.execution_size
     element_bytes = _ELEMENT_BYTES[send.bits(11, 9)]
-    is_spill = is_spill_of_load_store_cache(send)
-    return access(space, action, operation, element_bytes, elements, lanes, surface, is_spill=is_spill)
+    return access(space, action, operation, element_bytes, elements, lanes, surface, is_spill=_is_spill(send))
+
+
+def _is_spill(send: Send) -> bool:
+    """Return whether the message is a spill, as ``Access`` says: a block of scratch space with the surface in a0.2.
+    Uniform private arrays look the same but for their cache control."""
+    return (
+        send.target == "ugm"
+        and send.bits(5, 0) in (_LOAD, _STORE)
+        and send.bits(30, 29) == _SURFACE_STATE
+        and send.bits(15, 15) == 1
+        and send.execution_size == 1
+        and send.extended_register == _SCRATCH_SURFACE
+        and send.bits(19, 17) == 0
+    )

@@ -7,18 +7,16 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
 from typing import Any, Protocol
 
-from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
 from kernlens.model.build import Build, Source
 from kernlens.model.figures import FIGURES, Figure
-from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.model.stages import stage_named
-from kernlens.report.describe import device_words
+from kernlens.report.describe import device_words, kernel_words
 from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.packing import RAW_LIMIT, within
@@ -80,7 +78,7 @@ class ProgramEntries:
             "files": self._files(program, kernels),
             "kernels": {
                 "name": [kernel.name for kernel in kernels],
-                "shown": [_shown(kernel.name) for kernel in kernels],
+                "shown": [kernel_words(kernel) for kernel in kernels],
                 **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
@@ -216,10 +214,6 @@ class ProgramEntries:
         build = program.build
         source = build.path or next(iter(build.parts.source_paths), "RECORDING" if build.created else "SOURCE")
         return _NOT_KEPT.format(source=source, device=program.device or "DEVICE")
-
-
-def _shown(name: str) -> str:
-    return "code of functions" if name == PSEUDO_KERNEL else kernel_title(name)
 
 
 def _paths(kernel: Kernel) -> list[str]:
