@@ -19,8 +19,8 @@ from functools import cached_property
 
 from kernlens.formats.dwarf.forms import malformed
 from kernlens.formats.elf.elf64_structures import RELA_LAYOUT, SYM_LAYOUT, Elf64Shdr, Elf64Sym
-from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_RELA, Elf
-from kernlens.formats.elf.header import SHF_COMPRESSED, section_bytes
+from kernlens.formats.elf.elf_file import Elf
+from kernlens.formats.elf.header import SHF_COMPRESSED, SHT_NOBITS, SHT_PROGBITS, SHT_RELA, section_bytes
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.model.allowance import Allowance
 

@@ -18,6 +18,7 @@ from kernlens.formats.spirv import control_flow as flow
 from kernlens.formats.spirv.control_flow import Instruction, instructions, targets
 from kernlens.formats.spirv.uses import BODY_OPERANDS
 from kernlens.formats.spirv.words import read_words
+from kernlens.model.reach import reached
 
 _UNIFORM_CONSTANT, _PHI = 0, 245
 #: Constants of the module, specialisation constants among them, and OpUndef.
@@ -152,10 +153,11 @@ class _Module:
             for label, code in blocks.items()
         }
         doubtful = _branches_in_doubt(blocks, successors, self._fixed_in(function))
-        certain = set(_reached(entry, successors))
+        certain = set(reached([entry], lambda label: successors.get(label, ())))
         sides = ((label, target) for label in doubtful for target in successors[label])
         for label, target in itertools.islice(sides, _MOST_SIDES):
-            certain &= _reached(entry, {**successors, label: [target]})
+            others = {**successors, label: [target]}
+            certain &= reached([entry], lambda block, others=others: others.get(block, ())).keys()
         code = [instruction for label in certain for instruction in blocks.get(label, ())]
         # Variables that are only stored to, and what is only stored there, are not read.
         read = {id for opcode, operands in function.code for id in _named(opcode, operands)[opcode == flow.OP_STORE :]}
@@ -208,14 +210,3 @@ def _named(opcode: int, operands: array[int]) -> array[int]:
         return operands[3:]
     start, stop = BODY_OPERANDS.get(opcode, (3, None))
     return operands[start - 1 : None if stop is None else stop - 1]
-
-
-def _reached(entry: int, successors: dict[int, list[int]]) -> set[int]:
-    reached = {entry}
-    waiting = [entry]
-    while waiting:
-        for label in successors.get(waiting.pop(), ()):
-            if label not in reached:
-                reached.add(label)
-                waiting.append(label)
-    return reached

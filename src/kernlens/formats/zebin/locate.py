@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
-from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB
 from kernlens.formats.elf.elf_writer import (
     OutputRelocation,
     OutputSection,
@@ -22,6 +21,7 @@ from kernlens.formats.elf.elf_writer import (
     symbol_table,
     write_elf,
 )
+from kernlens.formats.elf.header import SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB
 from kernlens.formats.zebin.zebin_file import Zebin, read_zebin
 from kernlens.model.binary import Relocation, Section, Site
 
