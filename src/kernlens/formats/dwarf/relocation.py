@@ -72,10 +72,8 @@ class DebugSections:
         self._strings: dict[str, StringTable] = {}
 
     def __getitem__(self, name: str) -> bytes:
-        """Return the relocated bytes of section ``name``, empty if there is no such section.
-
-        Raises FormatError for a relocation outside the section and for a type that is no plain address.
-        """
+        """Return the relocated bytes of section ``name``, empty if there is no such section. Raises FormatError for a
+        relocation outside the section and for a type that is no plain address."""
         content = self._contents.get(name)
         if content is None:
             index = self._indexes.get(name.encode())

@@ -83,9 +83,7 @@ class OutputStringTable:
 
 def symbol_table(symbols: Sequence[OutputSymbol], names: OutputStringTable, link: int) -> OutputSection:
     """Make ``.symtab`` of ``symbols``, of which the local ones stand first; the null symbol is added before them.
-
-    ``link`` is the number that the string table's section will have.
-    """
+    ``link`` is the number that the string table's section will have."""
     content = bytearray(elf64.SYM_LAYOUT.size)
     for symbol in symbols:
         entry = elf64.Elf64Sym(

@@ -75,10 +75,8 @@ class LlvmParts:
         return self.rows[lines.stop - 1].startswith("}")
 
     def cut_to_function(self, function: str) -> str | None:
-        """Return the module with nothing but what a function needs, a module again; None if it does not define it.
-
-        Of named metadata those entries stay that speak of no other function. Needs the parts ``with_metadata``.
-        """
+        """Return the module with nothing but what a function needs, a module again; None if it does not define it. Of
+        named metadata those entries stay that speak of no other function. Needs the parts ``with_metadata``."""
         names = self._needed_by(function)
         if names is None:
             return None

@@ -153,11 +153,10 @@ class _Module:
             for label, code in blocks.items()
         }
         doubtful = _branches_in_doubt(blocks, successors, self._fixed_in(function))
-        certain = set(reached([entry], lambda label: successors.get(label, ())))
+        certain = _reached(entry, successors)
         sides = ((label, target) for label in doubtful for target in successors[label])
         for label, target in itertools.islice(sides, _MOST_SIDES):
-            others = {**successors, label: [target]}
-            certain &= reached([entry], lambda block, others=others: others.get(block, ())).keys()
+            certain &= _reached(entry, {**successors, label: [target]})
         code = [instruction for label in certain for instruction in blocks.get(label, ())]
         # Variables that are only stored to, and what is only stored there, are not read.
         read = {id for opcode, operands in function.code for id in _named(opcode, operands)[opcode == flow.OP_STORE :]}
@@ -210,3 +209,7 @@ def _named(opcode: int, operands: array[int]) -> array[int]:
         return operands[3:]
     start, stop = BODY_OPERANDS.get(opcode, (3, None))
     return operands[start - 1 : None if stop is None else stop - 1]
+
+
+def _reached(entry: int, successors: dict[int, list[int]]) -> set[int]:
+    return set(reached([entry], lambda label: successors.get(label, ())))

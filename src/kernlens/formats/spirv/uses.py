@@ -80,9 +80,7 @@ class SpirvUses:
 
 def read_spirv_uses(data: memoryview, places: Iterable[int] | None = None) -> SpirvUses:
     """Read what a module uses, at ``places`` if they are known (``SpirvModule.use_words``), else by a walk over it.
-
-    Raises FormatError for data that is no SPIR-V module and for damaged word counts.
-    """
+    Raises FormatError for data that is no SPIR-V module and for damaged word counts."""
     words, _ = read_words(data)
     uses = SpirvUses()
     constants: dict[int, array[int]] = {}

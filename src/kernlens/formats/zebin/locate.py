@@ -45,11 +45,8 @@ class LocatedZebin:
 
 
 def locate(content: memoryview, base: int) -> LocatedZebin:
-    """Lay a zebin out from address ``base`` on and fill in every site.
-
-    Raises LinkError for a base that is no multiple of 64 or leaves no room, FormatError for damaged input, such as a
-    relocation outside its section.
-    """
+    """Lay a zebin out from address ``base`` on and fill in every site. Raises LinkError for a base that is no multiple
+    of 64 or leaves no room, FormatError for damaged input, such as a relocation outside its section."""
     if base < 0 or base % _CODE_ALIGNMENT:
         raise LinkError(f"the base address {base:#x} is no multiple of {_CODE_ALIGNMENT}, at which code must begin")
     return _Locator(read_zebin(content), base).locate()

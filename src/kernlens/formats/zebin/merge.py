@@ -84,11 +84,8 @@ class LinkedZebin:
 
 
 def link_zebins(modules: Sequence[tuple[str, memoryview]]) -> LinkedZebin:
-    """Merge zebins; ``modules`` are (name, bytes).
-
-    Raises LinkError for an empty list, for modules of different devices or compilers, and for a kernel or an export that
-    two modules have; FormatError for data that is no zebin.
-    """
+    """Merge zebins; ``modules`` are (name, bytes). Raises LinkError for an empty list, for modules of different devices
+    or compilers, and for a kernel or an export that two modules have; FormatError for data that is no zebin."""
     if not modules:
         raise LinkError("there is nothing to link: the list of modules is empty")
     inputs = [LinkInput(name, read_zebin(content)) for name, content in modules]

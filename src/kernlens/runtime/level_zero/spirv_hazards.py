@@ -20,10 +20,8 @@ _HARMLESS_BUILT_INS = (26, 37, 41)
 
 
 def exports_using_work_items(spirv: bytes) -> tuple[str, ...]:
-    """Return the exported functions that read a built-in variable (global id, local size, ...), directly or through calls.
-
-    Returns none for malformed input, which the driver's checks handle.
-    """
+    """Return the exported functions that read a built-in variable (global id, local size, ...), directly or through
+    calls. Returns none for malformed input, which the driver's checks handle."""
     built_ins: set[int] = set()
     exports: dict[int, str] = {}
     entry_points: set[str] = set()

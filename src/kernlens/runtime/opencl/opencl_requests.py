@@ -17,10 +17,8 @@ CL_PLATFORM_VERSION = 0x0901
 
 
 class OpenCLRequests:
-    """The requests about OpenCL: each method answers one with plain data.
-
-    Programs are built for all devices of Intel's platform; ``build`` builds one for a device of its own.
-    """
+    """The requests about OpenCL: each method answers one with plain data. Programs are built for all devices of Intel's
+    platform; ``build`` builds one for a device of its own."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call
