@@ -38,18 +38,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "KernlensError",
-    "__version__",
-    "capture",
-    "check",
-    "compile",
-    "diff",
-    "from_level_zero",
-    "from_opencl",
-    "load",
-    "stages",
-    "sweep",
-]
+    "KernlensError", "__version__", "capture", "check", "compile", "diff", "from_level_zero", "from_opencl", "load",
+    "stages", "sweep",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

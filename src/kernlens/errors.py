@@ -26,11 +26,8 @@ def _remade(kind: type[KernlensError], arguments: tuple[object, ...], fields: di
 
 
 class FormatError(KernlensError):
-    """Bytes that do not hold what the format demands.
-
-    ``format`` is the reader's name (``"zebin"``), ``section`` the section if any, ``offset`` the byte offset within
-    the buffer that the reader was given.
-    """
+    """Bytes that do not hold what the format demands. ``format`` is the reader's name (``"zebin"``), ``section`` the
+    section if any, ``offset`` the byte offset within the buffer that the reader was given."""
 
     def __init__(self, message: str, *, format: str, offset: int | None = None, section: str | None = None) -> None:
         self.format = format
@@ -54,9 +51,7 @@ class NotFoundError(KernlensError):
 
 class UnknownKernelError(NotFoundError, KeyError):
     """A ``name`` that is none of the ``known`` kernels. It is a KeyError too, since ``program.kernels`` is a mapping.
-
-    The nearest names are looked up when the message is read: ``get`` of a mapping raises this error and drops it.
-    """
+    The nearest names are looked up when the message is read: ``get`` of a mapping raises this error and drops it."""
 
     def __init__(self, name: object, known: Collection[str]) -> None:
         self.name = name
@@ -97,10 +92,8 @@ class OutputError(KernlensError):
 
 
 class ToolError(KernlensError):
-    """A compiler, disassembler or driver that failed, crashed, or ran out of time (exit status 3).
-
-    ``command`` is what was run (or the driver call), ``log`` its whole output.
-    """
+    """A compiler, disassembler or driver that failed, crashed, or ran out of time (exit status 3). ``command`` is what
+    was run (or the driver call), ``log`` its whole output."""
 
     exit_status = 3
 

@@ -40,20 +40,7 @@ from kernlens.runtime.opencl.program_queries import live_builds
 from kernlens.toolchain.simulation import simulated_environment
 
 __all__ = [
-    "BINARY",
-    "DEFAULT",
-    "TEXT",
-    "Build",
-    "OpenCLError",
-    "OpenCLHandleError",
-    "ReportedKernel",
-    "SnapshotCallback",
-    "SnapshotLabel",
-    "SnapshotWarning",
-    "kernel_arguments",
-    "kernel_binary",
-    "live_builds",
-    "request_program_snapshot",
-    "request_program_snapshot_list",
-    "simulated_environment",
-]
+    "BINARY", "DEFAULT", "TEXT", "Build", "OpenCLError", "OpenCLHandleError", "ReportedKernel", "SnapshotCallback",
+    "SnapshotLabel", "SnapshotWarning", "kernel_arguments", "kernel_binary", "live_builds",
+    "request_program_snapshot", "request_program_snapshot_list", "simulated_environment",
+]  # fmt: skip

@@ -9,7 +9,6 @@ from kernlens.formats.budget_file import read_budget_file
 from kernlens.formats.listings import (
     gen_assembly,
     host_assembly,
-    host_disassembly,
     llvm_ir,
     llvm_parts,
     spilled_registers,
@@ -71,7 +70,7 @@ def listings(data: bytes) -> None:
         rows = read(text)
         assert all(0 <= line <= count for line in rows.lines), f"{read.__name__}: {rows.lines} of {count} lines"
         assert len(rows.lines) == len(rows.places) == len(rows.calls) == len(rows.functions)
-    host_disassembly.read_host_listing(text)
+    host_assembly.read_host_listing(text)
     gen_assembly.kernel_name(text)
     visa_assembly.kernel_name(text)
     visa_llvm_map.read_visa_llvm_lines(text, visa_llvm_map.CodegenFunctions(other))

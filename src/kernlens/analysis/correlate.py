@@ -1,15 +1,15 @@
-"""The join of a kernel's instructions with its line table."""
+"""The join of a kernel's instructions with its line table, and the functions that its code holds."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise, repeat
 from operator import sub
 
 from kernlens.model.code_function import CodeFunction
-from kernlens.model.line_table import END_SEQUENCE, LineTable
+from kernlens.model.line_table import END_SEQUENCE, DebugFunction, LineTable
 from kernlens.model.source_map import LOST, NO_ROW, PROLOGUE, SourceMap
 
 
@@ -100,3 +100,34 @@ def _ascending(table: LineTable, ends: Sequence[int]) -> Sequence[int]:
     if len(ends) < 2 and list(offsets) == sorted(offsets):
         return range(len(offsets))
     return sorted(range(len(offsets)), key=lambda row: (offsets[row], not flags[row] & END_SEQUENCE))
+
+
+def functions_of(
+    offsets: Sequence[int],
+    code_size: int,
+    called: Sequence[int] = (),
+    symbols: Mapping[int, str | None] | None = None,
+    stated: Sequence[DebugFunction] = (),
+) -> tuple[CodeFunction, ...]:
+    """Return the kernel's own code and the functions behind it, in order; none if it holds none.
+
+    ``offsets`` are those of the instructions, ``code_size`` the bytes of all. A function begins where a symbol says, and
+    where a call goes to. ``symbols`` name the code that begins at an offset, ``stated`` are the functions of the debug data:
+    these name the functions in the order of the code, but may place them wrongly; if they are more or fewer (a function of
+    the compiler's own library has no name there), only those count that are placed where one begins.
+    """
+    symbols = symbols or {}
+    starts = [0, *(offset for offset in (*symbols, *called) if 0 < offset < code_size)]
+    firsts = sorted({index for offset in starts if (index := bisect_left(offsets, offset)) < len(offsets)})
+    if len(firsts) < 2:
+        return ()
+    if len(stated) == len(firsts):
+        name_at: dict[int, str | None] = {first: each.name for first, each in zip(firsts, stated, strict=True)}
+    else:
+        name_at = {bisect_left(offsets, each.low): each.name for each in reversed(stated)}
+    name_at |= {bisect_left(offsets, offset): name for offset, name in symbols.items() if name is not None}
+    bounds = [*((first, offsets[first]) for first in firsts), (len(offsets), code_size)]
+    return tuple(
+        CodeFunction(name_at.get(first), range(first, end), offset, stop - offset)
+        for (first, offset), (end, stop) in pairwise(bounds)
+    )

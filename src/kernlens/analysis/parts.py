@@ -46,9 +46,7 @@ class Part:
 
 def parts(containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[Part]:
     """Yield containers with their sections below ``containers``, programs with kernels and sources below ``programs``.
-
-    Raises FormatError if the parts of a file are many times larger than it, because they share its bytes.
-    """
+    Raises FormatError if the parts of a file are many times larger than it, because they share its bytes."""
     names = _Names()
     room = FREE
     for container in containers:

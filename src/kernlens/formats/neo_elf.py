@@ -16,19 +16,10 @@ FORMAT = "neo-elf"
 #: ``e_type`` -> what the file is.
 KINDS = {0xFF01: "source", 0xFF02: "objects", 0xFF03: "library", 0xFF04: "executable", 0xFF05: "debug"}
 
-SOURCE = 0xFF000000
-HEADER = 0xFF000001
-LLVM_TEXT = 0xFF000002
-LLVM_BITCODE = 0xFF000003
-LLVM_ARCHIVE = 0xFF000004
-DEVICE_BINARY = 0xFF000005
-BUILD_OPTIONS = 0xFF000006
-PRECOMPILED_HEADER = 0xFF000007
-DEVICE_DEBUG = 0xFF000008
-SPIRV = 0xFF000009
-NON_COHERENT_DEVICE_BINARY = 0xFF00000A
-SPEC_CONSTANT_IDS = 0xFF00000B
-SPEC_CONSTANT_VALUES = 0xFF00000C
+#: ``SHT_OPENCL_*``.
+SOURCE, HEADER, LLVM_TEXT, LLVM_BITCODE, LLVM_ARCHIVE, DEVICE_BINARY, BUILD_OPTIONS = range(0xFF000000, 0xFF000007)
+PRECOMPILED_HEADER, DEVICE_DEBUG, SPIRV, NON_COHERENT_DEVICE_BINARY = range(0xFF000007, 0xFF00000B)
+SPEC_CONSTANT_IDS, SPEC_CONSTANT_VALUES = 0xFF00000B, 0xFF00000C
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +40,7 @@ class NeoElf:
 
     def part(self, type: int) -> NeoPart | None:
         """Return the first section of this type, None if there is none or it is empty."""
-        for part in self.parts:
-            if part.type == type:
-                return part
-        return None
+        return next((part for part in self.parts if part.type == type), None)
 
     @property
     def device_binary(self) -> NeoPart | None:

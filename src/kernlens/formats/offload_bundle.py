@@ -20,7 +20,8 @@ from typing import NamedTuple
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf.elf64_structures import RELA_LAYOUT
-from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_RELA, Elf, read_elf
+from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.formats.elf.header import SHT_NOBITS, SHT_RELA
 from kernlens.formats.zstd_frame import MAGIC, claimed_size, frame_size, is_zstd, unpack_frame
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Section

@@ -63,9 +63,7 @@ def claimed_size(frame: memoryview) -> int | None:
 
 def unpack_frame(frame: memoryview, size: int) -> bytes:
     """Return the ``size`` bytes that a frame holds, at most. The caller has checked that this many may be allocated.
-
-    Raises FormatError if the frame is damaged or holds more.
-    """
+    Raises FormatError if the frame is damaged or holds more."""
     import zstandard
 
     claim = claimed_size(frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernlens.analysis.correlate import correlate
 from kernlens.formats.host_object import read_host_object
-from kernlens.formats.listings.host_disassembly import read_host_listing
+from kernlens.formats.listings.host_assembly import read_host_listing
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot
 from kernlens.model.stage_map import LINE, OFFSET, StageMap, chosen_lines

@@ -97,7 +97,7 @@ class Code:
         return None
 
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
-        from kernlens.analysis.functions import functions_of
+        from kernlens.analysis.correlate import functions_of
 
         instructions, symbols = kernel.instructions, self.function_symbols() or {}
         try:

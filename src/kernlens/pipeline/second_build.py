@@ -17,7 +17,7 @@ from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.runtime.driver_environment import DriverEnvironment
-from kernlens.runtime.isolation import TIME_LIMIT, DriverDiedError, IsolatedDriver
+from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, TIME_LIMIT, DriverDiedError, IsolatedDriver
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker_answers import build_of
@@ -69,9 +69,9 @@ class SecondBuild:
         """The request to a worker for it: the interface that answers ``build``, and the arguments of that."""
         if self.modules:
             of_modules = {"device_name": self.device_name, "modules": self.modules, "linked": self.linked}
-            return "level-zero-second-build", of_modules
+            return LEVEL_ZERO, of_modules
         names = ("platform", "position", "options", "text", "spirv", "loader", "device_name", "parts", "constants")
-        return "opencl-second-build", {name: getattr(self, name) for name in names}
+        return OPENCL, {name: getattr(self, name) for name in names}
 
     @property
     def call(self) -> str:

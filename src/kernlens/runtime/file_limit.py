@@ -10,9 +10,7 @@ FILE_SIZE_LIMIT = 1 << 30
 
 def limit_file_size(limit: int, process: int = 0) -> None:
     """Limit the size in bytes of files that a process (0: this one) and its children write from now on; only on Linux.
-
-    If the process ignores SIGXFSZ, a write beyond the limit fails; otherwise the process ends. A lower limit stays.
-    """
+    If the process ignores SIGXFSZ, a write beyond the limit fails; otherwise the process ends. A lower limit stays."""
     if sys.platform != "linux":
         return
     import resource

@@ -68,14 +68,6 @@ def _requests_of(api: str, on_call: Callable[[str], None]) -> object:
         from kernlens.runtime.level_zero.level_zero_requests import LevelZeroRequests
 
         return LevelZeroRequests(on_call)
-    if api == "level-zero-second-build":
-        from kernlens.runtime.level_zero import module_second_builds as of_level_zero
-
-        return of_level_zero.SecondBuildRequests(on_call)
-    if api == "opencl-second-build":
-        from kernlens.runtime.opencl.program_second_builds import SecondBuildRequests
-
-        return SecondBuildRequests(on_call)
     from kernlens.runtime.opencl.opencl_requests import OpenCLRequests
 
     return OpenCLRequests(on_call)

@@ -9,8 +9,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernlens.analysis.correlate import correlate
-from kernlens.analysis.functions import functions_of
+from kernlens.analysis.correlate import correlate, functions_of
 from kernlens.model.line_table import (
     END_SEQUENCE,
     IS_STMT,

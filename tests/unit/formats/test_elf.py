@@ -13,7 +13,8 @@ from collections.abc import Callable
 import pytest
 
 from kernlens.errors import FormatError
-from kernlens.formats.elf.elf_file import is_elf, machine_of, read_elf, section_headers
+from kernlens.formats.elf.elf_file import read_elf
+from kernlens.formats.elf.header import is_elf, machine_of, section_headers
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.formats.host_object import read_host_object
 from kernlens.formats.neo_elf import read_neo_elf

@@ -8,8 +8,7 @@ import pytest
 
 from kernlens.errors import FormatError
 from kernlens.formats.host_object import read_host_object
-from kernlens.formats.listings.host_assembly import read_host_assembly_lines
-from kernlens.formats.listings.host_disassembly import read_host_listing
+from kernlens.formats.listings.host_assembly import read_host_assembly_lines, read_host_listing
 from kernlens.loading.stage_maps import Beside, snapshot_map, under_name
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot

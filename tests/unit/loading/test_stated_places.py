@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from kernlens.analysis.correlate import correlate
-from kernlens.analysis.functions import functions_of
+from kernlens.analysis.correlate import correlate, functions_of
 from kernlens.formats.listings.gen_assembly import read_visa_numbers
 from kernlens.loading.stage_maps import Beside
 from kernlens.loading.stated_places import with_stated_places

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from kernlens.analysis.correlate import correlate
+from kernlens.analysis.correlate import correlate, functions_of
 from kernlens.analysis.costs import costs_of
 from kernlens.analysis.flow.register_peak import pressure_of
 from kernlens.analysis.flow.register_uses import register_links, register_rows
-from kernlens.analysis.functions import functions_of
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build, Source
 from kernlens.model.code_function import CodeFunction

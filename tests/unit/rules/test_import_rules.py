@@ -152,7 +152,6 @@ def test_worker_loads_little() -> None:
         "import sys, kernlens.runtime.worker",
         "kernlens.runtime.level_zero.level_zero_requests",
         "kernlens.runtime.opencl.opencl_requests",
-        "kernlens.runtime.opencl.program_second_builds",
         "kernlens.formats.zebin.zebin_file",
         "kernlens.formats.patch_tokens.program_binary",
     )

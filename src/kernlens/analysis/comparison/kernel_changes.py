@@ -45,10 +45,8 @@ class FigureChange:
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A source line whose instructions differ: the indexes of the old ones and the new ones.
-
-    ``change`` is INSTRUCTIONS or OPERANDS. ``is_cause``: the source line itself was edited; None where no edit is known.
-    """
+    """A source line whose instructions differ: the indexes of the old ones and the new ones. ``change`` is INSTRUCTIONS
+    or OPERANDS. ``is_cause``: the source line itself was edited; None where no edit is known."""
 
     key: LineKey
     change: str

@@ -11,10 +11,7 @@ from kernlens.model.register_links import BEFORE_THE_CODE
 
 def definitions_of(liveness: Liveness, index: int, places: int | None = None) -> dict[int, int]:
     """Return the instructions that may have written what ``places`` hold just before instruction ``index``, each with
-    its places.
-
-    Without ``places``: all that are live there, and what the instruction itself writes.
-    """
+    its places. Without ``places``: all that are live there, and what the instruction itself writes."""
     writers: dict[int, int] = {}
     effects, blocks = liveness.effects.effects, liveness.blocks
     if places is None:

@@ -82,10 +82,8 @@ LATEST = RELEASE_26_27
 
 
 def rules_of(name: str) -> DriverRules:
-    """Return the rules of the generation nearest to release ``name`` (``22.43``, ``25.18.33578``).
-
-    Raises NotFoundError if ``name`` is no release.
-    """
+    """Return the rules of the generation nearest to release ``name`` (``22.43``, ``25.18.33578``). Raises NotFoundError
+    if ``name`` is no release."""
     parts = name.split(".")
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[:2]):
         measured = ", ".join(generation.name for generation in GENERATIONS)

@@ -28,9 +28,7 @@ class Duplicate:
 @dataclass(frozen=True, slots=True)
 class Mismatch:
     """An import whose provider disagrees on its type, or on whether it is a function; no dynamic link checks that.
-
-    ``same_call`` says that calls pass the same values all the same: the types differ only in what pointers point to.
-    """
+    ``same_call`` says that calls pass the same values all the same: the types differ only in what pointers point to."""
 
     symbol: str
     importer: int

@@ -226,10 +226,8 @@ class _Call:
                 yield from (site for site in sites if site.provider is None)
 
     def words(self) -> str:
-        """Return the driver's text for its last error.
-
-        If no module was built with the library flag, 26.27 blames that. Native binaries count as built with it.
-        """
+        """Return the driver's text for its last error. If no module was built with the library flag, 26.27 blames that.
+        Native binaries count as built with it."""
         if self.code != LINK_FAILURE or not self.rules.names_missing_flag:
             return ""
         if any(module.format != "spirv" or module.has_flag(EXPORT_FUNCTIONS) for module in self.modules):

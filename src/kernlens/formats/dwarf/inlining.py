@@ -11,26 +11,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from kernlens.errors import FormatError
+from kernlens.formats.dwarf import units
 from kernlens.formats.dwarf.forms import DW_FORM_REF_ADDR, malformed
 from kernlens.formats.dwarf.range_lists import RangeLists
 from kernlens.formats.dwarf.strings import DebugStrings
-from kernlens.formats.dwarf.units import (
-    DW_AT_ABSTRACT_ORIGIN,
-    DW_AT_CALL_COLUMN,
-    DW_AT_CALL_FILE,
-    DW_AT_CALL_LINE,
-    DW_AT_HIGH_PC,
-    DW_AT_NAME,
-    DW_AT_RANGES,
-    DW_AT_RNGLISTS_BASE,
-    DW_AT_SPECIFICATION,
-    DW_TAG_INLINED_SUBROUTINE,
-    DW_TAG_SUBPROGRAM,
-    Attributes,
-    UnitReader,
-    number_of,
-    too_dense,
-)
+from kernlens.formats.dwarf.units import Attributes, UnitReader, number_of, too_dense
 from kernlens.model.line_table import DebugFunction, InlinedCall
 
 _INFO = ".debug_info"
@@ -51,9 +36,7 @@ class InlinedCalls:
 
     def of_unit(self, offset: int, strings: DebugStrings) -> tuple[InlinedCall, ...]:
         """Read the inlined calls of the unit at ``offset`` of .debug_info that have code, outer ones before inner ones.
-
-        Calls of which no code is left are left out. Raises FormatError.
-        """
+        Calls of which no code is left are left out. Raises FormatError."""
         if self._reader.is_empty:
             return ()
         try:
@@ -96,10 +79,10 @@ class _UnitCalls:
     def read(self) -> tuple[InlinedCall, ...]:
         calls: list[tuple[int, Attributes, int, int, int]] = []
         for position, tag, attributes, depth in self._entries():
-            if tag == DW_TAG_SUBPROGRAM:
+            if tag == units.DW_TAG_SUBPROGRAM:
                 self._subprograms[position] = attributes
-            elif tag == DW_TAG_INLINED_SUBROUTINE:
-                origin = self._reference(attributes, DW_AT_ABSTRACT_ORIGIN)
+            elif tag == units.DW_TAG_INLINED_SUBROUTINE:
+                origin = self._reference(attributes, units.DW_AT_ABSTRACT_ORIGIN)
                 calls += [(origin, attributes, low, high, depth) for low, high in self._code(attributes)]
                 if len(calls) > _MOST_OF_UNIT:
                     raise malformed(f"a unit has more than {_MOST_OF_UNIT:,} inlined calls", _INFO, position)
@@ -108,9 +91,9 @@ class _UnitCalls:
                 self._name(origin),
                 low,
                 high,
-                number_of(attributes, DW_AT_CALL_FILE) or 0,
-                number_of(attributes, DW_AT_CALL_LINE) or 0,
-                number_of(attributes, DW_AT_CALL_COLUMN) or 0,
+                number_of(attributes, units.DW_AT_CALL_FILE) or 0,
+                number_of(attributes, units.DW_AT_CALL_LINE) or 0,
+                number_of(attributes, units.DW_AT_CALL_COLUMN) or 0,
                 depth,
             )
             for origin, attributes, low, high, depth in calls
@@ -120,7 +103,7 @@ class _UnitCalls:
     def functions(self) -> tuple[DebugFunction, ...]:
         low_of: dict[int, int] = {}
         for position, tag, attributes, _depth in self._entries():
-            if tag == DW_TAG_SUBPROGRAM:
+            if tag == units.DW_TAG_SUBPROGRAM:
                 self._subprograms[position] = attributes
                 low = self._reader.address(self._header, self._unit, attributes)
                 if low is not None:
@@ -144,7 +127,7 @@ class _UnitCalls:
                 continue
             yield start, abbreviation.tag, attributes, depths[-1]
             if abbreviation.has_children:
-                depths.append(depths[-1] + (abbreviation.tag == DW_TAG_INLINED_SUBROUTINE))
+                depths.append(depths[-1] + (abbreviation.tag == units.DW_TAG_INLINED_SUBROUTINE))
                 if len(depths) > _DEEPEST:
                     raise malformed(f"entries are nested deeper than {_DEEPEST}", _INFO, start)
 
@@ -158,9 +141,11 @@ class _UnitCalls:
     def _found_name(self, entry: int) -> str:
         for _ in range(4):
             attributes = self._subprograms.get(entry, {})
-            if DW_AT_NAME in attributes:
-                return self._strings.text(attributes[DW_AT_NAME])
-            leads = DW_AT_SPECIFICATION if DW_AT_SPECIFICATION in attributes else DW_AT_ABSTRACT_ORIGIN
+            if units.DW_AT_NAME in attributes:
+                return self._strings.text(attributes[units.DW_AT_NAME])
+            leads = (
+                units.DW_AT_SPECIFICATION if units.DW_AT_SPECIFICATION in attributes else units.DW_AT_ABSTRACT_ORIGIN
+            )
             entry = self._reference(attributes, leads)
         return ""
 
@@ -173,17 +158,17 @@ class _UnitCalls:
 
     def _code(self, attributes: Attributes) -> list[tuple[int, int]]:
         """Return the entry's code as [low, high) offsets in the kernel."""
-        form, value = attributes.get(DW_AT_RANGES, (0, None))
+        form, value = attributes.get(units.DW_AT_RANGES, (0, None))
         if isinstance(value, int):
-            lists_base = number_of(self._unit, DW_AT_RNGLISTS_BASE)
+            lists_base = number_of(self._unit, units.DW_AT_RNGLISTS_BASE)
             address_at = partial(self._reader.indexed_address, self._header, self._unit)
             return self._lists.read(form, value, self._header.encoding, lists_base, self._base, address_at)
         low = self._reader.address(self._header, self._unit, attributes)
-        form, value = attributes.get(DW_AT_HIGH_PC, (0, None))
+        form, value = attributes.get(units.DW_AT_HIGH_PC, (0, None))
         if low is None or not isinstance(value, int):
             return []
         # DW_AT_high_pc is an address or, as a constant, a size.
-        end = self._reader.address(self._header, self._unit, attributes, DW_AT_HIGH_PC)
+        end = self._reader.address(self._header, self._unit, attributes, units.DW_AT_HIGH_PC)
         if end is None:
             end = low + value
         return [(low, end)] if low < end else []

@@ -9,19 +9,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from kernlens.formats.dwarf.forms import (
-    DW_FORM_DATA16,
-    DW_FORM_LINE_STRP,
-    DW_FORM_STRING,
-    DW_FORM_STRP,
-    STRING_INDEX_FORMS,
-    Encoding,
-    malformed,
-    read_form,
-    read_initial_length,
-    read_string,
-    read_unsigned,
-)
+from kernlens.formats.dwarf import forms
+from kernlens.formats.dwarf.forms import Encoding, malformed, read_form, read_initial_length, read_string, read_unsigned
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.model.line_table import SourceFile
 from kernlens.model.source_path import joined
@@ -36,9 +25,10 @@ _LNCT_MD5 = 5
 _LNCT_LLVM_SOURCE = 0x2001
 #: Forms that entry formats may use (strings, data, udata, block); each takes at least one byte of each entry, so that
 #: the number of entries is bounded by the section's size.
-_ENTRY_FORMS = STRING_INDEX_FORMS | {
-    DW_FORM_STRING, DW_FORM_STRP, DW_FORM_LINE_STRP, 0x0F, 0x0B, 0x05, 0x06, 0x07, DW_FORM_DATA16, 0x09, 0x0A
-}  # fmt: skip
+_ENTRY_FORMS = forms.STRING_INDEX_FORMS | {
+    *(forms.DW_FORM_STRING, forms.DW_FORM_STRP, forms.DW_FORM_LINE_STRP, forms.DW_FORM_DATA16),
+    *(0x0F, 0x0B, 0x05, 0x06, 0x07, 0x09, 0x0A),
+}
 
 _PARAMETERS_LAYOUT = struct.Struct("<BbBB")
 

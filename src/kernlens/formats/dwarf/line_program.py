@@ -57,10 +57,8 @@ def _advances(opcode_base: int, line_base: int, line_range: int, minimum_length:
 
 
 def run_line_program(buffer: bytes, header: LineHeader, code_offset: Callable[[int], int]) -> LineColumns:
-    """Run the program that ``header`` describes; ``code_offset`` turns an address into an offset in the kernel.
-
-    Raises FormatError for a program that ends within an opcode and for rows outside what 32 bits can hold.
-    """
+    """Run the program that ``header`` describes; ``code_offset`` turns an address into an offset in the kernel. Raises
+    FormatError for a program that ends within an opcode and for rows outside what 32 bits can hold."""
     if header.standard_opcode_lengths[: len(_KNOWN_LENGTHS)] != _KNOWN_LENGTHS[: header.opcode_base]:
         raise malformed("standard opcodes with other operands than the specification gives", _LINE, header.program)
     try:

@@ -27,10 +27,8 @@ _LINE = ".debug_line"
 
 
 def read_kernel_debug_elf(data: memoryview, allowance: Allowance | None = None) -> LineTable | None:
-    """Read the line table in one kernel's debug ELF (machine 182), None if it has none. Raises FormatError.
-
-    The ELF holds one kernel, so its first compile unit is the kernel's.
-    """
+    """Read the line table in one kernel's debug ELF (machine 182), None if it has none. Raises FormatError. The ELF
+    holds one kernel, so its first compile unit is the kernel's."""
     sections = DebugSections(read_elf(data, format="kernel-debug-elf"), allowance)
     if not sections[_LINE]:
         return None
@@ -43,9 +41,7 @@ def read_kernel_debug_elf(data: memoryview, allowance: Allowance | None = None) 
 
 def read_zebin_line_tables(elf: Elf, allowance: Allowance | None = None) -> LineTables:
     """Read the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
-
-    Only the compile units' own attributes are read here. Raises FormatError.
-    """
+    Only the compile units' own attributes are read here. Raises FormatError."""
     from kernlens.formats.dwarf.unit_owners import owners_of
 
     sections = DebugSections(elf, allowance)

@@ -19,8 +19,8 @@ from functools import cached_property
 
 from kernlens.formats.dwarf.forms import malformed
 from kernlens.formats.elf.elf64_structures import RELA_LAYOUT, SYM_LAYOUT, Elf64Shdr, Elf64Sym
-from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_RELA, Elf
-from kernlens.formats.elf.header import SHF_COMPRESSED, section_bytes
+from kernlens.formats.elf.elf_file import Elf
+from kernlens.formats.elf.header import SHF_COMPRESSED, SHT_NOBITS, SHT_PROGBITS, SHT_RELA, section_bytes
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.model.allowance import Allowance
 
@@ -72,10 +72,8 @@ class DebugSections:
         self._strings: dict[str, StringTable] = {}
 
     def __getitem__(self, name: str) -> bytes:
-        """Return the relocated bytes of section ``name``, empty if there is no such section.
-
-        Raises FormatError for a relocation outside the section and for a type that is no plain address.
-        """
+        """Return the relocated bytes of section ``name``, empty if there is no such section. Raises FormatError for a
+        relocation outside the section and for a type that is no plain address."""
         content = self._contents.get(name)
         if content is None:
             index = self._indexes.get(name.encode())

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from kernlens.formats.dwarf.forms import read_initial_length
 from kernlens.formats.dwarf.relocation import LOADED, R_ZE_SYM_ADDR, SHF_EXECINSTR
 from kernlens.formats.dwarf.units import Unit
-from kernlens.formats.elf.elf_file import SHT_RELA, Elf
+from kernlens.formats.elf.elf_file import Elf
+from kernlens.formats.elf.header import SHT_RELA
 from kernlens.model.binary import Relocation, Section, Symbol
 
 _TEXT = ".text."

@@ -13,19 +13,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kernlens.errors import FormatError
-from kernlens.formats.dwarf.forms import (
-    ADDRESS_INDEX_FORMS,
-    DW_FORM_ADDR,
-    DW_FORM_FLAG_PRESENT,
-    DW_FORM_IMPLICIT_CONST,
-    DW_FORM_INDIRECT,
-    Encoding,
-    malformed,
-    read_form,
-    read_initial_length,
-    read_signed,
-    read_unsigned,
-)
+from kernlens.formats.dwarf import forms
+from kernlens.formats.dwarf.forms import Encoding, malformed, read_form, read_initial_length, read_signed, read_unsigned
 from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
 
@@ -161,11 +150,11 @@ class _Abbreviations:
             attribute, position = read_unsigned(buffer, position)
             form, position = read_unsigned(buffer, position)
             constant = 0
-            if form == DW_FORM_IMPLICIT_CONST:
+            if form == forms.DW_FORM_IMPLICIT_CONST:
                 constant, position = read_signed(buffer, position)
             if attribute == 0 and form == 0:
                 return Abbreviation(tag, has_children, tuple(specifications), constants), position
-            if form not in (DW_FORM_IMPLICIT_CONST, DW_FORM_FLAG_PRESENT):
+            if form not in (forms.DW_FORM_IMPLICIT_CONST, forms.DW_FORM_FLAG_PRESENT):
                 specifications.append((attribute, form))
             elif attribute in _READ:
                 constants[attribute] = form, constant
@@ -261,7 +250,7 @@ class UnitReader:
         abbreviation = self._abbreviations.find(header.debug_abbrev_offset, code)
         attributes = abbreviation.constants.copy()
         for attribute, form in abbreviation.specifications:
-            if form == DW_FORM_INDIRECT:
+            if form == forms.DW_FORM_INDIRECT:
                 form, position = read_unsigned(info, position)
             value, position = read_form(info, position, form, header.encoding, _INFO)
             if attribute in _READ:
@@ -281,9 +270,9 @@ class UnitReader:
         form, value = attributes.get(attribute, (0, None))
         if not isinstance(value, int):
             return None
-        if form in ADDRESS_INDEX_FORMS:
+        if form in forms.ADDRESS_INDEX_FORMS:
             return self.indexed_address(header, unit, value)
-        return value if form == DW_FORM_ADDR else None
+        return value if form == forms.DW_FORM_ADDR else None
 
     def indexed_address(self, header: Header, unit: Attributes, index: int) -> int:
         """Return address ``index`` of the unit's part of .debug_addr."""

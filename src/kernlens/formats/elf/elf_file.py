@@ -11,62 +11,12 @@ from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
-from kernlens.formats.elf.elf64_structures import (
-    CHDR_LAYOUT,
-    EI_ABIVERSION,
-    REL_LAYOUT,
-    RELA_LAYOUT,
-    SYM_LAYOUT,
-    Elf64Chdr,
-    Elf64Shdr,
-)
-from kernlens.formats.elf.header import (
-    EM_INTELGT,
-    EM_KERNEL_DEBUG,
-    EM_NONE,
-    SHF_COMPRESSED,
-    SHN_LORESERVE,
-    SHN_UNDEF,
-    SHN_XINDEX,
-    SHT_DYNSYM,
-    SHT_NOBITS,
-    SHT_NOTE,
-    SHT_PROGBITS,
-    SHT_REL,
-    SHT_RELA,
-    SHT_STRTAB,
-    SHT_SYMTAB,
-    SHT_SYMTAB_SHNDX,
-    STV_HIDDEN,
-    ElfHeader,
-    SectionTable,
-    is_elf,
-    machine_of,
-    section_bytes,
-    section_headers,
-)
+from kernlens.formats.elf import elf64_structures as elf64
+from kernlens.formats.elf import header as elf_header
+from kernlens.formats.elf.header import SHN_LORESERVE, SHN_XINDEX, STV_HIDDEN, ElfHeader, SectionTable, section_bytes
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import Relocation, Section, Symbol
-
-__all__ = [
-    "EM_INTELGT",
-    "EM_KERNEL_DEBUG",
-    "EM_NONE",
-    "SHT_DYNSYM",
-    "SHT_NOBITS",
-    "SHT_NOTE",
-    "SHT_PROGBITS",
-    "SHT_REL",
-    "SHT_RELA",
-    "SHT_STRTAB",
-    "SHT_SYMTAB",
-    "Elf",
-    "is_elf",
-    "machine_of",
-    "read_elf",
-    "section_headers",
-]
 
 _ELFCOMPRESS_ZLIB = 1
 #: Deflate makes at most 1,032 bytes of one.
@@ -80,7 +30,7 @@ _RESERVED_SECTIONS = {0xFFF1: "ABS", 0xFFF2: "COMMON"}
 
 #: Names of relocation types by ``e_machine``. 205: ``ZEELF.h`` of intel-graphics-compiler, ``R_TYPE_ZEBIN``.
 _RELOCATION_NAMES = {
-    EM_INTELGT: (
+    elf_header.EM_INTELGT: (
         "R_ZE_NONE",
         "R_ZE_SYM_ADDR",
         "R_ZE_SYM_ADDR_32",
@@ -107,7 +57,7 @@ def read_elf(data: memoryview, *, format: str = "elf", allowance: Allowance | No
         format=format,
         machine=header.ehdr.e_machine,
         type=header.ehdr.e_type,
-        abi_version=header.ehdr.e_ident[EI_ABIVERSION],
+        abi_version=header.ehdr.e_ident[elf64.EI_ABIVERSION],
         flags=header.ehdr.e_flags,
         program_header_count=header.program_header_count(headers),
         headers=headers,
@@ -130,7 +80,7 @@ class Elf:
     flags: int
     program_header_count: int
     headers: SectionTable = field(repr=False)
-    name_table: Elf64Shdr | None = field(repr=False)
+    name_table: elf64.Elf64Shdr | None = field(repr=False)
     allowance: Allowance = field(repr=False, compare=False)
 
     @cached_property
@@ -138,7 +88,7 @@ class Elf:
         """All sections by index, the null section included. Raises FormatError for a name outside the name table."""
         return tuple(self._section(index, header) for index, header in enumerate(self.headers))
 
-    def _section(self, index: int, header: Elf64Shdr) -> Section:
+    def _section(self, index: int, header: elf64.Elf64Shdr) -> Section:
         return Section(
             index,
             "" if self._names is None else self._names.name(header.sh_name),
@@ -177,7 +127,7 @@ class Elf:
 
     @cached_property
     def _symbols(self) -> tuple[Symbol, ...]:
-        tables = self.sections_of_type(SHT_SYMTAB) or self.sections_of_type(SHT_DYNSYM)
+        tables = self.sections_of_type(elf_header.SHT_SYMTAB) or self.sections_of_type(elf_header.SHT_DYNSYM)
         return self._table_symbols(tables[0]) if tables else ()
 
     def _table_symbols(self, table: Section) -> tuple[Symbol, ...]:
@@ -195,8 +145,10 @@ class Elf:
         return {}
 
     def _read_symbols(self, table: Section) -> tuple[Symbol, ...]:
-        self._check_entries(table, SYM_LAYOUT.size)
-        self.allowance.count(len(table.data) // SYM_LAYOUT.size, "symbols", format=self.format, section=table.name)
+        self._check_entries(table, elf64.SYM_LAYOUT.size)
+        self.allowance.count(
+            len(table.data) // elf64.SYM_LAYOUT.size, "symbols", format=self.format, section=table.name
+        )
         names = self._linked_strings(table)
         extended = self._extended_indexes(table)
         sections = self.sections
@@ -204,10 +156,10 @@ class Elf:
         # A hot loop (large modules have a million symbols): no record is made of an entry.
         # Of bytes: Python 3.11 crashes if its garbage collector finds a view that an iterator still reads, as in the
         # traceback of an error that is kept (gh-77894 of CPython).
-        entries = SYM_LAYOUT.iter_unpack(bytes(table.data))
+        entries = elf64.SYM_LAYOUT.iter_unpack(bytes(table.data))
         for index, (st_name, st_info, st_other, st_shndx, st_value, st_size) in enumerate(entries):
             if st_shndx == SHN_XINDEX:
-                st_shndx = extended[index] if index < len(extended) else SHN_UNDEF
+                st_shndx = extended[index] if index < len(extended) else elf_header.SHN_UNDEF
                 is_reserved = False
             else:
                 is_reserved = st_shndx >= SHN_LORESERVE
@@ -224,7 +176,7 @@ class Elf:
 
     def _extended_indexes(self, table: Section) -> tuple[int, ...]:
         """Read the SHT_SYMTAB_SHNDX of a symbol table: the section indexes that do not fit into 16 bits."""
-        for section in self.sections_of_type(SHT_SYMTAB_SHNDX):
+        for section in self.sections_of_type(elf_header.SHT_SYMTAB_SHNDX):
             if section.link == table.index:
                 return struct.unpack_from(f"<{len(section.data) // 4}I", section.data)
         return ()
@@ -236,12 +188,12 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> tuple[Relocation, ...]:
-        tables = [section for section in self.sections if section.type in (SHT_REL, SHT_RELA)]
+        tables = [section for section in self.sections if section.type in (elf_header.SHT_REL, elf_header.SHT_RELA)]
         return tuple(relocation for table in tables for relocation in self.relocations_of(table))
 
     def relocations_of(self, table: Section) -> list[Relocation]:
         """Return the entries of one SHT_REL or SHT_RELA section."""
-        layout = RELA_LAYOUT if table.type == SHT_RELA else REL_LAYOUT
+        layout = elf64.RELA_LAYOUT if table.type == elf_header.SHT_RELA else elf64.REL_LAYOUT
         self._check_entries(table, layout.size)
         if table.info >= len(self.sections):
             raise self._error(f"it relocates section {table.info}, but there are {len(self.sections)}", table)
@@ -278,7 +230,7 @@ class Elf:
                 f"its symbols are said to be in section {table.link}, but there are {len(self.sections)}", table
             )
         linked = self.sections[table.link]
-        if linked.type not in (SHT_SYMTAB, SHT_DYNSYM):
+        if linked.type not in (elf_header.SHT_SYMTAB, elf_header.SHT_DYNSYM):
             raise self._error(f"its symbols are said to be in section {linked.name}, which is no symbol table", table)
         return self._table_symbols(linked)
 
@@ -288,18 +240,18 @@ class Elf:
         At most ``ch_size`` bytes come out, no more than zlib can have packed, and no more than ``allowance`` has left (None:
         an allowance for this file alone). Raises FormatError for another method, damaged bytes, or a size that does not hold.
         """
-        if not section.flags & SHF_COMPRESSED or section.type == SHT_NOBITS:
+        if not section.flags & elf_header.SHF_COMPRESSED or section.type == elf_header.SHT_NOBITS:
             return section.data
-        if len(section.data) < CHDR_LAYOUT.size:
+        if len(section.data) < elf64.CHDR_LAYOUT.size:
             raise self._error("it is marked as compressed but too small for a compression header", section)
-        header = Elf64Chdr._make(CHDR_LAYOUT.unpack_from(section.data))
+        header = elf64.Elf64Chdr._make(elf64.CHDR_LAYOUT.unpack_from(section.data))
         if header.ch_type != _ELFCOMPRESS_ZLIB:
             raise self._error(
                 f"it is compressed by method {header.ch_type}, only zlib (1) is read; "
                 "`objcopy --decompress-debug-sections` makes a file that can be read",
                 section,
             )
-        packed = section.data[CHDR_LAYOUT.size :]
+        packed = section.data[elf64.CHDR_LAYOUT.size :]
         if header.ch_size > _ZLIB_RATIO * len(packed) + 64:
             raise self._error(
                 f"{len(packed)} compressed bytes cannot hold the {header.ch_size} that the header promises", section
@@ -318,7 +270,7 @@ class Elf:
             raise self._error(f"it decompresses to {len(unpacked)} bytes, its header promises {size}", section)
         return unpacked
 
-    def _strings(self, header: Elf64Shdr, name: str) -> StringTable:
+    def _strings(self, header: elf64.Elf64Shdr, name: str) -> StringTable:
         return StringTable(section_bytes(self.data, header), format=self.format, section=name)
 
     def _linked_strings(self, table: Section) -> StringTable:

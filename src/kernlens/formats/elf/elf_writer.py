@@ -9,18 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
-from kernlens.formats.elf.elf64_structures import (
-    EHDR_LAYOUT,
-    REL_LAYOUT,
-    RELA_LAYOUT,
-    SHDR_LAYOUT,
-    SYM_LAYOUT,
-    Elf64Ehdr,
-    Elf64Shdr,
-    Elf64Sym,
-)
-from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB
-from kernlens.formats.elf.header import STV_HIDDEN
+from kernlens.formats.elf import elf64_structures as elf64
+from kernlens.formats.elf.header import SHT_NOBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, STV_HIDDEN
 
 _ALIGNMENT = 8
 
@@ -93,12 +83,10 @@ class OutputStringTable:
 
 def symbol_table(symbols: Sequence[OutputSymbol], names: OutputStringTable, link: int) -> OutputSection:
     """Make ``.symtab`` of ``symbols``, of which the local ones stand first; the null symbol is added before them.
-
-    ``link`` is the number that the string table's section will have.
-    """
-    content = bytearray(SYM_LAYOUT.size)
+    ``link`` is the number that the string table's section will have."""
+    content = bytearray(elf64.SYM_LAYOUT.size)
     for symbol in symbols:
-        entry = Elf64Sym(
+        entry = elf64.Elf64Sym(
             st_name=names.offset(symbol.name),
             st_info=_number(BINDING_NUMBERS, symbol.binding) << 4 | _number(TYPE_NUMBERS, symbol.type),
             st_other=STV_HIDDEN if symbol.is_hidden else 0,
@@ -106,9 +94,9 @@ def symbol_table(symbols: Sequence[OutputSymbol], names: OutputStringTable, link
             st_value=symbol.value,
             st_size=symbol.size,
         )
-        content += SYM_LAYOUT.pack(*entry)
+        content += elf64.SYM_LAYOUT.pack(*entry)
     local = 1 + sum(symbol.binding == "local" for symbol in symbols)
-    return OutputSection(".symtab", SHT_SYMTAB, bytes(content), link=link, info=local, entry_size=SYM_LAYOUT.size)
+    return OutputSection(".symtab", SHT_SYMTAB, bytes(content), link=link, info=local, entry_size=elf64.SYM_LAYOUT.size)
 
 
 def _number(numbers: dict[str, int], word: str) -> int:
@@ -121,11 +109,13 @@ def relocation_table(
 ) -> OutputSection:
     """Make ``.rel`` or ``.rela`` of section ``target``, number ``info``; ``link`` is the symbol table's number."""
     if with_addends:
-        name, type, entry_size = f".rela{target}", SHT_RELA, RELA_LAYOUT.size
-        entries = [RELA_LAYOUT.pack(site.offset, site.type, site.symbol, site.addend or 0) for site in relocations]
+        name, type, entry_size = f".rela{target}", SHT_RELA, elf64.RELA_LAYOUT.size
+        entries = [
+            elf64.RELA_LAYOUT.pack(site.offset, site.type, site.symbol, site.addend or 0) for site in relocations
+        ]
     else:
-        name, type, entry_size = f".rel{target}", SHT_REL, REL_LAYOUT.size
-        entries = [REL_LAYOUT.pack(site.offset, site.type, site.symbol) for site in relocations]
+        name, type, entry_size = f".rel{target}", SHT_REL, elf64.REL_LAYOUT.size
+        entries = [elf64.REL_LAYOUT.pack(site.offset, site.type, site.symbol) for site in relocations]
     return OutputSection(name, type, b"".join(entries), link=link, info=info, entry_size=entry_size)
 
 
@@ -143,11 +133,11 @@ def write_elf(
     table = OutputSection(".strtab", SHT_STRTAB)
     offsets.append(names.offset(table.name))
     table.content = names.content()
-    file = bytearray(EHDR_LAYOUT.size)
-    headers = bytearray(SHDR_LAYOUT.size)
+    file = bytearray(elf64.EHDR_LAYOUT.size)
+    headers = bytearray(elf64.SHDR_LAYOUT.size)
     for section, name in zip([*sections, table], offsets, strict=True):
         file += bytes(-len(file) % _ALIGNMENT)
-        header = Elf64Shdr(
+        header = elf64.Elf64Shdr(
             sh_name=name,
             sh_type=section.type,
             sh_flags=section.flags,
@@ -159,11 +149,11 @@ def write_elf(
             sh_addralign=section.alignment,
             sh_entsize=section.entry_size,
         )
-        headers += SHDR_LAYOUT.pack(*header)
+        headers += elf64.SHDR_LAYOUT.pack(*header)
         file += section.content
     file += bytes(-len(file) % _ALIGNMENT)
     count = len(sections) + 2
-    ehdr = Elf64Ehdr(
+    ehdr = elf64.Elf64Ehdr(
         e_ident=b"\x7fELF\x02\x01\x01\x00" + bytes([abi_version]) + bytes(7),
         e_type=type,
         e_machine=machine,
@@ -172,12 +162,12 @@ def write_elf(
         e_phoff=0,
         e_shoff=len(file),
         e_flags=flags,
-        e_ehsize=EHDR_LAYOUT.size,
+        e_ehsize=elf64.EHDR_LAYOUT.size,
         e_phentsize=0,
         e_phnum=0,
-        e_shentsize=SHDR_LAYOUT.size,
+        e_shentsize=elf64.SHDR_LAYOUT.size,
         e_shnum=count,
         e_shstrndx=count - 1,
     )
-    file[: EHDR_LAYOUT.size] = EHDR_LAYOUT.pack(*ehdr)
+    file[: elf64.EHDR_LAYOUT.size] = elf64.EHDR_LAYOUT.pack(*ehdr)
     return bytes(file + headers)

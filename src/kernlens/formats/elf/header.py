@@ -19,26 +19,12 @@ MAGIC = b"\x7fELF"
 HEADER_SIZE = EHDR_LAYOUT.size
 
 #: ``e_machine`` values that Intel GPU binaries use (other ELFs belong to the host).
-EM_NONE = 0
-EM_KERNEL_DEBUG = 182
-EM_INTELGT = 205
+EM_NONE, EM_KERNEL_DEBUG, EM_INTELGT = 0, 182, 205
 
-SHT_NULL = 0
-SHT_PROGBITS = 1
-SHT_SYMTAB = 2
-SHT_STRTAB = 3
-SHT_RELA = 4
-SHT_NOTE = 7
-SHT_NOBITS = 8
-SHT_REL = 9
-SHT_DYNSYM = 11
-SHT_SYMTAB_SHNDX = 18
-
+SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = range(5)
+SHT_NOTE, SHT_NOBITS, SHT_REL, SHT_DYNSYM, SHT_SYMTAB_SHNDX = 7, 8, 9, 11, 18
 SHF_COMPRESSED = 0x800
-
-SHN_UNDEF = 0
-SHN_LORESERVE = 0xFF00
-SHN_XINDEX = 0xFFFF
+SHN_UNDEF, SHN_LORESERVE, SHN_XINDEX = 0, 0xFF00, 0xFFFF
 STV_HIDDEN = 2
 _PN_XNUM = 0xFFFF
 
@@ -80,11 +66,8 @@ def section_bytes(data: memoryview, header: Elf64Shdr) -> memoryview:
 
 
 class SectionTable:
-    """The section headers of a file, by index.
-
-    A header becomes a record when it is asked for: an archive has thousands of small files, and most of their headers
-    are only looked over.
-    """
+    """The section headers of a file, by index. A header becomes a record when it is asked for: an archive has thousands
+    of small files, and most of their headers are only looked over."""
 
     def __init__(self, table: memoryview) -> None:
         self._table = table
@@ -123,10 +106,8 @@ class SectionTable:
 
 
 class ElfHeader:
-    """A file's header, ``ehdr``, and the section headers that it leads to.
-
-    Making one raises FormatError for any class and byte order but those of ELF64, little-endian.
-    """
+    """A file's header, ``ehdr``, and the section headers that it leads to. Making one raises FormatError for any class
+    and byte order but those of ELF64, little-endian."""
 
     def __init__(self, data: memoryview, format: str) -> None:
         self.data = data

@@ -1,13 +1,19 @@
-"""Host assembly (``.s``) as LLVM writes it for x86-64: the source line that each instruction came from.
+"""Host assembly as text: the source line that each instruction of a ``.s`` by LLVM for x86-64 came from, and the place of
+each instruction of a disassembly in the text and in the object.
 
 Source: GNU ``as`` manual, chapter "Assembler Directives": ``.file NUMBER ["DIRECTORY"] "NAME"``, ``.loc FILE LINE
 [COLUMN] [OPTIONS]``, which holds up to the next one, and ``.type NAME, @function``. Line 0 means no line. These
 directives do not mention inlined calls.
+
+Sources of disassembly: GNU binutils 2.40, ``binutils/objdump.c``, and LLVM 15, ``llvm/tools/llvm-objdump``, whose layout the
+listings of Intel's CPU runtime have: ``Disassembly of section .text:``, ``0000000000001000 <function>:``, and a line per
+instruction, ``    1004:``, a tab and its text. Relocations and source lines stand between them.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import joined
@@ -18,6 +24,9 @@ _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?")
 _TYPE = re.compile(r'\.type\s+("[^"]*"|[^,\s]+),\s*@function')
 _LABEL = re.compile(r'("[^"]*"|[^\s:"]+):')
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|(.))")
+_SECTION = re.compile(r"Disassembly of section (.+):\s*$")
+_LISTED_FUNCTION = re.compile(r"([0-9A-Fa-f]{8,16}) <(.+)>:\s*$")
+_LISTED_INSTRUCTION = re.compile(r" *([0-9A-Fa-f]{1,16}): *\t *\S")
 
 
 def read_host_assembly_lines(text: str) -> StageRows:
@@ -60,3 +69,29 @@ def _plain(text: str) -> str:
         return unescaped.encode("latin-1").decode("utf-8", "replace")
     except UnicodeEncodeError:
         return unescaped
+
+
+class ListedInstruction(NamedTuple):
+    """An instruction in a listing. ``line`` is the text's line, from 1; ``address`` is as in the object, within its
+    ``section``; ``function`` is the nearest symbol before it, empty if there is none, and ``start`` that symbol's
+    address."""
+
+    line: int
+    address: int
+    section: str
+    function: str
+    start: int
+
+
+def read_host_listing(text: str) -> list[ListedInstruction]:
+    """Read the listed instructions of all sections, in order. Listings go through data too: choose by ``section``."""
+    instructions: list[ListedInstruction] = []
+    section, function, start = "", "", 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        if match := _LISTED_INSTRUCTION.match(line):
+            instructions.append(ListedInstruction(number, int(match[1], 16), section, function, start))
+        elif match := _LISTED_FUNCTION.match(line):
+            function, start = match[2], int(match[1], 16)
+        elif match := _SECTION.match(line):
+            section, function, start = match[1], "", 0
+    return instructions

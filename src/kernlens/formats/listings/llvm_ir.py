@@ -37,10 +37,8 @@ class LlvmInstruction(NamedTuple):
 
 
 def read_llvm_lines(text: str) -> StageRows:
-    """Read the instructions of every function that the module defines, with their source places.
-
-    An instruction without ``!dbg``, or whose location is line 0, has no source place. Text that is not LLVM IR is passed over.
-    """
+    """Read the instructions of every function that the module defines, with their source places. An instruction without
+    ``!dbg``, or whose location is line 0, has no source place. Text that is not LLVM IR is passed over."""
     return llvm_rows(LlvmParts(text))
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from kernlens.model.reach import reached
+
 _QUOTED = r'"[^"]*"'
 _SYMBOL = re.compile(rf"@({_QUOTED}|[-\w$.]+)")
 #: What a part may need of the module's other parts: functions and variables, types, comdats, attributes, metadata.
@@ -52,18 +54,9 @@ class LlvmParts:
     def _needed_by(self, function: str) -> set[str] | None:
         """Return the names of the parts that a function needs, its own among them; None if the module does not define it."""
         start = next((name for name in (f"@{function}", f'@"{function}"') if name in self._lines), None)
-        return self._reached([start]) if start is not None and self._is_whole(self._lines[start]) else None
-
-    def _reached(self, start: Iterable[str]) -> set[str]:
-        """Return the names of all parts that the named ones need, and their own."""
-        reached: set[str] = set()
-        waiting = list(start)
-        while waiting:
-            name = waiting.pop()
-            if name in self._lines and name not in reached:
-                reached.add(name)
-                waiting += self._names_in(name)
-        return reached
+        return (
+            set(reached([start], self._names_in)) if start is not None and self._is_whole(self._lines[start]) else None
+        )
 
     def _names_in(self, name: str) -> frozenset[str]:
         """Return the names of the parts that a part speaks of."""
@@ -82,18 +75,17 @@ class LlvmParts:
         return self.rows[lines.stop - 1].startswith("}")
 
     def cut_to_function(self, function: str) -> str | None:
-        """Return the module with nothing but what a function needs, a module again; None if it does not define it.
-
-        Of named metadata those entries stay that speak of no other function. Needs the parts ``with_metadata``.
-        """
+        """Return the module with nothing but what a function needs, a module again; None if it does not define it. Of
+        named metadata those entries stay that speak of no other function. Needs the parts ``with_metadata``."""
         names = self._needed_by(function)
         if names is None:
             return None
         entries = self._entries(names)
-        names |= self._reached(entry for listed in entries.values() for entry in listed)
+        named = (entry for listed in entries.values() for entry in listed if entry in self._lines)
+        names |= reached(named, self._names_in).keys()
         nameless = [name for name in self._lines if name.startswith("@") and name[1:].isdecimal()]
         if not names.isdisjoint(nameless):  # They are numbered without a gap.
-            names |= self._reached(nameless)
+            names |= reached(nameless, self._names_in).keys()
         chosen = {row: self.rows[row] for row in (*self._others, *self._rows_of(names))}
         for name, listed in entries.items():
             chosen[self._lines[name].start] = f"{name} = !{{{', '.join(listed)}}}"
@@ -107,17 +99,8 @@ class LlvmParts:
             if user[1:].isdecimal():
                 for name in self._names_in(user):
                     users.setdefault(name, []).append(user)
-        waiting = [
-            name
-            for name, lines in self._lines.items()
-            if name.startswith("@") and name not in names and self._is_whole(lines)
-        ]
-        other = set(waiting)
-        while waiting:
-            for user in users.get(waiting.pop(), ()):
-                if user not in other:
-                    other.add(user)
-                    waiting.append(user)
+        functions = [name for name, lines in self._lines.items() if name.startswith("@") and self._is_whole(lines)]
+        other = reached((name for name in functions if name not in names), lambda name: users.get(name, ()))
         entries = {}
         for name in metadata:
             if match := _ENTRIES.match(self.rows[self._lines[name].start]):

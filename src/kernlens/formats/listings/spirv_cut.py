@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from kernlens.model.reach import reached
+
 _ENTRY_POINT = re.compile(r'\s*OpEntryPoint \w+ (%\S+) "((?:[^"\\]|\\.)*)"')
 _FUNCTION = re.compile(r"\s*(%\S+) = OpFunction ")
 _RESULT = re.compile(r"\s*(%\S+) = Op")
@@ -72,14 +74,11 @@ class SpirvParts:
         start = self._entries.get(kernel)
         if start not in self.functions:
             return None
-        called: set[str] = set()
-        waiting = [start]
-        while waiting:
-            name = waiting.pop()
-            if name in self.functions and name not in called:
-                called.add(name)
-                waiting += [match[1] for row in self.functions[name] if (match := _CALL.search(self.rows[row]))]
-        return called
+        return set(reached([start], self._calls_in))
+
+    def _calls_in(self, name: str) -> list[str]:
+        calls = (_CALL.search(self.rows[row]) for row in self.functions[name])
+        return [call[1] for call in calls if call and call[1] in self.functions]
 
     def of_function(self, function: str) -> list[int] | None:
         """Return the indexes of the rows that an entry point needs, ascending: it, the functions that it calls, and

@@ -88,9 +88,7 @@ class VisaStart(NamedTuple):
 
 def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
     """Read where each LLVM instruction begins in vISA, by number. Of several with one number, the last one became it.
-
-    Functions that differ from ``codegen`` are left out, as their places are not known.
-    """
+    Functions that differ from ``codegen`` are left out, as their places are not known."""
     parts = LlvmParts(text)
     lines = parts.rows
     starts: dict[int, VisaStart] = {}

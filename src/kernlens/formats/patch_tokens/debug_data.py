@@ -74,10 +74,7 @@ class DebugData:
 
     def kernel(self, name: str) -> KernelDebug | None:
         """Return the first kernel of this name, None if there is none."""
-        for kernel in self.kernels:
-            if kernel.name == name:
-                return kernel
-        return None
+        return next((kernel for kernel in self.kernels if kernel.name == name), None)
 
 
 def read_debug_data(data: memoryview, allowance: Allowance | None = None) -> DebugData:

@@ -52,10 +52,8 @@ class Token(NamedTuple):
     offset: int
 
     def words(self, least: int, most: int | None = None) -> tuple[int, ...]:
-        """Return the first u32s of the payload: ``least`` of them, or up to ``most``, as structures have grown at their end.
-
-        Raises FormatError if there are fewer.
-        """
+        """Return the first u32s of the payload: ``least`` of them, or up to ``most``, as structures have grown at their
+        end. Raises FormatError if there are fewer."""
         count = min(len(self.payload) // 4, most or least)
         if count < least:
             message = f"token {self.number} has a payload of {len(self.payload)} bytes, too few for its {least} fields"

@@ -18,6 +18,7 @@ from kernlens.formats.spirv import control_flow as flow
 from kernlens.formats.spirv.control_flow import Instruction, instructions, targets
 from kernlens.formats.spirv.uses import BODY_OPERANDS
 from kernlens.formats.spirv.words import read_words
+from kernlens.model.reach import reached
 
 _UNIFORM_CONSTANT, _PHI = 0, 245
 #: Constants of the module, specialisation constants among them, and OpUndef.
@@ -152,7 +153,7 @@ class _Module:
             for label, code in blocks.items()
         }
         doubtful = _branches_in_doubt(blocks, successors, self._fixed_in(function))
-        certain = set(_reached(entry, successors))
+        certain = _reached(entry, successors)
         sides = ((label, target) for label in doubtful for target in successors[label])
         for label, target in itertools.islice(sides, _MOST_SIDES):
             certain &= _reached(entry, {**successors, label: [target]})
@@ -211,11 +212,4 @@ def _named(opcode: int, operands: array[int]) -> array[int]:
 
 
 def _reached(entry: int, successors: dict[int, list[int]]) -> set[int]:
-    reached = {entry}
-    waiting = [entry]
-    while waiting:
-        for label in successors.get(waiting.pop(), ()):
-            if label not in reached:
-                reached.add(label)
-                waiting.append(label)
-    return reached
+    return set(reached([entry], lambda label: successors.get(label, ())))

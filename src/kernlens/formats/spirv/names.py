@@ -6,67 +6,34 @@ Source Language, 3.4 Addressing Model, 3.5 Memory Model; the registry's ``spir-v
 
 from __future__ import annotations
 
-_NUMBERED = (
-    "Matrix Shader Geometry Tessellation Addresses Linkage Kernel Vector16 Float16Buffer Float16 Float64 Int64 "
-    "Int64Atomics ImageBasic ImageReadWrite ImageMipmap ? Pipes Groups DeviceEnqueue LiteralSampler AtomicStorage Int16"
-)
-CAPABILITIES = {number: name for number, name in enumerate(_NUMBERED.split()) if name != "?"} | {
-    38: "GenericPointer",
-    39: "Int8",
-    43: "Sampled1D",
-    44: "Image1D",
-    46: "SampledBuffer",
-    47: "ImageBuffer",
-    58: "SubgroupDispatch",
-    59: "NamedBarrier",
-    60: "PipeStorage",
-    61: "GroupNonUniform",
-    62: "GroupNonUniformVote",
-    63: "GroupNonUniformArithmetic",
-    64: "GroupNonUniformBallot",
-    65: "GroupNonUniformShuffle",
-    66: "GroupNonUniformShuffleRelative",
-    67: "GroupNonUniformClustered",
-    68: "GroupNonUniformQuad",
-    5568: "SubgroupShuffleINTEL",
-    5569: "SubgroupBufferBlockIOINTEL",
-    5570: "SubgroupImageBlockIOINTEL",
+
+def _numbered(names: str, first: int = 0) -> dict[int, str]:
+    """Return the names by their numbers, which count from ``first``; a question mark stands for a number without a name."""
+    return {number: name for number, name in enumerate(names.split(), first) if name != "?"}
+
+
+CAPABILITIES = {
+    **_numbered(
+        "Matrix Shader Geometry Tessellation Addresses Linkage Kernel Vector16 Float16Buffer Float16 Float64 Int64 "
+        "Int64Atomics ImageBasic ImageReadWrite ImageMipmap ? Pipes Groups DeviceEnqueue LiteralSampler AtomicStorage Int16"
+    ),
+    **_numbered("GenericPointer Int8 ? ? ? Sampled1D Image1D ? SampledBuffer ImageBuffer", 38),
+    **_numbered("SubgroupDispatch NamedBarrier PipeStorage GroupNonUniform GroupNonUniformVote", 58),
+    **_numbered("GroupNonUniformArithmetic GroupNonUniformBallot GroupNonUniformShuffle", 63),
+    **_numbered("GroupNonUniformShuffleRelative GroupNonUniformClustered GroupNonUniformQuad", 66),
+    **_numbered("SubgroupShuffleINTEL SubgroupBufferBlockIOINTEL SubgroupImageBlockIOINTEL", 5568),
     5579: "SubgroupImageMediaBlockIOINTEL",
 }
-
-EXECUTION_MODELS = dict(
-    enumerate(
-        ["Vertex", "TessellationControl", "TessellationEvaluation", "Geometry", "Fragment", "GLCompute", "Kernel"]
-    )
-)
-
-STORAGE_CLASSES = dict(
-    enumerate(
-        [
-            "UniformConstant",
-            "Input",
-            "Uniform",
-            "Output",
-            "Workgroup",
-            "CrossWorkgroup",
-            "Private",
-            "Function",
-            "Generic",
-            "PushConstant",
-            "AtomicCounter",
-            "Image",
-            "StorageBuffer",
-        ]
-    )
-) | {5605: "CodeSectionINTEL", 5936: "DeviceOnlyINTEL", 5937: "HostOnlyINTEL"}
-
-SOURCE_LANGUAGES = dict(
-    enumerate(["Unknown", "ESSL", "GLSL", "OpenCL_C", "OpenCL_CPP", "HLSL", "CPP_for_OpenCL", "SYCL"])
-)
-ADDRESSING_MODELS = dict(enumerate(["Logical", "Physical32", "Physical64"]))
-MEMORY_MODELS = dict(enumerate(["Simple", "GLSL450", "OpenCL", "Vulkan"]))
-LINKAGE_KINDS = dict(enumerate(["Export", "Import", "LinkOnceODR"]))
-
+EXECUTION_MODELS = _numbered("Vertex TessellationControl TessellationEvaluation Geometry Fragment GLCompute Kernel")
+STORAGE_CLASSES = {
+    **_numbered("UniformConstant Input Uniform Output Workgroup CrossWorkgroup Private Function Generic PushConstant"),
+    **_numbered("AtomicCounter Image StorageBuffer", 10),
+    **{5605: "CodeSectionINTEL", 5936: "DeviceOnlyINTEL", 5937: "HostOnlyINTEL"},
+}
+SOURCE_LANGUAGES = _numbered("Unknown ESSL GLSL OpenCL_C OpenCL_CPP HLSL CPP_for_OpenCL SYCL")
+ADDRESSING_MODELS = _numbered("Logical Physical32 Physical64")
+MEMORY_MODELS = _numbered("Simple GLSL450 OpenCL Vulkan")
+LINKAGE_KINDS = _numbered("Export Import LinkOnceODR")
 GENERATORS = {
     6: "Khronos LLVM/SPIR-V Translator",
     7: "Khronos SPIR-V Tools Assembler",

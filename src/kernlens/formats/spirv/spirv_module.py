@@ -11,17 +11,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from kernlens.formats.spirv.names import (
-    ADDRESSING_MODELS,
-    CAPABILITIES,
-    EXECUTION_MODELS,
-    GENERATORS,
-    LINKAGE_KINDS,
-    MEMORY_MODELS,
-    SOURCE_LANGUAGES,
-    STORAGE_CLASSES,
-    name_of,
-)
+from kernlens.formats.spirv import names
 from kernlens.formats.spirv.uses import SHORTEST_OF_USES
 from kernlens.formats.spirv.words import (
     HEADER_WORDS,
@@ -37,24 +27,17 @@ from kernlens.formats.spirv.words import (
 from kernlens.model.allowance import Allowance
 from kernlens.model.spirv import SpirvEntryPoint, SpirvLine, SpirvLinkage, SpirvModule, SpirvSource
 
-_OP_SOURCE_CONTINUED = 2
-_OP_SOURCE = 3
-_OP_NAME = 5
-_OP_STRING = 7
-_OP_LINE = 8
-_OP_EXTENSION = 10
-_OP_EXT_INST_IMPORT = 11
-_OP_EXT_INST = 12
-_OP_MEMORY_MODEL = 14
-_OP_ENTRY_POINT = 15
-_OP_CAPABILITY = 17
+_OP_SOURCE_CONTINUED, _OP_SOURCE, _OP_NAME, _OP_STRING, _OP_LINE, _OP_NO_LINE = 2, 3, 5, 7, 8, 317
+_OP_EXTENSION, _OP_EXT_INST_IMPORT, _OP_EXT_INST, _OP_MEMORY_MODEL, _OP_ENTRY_POINT, _OP_CAPABILITY = (
+    10,
+    11,
+    12,
+    14,
+    15,
+    17,
+)
 _FIRST_TYPE, _LAST_TYPE = 19, 39
-_OP_CONSTANT = 43
-_OP_FUNCTION = 54
-_OP_FUNCTION_END = 56
-_OP_VARIABLE = 59
-_OP_DECORATE = 71
-_OP_NO_LINE = 317
+_OP_CONSTANT, _OP_FUNCTION, _OP_FUNCTION_END, _OP_VARIABLE, _OP_DECORATE = 43, 54, 56, 59, 71
 #: The fewest words of each instruction that is read; a shorter one is damaged.
 _SHORTEST = SHORTEST_OF_USES | {
     _OP_SOURCE_CONTINUED: 2, _OP_SOURCE: 3, _OP_NAME: 3, _OP_STRING: 3, _OP_LINE: 4, _OP_EXTENSION: 2,
@@ -89,10 +72,8 @@ _CHECKSUM = "//__CSK_MD5:"
 
 
 def read_spirv(data: memoryview, allowance: Allowance | None = None) -> SpirvModule:
-    """Read a module of either byte order; ``allowance`` is that of the whole input (None: this is it).
-
-    Raises FormatError, with the offset in bytes, if it is damaged, and for more names than are read of an input so small.
-    """
+    """Read a module of either byte order; ``allowance`` is that of the whole input (None: this is it). Raises
+    FormatError, with the offset in bytes, if it is damaged, and for more names than are read of an input so small."""
     words, big_endian = read_words(data)
     tables = _Tables(words)
     linked = len(tables.entry_points) + len(tables.linkages)
@@ -102,7 +83,7 @@ def read_spirv(data: memoryview, allowance: Allowance | None = None) -> SpirvMod
     # Nothing here holds the tables: what is kept must not be the largest part, as a library has thousands of modules.
     return SpirvModule(
         version=(header.version >> 16 & 0xFF, header.version >> 8 & 0xFF),
-        generator=GENERATORS.get(tool) or f"tool {tool}",
+        generator=names.GENERATORS.get(tool) or f"tool {tool}",
         big_endian=big_endian,
         bound=header.bound,
         capabilities=tables.capabilities,
@@ -157,7 +138,7 @@ class _Sources:
                 texts.append(self._text(at, 1))
                 continue
             texts = [self._text(at, 4)] if count > 4 else []
-            language = name_of(SOURCE_LANGUAGES, words[at + 1])
+            language = names.name_of(names.SOURCE_LANGUAGES, words[at + 1])
             stated.append((language, words[at + 2], self.strings.get(words[at + 3]) if count > 3 else None, texts))
         sources = [
             SpirvSource(language, version, file, "".join(texts) if texts else None)
@@ -180,13 +161,13 @@ class _Tables(_Sources):
     def __init__(self, words: array[int]) -> None:
         super().__init__(words)
         memory = self._all(_OP_MEMORY_MODEL)
-        self.capabilities = tuple(name_of(CAPABILITIES, words[at + 1]) for at in self._all(_OP_CAPABILITY))
+        self.capabilities = tuple(names.name_of(names.CAPABILITIES, words[at + 1]) for at in self._all(_OP_CAPABILITY))
         self.extensions = tuple(self._text(at, 1) for at in self._all(_OP_EXTENSION))
-        self.addressing_model = name_of(ADDRESSING_MODELS, words[memory[-1] + 1]) if memory else None
-        self.memory_model = name_of(MEMORY_MODELS, words[memory[-1] + 2]) if memory else None
+        self.addressing_model = names.name_of(names.ADDRESSING_MODELS, words[memory[-1] + 1]) if memory else None
+        self.memory_model = names.name_of(names.MEMORY_MODELS, words[memory[-1] + 2]) if memory else None
         self.names = {words[at + 1]: self._text(at, 2) for at in self._all(_OP_NAME)}
         self.entry_points = tuple(
-            SpirvEntryPoint(name_of(EXECUTION_MODELS, words[at + 1]), self._text(at, 3), words[at + 2])
+            SpirvEntryPoint(names.name_of(names.EXECUTION_MODELS, words[at + 1]), self._text(at, 3), words[at + 2])
             for at in self._all(_OP_ENTRY_POINT)
         )
         self.linkages: list[tuple[int, str, str]] = []
@@ -212,7 +193,7 @@ class _Tables(_Sources):
         name, kind = text_of(self._words, at + 3, self._end(at))
         if kind >= self._end(at):
             raise spirv_error("a linkage decoration without its kind", at)
-        self.linkages.append((self._words[at + 1], name, name_of(LINKAGE_KINDS, self._words[kind])))
+        self.linkages.append((self._words[at + 1], name, names.name_of(names.LINKAGE_KINDS, self._words[kind])))
 
     def use_words(self) -> array[int]:
         used = (self._all(opcode) for opcode in _NUMBERS if opcode in SHORTEST_OF_USES)
@@ -243,7 +224,7 @@ class _Tables(_Sources):
             id,
             is_function=False,
             type_name=None if held is None else types.text(held),
-            storage_class=name_of(STORAGE_CLASSES, self._words[at + 3]),
+            storage_class=names.name_of(names.STORAGE_CLASSES, self._words[at + 3]),
             size=None if held is None else types.size(held),
         )
 
@@ -257,10 +238,8 @@ def _lines(data: memoryview) -> dict[str, tuple[SpirvLine, ...]]:
 def read_lines(
     words: array[int], strings: dict[int, str], function_names: dict[int, str]
 ) -> dict[str, tuple[SpirvLine, ...]]:
-    """Read the OpLines of each function. The words must have been walked over before, which checks their counts.
-
-    An OpLine lasts up to the next one, OpNoLine or the end of the function; an end is kept with line 0.
-    """
+    """Read the OpLines of each function. The words must have been walked over before, which checks their counts. An
+    OpLine lasts up to the next one, OpNoLine or the end of the function; an end is kept with line 0."""
     lines: dict[str, list[SpirvLine]] = {}
     current: list[SpirvLine] = []
     function = 0

@@ -20,9 +20,7 @@ def read_use_lines(
     data: memoryview, strings: Mapping[int, str], imports: Collection[int]
 ) -> dict[tuple[int, int], tuple[SourcePlace, ...]]:
     """Map (id of a function, id of an import) to the places where the one names the other, in the order of the code.
-
-    The module must have been walked over before, which checks its word counts. Columns are as OpLine has them.
-    """
+    The module must have been walked over before, which checks its word counts. Columns are as OpLine has them."""
     words, _ = read_words(data)
     #: The imports that an id stands for: its own, or those that a constant is made of.
     meant: dict[int, dict[int, None]] = {id: {id: None} for id in imports}

@@ -7,10 +7,11 @@ and module-scope constants and initialisers; SPV_INTEL_function_pointers (OpCons
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kernlens.dataclass import dataclass, field
 from kernlens.formats.spirv.words import Rule, read_words, walk
+from kernlens.model.reach import reached
 
 _OP_ENTRY_POINT = 15
 _OP_FUNCTION, _OP_FUNCTION_END = 54, 56
@@ -61,36 +62,25 @@ class SpirvUses:
 
     def variables_of(self, functions: Iterable[int]) -> set[int]:
         """Return the module-scope variables that these functions' bodies name, and those that their initialisers name."""
-        variables = {id for function in functions for id in self.in_functions.get(function, ()) if id in self.variables}
-        waiting = list(variables)
-        while waiting:
-            for id in self.in_initialisers.get(waiting.pop(), ()):
-                if id in self.variables and id not in variables:
-                    variables.add(id)
-                    waiting.append(id)
-        return variables
+        named = (id for function in functions for id in self.in_functions.get(function, ()) if id in self.variables)
+        initialisers = self.in_initialisers
+        return set(reached(named, lambda id: [each for each in initialisers.get(id, ()) if each in self.variables]))
 
     def reached(self, roots: Iterable[int], mentions: Mapping[int, Collection[int]] | None = None) -> dict[int, None]:
         """Return the functions that can run when ``roots`` do, the roots included, in order of discovery; of what their
         bodies name, only ``mentions`` count if they are given."""
-        functions: dict[int, None] = dict.fromkeys(roots)
-        waiting = list(functions)
-        while waiting:
-            function = waiting.pop()
+
+        def called(function: int) -> Iterator[int]:
             for id in self.in_functions.get(function, ()):
-                if mentions is not None and id not in mentions.get(function, ()):
-                    continue
-                if id in self.in_functions and id not in functions:
-                    functions[id] = None
-                    waiting.append(id)
-        return functions
+                if id in self.in_functions and (mentions is None or id in mentions.get(function, ())):
+                    yield id
+
+        return reached(roots, called)
 
 
 def read_spirv_uses(data: memoryview, places: Iterable[int] | None = None) -> SpirvUses:
     """Read what a module uses, at ``places`` if they are known (``SpirvModule.use_words``), else by a walk over it.
-
-    Raises FormatError for data that is no SPIR-V module and for damaged word counts.
-    """
+    Raises FormatError for data that is no SPIR-V module and for damaged word counts."""
     words, _ = read_words(data)
     uses = SpirvUses()
     constants: dict[int, array[int]] = {}

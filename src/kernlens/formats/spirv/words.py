@@ -33,9 +33,7 @@ HEADER_WORDS = len(SpirvHeader._fields)
 
 def read_words(data: memoryview) -> tuple[array[int], bool]:
     """Read the module's words in this machine's byte order; return them and whether the file's order is big-endian.
-
-    Only the header is checked. Raises FormatError.
-    """
+    Only the header is checked. Raises FormatError."""
     if not is_spirv(data):
         raise FormatError(
             "this is not SPIR-V: it does not begin with the magic number 0x07230203", format="spirv", offset=0

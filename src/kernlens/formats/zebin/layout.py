@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
-from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS
 from kernlens.formats.elf.elf_writer import OutputSection
+from kernlens.formats.elf.header import SHT_NOBITS, SHT_PROGBITS
 from kernlens.formats.zebin.zebin_file import Zebin
 from kernlens.model.binary import Section
 from kernlens.model.intel_symbols import PSEUDO_KERNEL

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
-from kernlens.formats.elf.elf_file import SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB
 from kernlens.formats.elf.elf_writer import (
     OutputRelocation,
     OutputSection,
@@ -22,6 +21,7 @@ from kernlens.formats.elf.elf_writer import (
     symbol_table,
     write_elf,
 )
+from kernlens.formats.elf.header import SHT_NOBITS, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB
 from kernlens.formats.zebin.zebin_file import Zebin, read_zebin
 from kernlens.model.binary import Relocation, Section, Site
 
@@ -45,11 +45,8 @@ class LocatedZebin:
 
 
 def locate(content: memoryview, base: int) -> LocatedZebin:
-    """Lay a zebin out from address ``base`` on and fill in every site.
-
-    Raises LinkError for a base that is no multiple of 64 or leaves no room, FormatError for damaged input, such as a
-    relocation outside its section.
-    """
+    """Lay a zebin out from address ``base`` on and fill in every site. Raises LinkError for a base that is no multiple
+    of 64 or leaves no room, FormatError for damaged input, such as a relocation outside its section."""
     if base < 0 or base % _CODE_ALIGNMENT:
         raise LinkError(f"the base address {base:#x} is no multiple of {_CODE_ALIGNMENT}, at which code must begin")
     return _Locator(read_zebin(content), base).locate()

@@ -19,7 +19,6 @@ from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError
-from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, SHT_REL, SHT_RELA
 from kernlens.formats.elf.elf_writer import (
     OutputRelocation,
     OutputSection,
@@ -29,6 +28,7 @@ from kernlens.formats.elf.elf_writer import (
     symbol_table,
     write_elf,
 )
+from kernlens.formats.elf.header import EM_INTELGT, SHT_NOTE, SHT_REL, SHT_RELA
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.formats.zebin.layout import ZebinLayout
 from kernlens.formats.zebin.notes import merge_notes
@@ -84,11 +84,8 @@ class LinkedZebin:
 
 
 def link_zebins(modules: Sequence[tuple[str, memoryview]]) -> LinkedZebin:
-    """Merge zebins; ``modules`` are (name, bytes).
-
-    Raises LinkError for an empty list, for modules of different devices or compilers, and for a kernel or an export that
-    two modules have; FormatError for data that is no zebin.
-    """
+    """Merge zebins; ``modules`` are (name, bytes). Raises LinkError for an empty list, for modules of different devices
+    or compilers, and for a kernel or an export that two modules have; FormatError for data that is no zebin."""
     if not modules:
         raise LinkError("there is nothing to link: the list of modules is empty")
     inputs = [LinkInput(name, read_zebin(content)) for name, content in modules]

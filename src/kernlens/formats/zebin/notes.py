@@ -18,12 +18,8 @@ from kernlens.model.device import DeviceId, IpVersion
 _WORD = struct.Struct("<I")
 _OWNER = b"IntelGT"
 
-_PRODUCT_FAMILY = 1
-_RENDER_CORE = 2
-_TARGET_METADATA = 3
-_ZEBIN_VERSION = 4
-_VISA_ABI_VERSION = 5
-_PRODUCT_CONFIG = 6
+#: Types of notes.
+_PRODUCT_FAMILY, _RENDER_CORE, _TARGET_METADATA, _ZEBIN_VERSION, _VISA_ABI_VERSION, _PRODUCT_CONFIG = range(1, 7)
 
 #: The first zebin that IGC 2 wrote; also the last of IGC 1 (tags v2.1.1 and igc-1.0.17791.18 of intel-graphics-compiler).
 _FIRST_OF_IGC_2 = (1, 49)
@@ -33,10 +29,8 @@ _GENERATORS = {1: "IGC", 2: "nGEN"}
 
 @dataclass(frozen=True, slots=True)
 class ZebinNotes:
-    """The content of a zebin's notes; a field is None where there is no such note.
-
-    ``zebin_version`` is as written (``"1.73"``), ``generator`` what wrote the file (``IGC``, ``nGEN``).
-    """
+    """The content of a zebin's notes; a field is None where there is no such note. ``zebin_version`` is as written
+    (``"1.73"``), ``generator`` what wrote the file (``IGC``, ``nGEN``)."""
 
     device_id: DeviceId
     zebin_version: str | None = None

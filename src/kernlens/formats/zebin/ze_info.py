@@ -26,10 +26,8 @@ _NOTHING = ("", "NONE", None)
 
 @dataclass(frozen=True)
 class ZeInfo:
-    """One ze_info document. ``version`` is as written (``"1.73"``), None if absent.
-
-    ``kernels`` are by name in the document's order, the pseudo-kernel that holds a module's functions included.
-    """
+    """One ze_info document. ``version`` is as written (``"1.73"``), None if absent. ``kernels`` are by name in the
+    document's order, the pseudo-kernel that holds a module's functions included."""
 
     version: str | None
     kernels: Mapping[str, ZeInfoKernel] = field(repr=False)
@@ -50,9 +48,7 @@ class ZeInfoKernel:
     @cached_property
     def resources(self) -> KernelResources:
         """The resources that the kernel takes of the machine. Raises FormatError for values of another type.
-
-        ``prologue_bytes`` covers the load of per-thread data only; the kernel's ``_entry`` symbol covers all of it.
-        """
+        ``prologue_bytes`` covers the load of per-thread data only; the kernel's ``_entry`` symbol covers all of it."""
         environment = self._mapping("execution_env")
         attributes = self._mapping("user_attributes")
         simd = _integer(environment, "simd_size", None)
@@ -171,10 +167,8 @@ def _payload_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgum
 
 
 def _named_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgument | None) -> KernelArgument:
-    """Return an argument from args_info, whose types read ``float*;8``: a name and a size.
-
-    ``access`` is then the source's qualifier, not what the compiler found out about the kernel's use of a buffer.
-    """
+    """Return an argument from args_info, whose types read ``float*;8``: a name and a size. ``access`` is then the
+    source's qualifier, not what the compiler found out about the kernel's use of a buffer."""
     type_name, _, size = str(entry.get("type_name") or "").partition(";")
     earlier = earlier or KernelArgument(index)
     return KernelArgument(

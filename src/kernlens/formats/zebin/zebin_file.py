@@ -12,7 +12,8 @@ from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
-from kernlens.formats.elf.elf_file import EM_INTELGT, SHT_NOTE, Elf, read_elf
+from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.formats.elf.header import EM_INTELGT, SHT_NOTE
 from kernlens.formats.zebin.notes import ZebinNotes, read_notes
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance

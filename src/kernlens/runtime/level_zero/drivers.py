@@ -9,17 +9,10 @@ from functools import cached_property
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError
 from kernlens.model.device import IpVersion
+from kernlens.runtime.level_zero import ze_structures as ze
 from kernlens.runtime.level_zero.handle_owner import HandleOwner
 from kernlens.runtime.level_zero.loader import Loader, open_loader
 from kernlens.runtime.level_zero.result_codes import SUCCESS
-from kernlens.runtime.level_zero.ze_structures import (
-    make,
-    ze_context_desc_t,
-    ze_device_ip_version_ext_t,
-    ze_device_properties_t,
-    ze_driver_extension_properties_t,
-    ze_driver_properties_t,
-)
 
 DEVICE_TYPES = {1: "gpu", 2: "cpu", 3: "fpga", 4: "mca", 5: "vpu"}
 
@@ -34,7 +27,7 @@ class Driver:
     @cached_property
     def version(self) -> int:
         """The driver's version number, which only ever grows (Intel's: 8 bits major, 8 minor, 16 build)."""
-        properties = make(ze_driver_properties_t)
+        properties = ze.make(ze.ze_driver_properties_t)
         self.loader.call("zeDriverGetProperties", self.handle, byref(properties))
         return int(properties.driverVersion)
 
@@ -42,7 +35,7 @@ class Driver:
     def extensions(self) -> dict[str, int]:
         """The name and version of each extension that the driver reports."""
         entries = self.loader.items(
-            "zeDriverGetExtensionProperties", self.handle, kind=ze_driver_extension_properties_t
+            "zeDriverGetExtensionProperties", self.handle, kind=ze.ze_driver_extension_properties_t
         )
         return {entry.name.decode("utf-8", "replace"): int(entry.version) for entry in entries}
 
@@ -92,8 +85,8 @@ class LiveDevice:
 
 
 def _device(driver: Driver, handle: int) -> LiveDevice:
-    ip = make(ze_device_ip_version_ext_t)
-    properties = make(ze_device_properties_t, pNext=ctypes.addressof(ip))
+    ip = ze.make(ze.ze_device_ip_version_ext_t)
+    properties = ze.make(ze.ze_device_properties_t, pNext=ctypes.addressof(ip))
     driver.loader.call("zeDeviceGetProperties", handle, byref(properties))
     return LiveDevice(
         handle=handle,
@@ -119,7 +112,7 @@ class Context(HandleOwner):
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         handle = c_void_p(0)
-        description = make(ze_context_desc_t)
+        description = ze.make(ze.ze_context_desc_t)
         driver.loader.call("zeContextCreate", driver.handle, byref(description), byref(handle))
         super().__init__(driver.loader, handle.value or 0, "zeContextDestroy")
 

@@ -7,24 +7,18 @@ from functools import cached_property
 from typing import Any
 
 from kernlens.errors import NotFoundError
+from kernlens.model.build import Build
+from kernlens.runtime.level_zero import module_links
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice, drivers, first_device
 from kernlens.runtime.level_zero.live_kernel import LiveKernel
 from kernlens.runtime.level_zero.live_module import LiveModule, build_spirv, load_native
 from kernlens.runtime.level_zero.loader import open_loader
 from kernlens.runtime.level_zero.module_build import kernel_binary, live_build, version_text
-from kernlens.runtime.level_zero.module_links import (
-    NativeInput,
-    StaticInput,
-    dynamic_link,
-    inspect_linkage,
-    static_link,
-    static_link_natives,
-)
 
 
 class LevelZeroRequests:
-    """The requests about Level Zero: each method answers one with plain data, on the first device, which is the
-    simulated one."""
+    """The requests about Level Zero: each method answers one with plain data, on the first device, which is the simulated
+    one; ``build`` on a device of its own."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call
@@ -68,20 +62,21 @@ class LevelZeroRequests:
 
     def static_link(self, name: str, inputs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         """Make module ``name`` from several SPIR-V modules."""
-        return self._keep(static_link(self._context, self._device, [StaticInput(**item) for item in inputs], name))
+        modules = [module_links.StaticInput(**item) for item in inputs]
+        return self._keep(module_links.static_link(self._context, self._device, modules, name))
 
     def static_link_natives(self, name: str, inputs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         """Make module ``name`` from several native binaries."""
-        natives = [NativeInput(**item) for item in inputs]
-        return self._keep(static_link_natives(self._context, self._device, natives, name))
+        natives = [module_links.NativeInput(**item) for item in inputs]
+        return self._keep(module_links.static_link_natives(self._context, self._device, natives, name))
 
     def dynamic_link(self, names: Sequence[str]) -> object:
         """Link the modules of these names with each other."""
-        return dynamic_link([self._module(name) for name in names])
+        return module_links.dynamic_link([self._module(name) for name in names])
 
     def inspect_linkage(self, names: Sequence[str]) -> object:
         """Return the exports and imports of the modules of these names."""
-        return inspect_linkage([self._module(name) for name in names])
+        return module_links.inspect_linkage([self._module(name) for name in names])
 
     def function_pointer(self, module: str, name: str) -> int:
         """Return the device address of an exported function or a kernel."""
@@ -99,6 +94,28 @@ class LevelZeroRequests:
     def live_builds(self, name: str) -> list[object]:
         """Return all that module ``name`` holds."""
         return [live_build(self._module(name))]
+
+    def build(self, device_name: str, modules: Sequence[Mapping[str, Any]], linked: bool) -> Build:
+        """Make a module from SPIR-V for the first device of that name; if it is ``linked``, of several in one call. Each is
+        what StaticInput holds, whose flags the driver gets as they are.
+
+        Raises NotFoundError if there is no such device, LevelZeroError or RefusedCallError if it does not build.
+        """
+        self._on_call("zeInit")
+        open_loader().on_call = self._on_call
+        devices = [device for driver in drivers() for device in driver.devices]
+        device = next((device for device in devices if device.name.strip() == device_name), None)
+        if device is None:
+            names = ", ".join(dict.fromkeys(device.name for device in devices)) or "none"
+            raise NotFoundError(f"there is no Level Zero device {device_name!r}; there are: {names}")
+        context = Context(device.driver)
+        inputs = [module_links.StaticInput(**module) for module in modules]
+        if linked:
+            module = module_links.static_link(context, device, inputs, as_given=True)
+        else:
+            (only,) = inputs
+            module = build_spirv(context, device, only.spirv, only.flags, constants=only.constants)
+        return live_build(module, kernels=())
 
     def _keep(self, module: LiveModule) -> Mapping[str, Any]:
         self._modules[module.name] = module

@@ -47,10 +47,7 @@ class KernelProperties:
 
 
 class LiveKernel(HandleOwner):
-    """A kernel of a live module, which it keeps alive.
-
-    Many threads may call ``binary`` at once.
-    """
+    """A kernel of a live module, which it keeps alive. Many threads may call ``binary`` at once."""
 
     kind = "kernel"
 
@@ -62,19 +59,14 @@ class LiveKernel(HandleOwner):
 
     @classmethod
     def create(cls, module: LiveModule, name: str) -> LiveKernel:
-        """Create a kernel of ``module``.
-
-        Raises NotFoundError if there is none of that name, LevelZeroError if the module has imports that are still
-        unlinked, or the driver refuses for another reason.
-        """
+        """Create a kernel of ``module``. Raises NotFoundError if there is none of that name, LevelZeroError if the
+        module has imports that are still unlinked, or the driver refuses for another reason."""
         return cls(module, name, _create(module, name), owned=True)
 
     @classmethod
     def from_handle(cls, module: LiveModule, name: str, handle: int) -> LiveKernel:
-        """Wrap a kernel that the application made from ``module``; it is not destroyed with this object.
-
-        Raises HandleError if ``handle`` cannot be a kernel's, NotFoundError if ``module`` has no kernel ``name``.
-        """
+        """Wrap a kernel that the application made from ``module``; it is not destroyed with this object. Raises
+        HandleError if ``handle`` cannot be a kernel's, NotFoundError if ``module`` has no kernel ``name``."""
         # Before another kernel is made, which may be given the memory of one that was destroyed.
         check_raw_handle(handle, "kernel")
         with cls.create(module, name) as own:
@@ -145,10 +137,8 @@ class LiveKernel(HandleOwner):
         return size.value
 
     def binary(self) -> bytes:
-        """Return the kernel's machine code as the driver holds it: padded, and from before relocation.
-
-        Asks the driver at each call. Raises LevelZeroError if it refuses, HandleError after ``close``.
-        """
+        """Return the kernel's machine code as the driver holds it: padded, and from before relocation. Asks the driver
+        at each call. Raises LevelZeroError if it refuses, HandleError after ``close``."""
         name, function, handle = self._function
         if function is None:
             self._check_open()
@@ -192,10 +182,8 @@ class LiveKernel(HandleOwner):
 
     @property
     def code(self) -> bytes:
-        """The machine code without its padding, from before relocation.
-
-        The module's binary holds its length: the kernel's symbol in a zebin, the unpadded size in patch tokens.
-        """
+        """The machine code without its padding, from before relocation. The module's binary holds its length: the
+        kernel's symbol in a zebin, the unpadded size in patch tokens."""
         return bytes(self._native.code(self.name))
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, telling_line
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.runtime.level_zero import ze_structures as ze
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handle_owner import HandleOwner, check_raw_handle, known_handle
 from kernlens.runtime.level_zero.loader import Loader
@@ -23,16 +24,6 @@ from kernlens.runtime.level_zero.result_codes import (
     SUCCESS,
     UNSUPPORTED_FEATURE,
     LevelZeroError,
-)
-from kernlens.runtime.level_zero.ze_structures import (
-    ZE_MODULE_FORMAT_IL_SPIRV,
-    ZE_MODULE_FORMAT_NATIVE,
-    ZE_MODULE_PROPERTY_FLAG_IMPORTS,
-    ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF,
-    make,
-    module_constants,
-    ze_module_desc_t,
-    ze_module_properties_t,
 )
 
 LIBRARY_FLAG = "-library-compilation"
@@ -86,19 +77,17 @@ class LiveModule(HandleOwner):
 
     @classmethod
     def from_handle(cls, context: Context, device: LiveDevice, handle: int, name: str = "module") -> LiveModule:
-        """Wrap a module that the application made; it is not destroyed with this object.
-
-        Raises HandleError if ``handle`` cannot be a module's.
-        """
+        """Wrap a module that the application made; it is not destroyed with this object. Raises HandleError if
+        ``handle`` cannot be a module's."""
         checked = check_raw_handle(handle, "module", like=known_handle("module"))
         return cls(context, device, checked, name=name, owned=False)
 
     @cached_property
     def has_imports(self) -> bool:
         """True if the module was built with imports; this stays so after they are linked."""
-        properties = make(ze_module_properties_t)
+        properties = ze.make(ze.ze_module_properties_t)
         self._loader.call("zeModuleGetProperties", self.handle, byref(properties), **self._error_fields)
-        return bool(properties.flags & ZE_MODULE_PROPERTY_FLAG_IMPORTS)
+        return bool(properties.flags & ze.ZE_MODULE_PROPERTY_FLAG_IMPORTS)
 
     @cached_property
     def _listed_names(self) -> tuple[str, ...]:
@@ -123,7 +112,7 @@ class LiveModule(HandleOwner):
     @cached_property
     def debug_bytes(self) -> bytes | None:
         """The module's debug data through zetModuleGetDebugInfo, as the driver gives it; None if it has none."""
-        arguments = (self.handle, ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF)
+        arguments = (self.handle, ze.ZET_MODULE_DEBUG_INFO_FORMAT_ELF_DWARF)
         return self._loader.content("zetModuleGetDebugInfo", *arguments, **self._error_fields) or None
 
     @cached_property
@@ -132,18 +121,14 @@ class LiveModule(HandleOwner):
         return NativeBinary(self.native_binary, self.name)
 
     def function_pointer(self, name: str) -> int:
-        """Return the device address of exported function ``name``, or of a kernel; a function's is an offset within 4 GB.
-
-        Raises NotFoundError if the module has no such export, with the build flag that makes exports.
-        """
+        """Return the device address of exported function ``name``, or of a kernel; a function's is an offset within 4
+        GB. Raises NotFoundError if the module has no such export, with the build flag that makes exports."""
         advice = f"functions are exported by modules built with {LIBRARY_FLAG}"
         return self._exported("zeModuleGetFunctionPointer", NO_FUNCTION, f"function {name!r}", name, advice)
 
     def global_pointer(self, name: str) -> GlobalPointer:
-        """Return where exported variable ``name`` lies on the device, and its size in bytes.
-
-        Raises NotFoundError if the module has no such export, with the build flag that makes exports.
-        """
+        """Return where exported variable ``name`` lies on the device, and its size in bytes. Raises NotFoundError if
+        the module has no such export, with the build flag that makes exports."""
         size = c_size_t(0)
         advice = f"variables are exported by the module that defines them, when it is built with {GLOBALS_FLAG}"
         address = self._exported("zeModuleGetGlobalPointer", NO_GLOBAL, f"variable {name!r}", name, advice, byref(size))
@@ -186,8 +171,8 @@ def build_spirv(
     driver refuses it. Other garbage makes Intel's drivers end the process: see ``IsolatedDriver``.
     """
     refuse_spirv("zeModuleCreate", spirv, flags, device, name)
-    description = _description(ZE_MODULE_FORMAT_IL_SPIRV, spirv, flags)
-    values = module_constants(constants)
+    description = _description(ze.ZE_MODULE_FORMAT_IL_SPIRV, spirv, flags)
+    values = ze.module_constants(constants)
     if values.numConstants:
         description.pConstants = pointer(values)
     handle, log = create(context, device, description, name)
@@ -197,19 +182,17 @@ def build_spirv(
 def load_native(
     context: Context, device: LiveDevice, binary: bytes, flags: str = "", name: str = "module"
 ) -> LiveModule:
-    """Load a module from a native binary. Raises LevelZeroError if the driver does not take it.
-
-    If the binary is for another device, a driver compiles the SPIR-V in it, if any, and says so in ``build_log``.
-    """
-    description = _description(ZE_MODULE_FORMAT_NATIVE, binary, flags)
+    """Load a module from a native binary. Raises LevelZeroError if the driver does not take it. If the binary is for
+    another device, a driver compiles the SPIR-V in it, if any, and says so in ``build_log``."""
+    description = _description(ze.ZE_MODULE_FORMAT_NATIVE, binary, flags)
     handle, log = create(context, device, description, name)
     return LiveModule(context, device, handle, name=name, flags=flags, build_log=log)
 
 
-def _description(format: int, input: bytes, flags: str) -> ze_module_desc_t:
+def _description(format: int, input: bytes, flags: str) -> ze.ze_module_desc_t:
     """Describe a module to be made. The caller keeps ``input`` alive until then."""
-    return make(
-        ze_module_desc_t,
+    return ze.make(
+        ze.ze_module_desc_t,
         format=format,
         inputSize=len(input),
         pInputModule=ctypes.cast(c_char_p(input), c_void_p),
@@ -217,7 +200,7 @@ def _description(format: int, input: bytes, flags: str) -> ze_module_desc_t:
     )
 
 
-def create(context: Context, device: LiveDevice, description: ze_module_desc_t, name: str) -> tuple[int, str]:
+def create(context: Context, device: LiveDevice, description: ze.ze_module_desc_t, name: str) -> tuple[int, str]:
     """Call zeModuleCreate, and return the module's handle and the build log. Raises LevelZeroError with the log."""
     loader = context.driver.loader
     handle, log_handle = c_void_p(0), c_void_p(0)

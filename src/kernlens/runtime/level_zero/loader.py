@@ -123,10 +123,8 @@ _lock = threading.Lock()
 
 
 def open_loader() -> Loader:
-    """Open and initialise the platform's loader, once per process.
-
-    Raises ToolError if the library is missing, LevelZeroError if it finds no driver that works.
-    """
+    """Open and initialise the platform's loader, once per process. Raises ToolError if the library is missing,
+    LevelZeroError if it finds no driver that works."""
     with _lock:
         return _opened_loader()
 

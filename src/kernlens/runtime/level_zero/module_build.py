@@ -21,10 +21,8 @@ NO_OPTIONS = "the module was made by the application, and Level Zero does not gi
 
 
 def live_build(module: LiveModule, kernels: Sequence[str] | None = None) -> Build:
-    """Return the module's binary, debug data, SPIR-V, flags, log and kernels (``kernels``: only these).
-
-    Raises NotFoundError for a kernel that the module does not have.
-    """
+    """Return the module's binary, debug data, SPIR-V, flags, log and kernels (``kernels``: only these). Raises
+    NotFoundError for a kernel that the module does not have."""
     missing: dict[str, str] = {"sources": NO_SOURCE}
     debug = None
     try:

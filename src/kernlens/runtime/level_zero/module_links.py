@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ctypes import POINTER, Array, addressof, byref, c_char_p, c_size_t, c_void_p, cast, pointer
 
 from kernlens.dataclass import dataclass, field
+from kernlens.runtime.level_zero import ze_structures as ze
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import LiveModule, create, read_log
@@ -19,16 +20,6 @@ from kernlens.runtime.level_zero.result_codes import (
     LevelZeroError,
     RefusedCallError,
     result_name,
-)
-from kernlens.runtime.level_zero.ze_structures import (
-    ZE_MODULE_FORMAT_IL_SPIRV,
-    ZE_MODULE_FORMAT_NATIVE,
-    make,
-    module_constants,
-    ze_linkage_inspection_ext_desc_t,
-    ze_module_constants_t,
-    ze_module_desc_t,
-    ze_module_program_exp_desc_t,
 )
 
 _RESOLVED = re.compile(
@@ -47,11 +38,8 @@ _INSPECT_ALL = 7
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """An import and the module that the driver bound it to.
-
-    ``user`` and ``provider`` are the modules' names. ``user`` is None for a module that is not among those linked,
-    ``provider`` None if no module exports the symbol.
-    """
+    """An import and the module that the driver bound it to. ``user`` and ``provider`` are the modules' names. ``user``
+    is None for a module that is not among those linked, ``provider`` None if no module exports the symbol."""
 
     symbol: str
     user: str | None
@@ -177,17 +165,17 @@ def static_link(
     joined = " ".join(item.flags for item in inputs if item.flags)
     for item in inputs:
         refuse_spirv(call, item.spirv, joined, device, item.name)
-    constants_of = [module_constants(item.constants) for item in inputs]
-    constants = (POINTER(ze_module_constants_t) * len(inputs))(*map(pointer, constants_of))
+    constants_of = [ze.module_constants(item.constants) for item in inputs]
+    constants = (POINTER(ze.ze_module_constants_t) * len(inputs))(*map(pointer, constants_of))
     # The drivers join the modules' flags without a separator, and before that rewrite some words, which takes the spaces
     # at one end or the other: `-library-compilation` and `-g` became one unknown word.
     program = _program(
         [(item.spirv, f" {item.flags} " if item.flags and not as_given else item.flags) for item in inputs],
-        pConstants=cast(constants, POINTER(POINTER(ze_module_constants_t)))
+        pConstants=cast(constants, POINTER(POINTER(ze.ze_module_constants_t)))
         if any(item.constants for item in inputs)
         else None,
     )
-    return _linked(context, device, program, ZE_MODULE_FORMAT_IL_SPIRV, inputs, name, joined)
+    return _linked(context, device, program, ze.ZE_MODULE_FORMAT_IL_SPIRV, inputs, name, joined)
 
 
 def static_link_natives(
@@ -205,17 +193,17 @@ def static_link_natives(
     read = [(item.name, NativeBinary(item.binary, item.name)) for item in inputs]
     _refuse_data_imports(call, read, device)
     program = _program([(item.binary, "") for item in inputs])
-    return _linked(context, device, program, ZE_MODULE_FORMAT_NATIVE, inputs, name)
+    return _linked(context, device, program, ze.ZE_MODULE_FORMAT_NATIVE, inputs, name)
 
 
-def _program(modules: Sequence[tuple[bytes, str]], **more: object) -> ze_module_program_exp_desc_t:
+def _program(modules: Sequence[tuple[bytes, str]], **more: object) -> ze.ze_module_program_exp_desc_t:
     """Describe several modules, each with its flags, that one module is to be made of."""
     count = len(modules)
     sizes = (c_size_t * count)(*(len(content) for content, _ in modules))
     contents = (c_void_p * count)(*(cast(c_char_p(content), c_void_p).value for content, _ in modules))
     flags = (c_char_p * count)(*(words.encode() for _, words in modules))
-    return make(
-        ze_module_program_exp_desc_t,
+    return ze.make(
+        ze.ze_module_program_exp_desc_t,
         count=count,
         inputSizes=cast(sizes, POINTER(c_size_t)),
         pInputModules=cast(contents, POINTER(c_void_p)),
@@ -227,29 +215,27 @@ def _program(modules: Sequence[tuple[bytes, str]], **more: object) -> ze_module_
 def _linked(
     context: Context,
     device: LiveDevice,
-    program: ze_module_program_exp_desc_t,
+    program: ze.ze_module_program_exp_desc_t,
     format: int,
     inputs: Sequence[StaticInput | NativeInput],
     name: str,
     flags: str = "",
 ) -> LiveModule:
-    description = make(ze_module_desc_t, pNext=addressof(program), format=format)
+    description = ze.make(ze.ze_module_desc_t, pNext=addressof(program), format=format)
     handle, log = create(context, device, description, f"{name} ({', '.join(item.name for item in inputs)})")
     return LiveModule(context, device, handle, name=name, flags=flags, build_log=log)
 
 
 def inspect_linkage(modules: Sequence[LiveModule]) -> tuple[ModuleLinkage, ...]:
     """Return the exports and imports of each of ``modules``, in their order, and which imports none of them provides.
-
-    Raises RefusedCallError and HandleError as ``dynamic_link``, LevelZeroError if the driver fails.
-    """
+    Raises RefusedCallError and HandleError as ``dynamic_link``, LevelZeroError if the driver fails."""
     call = "zeModuleInspectLinkageExt"
     handles = _handles(call, modules)
     loader = modules[0].context.driver.loader
     code, log = UNSUPPORTED_FEATURE, ""
     if loader.has(call):
         log_handle = c_void_p(0)
-        description = make(ze_linkage_inspection_ext_desc_t, flags=_INSPECT_ALL)
+        description = ze.make(ze.ze_linkage_inspection_ext_desc_t, flags=_INSPECT_ALL)
         code = loader.result(call, byref(description), len(handles), handles, byref(log_handle))
         log = read_log(loader, log_handle)
     if code == UNSUPPORTED_FEATURE:
@@ -260,10 +246,8 @@ def inspect_linkage(modules: Sequence[LiveModule]) -> tuple[ModuleLinkage, ...]:
 
 
 def parse_inspection(log: str, names: dict[int, str]) -> tuple[ModuleLinkage, ...]:
-    """Parse the driver's inspection log; ``names`` are the modules' names by handle, in the order of the answer.
-
-    The driver repeats a module's earlier lines in each of its entries, so only a line's text says what it is.
-    """
+    """Parse the driver's inspection log; ``names`` are the modules' names by handle, in the order of the answer. The
+    driver repeats a module's earlier lines in each of its entries, so only a line's text says what it is."""
     symbols: dict[tuple[int | None, str], dict[str, None]] = {}
     for match in _INSPECTED.finditer(log):
         symbols.setdefault((_handle(match["module"], names), match["kind"]), {})[match["symbol"]] = None

@@ -19,10 +19,8 @@ _DATA = ".data."
 
 
 class NativeBinary:
-    """The bytes of zeModuleGetNativeBinary or CL_PROGRAM_BINARIES, read on first use. ``name`` is for errors.
-
-    Its properties and methods raise FormatError if the bytes are neither a zebin nor a patch-token program.
-    """
+    """The bytes of zeModuleGetNativeBinary or CL_PROGRAM_BINARIES, read on first use. ``name`` is for errors. Its
+    properties and methods raise FormatError if the bytes are neither a zebin nor a patch-token program."""
 
     def __init__(self, binary: bytes, name: str) -> None:
         self._binary = memoryview(binary)

@@ -46,6 +46,11 @@ def make(kind: type[AnyStructure], **fields: Any) -> AnyStructure:
     return structure
 
 
+def _numbers(names: str) -> list[tuple[str, type[c_uint32]]]:
+    """Return the fields of these names as uint32_t."""
+    return [(name, c_uint32) for name in names.split()]
+
+
 class ze_driver_properties_t(ZeStructure):  # noqa: N801
     STYPE = 0x1
     _fields_ = [("uuid", c_uint8 * 16), ("driverVersion", c_uint32)]
@@ -58,23 +63,12 @@ class ze_driver_extension_properties_t(Structure):  # noqa: N801
 class ze_device_properties_t(ZeStructure):  # noqa: N801
     STYPE = 0x3
     _fields_ = [
-        ("type", c_uint32),
-        ("vendorId", c_uint32),
-        ("deviceId", c_uint32),
-        ("flags", c_uint32),
-        ("subdeviceId", c_uint32),
-        ("coreClockRate", c_uint32),
+        *_numbers("type vendorId deviceId flags subdeviceId coreClockRate"),
         ("maxMemAllocSize", c_uint64),
-        ("maxHardwareContexts", c_uint32),
-        ("maxCommandQueuePriority", c_uint32),
-        ("numThreadsPerEU", c_uint32),
-        ("physicalEUSimdWidth", c_uint32),
-        ("numEUsPerSubslice", c_uint32),
-        ("numSubslicesPerSlice", c_uint32),
-        ("numSlices", c_uint32),
+        *_numbers("maxHardwareContexts maxCommandQueuePriority numThreadsPerEU physicalEUSimdWidth"),
+        *_numbers("numEUsPerSubslice numSubslicesPerSlice numSlices"),
         ("timerResolution", c_uint64),
-        ("timestampValidBits", c_uint32),
-        ("kernelTimestampValidBits", c_uint32),
+        *_numbers("timestampValidBits kernelTimestampValidBits"),
         ("uuid", c_uint8 * 16),
         ("name", c_char * 256),
     ]
@@ -91,11 +85,7 @@ class ze_context_desc_t(ZeStructure):  # noqa: N801
 
 
 class ze_module_constants_t(Structure):  # noqa: N801
-    _fields_ = [
-        ("numConstants", c_uint32),
-        ("pConstantIds", POINTER(c_uint32)),
-        ("pConstantValues", POINTER(c_void_p)),
-    ]
+    _fields_ = [("numConstants", c_uint32), ("pConstantIds", POINTER(c_uint32)), ("pConstantValues", POINTER(c_void_p))]
 
 
 class ze_module_desc_t(ZeStructure):  # noqa: N801
@@ -152,16 +142,7 @@ class ze_kernel_desc_t(ZeStructure):  # noqa: N801
 class ze_kernel_properties_t(ZeStructure):  # noqa: N801
     STYPE = 0x1E
     _fields_ = [
-        ("numKernelArgs", c_uint32),
-        ("requiredGroupSizeX", c_uint32),
-        ("requiredGroupSizeY", c_uint32),
-        ("requiredGroupSizeZ", c_uint32),
-        ("requiredNumSubGroups", c_uint32),
-        ("requiredSubgroupSize", c_uint32),
-        ("maxSubgroupSize", c_uint32),
-        ("maxNumSubgroups", c_uint32),
-        ("localMemSize", c_uint32),
-        ("privateMemSize", c_uint32),
-        ("spillMemSize", c_uint32),
+        *_numbers("numKernelArgs requiredGroupSizeX requiredGroupSizeY requiredGroupSizeZ requiredNumSubGroups"),
+        *_numbers("requiredSubgroupSize maxSubgroupSize maxNumSubgroups localMemSize privateMemSize spillMemSize"),
         ("uuid", c_uint8 * 32),
     ]

@@ -35,10 +35,8 @@ _TYPE_QUALIFIERS = {1: "const", 2: "restrict", 4: "volatile", 8: "pipe"}
 
 
 def kernel_binary(kernel: object) -> bytes:
-    """Return a kernel's raw machine code, padding included. ``kernel`` is pyopencl's or a raw ``cl_kernel``.
-
-    Raises OpenCLError if the platform does not have Intel's query, OpenCLHandleError for what is no kernel.
-    """
+    """Return a kernel's raw machine code, padding included. ``kernel`` is pyopencl's or a raw ``cl_kernel``. Raises
+    OpenCLError if the platform does not have Intel's query, OpenCLHandleError for what is no kernel."""
     library = open_opencl()
     return read_binary(library, handle_of(kernel, "kernel", library))
 
@@ -49,9 +47,7 @@ def read_binary(library: OpenCL, handle: int) -> bytes:
 
 def kernel_arguments(kernel: object) -> tuple[KernelArgument, ...]:
     """Return a kernel's arguments; names and types are None if the program was built without ``-cl-kernel-arg-info``.
-
-    Raises OpenCLHandleError for what is no kernel.
-    """
+    Raises OpenCLHandleError for what is no kernel."""
     library = open_opencl()
     return read_arguments(library, handle_of(kernel, "kernel", library))
 

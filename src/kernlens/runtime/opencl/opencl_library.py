@@ -87,10 +87,8 @@ class OpenCL(DriverLibrary):
         return [int(handle) for handle in handles if handle]
 
     def query(self, name: str, *what: Any, query: str) -> bytes:
-        """Ask a ``clGet*Info`` function for the size of its answer, then for the answer, and return it.
-
-        Raises OpenCLError if the driver does not know the query, ToolError if it announces another size than it writes.
-        """
+        """Ask a ``clGet*Info`` function for the size of its answer, then for the answer, and return it. Raises
+        OpenCLError if the driver does not know the query, ToolError if it announces another size than it writes."""
         size = c_size_t(0)
         self.call(name, *what, 0, None, byref(size), query=query)
         if size.value == 0:
@@ -120,10 +118,8 @@ _opened: list[OpenCL] = []
 
 
 def open_opencl() -> OpenCL:
-    """Open the OpenCL loader that this process has loaded already (pyopencl brings one), else the system's.
-
-    It is opened once per process. Raises ToolError if there is none.
-    """
+    """Open the OpenCL loader that this process has loaded already (pyopencl brings one), else the system's. It is
+    opened once per process. Raises ToolError if there is none."""
     with _lock:
         if not _opened:
             path = _loaded_path() or {"win32": "OpenCL.dll"}.get(sys.platform, "libOpenCL.so.1")

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from kernlens.errors import NotFoundError
+from kernlens.model.build import Build, BuildToolchain, HeldParts
 from kernlens.runtime.opencl.opencl_library import open_opencl
-from kernlens.runtime.opencl.program_building import OpenCLContext, OpenCLProgram, opencl_devices
-from kernlens.runtime.opencl.program_queries import read_builds
+from kernlens.runtime.opencl.program_building import Constants, OpenCLContext, OpenCLProgram, opencl_devices
+from kernlens.runtime.opencl.program_queries import CL_DEVICE_PLATFORM, program_binaries, read_builds
+
+CL_PLATFORM_VERSION = 0x0901
 
 
 class OpenCLRequests:
-    """The requests about OpenCL: each method answers one with plain data.
-
-    Programs are built for all devices of the platform whose name contains ``platform``.
-    """
+    """The requests about OpenCL: each method answers one with plain data. Programs are built for all devices of Intel's
+    platform; ``build`` builds one for a device of its own."""
 
     def __init__(self, on_call: Callable[[str], None]) -> None:
         self._on_call = on_call
@@ -53,6 +55,56 @@ class OpenCLRequests:
         if program is None:
             raise NotFoundError(f"the worker has no program {name!r}; it has: {', '.join(self._programs) or 'none'}")
         return read_builds(program.context.library, program.handle, name)
+
+    def build(
+        self,
+        platform: str,
+        position: int,
+        options: str,
+        text: str | None = None,
+        spirv: bytes | None = None,
+        loader: str | None = None,
+        device_name: str = "",
+        parts: Sequence[Mapping[str, Any]] = (),
+        constants: Constants = (),
+    ) -> Build:
+        """Build OpenCL C ``text``, or ``spirv`` with its ``constants``, for the ``position``-th device of the platform of that
+        very name, of those that are called ``device_name`` if that is given. Instead of a text, ``parts`` may be linked: each
+        is what ``OpenCLContext.compile_part`` takes.
+
+        ``loader`` is the path of the OpenCL loader to use (None: the system's). The binary is read as well, as PoCL compiles
+        kernels only then. Raises NotFoundError if there is no such device, OpenCLError if the program does not build.
+        """
+        if loader is not None:
+            # open_opencl uses the loader that the process has loaded already.
+            ctypes.CDLL(loader)
+        library = open_opencl()
+        library.on_call = self._on_call
+        every = opencl_devices()
+        devices = [device for device in every if device.platform == platform and device_name in ("", device.name)]
+        if position >= len(devices):
+            names = ", ".join(dict.fromkeys(device.platform for device in every)) or "none"
+            raise NotFoundError(
+                f"there is no OpenCL platform {platform!r} with {position + 1} devices; there are: {names}"
+            )
+        device = devices[position]
+        context = OpenCLContext(platform, [device])
+        if parts:
+            program = context.link([context.compile_part(part) for part in parts], options)
+        elif text is not None:
+            program = context.build_source(text, options)
+        else:
+            program = context.build_spirv(spirv or b"", options, constants=constants)
+        call = ("clGetDeviceInfo", device.handle, CL_DEVICE_PLATFORM)
+        handle = int.from_bytes(library.query(*call, query="CL_DEVICE_PLATFORM"), "little")
+        version = library.text("clGetPlatformInfo", handle, CL_PLATFORM_VERSION, query="CL_PLATFORM_VERSION")
+        (binary,) = program_binaries(library, program.handle, (device.handle,))
+        return Build(
+            name=program.name,
+            device=device.name,
+            toolchain=BuildToolchain(f"{device.platform} {device.driver_version}, {version}"),
+            parts=HeldParts(log=program.log, binary=binary or b""),
+        )
 
     def _keep(self, program: OpenCLProgram) -> Mapping[str, Any]:
         self._programs[program.name] = program

@@ -87,9 +87,8 @@ class OpenCLContext:
         return self._built(self._with_spirv(spirv, name, constants), options, name)
 
     def compile_part(self, part: Mapping[str, Any], name: str = "program") -> OpenCLProgram:
-        """Compile what a link takes: ``text`` (OpenCL C) or ``spirv`` with its ``options``, ``constants`` and ``headers``
-        (names and texts), or take its ``binary``. Raises OpenCLError with the build log.
-        """
+        """Compile what a link takes: ``text`` (OpenCL C) or ``spirv`` with its ``options``, ``constants`` and
+        ``headers`` (names and texts), or take its ``binary``. Raises OpenCLError with the build log."""
         if part.get("binary"):
             return OpenCLProgram(self, self._with_binary(part["binary"], name), name)
         text, headers = part.get("text"), part.get("headers", ())

@@ -213,9 +213,7 @@ def _kernel(
 
 def with_code(kernel: ReportedKernel, binary: bytes | None) -> ReportedKernel:
     """Return ``kernel`` with what ``binary``, the program's, adds: the length of its code, and other devices' code.
-
-    Only Intel's binaries can be read; for those of another platform, ``kernel`` is returned unchanged.
-    """
+    Only Intel's binaries can be read; for those of another platform, ``kernel`` is returned unchanged."""
     from dataclasses import replace
 
     if binary is None:
