@@ -5,8 +5,6 @@ Registers are one row of bits. An access is a pair ``(start, pattern)``: bit i o
 accumulators, a place for each byte, and from ``GENERAL`` on the general registers, a place for each byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

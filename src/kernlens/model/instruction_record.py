@@ -1,7 +1,5 @@
 """The packed record of one instruction, as the decoder hands it over: ``native/decoder/record.h``."""
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 

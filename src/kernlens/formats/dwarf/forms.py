@@ -4,8 +4,6 @@ Source: DWARF Debugging Information Format, version 5, section 7.5.6 "Form Encod
 version 4 uses a part of the same forms.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Source: DWARF version 5, section 6.2.4 "The Line Number Program Header" (and 6.2
 6.2.4, for versions 2 to 4. ``DW_LNCT_LLVM_source`` is LLVM's, ``llvm/BinaryFormat/Dwarf.def``.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 

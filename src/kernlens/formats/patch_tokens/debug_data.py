@@ -6,8 +6,6 @@ differ from that text: Size and GPUPointerSizeInBytes are 0, and the ELF with th
 *vISA* part while the GenISA part is empty.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Source: ``patch_shared.h`` of intel-graphics-compiler, whose structures are name
 slot). Structures have grown over the versions, mostly at their end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -7,8 +7,6 @@ dynamic and surface state heap, patch list.
 Reading a program walks over the kernels' headers and names only; patch lists are decoded when asked for.
 """
 
-from __future__ import annotations
-
 import struct
 from functools import cached_property
 from typing import NamedTuple

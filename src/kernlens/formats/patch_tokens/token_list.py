@@ -6,8 +6,6 @@ counts these 8 bytes} and its payload. The initial contents of tokens 41 and 42 
 Size (``patchtokens_decoder.cpp`` of compute-runtime does the same).
 """
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 
