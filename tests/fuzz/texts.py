@@ -102,8 +102,8 @@ def stages(data: bytes) -> None:
     """Read the stages of one compile, and ask for their lines, the passes that changed them, one kernel's part."""
     from kernlens.analysis.line_passes import passes_of_line
     from kernlens.analysis.stage_changes import before_pass, difference, pass_steps
-    from kernlens.loading.kernel_texts import of_one_kernel
     from kernlens.loading.stage_maps import pass_lines, stage_maps
+    from kernlens.loading.stage_texts import of_one_kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.report.stage_listing import line_pass_list, pass_list, snapshot_list
 

@@ -361,12 +361,10 @@ class ZebinCode(DebugCode):
 def decode_kernels(
     selection: Iterable[tuple[Program, Sequence[Kernel]]], *, texts: bool = False, threads: int | None = None
 ) -> None:
-    """Decode these kernels, in threads and what repeats in them only once, so that their ``instructions`` are there when
-    asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``.
-
-    Kernels that are decoded already, or whose device is not known, are left as they are. Raises UnsupportedError if no
-    installed libiga64 knows a device.
-    """
+    """Decode these kernels, in threads and what repeats in them only once, so that their ``instructions`` are there
+    when asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``. Kernels that are decoded
+    already, or whose device is not known, are left as they are. Raises UnsupportedError if no installed libiga64 knows
+    a device."""
     from kernlens.isa.decode import decode_many
     from kernlens.toolchain.registered import register_roots
 

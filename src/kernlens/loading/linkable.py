@@ -33,18 +33,15 @@ from kernlens.model.program import Program
 if TYPE_CHECKING:
     from kernlens.formats.spirv.uses import SpirvUses
     from kernlens.loading.open import Contents
-    from kernlens.model.spirv import SpecConstant, SpirvLinkage, SpirvModule
+    from kernlens.model.spirv import SpirvLinkage, SpirvModule
 
 #: The formats that hold symbols.
 LINKABLE = ("zebin", "patch-tokens", "spirv")
 
 _KINDS = {"func": SymbolKind.FUNCTION, "object": SymbolKind.VARIABLE}
 _SPACES = {
-    "constant memory": "constant",
-    "global memory": "global",
-    "UniformConstant": "constant",
-    "CrossWorkgroup": "global",
-}
+    "constant memory": "constant", "global memory": "global", "UniformConstant": "constant", "CrossWorkgroup": "global",
+}  # fmt: skip
 #: Storage classes UniformConstant and CrossWorkgroup, as numbers.
 _STATIC_SPACES = {0: "constant", 5: "global"}
 _TEXT, _DATA = ".text.", ".data."
@@ -78,32 +75,23 @@ def module_of(
     if program.format not in LINKABLE:
         raise UnsupportedError(f"{called} holds no symbols: it is {program.format}, not a program or SPIR-V")
     try:
-        return (
-            _of_spirv(program, called, options or "", rules, constants)
-            if program.format == "spirv"
-            else _of_binary(program, called)
-        )
+        if program.format == "spirv":
+            return _of_spirv(program, called, options or "", rules, constants)
+        return _of_binary(program, called)
     except FormatError as error:
         raise KernlensError(f"{called}: {error}") from error
 
 
 def _of_binary(program: Program, name: str) -> Module:
     module = program.spirv_module
-    linkages = (
-        {linkage.name: linkage for linkage in module.linkages if not linkage.name.startswith(_BUILT_IN)}
-        if module
-        else {}
-    )
+    linked = module.linkages if module else ()
+    linkages = {linkage.name: linkage for linkage in linked if not linkage.name.startswith(_BUILT_IN)}
     symbols = [symbol for symbol in program.symbols if symbol.kind in ("export", "import", "driver")]
     exports = _named(_symbol(symbol, linkages, program.spirv) for symbol in symbols if symbol.kind == "export")
     imports = _named(_symbol(symbol, linkages, program.spirv) for symbol in symbols if symbol.kind == "import")
     imported = {symbol.name for symbol in imports}
     held = {symbol.name for symbol in exports} | set(program.kernels)
-    hidden = tuple(
-        _linked_symbol(linkage)
-        for linkage in linkages.values()
-        if linkage.kind == "Export" and linkage.name not in held
-    )
+    offered = [linkage for linkage in linkages.values() if linkage.kind == "Export"]
     code, data = _relocations(program)
     uses = [use for use in _driver_order(code, data) if use.symbol in imported]
     return Module(
@@ -115,7 +103,7 @@ def _of_binary(program: Program, name: str) -> Module:
         kernels=tuple(kernel for kernel in program.kernels if kernel != PSEUDO_KERNEL),
         device=program.device,
         options=program.build.options,
-        hidden=hidden,
+        hidden=tuple(_linked_symbol(linkage) for linkage in offered if linkage.name not in held),
         driver_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol.kind == "driver")),
         patches_code=bool(code),
         has_functions=PSEUDO_KERNEL in program.kernels,
@@ -179,16 +167,11 @@ def _relocations(program: Program) -> tuple[list[tuple[int, Relocation]], list[R
 
 def _driver_order(code: Sequence[tuple[int, Relocation]], data: Sequence[Relocation]) -> list[ImportUse]:
     sites = [
-        ImportUse(
-            relocation.symbol, relocation.section.removeprefix(_TEXT), segment, relocation.offset, relocation.type_name
-        )
-        for segment, relocation in code
-        if relocation.symbol and relocation.symbol not in _FILLED_IN and relocation.type != _PER_THREAD_OFFSET
+        ImportUse(each.symbol, each.section.removeprefix(_TEXT), segment, each.offset, each.type_name)
+        for segment, each in code
+        if each.symbol and each.symbol not in _FILLED_IN and each.type != _PER_THREAD_OFFSET
     ]
-    sites += [
-        ImportUse(relocation.symbol, relocation.section, None, relocation.offset, relocation.type_name)
-        for relocation in data
-    ]
+    sites += [ImportUse(each.symbol, each.section, None, each.offset, each.type_name) for each in data]
     for index in range(len(sites) - 1, -1, -1):
         if sites[index].symbol in _TAKEN_OUT:
             sites[index] = sites[-1]
@@ -211,28 +194,23 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
     from kernlens.formats.spirv.certain_code import certain_mentions
     from kernlens.formats.spirv.specialization import read_spec_constants
     from kernlens.formats.spirv.uses import read_spirv_uses
+    from kernlens.loading.spirv_images import constant_values
     from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items
 
     read = program.spirv_module
     assert read is not None
     spec_constants = read_spec_constants(program.spirv) if read.has_spec_constants else {}
-    values = _constant_values(spec_constants, constants, name)
+    values = constant_values(spec_constants, constants, name)
     words = set(options.split())
     uses = read_spirv_uses(program.spirv, read.use_words)
     kernels = tuple(dict.fromkeys(point.name for point in read.entry_points))
     linkages = [
         linkage for linkage in read.linkages if not linkage.name.startswith(_BUILT_IN) and linkage.name not in kernels
     ]
-    given_by_compiler = {
-        linkage.name
-        for linkage in linkages
-        if linkage.kind == "Import" and linkage.is_function and linkage.name in rules.compiler_functions
-    }
-    imports = {
-        linkage.id: linkage.name
-        for linkage in linkages
-        if linkage.kind == "Import" and linkage.name not in given_by_compiler
-    }
+    imported = [linkage for linkage in linkages if linkage.kind == "Import"]
+    imported_functions = {linkage.name for linkage in imported if linkage.is_function}
+    functions_of_compiler = {name for name in imported_functions if name in rules.compiler_functions}
+    imports = {linkage.id: linkage.name for linkage in imported if linkage.name not in functions_of_compiler}
     offered = [linkage for linkage in linkages if linkage.kind == "Export"]
     functions = {linkage.id for linkage in offered if linkage.is_function}
     if words.isdisjoint(EXPORT_FUNCTIONS):
@@ -247,20 +225,17 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
     ordered = [function for function in uses.in_functions if function in reached]
     sites = _spirv_sites(read, uses, certain, roots, ordered, imports, variables if rules.reads_data_imports else ())
     needed = {site.symbol for site in sites}
-    imported = _named(
-        _linked_symbol(linkage) for linkage in linkages if linkage.kind == "Import" and linkage.name in needed
-    )
     return Module(
         name=name,
         format="spirv",
         exports=_named([*map(_linked_symbol, shown), *_static_variables(read, uses, used)]),
-        imports=imported,
+        imports=_named(_linked_symbol(linkage) for linkage in imported if linkage.name in needed),
         uses=sites,
         kernels=kernels,
         device=program.device,
         options=options,
         hidden=_named(map(_linked_symbol, hidden)),
-        compiler_functions=tuple(sorted(given_by_compiler)),
+        compiler_functions=tuple(sorted(functions_of_compiler)),
         work_item_exports=() if words.isdisjoint(EXPORT_FUNCTIONS) else exports_using_work_items(bytes(program.spirv)),
         graph=ReferenceGraph(
             bodies=uses.in_functions,
@@ -275,19 +250,6 @@ def _of_spirv(program: Program, name: str, options: str, rules: DriverRules, con
         constants=values,
         find_places=places_in_spirv(program, ordered, imports),
     )
-
-
-def _constant_values(declared: Mapping[int, SpecConstant], constants: Mapping[int, str], name: str) -> dict[int, int]:
-    bits = {}
-    for number, text in constants.items():
-        if number in declared:
-            try:
-                bits[number] = declared[number].bits(text)
-            except ValueError as error:
-                raise KernlensError(
-                    f"{name}: {text!r} is no value of specialisation constant {declared[number]}"
-                ) from error
-    return bits
 
 
 def _static_variables(read: SpirvModule, uses: SpirvUses, used: set[int]) -> Iterator[ModuleSymbol]:
@@ -339,11 +301,9 @@ def _spirv_sites(
 
 def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, Program]]:
     """Return the linkable programs of any file, recording or folder, each with what to call its module: the file's
-    name, or file and program where a file holds several.
-
-    ``device`` leaves out programs of other devices. Raises UnsupportedError if nothing in it has symbols, NotFoundError for
-    an unknown device, KernlensError if a file of the folder is damaged.
-    """
+    name, or file and program where a file holds several. ``device`` leaves out programs of other devices. Raises
+    UnsupportedError if nothing in it has symbols, NotFoundError for an unknown device, KernlensError if a file of the
+    folder is damaged."""
     contents = open_file(path)
     linkable = linkable_in(contents, device)
     contents.check()

@@ -79,11 +79,8 @@ def compiled_modules(
     modules: Sequence[tuple[Program, Module]], environment: DriverEnvironment
 ) -> list[tuple[Program, Module]]:
     """Return ``modules`` with those that are SPIR-V built on a driver, with their options and constants; the others
-    stay as they are.
-
-    Raises RefusedCallError before a call that is known to crash the driver, LevelZeroError with the log for a module that
-    does not build.
-    """
+    stay as they are. Raises RefusedCallError before a call that is known to crash the driver, LevelZeroError with the
+    log for a module that does not build."""
     from kernlens.runtime.isolation import IsolatedDriver
 
     compiled = []

@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar, overload
 
 from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
+from kernlens.isa.devices import device as find_device
+from kernlens.isa.devices import known_device
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
 from kernlens.loading.identify import START, identify, no_instructions, unknown_input
@@ -18,9 +21,10 @@ from kernlens.loading.unpack import Unpacker
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Container
 from kernlens.model.build import Build, Source
-from kernlens.model.device import Device
 from kernlens.model.program import Program
 from kernlens.toolchain.source_reading import PATH_LIMIT, open_regular
+
+Item = TypeVar("Item")
 
 
 class Contents:
@@ -110,13 +114,11 @@ def open_file(
     held: bool = False,
 ) -> Contents:
     """Open a path like ``load``, with the containers. The file is mapped, not read: it must not shrink while it is in
-    use, unless ``held``, with which it is read.
-
-    ``source`` is the file that the program was compiled from, for line tables that do not name it.
-    """
+    use, unless ``held``, with which it is read. ``source`` is the file that the program was compiled from, for line
+    tables that do not name it."""
     name = os.fspath(path)
     context = Context(
-        device=_device(device),
+        device=find_device(device) if device is not None else None,
         source_roots=tuple(source_roots),
         folder=os.path.dirname(name) or ".",
         own_source=Source("", bytes(_map(source)).decode("utf-8", "replace"), "disk") if source else None,
@@ -156,19 +158,6 @@ def open_build(build: Build) -> tuple[Program, ...]:
     return tuple(unpacker.programs)
 
 
-def _device(name: str | None) -> Device | None:
-    from kernlens.isa.devices import device
-
-    return device(name) if name is not None else None
-
-
-def known_device(name: str) -> Device | None:
-    """Return the device of that name; None for one that this version does not know, which is no fault of the recording."""
-    from kernlens.isa import devices
-
-    return devices.known_device(name)
-
-
 def _map(path: str, is_held: bool = False) -> memoryview:
     try:
         with open_regular(path) as file:
@@ -193,11 +182,9 @@ def _near(path: str) -> str:
 
 
 class Folder(Contents):
-    """Everything below a folder that begins like something known; the rest is passed over.
-
-    ``files`` opens one after the other, and nothing here keeps what it has yielded: a folder may hold hundreds. Asked for
-    ``containers`` or ``programs``, it reads all files, as far as a damage would show that spoils the answer about others.
-    """
+    """Everything below a folder that begins like something known; the rest is passed over. ``files`` opens one after
+    the other, and nothing here keeps what it has yielded: a folder may hold hundreds. Asked for ``containers`` or
+    ``programs``, it reads all files, as far as a damage would show that spoils the answer about others."""
 
     def __init__(self, path: str, context: Context) -> None:
         self.path = path
@@ -288,8 +275,45 @@ def _open_inside(path: str, context: Context) -> Contents:
     return Contents(path, tuple(contents.containers), tuple(contents.programs), contents.failed)
 
 
+class Growing(Sequence[Item]):
+    """A sequence of ``items``, to which ``steps`` adds more at each step; a step is taken no sooner than an item of it
+    is wanted. Several sequences may share their steps: each step may then add to all of them."""
+
+    def __init__(self, items: list[Item], steps: Iterator[None]) -> None:
+        self._items = items
+        self._steps = steps
+
+    def _reaches(self, index: int) -> bool:
+        """Take steps until there is an item at ``index``; return False if there never will be."""
+        while index >= len(self._items):
+            try:
+                next(self._steps)
+            except StopIteration:
+                return False
+        return True
+
+    def __len__(self) -> int:
+        for _ in self._steps:
+            pass
+        return len(self._items)
+
+    def __bool__(self) -> bool:
+        return self._reaches(0)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        if isinstance(index, slice) or index < 0 or not self._reaches(index):
+            len(self)
+        return self._items[index]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
 def _open_recording(path: str, context: Context) -> Contents:
-    from kernlens.loading.growing import Growing
     from kernlens.recording.reader import Recording
 
     recording = Recording(path)

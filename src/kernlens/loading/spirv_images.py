@@ -35,25 +35,29 @@ class SpirvImage:
     def specialized(self, values: Mapping[int, str]) -> SpirvImage:
         """Return the module with these values, as a user writes them, of the constants that it has. Raises
         KernlensError for a value that is none of its constant's type."""
-        bits = {}
-        for number, text in values.items():
-            if number in self.constants:
-                try:
-                    bits[number] = self.constants[number].bits(text)
-                except ValueError as error:
-                    constant = self.constants[number]
-                    raise KernlensError(
-                        f"{self.title}: {text!r} is no value of specialisation constant {constant}"
-                    ) from error
+        bits = constant_values(self.constants, values, self.title)
         return replace(self, content=memoryview(specialized(self.content, bits))) if bits else self
+
+
+def constant_values(declared: Mapping[int, SpecConstant], constants: Mapping[int, str], name: str) -> dict[int, int]:
+    """Return the bits of specialisation constants by number, from their values as a user writes them; those that are not
+    declared are passed over. Raises KernlensError, with the module's ``name``, for a value that is none of its type."""
+    bits = {}
+    for number, text in constants.items():
+        if number in declared:
+            try:
+                bits[number] = declared[number].bits(text)
+            except ValueError as error:
+                raise KernlensError(
+                    f"{name}: {text!r} is no value of specialisation constant {declared[number]}"
+                ) from error
+    return bits
 
 
 def spirv_images(path: str) -> list[SpirvImage]:
     """Return the modules of a file in its order, equal ones with equal options and constants once; those that are
-    damaged are passed over as long as one is not.
-
-    Raises UnsupportedError if there is none, FormatError if all are damaged.
-    """
+    damaged are passed over as long as one is not. Raises UnsupportedError if there is none, FormatError if all are
+    damaged."""
     images: dict[tuple[bytes, str], SpirvImage] = {}
     damage: FormatError | None = None
     contents = open_file(path)

@@ -26,6 +26,7 @@ from kernlens.model.stage import BINARY, TEXT, Attempts, Snapshot
 from kernlens.model.stage_map import LINE, OFFSET, PassLines, StageMap, StageRows, chosen_lines
 from kernlens.model.stages import COMMENTS, DBG, DOT_LOC, HOST_DWARF, LOC, NUMBERS, OP_LINE, line_marks
 
+_NOWHERE: tuple[SourcePlace | None, tuple[SourcePlace, ...]] = (None, ())
 #: What the stage of the machine code itself is called: its lines come from the program's DWARF.
 MACHINE_STAGE = "program"
 
@@ -33,12 +34,9 @@ MACHINE_STAGE = "program"
 _POCL_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
 #: What reads the marks that a text has, see ``Stage.lines``.
 _READERS = {
-    OP_LINE: read_spirv_text_lines,
-    DBG: read_llvm_lines,
-    LOC: read_visaasm_lines,
-    COMMENTS: read_gen_assembly_lines,
+    OP_LINE: read_spirv_text_lines, DBG: read_llvm_lines, LOC: read_visaasm_lines, COMMENTS: read_gen_assembly_lines,
     DOT_LOC: read_host_assembly_lines,
-}
+}  # fmt: skip
 #: The disassembly of an object that has no text form is a stage of its own.
 _DISASSEMBLY, _OBJECT = "disassembly", "object"
 
@@ -55,11 +53,7 @@ def stage_maps(snapshots: Iterable[Snapshot], programs: Iterable[Program]) -> tu
 def pass_lines(snapshots: Sequence[Snapshot]) -> Iterator[PassLines]:
     """Yield what is left of the source lines after each pass of the compiler, attempt by attempt; each attempt begins
     with the LLVM IR as it was read. A pass without effect has the map of the one before it."""
-    readable = [
-        snapshot
-        for snapshot in snapshots
-        if snapshot.failure is None and (snapshot.form, snapshot.ending) == (TEXT, ".ll")
-    ]
+    readable = [each for each in snapshots if each.failure is None and (each.form, each.ending) == (TEXT, ".ll")]
     beside = Beside([snapshot for snapshot in snapshots if snapshot.failure is None])
     for attempt in sorted({snapshot.attempt for snapshot in readable if snapshot.is_pass}):
         of_attempt = [snapshot for snapshot in readable if snapshot.attempt == attempt]
@@ -123,10 +117,8 @@ class Beside:
 
 
 def snapshot_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
-    """Return the snapshot's map; None if it failed, or nothing in it has a line, or that cannot be told.
-
-    Raises TooManyError if the snapshot's input has too many lines.
-    """
+    """Return the snapshot's map; None if it failed, or nothing in it has a line, or that cannot be told. Raises
+    TooManyError if the snapshot's input has too many lines."""
     if snapshot.failure is not None:
         return None
     marks = line_marks(snapshot.stage, snapshot.ending)
@@ -160,14 +152,50 @@ def _visa_llvm_rows(snapshot: Snapshot, text: str, beside: Beside) -> StageRows:
 
 
 def _host_map(snapshot: Snapshot, beside: Beside) -> StageMap | None:
-    from kernlens.loading.host_maps import host_map
-
     stage, kernel = snapshot.stage, snapshot.kernel
     if snapshot.form == TEXT:
         host_object = beside.find(_OBJECT if stage == _DISASSEMBLY else stage, BINARY, kernel)
-        return host_map(snapshot, snapshot, host_object) if host_object is not None else None
+        return _map_of_object(snapshot, snapshot, host_object) if host_object is not None else None
     listing = beside.find(_DISASSEMBLY, TEXT, kernel) if stage == _OBJECT else None
-    return host_map(snapshot, listing, snapshot) if listing is not None else None
+    return _map_of_object(snapshot, listing, snapshot) if listing is not None else None
+
+
+def _map_of_object(shown: Snapshot, listing: Snapshot, host_object: Snapshot) -> StageMap | None:
+    """Return the map of ``shown``, which is either ``listing``, the disassembly of ``host_object``, or that object
+    itself. Instructions of the object's code count, alignment and all. None if the object has no line tables."""
+    from kernlens.analysis.correlate import correlate
+    from kernlens.formats.host_object import read_host_object
+    from kernlens.formats.listings.host_assembly import read_host_listing
+
+    host_object_file = read_host_object(memoryview(host_object.content))
+    if not host_object_file.tables:
+        return None
+    text = listing.listing
+    listed = [
+        instruction for instruction in read_host_listing(text) if instruction.section in host_object_file.code_sections
+    ]
+    listed.sort(key=lambda row: row.address)
+    offsets = [instruction.address for instruction in listed]
+    locations = [_NOWHERE] * len(listed)
+    for table in host_object_file.tables:
+        here = correlate(offsets, table).whole_places()
+        locations = [
+            location if location[0] is not None else other for location, other in zip(here, locations, strict=True)
+        ]
+    if not any(place for place, _ in locations):
+        return None
+    return StageMap(
+        stage=shown.stage,
+        kernel=shown.kernel,
+        unit=LINE if shown is listing else OFFSET,
+        positions=[
+            instruction.line if shown is listing else instruction.address - instruction.start for instruction in listed
+        ],
+        places=[place for place, _ in locations],
+        calls=[calls for _, calls in locations],
+        functions=[instruction.function for instruction in listed],
+        find_texts=lambda: chosen_lines(text, [instruction.line for instruction in listed]),
+    )
 
 
 def under_name(stage_map: StageMap, path: str) -> StageMap:

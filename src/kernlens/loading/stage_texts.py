@@ -5,15 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from kernlens.errors import KernlensError, ToolError
+from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.formats.listings.gen_assembly import read_visa_numbers
 from kernlens.formats.listings.llvm_ir import llvm_rows
 from kernlens.formats.listings.llvm_parts import LlvmParts
 from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
-from kernlens.formats.listings.spirv_cut import SpirvParts
+from kernlens.formats.listings.spirv_cut import SpirvParts, cut_to_entry_point
 from kernlens.formats.listings.visa_assembly import visa_number
 from kernlens.formats.listings.visa_llvm_map import read_visa_ranges
 from kernlens.loading.stage_maps import Beside, reader
@@ -63,11 +64,7 @@ class KeptStageTexts:
     def of_kernel(self, kernel: str) -> Sequence[StageText]:
         """Return the kernel's part of each stage, of the attempt whose machine code is in the program."""
         attempts = self._beside.attempts
-        of_program = [
-            snapshot
-            for snapshot in self._shown.get(None, ())
-            if attempts.counts(snapshot.stage, snapshot.attempt, kernel)
-        ]
+        of_program = [each for each in self._shown.get(None, ()) if attempts.counts(each.stage, each.attempt, kernel)]
         return [self._text(snapshot, kernel) for snapshot in (*of_program, *self._shown.get(kernel, ()))]
 
     def tables(self, of: StageName) -> str:
@@ -147,6 +144,26 @@ class KeptStageTexts:
         return self._read[of]
 
 
+def of_one_kernel(snapshot: Snapshot, kernel: str) -> Snapshot:
+    """Return the kernel, and what it calls and uses, of LLVM IR or of SPIR-V's text; other snapshots as they are.
+    Raises NotFoundError, with the functions that there are, if the text does not have the kernel."""
+    if snapshot.kernel is not None or snapshot.form != TEXT or snapshot.failure is not None:
+        return snapshot
+    if snapshot.ending not in (".ll", ".spvasm"):
+        return snapshot
+    text, functions = snapshot.text, []
+    if snapshot.ending == ".ll":
+        parts = LlvmParts(text, with_metadata=True)
+        cut, functions = parts.cut_to_function(kernel), parts.defined()
+    else:
+        cut = cut_to_entry_point(text, kernel)
+    if cut is None:
+        there = f"; it has: {', '.join(functions[:20])}" if functions else ""
+        raise NotFoundError(f"the stage {snapshot.stage} has no function {kernel!r}{there}")
+    content = cut.encode("utf-8", "replace")
+    return replace(snapshot, kernel=kernel, find_content=lambda: content, size=len(content))
+
+
 def _stage_text(
     of: StageName, rows: Sequence[str], lines: Sequence[int], stage_rows: StageRows, visa: Iterable[range]
 ) -> StageText:
@@ -173,11 +190,8 @@ def _shown_row(row: str, ending: str) -> str:
 
 
 def _is_shown(snapshot: Snapshot) -> bool:
-    return (
-        snapshot.form == TEXT
-        and (snapshot.kernel is None) == (_SHOWN.get(snapshot.ending) == PROGRAM)
-        and (snapshot.ending in _SHOWN)
-    )
+    scope = _SHOWN.get(snapshot.ending)
+    return snapshot.form == TEXT and scope is not None and (snapshot.kernel is None) == (scope == PROGRAM)
 
 
 def _name(snapshot: Snapshot) -> StageName:

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 #: The kinds of what Intel's GPU compilers make.
 GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens"})
-#: The kinds that are programs.
-PROGRAMS = frozenset({"zebin", "zebin-debug", "patch-tokens", "debug-data", "spirv"})
+#: The kinds that are programs, and what makes a Program of each.
+_PROGRAMS = {
+    "zebin": zebin_program, "zebin-debug": zebin_program, "patch-tokens": patch_token_program,
+    "debug-data": debug_program, "spirv": spirv_program,
+}  # fmt: skip
 #: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
 _DEPTH_LIMIT = 8
 
@@ -37,10 +40,8 @@ class Unpacker:
 
     def unpack(self, content: memoryview, name: str, offset: int, context: Context, depth: int = 0) -> Container:
         """Return the container that ``content`` is, with all that is in it; kind ``unknown`` if its first bytes are of
-        no known kind.
-
-        ``offset`` is where ``content`` begins in the whole file. Raises FormatError for damaged content.
-        """
+        no known kind. ``offset`` is where ``content`` begins in the whole file. Raises FormatError for damaged
+        content."""
         kind = identify(content)
         if depth > _DEPTH_LIMIT:
             raise FormatError(f"containers are nested more than {_DEPTH_LIMIT} deep", format=kind or "file")
@@ -50,30 +51,21 @@ class Unpacker:
             raise FormatError(
                 "containers overlap: together they are many times larger than the file", format=kind or "file"
             )
-        if kind in PROGRAMS:
-            context.allowance.count(1, "program", format=kind, weight=PROGRAM_WEIGHT)
         container = Container(kind or "unknown", name, offset, content)
         before = len(self.programs)
-        match kind:
-            case "ar":
-                container.children = self._members(content, offset, context, depth)
-            case "host-elf":
-                container.children = self._images(content, offset, context, depth)
-            case "neo-elf":
-                container.children = self._neo_parts(content, name, offset, context, depth)
-                container.find_sections = partial(_elf_sections, content, kind)
-            case "patch-tokens":
-                self.programs.append(patch_token_program(self._unique(name), content, context))
-            case "zebin" | "zebin-debug":
-                self.programs.append(zebin_program(self._unique(name), content, context))
-                container.find_sections = partial(_elf_sections, content, kind)
-            case "debug-data":
-                self.programs.append(debug_program(self._unique(name), content, context))
-                container.find_children = partial(_kernel_elfs, content, offset, context.allowance)
-            case "spirv":
-                self.programs.append(spirv_program(self._unique(name), content, context))
-            case "kernel-debug-elf":
-                container.find_sections = partial(_elf_sections, content, kind)
+        if kind in _PROGRAMS:
+            context.allowance.count(1, "program", format=kind, weight=PROGRAM_WEIGHT)
+            self.programs.append(_PROGRAMS[kind](self._unique(name), content, context))
+        elif kind == "ar":
+            container.children = self._members(content, offset, context, depth)
+        elif kind == "host-elf":
+            container.children = self._images(content, offset, context, depth)
+        elif kind == "neo-elf":
+            container.children = self._neo_parts(content, name, offset, context, depth)
+        if kind == "debug-data":
+            container.find_children = partial(_kernel_elfs, content, offset, context.allowance)
+        elif kind in ("neo-elf", "zebin", "zebin-debug", "kernel-debug-elf"):
+            container.find_sections = partial(_elf_sections, content, kind)
         container.devices = frozenset(
             program.device.name if program.device else None for program in self.programs[before:]
         )

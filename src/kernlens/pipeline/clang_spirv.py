@@ -13,9 +13,9 @@ from pathlib import Path
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, BuildToolchain, HeldParts
-from kernlens.model.stage import BINARY, TEXT, Snapshot
+from kernlens.model.stage import TEXT
 from kernlens.model.stages import CLANG, held
-from kernlens.pipeline.pocl import TOOL_TIMEOUT, bitcode_text
+from kernlens.pipeline.pocl import TOOL_TIMEOUT, bitcode_text, both_forms
 from kernlens.toolchain.clang import (
     TIMEOUT,
     FrontEnd,
@@ -33,12 +33,9 @@ _VERSION = re.compile(r"\bversion (\d[\w.]*)")
 
 
 def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None = None) -> Build:
-    """Compile ``source`` (OpenCL C) to SPIR-V and keep every stage.
-
-    A source that does not compile gives a Build that is not ``ok``, with the stages up to the error. Raises ToolError if
-    clang or llvm-spirv is missing or does not end, UnsupportedError for a source that is SPIR-V, OutputError if there
-    is no temporary folder.
-    """
+    """Compile ``source`` (OpenCL C) to SPIR-V and keep every stage. A source that does not compile gives a Build that
+    is not ``ok``, with the stages up to the error. Raises ToolError if clang or llvm-spirv is missing or does not end,
+    UnsupportedError for a source that is SPIR-V, OutputError if there is no temporary folder."""
     path = existing_source(source)
     text = path.read_bytes()
     if is_spirv(text):
@@ -49,7 +46,11 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     build = Build(
         name=path.stem,
         device=CLANG.device,
-        toolchain=BuildToolchain(", ".join(_versions(front_end))),
+        # llvm-spirv tells only the version of the LLVM that it is made for.
+        toolchain=BuildToolchain(
+            f"clang {_version(front_end.clang, front_end.version)}, "
+            f"llvm-spirv for LLVM {_version(front_end.translator, front_end.version)}"
+        ),
         options=options,
         command=_by_hand(front_end, path, options),
         path=str(source),
@@ -61,30 +62,19 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
         build, parts = replace(build, seconds=compiled.seconds), replace(parts, log=compiled.log)
         reason = failure_reason(compiled, path)
         if reason is None:
-            stage_snapshots = _llvm_snapshots(front_end, bitcode.read_bytes(), build.seconds)
+            content = bitcode.read_bytes()
+            # Not the newest llvm-dis: each version writes the text that the assembler of the same version reads.
+            disassemble = partial(bitcode_text, content, f"llvm-dis-{front_end.version}")
+            stage_snapshots = both_forms(_LLVM, content, disassemble, None, build.seconds)
             translated = run(translator_command(front_end, str(bitcode), str(module)), timeout=TIMEOUT)
             build = replace(build, seconds=build.seconds + translated.seconds)
             parts = replace(parts, log=parts.log + translated.log, snapshots=(*parts.snapshots, *stage_snapshots))
             reason = failure_reason(translated, path)
         if reason is None:
             spirv = module.read_bytes()
-            stage_snapshots = _spirv_snapshots(spirv, build.seconds)
+            stage_snapshots = both_forms(_SPIRV, spirv, partial(spirv_text, spirv), None, build.seconds)
             parts = replace(parts, spirv=spirv, snapshots=(*parts.snapshots, *stage_snapshots))
     return replace(build, ok=reason is None, reason=reason, parts=parts)
-
-
-def _llvm_snapshots(front_end: FrontEnd, bitcode: bytes, seconds: float) -> tuple[Snapshot, Snapshot]:
-    """Return both forms of clang's bitcode; a disassembler makes the text when it is read."""
-    # Not the newest llvm-dis: each version writes the text that the assembler of the same version reads.
-    disassemble = partial(bitcode_text, bitcode, f"llvm-dis-{front_end.version}")
-    text = Snapshot(_LLVM.name, None, TEXT, _LLVM.text or "", disassemble, seconds=seconds)
-    return held(_LLVM, bitcode, BINARY, None, seconds), text
-
-
-def _spirv_snapshots(spirv: bytes, seconds: float) -> tuple[Snapshot, Snapshot]:
-    """Return both forms of llvm-spirv's module; a disassembler makes the text when it is read."""
-    text = Snapshot(_SPIRV.name, None, TEXT, _SPIRV.text or "", partial(spirv_text, spirv), seconds=seconds)
-    return held(_SPIRV, spirv, BINARY, None, seconds), text
 
 
 def _by_hand(front_end: FrontEnd, path: Path, options: str) -> str:
@@ -92,14 +82,6 @@ def _by_hand(front_end: FrontEnd, path: Path, options: str) -> str:
     bitcode, spirv = f"{path.stem}.bc", f"{path.stem}.spv"
     commands = (clang_command(front_end, path, options, bitcode), translator_command(front_end, bitcode, spirv))
     return " && ".join(command_line(command) for command in commands)
-
-
-def _versions(front_end: FrontEnd) -> tuple[str, ...]:
-    """Return both tools' versions. llvm-spirv tells only the version of the LLVM that it is made for."""
-    return (
-        f"clang {_version(front_end.clang, front_end.version)}",
-        f"llvm-spirv for LLVM {_version(front_end.translator, front_end.version)}",
-    )
 
 
 def _version(program: str, default: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Pipeline(Sequence[Snapshot]):
     """A sequence of one build's snapshots, in pipeline order, with the programs and source maps made from them.
-
-    ``written_below`` is the temporary folder that recorded sources were written to; paths of lines leave it out.
-    """
+    ``written_below`` is the temporary folder that recorded sources were written to; paths of lines leave it out."""
 
     build: Build
     written_below: str = ""
@@ -49,9 +47,6 @@ class Pipeline(Sequence[Snapshot]):
     def __getitem__(self, index: slice) -> tuple[Snapshot, ...]: ...
     def __getitem__(self, index: int | slice) -> Snapshot | tuple[Snapshot, ...]:
         return self.snapshots[index]
-
-    def __iter__(self) -> Iterator[Snapshot]:
-        return iter(self.snapshots)
 
     def choose(self, stage: str, kernel: str | None = None, form: str | None = None) -> tuple[Snapshot, ...]:
         """Return the snapshots of one stage (see ``model.stage.choose``): one, or one per kernel."""

@@ -30,9 +30,7 @@ _PREFIX = "dump"
 
 def runtime_library() -> Path | None:
     """Return the path of libintelocl.so: KERNLENS_INTEL_CPU_RUNTIME, else the PyPI package's; None if there is none.
-
-    Raises NotFoundError if the variable names no file.
-    """
+    Raises NotFoundError if the variable names no file."""
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
         if not os.path.isfile(named):
@@ -54,20 +52,14 @@ def runtime_library() -> Path | None:
 
 def dump_environment(folder: Path) -> dict[str, str]:
     """Return the variables that make the runtime write its stages into ``folder``."""
-    return {
-        "CL_CONFIG_DUMP_ASM": "1",
-        "CL_CONFIG_DUMP_BIN": "1",
-        "CL_CONFIG_DUMP_DISASSEMBLY": "1",
-        "CL_CONFIG_DUMP_FILE_NAME_PREFIX": str(folder / _PREFIX),
-    }
+    switches = dict.fromkeys(("CL_CONFIG_DUMP_ASM", "CL_CONFIG_DUMP_BIN", "CL_CONFIG_DUMP_DISASSEMBLY"), "1")
+    return {**switches, "CL_CONFIG_DUMP_FILE_NAME_PREFIX": str(folder / _PREFIX)}
 
 
-def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None = None) -> Build:
-    """Build ``source`` (OpenCL C) with Intel's CPU runtime and keep every stage.
-
-    A source that does not build gives a Build that is not ``ok``, with its ``source`` stage alone. Raises UnsupportedError
-    if the runtime is not installed.
-    """
+def snapshots(source: str | Path, options: str = "") -> Build:
+    """Build ``source`` (OpenCL C) with Intel's CPU runtime and keep every stage. A source that does not build gives a
+    Build that is not ``ok``, with its ``source`` stage alone. Raises UnsupportedError if the runtime is not
+    installed."""
     library = runtime_library()
     if library is None:
         raise UnsupportedError(
@@ -84,12 +76,12 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
         source=str(source),
         device=CPU_RUNTIME.device,
     )
-    return snapshots_of(build, dump_folder)
+    return snapshots_of(build)
 
 
-def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
+def snapshots_of(build: SecondBuild) -> Build:
     """Do ``build`` on the runtime's platform and keep every stage."""
-    with temporary_folder(dump_folder) as name:
+    with temporary_folder() as name:
         result, start_time = second_build(build, dump_environment(Path(name)))
         snapshots = tuple(_read(Path(name), result, start_time)) if result.ok else ()
     source = (held(CPU_RUNTIME.stage("source"), build.text.encode(), TEXT),) if build.text is not None else ()

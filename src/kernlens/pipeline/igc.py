@@ -16,7 +16,8 @@ from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, Snapshot
 from kernlens.model.stages import IGC_1, IGC_2, VECTOR_1, VECTOR_2, CompilerKind, held
 from kernlens.pipeline.igc_dump import FULL, is_full, is_vector_dump, read_dump
-from kernlens.pipeline.second_build import DriverDiedError, SecondBuild, second_build
+from kernlens.pipeline.second_build import SecondBuild, second_build
+from kernlens.runtime.isolation import DriverDiedError
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import Toolchain
@@ -34,10 +35,8 @@ def compiler_of(chosen: Toolchain) -> CompilerKind:
 
 
 def dump_environment(folder: Path, all_passes: bool = False) -> dict[str, str]:
-    """Return the variables that make the compiler write its stages into ``folder``.
-
-    The folder must exist: otherwise IGC 1 writes into the working folder.
-    """
+    """Return the variables that make the compiler write its stages into ``folder``. The folder must exist: otherwise
+    IGC 1 writes into the working folder."""
     settings = {
         "IGC_ShaderDumpEnable": "1",
         "IGC_SpvAsmDumpEnable": "1",
@@ -56,24 +55,17 @@ def snapshots(
     *,
     dump_folder: Path | None = None,
 ) -> Build:
-    """Compile ``source`` for ``device`` and keep every stage; with ``all_passes`` also the LLVM IR after each pass.
-
-    The dumps go to a temporary folder below ``dump_folder`` (None: the system's). A source that does not compile gives
-    a Build that is not ``ok``, with the stages up to the error. Raises what ``compile_source`` raises, and OutputError if
-    there is no temporary folder.
-    """
+    """Compile ``source`` for ``device`` and keep every stage; with ``all_passes`` also the LLVM IR after each pass. The
+    dumps go to a temporary folder below ``dump_folder`` (None: the system's). A source that does not compile gives a
+    Build that is not ``ok``, with the stages up to the error. Raises what ``compile_source`` raises, and OutputError if
+    there is no temporary folder."""
     with temporary_folder(dump_folder) as name:
         folder = Path(name)
         environment = dump_environment(folder, all_passes)
         # When the compiler began: whether it knows the device is asked before, which may take as long as a compile.
         started: list[int] = []
         result = compile_source(
-            source,
-            device,
-            options,
-            chosen,
-            on_start=lambda _: started.append(time.time_ns()),
-            environment=environment,
+            source, device, options, chosen, on_start=lambda _: started.append(time.time_ns()), environment=environment
         )
         # What no compiler was asked for, such as damaged SPIR-V, has no stages.
         dumped = _read_dump(folder, compiler_of(chosen), result.binary, started[0]) if started else ()
@@ -85,11 +77,9 @@ def snapshots(
 
 
 def snapshots_of(build: SecondBuild, driver_version: str) -> Build:
-    """Do ``build`` on the driver of this version, in a child process, and keep every stage.
-
-    ``build.variables`` or this process's environment may simulate the device. A program that does not build gives a
-    Build that is not ``ok``. Raises what ``second_build`` raises, and OutputError if there is no temporary folder.
-    """
+    """Do ``build`` on the driver of this version, in a child process, and keep every stage. ``build.variables`` or this
+    process's environment may simulate the device. A program that does not build gives a Build that is not ``ok``.
+    Raises what ``second_build`` raises, and OutputError if there is no temporary folder."""
     with temporary_folder() as name:
         folder = Path(name)
         try:

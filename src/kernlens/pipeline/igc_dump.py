@@ -206,11 +206,9 @@ def _counted(files: Sequence[_File], binary: bytes) -> tuple[int, int]:
 
 def stands_in(code: bytes, binary: bytes) -> bool:
     """Return whether a program's binary holds a kernel's machine code, byte for byte except IGC 2's hash of its input.
-
     After each kernel's end of thread, and so before the functions that it calls, IGC 2 appends four moves of a 32-bit
-    constant: the halves of a hash of what it compiled, 0, and the kernel's number. With debug information the input includes
-    the working folder, so the driver's cache may answer with a binary that has another hash.
-    """
+    constant: the halves of a hash of what it compiled, 0, and the kernel's number. With debug information the input
+    includes the working folder, so the driver's cache may answer with a binary that has another hash."""
     halves = [moves.start() + offset for moves in _HASH_MOVES.finditer(code) for offset in (12, 28)]
     starts = [0, *(half + 4 for half in halves)]
     first, *others = (code[start:end] for start, end in zip(starts, [*halves, len(code)], strict=True))
@@ -254,10 +252,8 @@ def _program_files(folder: Path, names: Iterable[str]) -> Mapping[tuple[str, str
 
 
 def _passes(folder: Path, names: Iterable[str], start_time: int | None, full: bool) -> dict[str, list[Snapshot]]:
-    """Return the dumps after single passes, by the stage that they come before.
-
-    The numbers of passes go on through all attempts: an attempt begins where a first phase follows the last one.
-    """
+    """Return the dumps after single passes, by the stage that they come before. The numbers of passes go on through all
+    attempts: an attempt begins where a first phase follows the last one."""
     snapshots: dict[str, list[Snapshot]] = {}
     matches = [match for match in map(_PASS_FILE.fullmatch, names) if match is not None]
     attempt, previous = 1, ""

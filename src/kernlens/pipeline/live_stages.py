@@ -34,11 +34,9 @@ _BUILD_NONE = -1
 
 @dataclass(frozen=True)
 class LiveProgram:
-    """A program and one of its devices.
-
-    ``text`` or ``spirv`` is what the program was made from; both are None if it was made from a binary. ``position`` is
-    the device's number among those of the platforms with its platform's name.
-    """
+    """A program and one of its devices. ``text`` or ``spirv`` is what the program was made from; both are None if it
+    was made from a binary. ``position`` is the device's number among those of the platforms with its platform's
+    name."""
 
     library: OpenCL
     handle: int
@@ -49,10 +47,8 @@ class LiveProgram:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The program's stages in pipeline order.
-
-        ``source`` is missing if there is no text, everything before ``program`` if the program was made from a binary.
-        """
+        """The program's stages in pipeline order. ``source`` is missing if there is no text, everything before
+        ``program`` if the program was made from a binary."""
         compiler = self._compiler
         if self.text is None and self.spirv is None:
             return tuple(stage for stage in compiler.stages if stage.name == "program")
@@ -74,11 +70,9 @@ class LiveProgram:
 
     def snapshots(self, stage: str, form: str | None, options: str) -> tuple[Snapshot, ...]:
         """Return the snapshots of one stage of a built program: one, or one per kernel. ``form`` None: the default.
-
-        ``options`` is what the program was built with, as far as the caller knows; most drivers know better.
-        Raises ToolError, UnsupportedError, NotFoundError or OutputError if they cannot be made, DriverDiedError if the
-        second build kills the driver.
-        """
+        ``options`` is what the program was built with, as far as the caller knows; most drivers know better. Raises
+        ToolError, UnsupportedError, NotFoundError or OutputError if they cannot be made, DriverDiedError if the second
+        build kills the driver."""
         asked = next(each for each in self.stages if each.name == stage)
         chosen = asked.form(form)
         if stage == "source" and self.text is not None:
@@ -121,10 +115,8 @@ class LiveProgram:
         return bytes(part.data) if part is not None else None
 
     def _options(self, stated: str) -> str:
-        """Ask the driver for the options that it got: pyopencl adds some to those ``stated``.
-
-        PoCL answers with options that it would not accept again, so those given have to do.
-        """
+        """Ask the driver for the options that it got: pyopencl adds some to those ``stated``. PoCL answers with options
+        that it would not accept again, so those given have to do."""
         if self.device.platform == POCL.platform:
             return stated
         return c_text(self._build_info(CL_PROGRAM_BUILD_OPTIONS, "CL_PROGRAM_BUILD_OPTIONS"))
@@ -158,10 +150,8 @@ class LiveProgram:
 
 
 def second_build_stages(build: SecondBuild, driver_version: str) -> Build:
-    """Do a second build, and keep every stage of its platform's compiler.
-
-    Raises UnsupportedError for a platform whose compiler keeps none, and what ``second_build`` raises.
-    """
+    """Do a second build, and keep every stage of its platform's compiler. Raises UnsupportedError for a platform whose
+    compiler keeps none, and what ``second_build`` raises."""
     if build.modules or build.platform in INTEL_GPU_PLATFORMS:
         return igc.snapshots_of(build, driver_version)
     if build.platform not in SECOND_BUILDS:
@@ -172,10 +162,8 @@ def second_build_stages(build: SecondBuild, driver_version: str) -> Build:
 
 
 def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | None:
-    """Return the program with its device; None if the device is not one of the program's.
-
-    Raises OpenCLError if the driver does not know the program, UnsupportedError for a sub-device.
-    """
+    """Return the program with its device; None if the device is not one of the program's. Raises OpenCLError if the
+    driver does not know the program, UnsupportedError for a sub-device."""
     if device not in program_devices(library, program):
         return None
     devices = opencl_devices(library)

@@ -33,10 +33,8 @@ class ApplicationBuild:
 
     def snapshots(self, binary: bytes | None) -> list[tuple[bytes, str, str]]:
         """Take each snapshot's bytes, ending and kernel (empty: the whole program), once: a second call returns none.
-
         Returns none either if the compiler kept nothing, for example because the driver's cache answered. ``binary`` is
-        the program's: of several attempts at a kernel, the one whose code it holds counts.
-        """
+        the program's: of several attempts at a kernel, the one whose code it holds counts."""
         snapshots: list[tuple[bytes, str, str]] = []
 
         def receive(size: int, content: int, label: int, _user_data: int) -> None:
@@ -57,10 +55,8 @@ def label_of(label: int | None) -> tuple[str, str]:
 
 @contextmanager
 def keeping(opencl: str, program: int, stage: str, *, text: bool) -> Iterator[ApplicationBuild | None]:
-    """Have Intel's GPU compiler keep ``stage`` while ``program`` is built within; gives None if it cannot.
-
-    ``opencl`` is the path of the OpenCL library that made the program.
-    """
+    """Have Intel's GPU compiler keep ``stage`` while ``program`` is built within; gives None if it cannot. ``opencl``
+    is the path of the OpenCL library that made the program."""
     library = _library(opencl) if threading.active_count() == 1 else None
     request = library.kernlens_own_build_begin(program, stage.encode(), text) if library is not None else None
     if library is None or not request:

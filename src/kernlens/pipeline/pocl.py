@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
@@ -35,12 +36,9 @@ def dump_environment(folder: Path) -> dict[str, str]:
     return {"POCL_LEAVE_KERNEL_COMPILER_TEMP_FILES": "1", "POCL_CACHE_DIR": str(folder), "POCL_KERNEL_CACHE": "1"}
 
 
-def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None = None) -> Build:
-    """Build ``source`` (OpenCL C) for PoCL's first device and keep every stage.
-
-    A source that does not build gives a Build that is not ``ok``, with its ``source`` stage alone. Raises UnsupportedError
-    if PoCL is not installed.
-    """
+def snapshots(source: str | Path, options: str = "") -> Build:
+    """Build ``source`` (OpenCL C) for PoCL's first device and keep every stage. A source that does not build gives a
+    Build that is not ``ok``, with its ``source`` stage alone. Raises UnsupportedError if PoCL is not installed."""
     path = Path(source)
     text = source_text(path)
     include = f"-I {path.resolve().parent}" if path.resolve().parent != Path.cwd() else ""
@@ -48,14 +46,14 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
         POCL.platform, " ".join(filter(None, [options, include])), text, source=str(source), device=POCL.device
     )
     try:
-        return snapshots_of(build, dump_folder)
+        return snapshots_of(build)
     except NotFoundError as error:
         raise UnsupportedError(f"PoCL is not installed ({error}); on Debian: apt install pocl-opencl-icd") from error
 
 
-def snapshots_of(build: SecondBuild, dump_folder: Path | None = None) -> Build:
+def snapshots_of(build: SecondBuild) -> Build:
     """Do ``build`` on PoCL's platform and keep every stage."""
-    with temporary_folder(dump_folder) as name:
+    with temporary_folder() as name:
         folder = Path(name)
         result, start_time = second_build(build, dump_environment(folder))
         snapshots = tuple(_read(folder, start_time)) if result.ok else ()
@@ -73,24 +71,27 @@ def _read(folder: Path, start_time: int) -> Iterator[Snapshot]:
 
 
 def _forms(stage: Stage, path: Path, kernel: str | None, start_time: int) -> Iterator[Snapshot]:
-    """Yield both forms of one file; a disassembler makes the text when it is read."""
     content = path.read_bytes()
-    seconds = max(path.stat().st_mtime_ns - start_time, 0) / 1e9
     if not content:
         why = "its file is empty; is the disk of the dump folder full?"
         yield Snapshot(stage.name, kernel, BINARY, stage.binary or "", bytes, failure=why)
         return
-    yield held(stage, content, BINARY, kernel, seconds)
-    disassemble = (lambda: bitcode_text(content)) if stage.text == ".ll" else (lambda: object_text(content))
-    yield Snapshot(stage.name, kernel, TEXT, stage.text or "", disassemble, seconds=seconds)
+    disassemble = partial(bitcode_text if stage.text == ".ll" else object_text, content)
+    yield from both_forms(stage, content, disassemble, kernel, max(path.stat().st_mtime_ns - start_time, 0) / 1e9)
+
+
+def both_forms(
+    stage: Stage, content: bytes, disassemble: Callable[[], bytes], kernel: str | None, seconds: float
+) -> tuple[Snapshot, Snapshot]:
+    """Return both forms of one file; a disassembler makes the text when it is read."""
+    text = Snapshot(stage.name, kernel, TEXT, stage.text or "", disassemble, seconds=seconds)
+    return held(stage, content, BINARY, kernel, seconds), text
 
 
 def bitcode_text(bitcode: bytes, tool: str | None = None) -> bytes:
-    """Disassemble LLVM bitcode with ``tool`` (None: the newest llvm-dis). Raises ToolError if there is none or it fails.
-
-    LLVM's reader drops all debug information of a module if that of one function is invalid, as it is in PoCL's work-item
-    functions. The text then only declares these functions, and a comment on top says so.
-    """
+    """Disassemble LLVM bitcode with ``tool`` (None: the newest llvm-dis). Raises ToolError if there is none or it
+    fails. LLVM's reader drops all debug information of a module if that of one function is invalid, as it is in PoCL's
+    work-item functions. The text then only declares these functions, and a comment on top says so."""
     tool = tool or next((name for name in _DISASSEMBLERS if shutil.which(name)), None)
     if tool is None:
         raise ToolError("llvm-dis was not found; install it (on Debian: apt install llvm-15)")

@@ -17,14 +17,12 @@ from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.runtime.driver_environment import DriverEnvironment
-from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, TIME_LIMIT, DriverDiedError, IsolatedDriver
+from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, TIME_LIMIT, IsolatedDriver
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker_answers import build_of
 from kernlens.toolchain.confinement import Children, confined_driver, confinement
 from kernlens.toolchain.includes import existing_source
-
-__all__ = ["DriverDiedError", "SecondBuild", "interpreter", "second_build", "source_text"]
 
 #: CL_BUILD_PROGRAM_FAILURE, ZE_RESULT_ERROR_MODULE_BUILD_FAILURE and ..._LINK_FAILURE: what is built is at fault; with any
 #: other code the driver or the caller is.
@@ -82,12 +80,10 @@ class SecondBuild:
 
 
 def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, int]:
-    """Do ``build`` with the variables ``dumps`` set; returns the Build and its start (nanoseconds since the epoch).
-
-    A program that does not build gives a Build that is not ``ok``. Raises NotFoundError if there is no such platform
-    or device, DriverDiedError if the driver took its process down, OpenCLError or LevelZeroError if the driver refuses for
-    another reason.
-    """
+    """Do ``build`` with the variables ``dumps`` set; returns the Build and its start (nanoseconds since the epoch). A
+    program that does not build gives a Build that is not ``ok``. Raises NotFoundError if there is no such platform or
+    device, DriverDiedError if the driver took its process down, OpenCLError or LevelZeroError if the driver refuses for
+    another reason."""
     environment = confined_driver(
         DriverEnvironment(
             build.device or build.platform,
@@ -139,10 +135,8 @@ def _build(asked: SecondBuild, dumps: Mapping[str, str], answer: Build, seconds:
 
 
 def interpreter() -> tuple[str, ...]:
-    """Return the command that starts Python as this process was started.
-
-    In a process with a toolchain root's driver, that is through the root's dynamic loader.
-    """
+    """Return the command that starts Python as this process was started. In a process with a toolchain root's driver,
+    that is through the root's dynamic loader."""
     try:
         program = os.path.basename(os.readlink("/proc/self/exe"))
         words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]

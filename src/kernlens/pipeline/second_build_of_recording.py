@@ -92,11 +92,8 @@ def toolchain_of(build: Build) -> str:
     if recorded is None:
         return SYSTEM
     installed = [each for each in find_toolchains() if each.ocloc is not None]
-    alike = [
-        each
-        for each in installed
-        if (each.neo_version or "", each.igc_version or "") == (recorded.neo_version, recorded.igc_version)
-    ]
+    versions = recorded.neo_version, recorded.igc_version
+    alike = [each for each in installed if (each.neo_version or "", each.igc_version or "") == versions]
     named = [each for each in installed if each.name == recorded.name]
     both = [each for each in alike if each in named]
     return next((each.name for each in (*both, *alike, *named)), SYSTEM)

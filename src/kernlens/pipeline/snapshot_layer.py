@@ -48,10 +48,8 @@ class SnapshotLayer:
         format: int,
         deliver: Callable[[bytes, str, str], None] | None,
     ) -> None:
-        """Call clRequestProgramSnapshotCODEPLAY, which calls ``deliver(content, ending, kernel)``.
-
-        None becomes a null pointer. Raises OpenCLError.
-        """
+        """Call clRequestProgramSnapshotCODEPLAY, which calls ``deliver(content, ending, kernel)``. None becomes a null
+        pointer. Raises OpenCLError."""
 
         def received(size: int, content: int, label: int, _user_data: int) -> None:
             assert deliver is not None
@@ -69,10 +67,8 @@ def _check(call: str, code: int) -> None:
 
 
 def snapshot_layer(library: OpenCL, device: int) -> SnapshotLayer | None:
-    """Return the layer's functions for the device's platform; None if the layer is not loaded.
-
-    Raises OpenCLError (CL_INVALID_DEVICE) if the driver does not know the device.
-    """
+    """Return the layer's functions for the device's platform; None if the layer is not loaded. Raises OpenCLError
+    (CL_INVALID_DEVICE) if the driver does not know the device."""
     extensions = library.text("clGetDeviceInfo", device, CL_DEVICE_EXTENSIONS, query="CL_DEVICE_EXTENSIONS")
     if EXTENSION not in extensions.split():
         return None

@@ -18,7 +18,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.pipeline.live_stages import LiveProgram, live_program
 from kernlens.pipeline.own_build import ApplicationBuild
-from kernlens.pipeline.snapshot_layer import SnapshotLayer, snapshot_layer
+from kernlens.pipeline.snapshot_layer import LIST_CALL, REQUEST_CALL, SnapshotLayer, snapshot_layer
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import OpenCLHandleError, handle_of
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl
@@ -29,8 +29,6 @@ _NO_FORMAT = 0xFFFFFFFF
 _FORMS = {DEFAULT: None, BINARY: "binary", TEXT: "text"}
 
 INVALID_VALUE, INVALID_DEVICE, INVALID_PROGRAM, INVALID_PROGRAM_EXECUTABLE, INVALID_ARG_VALUE = -30, -33, -44, -45, -50
-LIST_CALL = "clRequestProgramSnapshotListCODEPLAY"
-REQUEST_CALL = "clRequestProgramSnapshotCODEPLAY"
 
 
 class SnapshotWarning(UserWarning):
@@ -38,11 +36,8 @@ class SnapshotWarning(UserWarning):
 
 
 class SnapshotLabel(NamedTuple):
-    """The description of a snapshot; the callback gets it as the extension's ``callback_data``.
-
-    ``ending`` is the usual file ending of the content (``.ll``), ``kernel`` the kernel's name, empty for a stage of the
-    whole program.
-    """
+    """The description of a snapshot; the callback gets it as the extension's ``callback_data``. ``ending`` is the usual
+    file ending of the content (``.ll``), ``kernel`` the kernel's name, empty for a stage of the whole program."""
 
     ending: str
     kernel: str
@@ -155,9 +150,7 @@ class _Request:
 
     def deliver(self, options: str, build: ApplicationBuild | None) -> None:
         """Call back with what the application's ``build`` kept, else with what a second build with ``options`` makes.
-
-        Warns (SnapshotWarning) if there is neither.
-        """
+        Warns (SnapshotWarning) if there is neither."""
         try:
             own_snapshots = build.snapshots(self.live.binary()) if build is not None else []
             contents = [(content, SnapshotLabel(ending, kernel)) for content, ending, kernel in own_snapshots]

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kernlens.recording.damage import damaged, typed
+from kernlens.recording.schema import damaged, typed
 
 #: The key of a recording's metadata that holds it.
 CAPTURE = "capture"
@@ -29,11 +29,9 @@ class CaptureNotes:
         self._shapes: dict[tuple[str, str, str], dict[str, _Row]] = {}
 
     def add(self, metadata: Mapping[str, str], numbers: dict[int, int], names: dict[tuple[str, str], str]) -> None:
-        """Add the notes in a recording's metadata about the programs that are kept, and about those that it does not know.
-
-        ``numbers`` maps the numbers of the kept to their new ones, ``names`` their names and devices to their new names.
-        Raises FormatError if the notes are damaged.
-        """
+        """Add the notes in a recording's metadata about the programs that are kept, and about those that it does not
+        know. ``numbers`` maps the numbers of the kept to their new ones, ``names`` their names and devices to their new
+        names. Raises FormatError if the notes are damaged."""
         text = metadata.get(CAPTURE)
         if text is None:
             return
@@ -41,12 +39,10 @@ class CaptureNotes:
         self._others = {**notes, **(self._others or {})}
         for build in _rows(notes, "builds", program=int):
             if build["program"] in numbers:
-                inputs = (
-                    {"inputs": [numbers[number] for number in _inputs(build) if number in numbers]}
-                    if "inputs" in build
-                    else {}
-                )
-                self._builds.append({**build, "program": numbers[build["program"]], **inputs})
+                row = {**build, "program": numbers[build["program"]]}
+                if "inputs" in build:
+                    row["inputs"] = [numbers[number] for number in _inputs(build) if number in numbers]
+                self._builds.append(row)
         for kernel in _rows(
             notes, "kernels", name=str, program=str, device=str, created=int, launches=int, shapes=list
         ):
@@ -88,11 +84,8 @@ def launches(metadata: Mapping[str, str]) -> Counter[tuple[str, str]] | None:
 def linked_from(metadata: Mapping[str, str]) -> dict[int, list[int]]:
     """Return the numbers of the programs that each was linked from, by its number, from a recording's metadata. Raises
     FormatError if the notes are damaged."""
-    notes = metadata.get(CAPTURE, "")
-    if '"inputs"' not in notes:
-        return {}
     linked: dict[int, list[int]] = {}
-    for build in _rows(_decoded(notes), "builds", program=int):
+    for build in _builds_with("inputs", metadata):
         linked.setdefault(build["program"], []).extend(_inputs(build))
     return linked
 
@@ -100,11 +93,8 @@ def linked_from(metadata: Mapping[str, str]) -> dict[int, list[int]]:
 def given_constants(metadata: Mapping[str, str]) -> dict[int, dict[int, int]]:
     """Return the specialization constants that each program was built with, by its number: their bits by number. Raises
     FormatError if the notes are damaged."""
-    notes = metadata.get(CAPTURE, "")
-    if '"constants"' not in notes:
-        return {}
     of_programs = {}
-    for build in _rows(_decoded(notes), "builds", program=int):
+    for build in _builds_with("constants", metadata):
         constants = typed(build.get("constants", {}), dict, CAPTURE)
         try:
             of_programs[build["program"]] = {
@@ -113,6 +103,12 @@ def given_constants(metadata: Mapping[str, str]) -> dict[int, dict[int, int]]:
         except ValueError as error:
             raise damaged("a specialization constant of the capture is no number") from error
     return of_programs
+
+
+def _builds_with(key: str, metadata: Mapping[str, str]) -> list[_Row]:
+    """Return the notes on builds, none where no build has this key: most recordings are not searched for it."""
+    notes = metadata.get(CAPTURE, "")
+    return _rows(_decoded(notes), "builds", program=int) if f'"{key}"' in notes else []
 
 
 def _inputs(build: _Row) -> list[int]:

@@ -37,12 +37,10 @@ class Written:
 
 
 def merge(paths: Sequence[str | Path], output: str | Path, *, command_line: Sequence[str] = ()) -> Written:
-    """Write the programs of all recordings into one; ``output`` may be one of them, and is replaced if it exists.
-
-    A program that several hold is there once, under its first name. Programs of different recordings that have the same
+    """Write the programs of all recordings into one; ``output`` may be one of them, and is replaced if it exists. A
+    program that several hold is there once, under its first name. Programs of different recordings that have the same
     name, device and toolchain are told apart by a number behind the name. What was noted of captures is added up.
-    Raises FormatError if one is damaged, OutputError if the file cannot be written.
-    """
+    Raises FormatError if one is damaged, OutputError if the file cannot be written."""
     return _write(paths, output, command_line, is_merge=True)
 
 
@@ -54,18 +52,14 @@ def prune(
     drop: Collection[str] = (),
 ) -> Written:
     """Write the programs that ``keep`` chooses, without the kinds of parts that ``drop`` names (``inventory.KINDS``).
-
     ``output`` None: in place. Raises NotFoundError if no program is chosen, FormatError if what is kept is damaged,
-    OutputError if the file cannot be written.
-    """
+    OutputError if the file cannot be written."""
     return _write([path], output or path, None, keep=keep, drop=drop)
 
 
 def redact_source(path: str | Path, output: str | Path | None = None) -> Written:
-    """Write the recording without source text (docs/recording.md says what stays); ``output`` None: in place.
-
-    Raises FormatError if the recording is damaged, OutputError if the file cannot be written.
-    """
+    """Write the recording without source text (docs/recording.md says what stays); ``output`` None: in place. Raises
+    FormatError if the recording is damaged, OutputError if the file cannot be written."""
     return _write([path], output or path, None, redaction=Redaction())
 
 

@@ -6,18 +6,13 @@ import hashlib
 
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Build
-from kernlens.recording.damage import damaged, typed
 from kernlens.recording.reader import Recording
+from kernlens.recording.schema import damaged, typed
 
 #: What a program may hold, by the names that people have for it, and each part's role; stages have a table of their own.
 KINDS = {
-    "sources": "source",
-    "binaries": "binary",
-    "debug": "debug",
-    "spirv": "spirv",
-    "logs": "log",
-    "stages": "stage",
-}
+    "sources": "source", "binaries": "binary", "debug": "debug", "spirv": "spirv", "logs": "log", "stages": "stage",
+}  # fmt: skip
 _KIND_OF = {role: kind for kind, role in KINDS.items()}
 
 

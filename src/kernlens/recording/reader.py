@@ -23,20 +23,10 @@ from kernlens.errors import FormatError, KernlensError, NotFoundError, Unsupport
 from kernlens.model.allowance import Allowance
 from kernlens.model.build import Build, BuildParts, BuildToolchain, Source
 from kernlens.model.stage import Snapshot
+from kernlens.recording import schema
+from kernlens.recording.blobs import RecordedContents
 from kernlens.recording.capture_notes import given_constants, linked_from
-from kernlens.recording.contents import RecordedContents
-from kernlens.recording.damage import damaged, typed
-from kernlens.recording.schema import (
-    FAILED,
-    FORMS,
-    HEADER_SIZE,
-    OK,
-    ROLES,
-    SCHEMA_VERSION,
-    SCHEMAS,
-    is_recording,
-    same_definition,
-)
+from kernlens.recording.schema import damaged, typed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -167,10 +157,8 @@ class Recording:
         return self.metadata.get("redacted") == "source"
 
     def builds(self) -> list[Build]:
-        """Return all builds, in the order in which they finished.
-
-        Their parts are read on first use, which raises FormatError if the recording is damaged there.
-        """
+        """Return all builds, in the order in which they finished. Their parts are read on first use, which raises
+        FormatError if the recording is damaged there."""
         toolchains, linked, constants = self._toolchains(), linked_from(self.metadata), given_constants(self.metadata)
         query = "SELECT id, name, device, toolchain, options, status, reason, seconds, command, created FROM program"
         builds: dict[int, Build] = {}
@@ -190,7 +178,7 @@ class Recording:
         number, name, device, toolchain, options, status, reason, seconds, command, created = row
         if toolchain is not None and toolchain not in toolchains:
             raise damaged("a program names a toolchain that is not there")
-        if status not in (OK, FAILED):
+        if status not in (schema.OK, schema.FAILED):
             raise damaged(f"a program has the status {status!r}")
         return Build(
             name=typed(name, str, "program"),
@@ -198,7 +186,7 @@ class Recording:
             toolchain=None if toolchain is None else toolchains[toolchain],
             options=typed(options, str, "program"),
             command=typed(command, str, "program"),
-            ok=status == OK,
+            ok=status == schema.OK,
             reason=typed(reason, str, "program") or None,
             seconds=typed(seconds, float, "program"),
             created=typed(created, str, "program"),
@@ -224,7 +212,7 @@ class Recording:
         parts: list[tuple[str, str, int | None]] = []
         rows = self.rows("SELECT role, path, blob FROM part WHERE program = ? ORDER BY position", program)
         for role, path, blob in rows:
-            if role not in ROLES:
+            if role not in schema.ROLES:
                 raise damaged(f"a part has the role {role!r}")
             parts.append((role, typed(path, str, "part"), None if blob is None else typed(blob, int, "part")))
         return tuple(parts)
@@ -237,7 +225,7 @@ class Recording:
             " LEFT JOIN blob ON blob.id = snapshot.blob WHERE program = ? ORDER BY position"
         )
         for stage, kernel, form, ending, attempt, blob, size in self.rows(query, program):
-            if form not in FORMS:
+            if form not in schema.FORMS:
                 raise damaged(f"a snapshot has the form {form!r}")
             snapshots.append(
                 Snapshot(
@@ -282,9 +270,9 @@ class Recording:
     def _check_tables(self) -> None:
         rows = self.rows("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
         tables = {name: (kind, sql) for kind, name, sql in rows}
-        for name, definition in SCHEMAS[self._schema].items():
+        for name, definition in schema.SCHEMAS[self._schema].items():
             kind, sql = tables.pop(name, (None, None))
-            if kind != "table" or not isinstance(sql, str) or not same_definition(sql, definition):
+            if kind != "table" or not isinstance(sql, str) or not schema.same_definition(sql, definition):
                 raise damaged(f"the table {name} is missing or not as schema {self._schema} defines it")
         if tables:
             raise damaged(f"{sorted(map(repr, tables))[0]} does not belong to schema {self._schema}")
@@ -305,9 +293,7 @@ def _connect(path: Path, mode: str, closing: contextlib.ExitStack) -> sqlite3.Co
 
 def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
     """Return a file that nobody writes to: ``path`` if its writer has finished, else a copy of what it holds so far.
-
-    SQLite keeps a second file beside the recording until the writer has finished, and leaves it there after a crash.
-    """
+    SQLite keeps a second file beside the recording until the writer has finished, and leaves it there after a crash."""
     import sqlite3
     from tempfile import TemporaryDirectory
 
@@ -336,20 +322,20 @@ def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
 def _checked_schema(path: Path) -> int:
     try:
         with path.open("rb") as file:
-            head = file.read(HEADER_SIZE)
+            head = file.read(schema.HEADER_SIZE)
     except FileNotFoundError as error:
         raise NotFoundError(f"there is no recording {path}") from error
     except OSError as error:
         raise KernlensError(f"the recording {path} cannot be read: {error.strerror}") from error
-    if len(head) < HEADER_SIZE or not is_recording(head):
+    if len(head) < schema.HEADER_SIZE or not schema.is_recording(head):
         raise FormatError(f"{path} is no recording of kernlens", format="recording", offset=0)
     version = int.from_bytes(head[60:64], "big")
-    if version > SCHEMA_VERSION:
+    if version > schema.SCHEMA_VERSION:
         raise UnsupportedError(
-            f"{path} has schema {version}, written by a newer kernlens, and this one reads schema {SCHEMA_VERSION}:"
+            f"{path} has schema {version}, written by a newer kernlens, and this one reads schema {schema.SCHEMA_VERSION}:"
             " update kernlens"
         )
-    if version not in SCHEMAS:
+    if version not in schema.SCHEMAS:
         raise FormatError(f"{path} has the unknown schema {version}", format="recording", offset=60)
     return version
 

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import TypeVar
+
+from kernlens.errors import FormatError
+
+T = TypeVar("T")
 
 #: SQLite's application id, at offset 68 of the file, big-endian: "klns".
 APPLICATION_ID = 0x6B6C6E73
@@ -53,3 +58,15 @@ def same_definition(first: str, second: str) -> bool:
 def is_recording(head: bytes) -> bool:
     """Return whether a file that begins with ``head`` (at least 72 bytes) is a recording."""
     return head.startswith(SQLITE_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def typed(value: object, kind: type[T], table: str) -> T:
+    """Return ``value``. Raises FormatError if it is not of the type that its table's columns have."""
+    if not isinstance(value, kind):
+        raise damaged(f"the table {table} holds a {type(value).__name__} where a {kind.__name__} is expected")
+    return value
+
+
+def damaged(message: str) -> FormatError:
+    """Make the error of a reader."""
+    return FormatError(f"{message}: the recording is damaged", format="recording")

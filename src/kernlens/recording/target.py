@@ -18,12 +18,10 @@ _PARTIAL = ".partial"
 
 
 class Target:
-    """A recording's file, locked for this writer.
-
-    ``file`` is the file to write: the recording itself if there was none, else, and with ``is_whole``, a file beside it
-    that then gets its name (``publish``). ``create`` makes an empty recording under a given name. Raises OutputError if
-    the file exists and ``overwrite`` is False or it is no recording, and if another process is writing it.
-    """
+    """A recording's file, locked for this writer. ``file`` is the file to write: the recording itself if there was
+    none, else, and with ``is_whole``, a file beside it that then gets its name (``publish``). ``create`` makes an empty
+    recording under a given name. Raises OutputError if the file exists and ``overwrite`` is False or it is no
+    recording, and if another process is writing it."""
 
     def __init__(self, path: Path, overwrite: bool, create: Callable[[Path], None], is_whole: bool = False) -> None:
         self.path = path
@@ -68,14 +66,13 @@ class Target:
             if not _put(self.file, self.path):
                 raise OutputError(f"another process has just written the recording {self.path}; choose another name")
             self.file.unlink()
-            self.file = self.path
-            return
-        self.file.chmod(self.path.stat().st_mode & 0o777)
-        _settle(self.path)
-        # A journal that a crash left belongs to the removed file.
-        for ending in _BESIDE:
-            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
-        self.file.replace(self.path)
+        else:
+            self.file.chmod(self.path.stat().st_mode & 0o777)
+            _settle(self.path)
+            # A journal that a crash left belongs to the removed file.
+            for ending in _BESIDE:
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+            self.file.replace(self.path)
         self.file = self.path
 
     def close(self) -> None:

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from kernlens.model.build import Build, BuildToolchain
     from kernlens.model.stage import Snapshot
 
-
 #: The numbers of what a recording holds already.
 _Stored = ChainMap["bytes | BuildToolchain", int]
+#: Packed content, or the SHA-256 of content that the recording holds already.
+_Blob = PackedBlob | bytes
 #: Milliseconds that ``close`` waits for readers of the file, which keep it from being finished.
 READERS_TIMEOUT = 500
 
@@ -115,7 +116,7 @@ class RecordingWriter:
                 self._connection = _open(self._target)
         return number
 
-    def _packed(self, content: bytes) -> PackedBlob | bytes:
+    def _packed(self, content: bytes) -> _Blob:
         """Return the content packed; its SHA-256 alone if the recording holds it."""
         if len(content) > SIZE_LIMIT:
             raise KernlensError(
@@ -137,10 +138,8 @@ class RecordingWriter:
         return self._target.is_published
 
     def close(self) -> None:
-        """Finish the recording, which is then one file, with nothing beside it once nobody reads it. More calls do nothing.
-
-        A new recording that holds no program is removed.
-        """
+        """Finish the recording, which is then one file, with nothing beside it once nobody reads it. More calls do
+        nothing. A new recording that holds no program is removed."""
         with self._lock, self._errors():
             connection, self._connection = self._connection, None
             try:
@@ -167,10 +166,9 @@ class RecordingWriter:
 
         try:
             yield
-        except sqlite3.Error as error:
-            raise OutputError(f"the recording {self.path} cannot be written: {error}") from error
-        except OSError as error:
-            raise OutputError(f"the recording {self.path} cannot be written: {error.strerror}") from error
+        except (sqlite3.Error, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise OutputError(f"the recording {self.path} cannot be written: {reason}") from error
 
 
 def _metadata(command_line: Sequence[str], redacted: bool) -> dict[str, str]:
@@ -317,7 +315,7 @@ def _toolchain(connection: sqlite3.Connection, toolchain: BuildToolchain, stored
     return stored[toolchain]
 
 
-def _blob(connection: sqlite3.Connection, blob: PackedBlob | bytes, stored: _Stored) -> int:
+def _blob(connection: sqlite3.Connection, blob: _Blob, stored: _Stored) -> int:
     digest = blob.sha256 if isinstance(blob, PackedBlob) else blob
     if digest not in stored:
         assert isinstance(blob, PackedBlob)
@@ -328,10 +326,7 @@ def _blob(connection: sqlite3.Connection, blob: PackedBlob | bytes, stored: _Sto
 
 
 def _insert_parts(
-    connection: sqlite3.Connection,
-    program: int,
-    parts: Sequence[tuple[str, str, PackedBlob | bytes | None]],
-    stored: _Stored,
+    connection: sqlite3.Connection, program: int, parts: Sequence[tuple[str, str, _Blob | None]], stored: _Stored
 ) -> None:
     for position, (role, path, blob) in enumerate(parts):
         number = None if blob is None else _blob(connection, blob, stored)
@@ -339,10 +334,7 @@ def _insert_parts(
 
 
 def _insert_snapshots(
-    connection: sqlite3.Connection,
-    program: int,
-    snapshots: Sequence[tuple[Snapshot, PackedBlob | bytes]],
-    stored: _Stored,
+    connection: sqlite3.Connection, program: int, snapshots: Sequence[tuple[Snapshot, _Blob]], stored: _Stored
 ) -> None:
     for position, (snapshot, blob) in enumerate(snapshots):
         assert snapshot.form in FORMS

@@ -41,11 +41,9 @@ class Application:
 
 
 def find_application(command_line: Sequence[str], device: str | None, chosen: Toolchain) -> Application:
-    """Return the application that the words name, for the toolchain's driver; ``device`` is what that simulates, if any.
-
-    Raises NotFoundError or ToolError if there is no such program, NotFoundError if the driver does not simulate the
-    device, UnsupportedError for a script under a toolchain that has to start it through its own dynamic loader.
-    """
+    """Return the application that the words name, for the toolchain's driver; ``device`` is what that simulates, if
+    any. Raises NotFoundError or ToolError if there is no such program, NotFoundError if the driver does not simulate
+    the device, UnsupportedError for a script under a toolchain that has to start it through its own dynamic loader."""
     environment = environment_for(device, chosen)
     name, *arguments = command_line
     program = find_program(name)
@@ -82,10 +80,8 @@ def _is_elf(path: str) -> bool:
 
 
 def environment_for(device: str | None, chosen: Toolchain) -> dict[str, str]:
-    """Return an application's environment for the toolchain's driver; ``device`` is what that simulates, if any.
-
-    Raises NotFoundError if the driver does not simulate it.
-    """
+    """Return an application's environment for the toolchain's driver; ``device`` is what that simulates, if any. Raises
+    NotFoundError if the driver does not simulate it."""
     environment = initial_environment()
     if device is not None or chosen.name != SYSTEM:
         environment |= chosen.environment()
@@ -95,11 +91,8 @@ def environment_for(device: str | None, chosen: Toolchain) -> dict[str, str]:
 
 
 def initial_environment() -> dict[str, str]:
-    """Return the environment that this process was started with.
-
-    In the C locale Python adds LC_CTYPE to it (PEP 538), which the application must not inherit. Linux keeps the
-    initial environment: proc_pid_environ(5).
-    """
+    """Return the environment that this process was started with. In the C locale Python adds LC_CTYPE to it (PEP 538),
+    which the application must not inherit. Linux keeps the initial environment: proc_pid_environ(5)."""
     environment = dict(os.environ)
     if sys.platform == "linux" and not any(
         line.startswith(b"LC_CTYPE=") for line in Path("/proc/self/environ").read_bytes().split(b"\0")

@@ -32,12 +32,10 @@ class Child:
 
 
 class Starter:
-    """The start of a process in a thread of its own.
-
-    A signal makes the main thread raise wherever it is, also within Popen when the child runs already and nobody could
-    end it. This thread is not interrupted, so that the child is always known. Nothing relies on joining it: in CPython 3.9
-    to 3.12 a join that a signal interrupts marks a thread as ended that still runs.
-    """
+    """The start of a process in a thread of its own. A signal makes the main thread raise wherever it is, also within
+    Popen when the child runs already and nobody could end it. This thread is not interrupted, so that the child is
+    always known. Nothing relies on joining it: in CPython 3.9 to 3.12 a join that a signal interrupts marks a thread as
+    ended that still runs."""
 
     def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
         self._start_process = start

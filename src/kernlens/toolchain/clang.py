@@ -59,12 +59,10 @@ def find_front_end() -> FrontEnd:
 
 
 def compile_library(source: str | Path, options: str = "", timeout: float = TIMEOUT) -> Build:
-    """Compile an OpenCL C file to SPIR-V that exports every function and variable that is not static.
-
-    ``options`` are build options; clang does not get those that only the device's compiler knows. The language is OpenCL C 2.0
-    unless ``-cl-std`` says otherwise. Optimisation is left to the device's compiler. Raises NotFoundError for
-    a file that does not exist, ToolError with the compiler's log for one that does not compile.
-    """
+    """Compile an OpenCL C file to SPIR-V that exports every function and variable that is not static. ``options`` are
+    build options; clang does not get those that only the device's compiler knows. The language is OpenCL C 2.0 unless
+    ``-cl-std`` says otherwise. Optimisation is left to the device's compiler. Raises NotFoundError for a file that does
+    not exist, ToolError with the compiler's log for one that does not compile."""
     path = existing_source(source)
     front_end = find_front_end()
     with temporary_folder() as folder:
@@ -99,10 +97,8 @@ def translator_command(front_end: FrontEnd, bitcode: str, output: str) -> list[s
 
 
 def _typed_pointers(front_end: FrontEnd) -> list[str]:
-    """Return the options that make clang keep the types of pointers, which clang 17 no longer can.
-
-    Without them llvm-spirv 15 writes every pointer as one to char, or fails.
-    """
+    """Return the options that make clang keep the types of pointers, which clang 17 no longer can. Without them
+    llvm-spirv 15 writes every pointer as one to char, or fails."""
     return ["-Xclang", "-no-opaque-pointers"] if front_end.version in ("15", "16") else []
 
 

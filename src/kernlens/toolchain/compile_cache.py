@@ -48,10 +48,8 @@ def cache_folder() -> Path | None:
 
 
 def open_cache() -> CompileCache | None:
-    """Return this user's cache; None if it is switched off, or its folder cannot be made.
-
-    Raises KernlensError for a folder that somebody else could have filled.
-    """
+    """Return this user's cache; None if it is switched off, or its folder cannot be made. Raises KernlensError for a
+    folder that somebody else could have filled."""
     folder = cache_folder()
     if folder is None:
         return None

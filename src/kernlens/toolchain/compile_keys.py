@@ -14,17 +14,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from kernlens import log
 from kernlens.dataclass import dataclass
+from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
-from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, split_options
+from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, options_with_values, split_options
 from kernlens.toolchain.recorded_sources import PLAIN_OPTION
+from kernlens.toolchain.source_reading import open_regular
 from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, library_folders, loader
 
 #: Changes when keys are made of something else, or entries are written otherwise.
@@ -45,38 +46,23 @@ _WITH_EFFECTS = re.compile(r"NEOReadDebugKeys$|IGC_\w*(?:Dump|Override|Custom|Fi
 _UNSTEADY = re.compile(r"__(?:DATE|TIME|TIMESTAMP)__|__has_(?:include|embed)")
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFiles:
-    """The files that a compile reads: every file that its source could include, and the digest of its content, None if
-    it is not there. ``contents`` is a digest of the contents alone, wherever the files are."""
-
-    digests: Mapping[str, str | None]
-
-    @property
-    def contents(self) -> str:
-        return _digest(sorted({digest for digest in self.digests.values() if digest}))
-
-
-class _UnknownError(Exception):
-    """The error for a part of a compile that is not known here."""
-
-
 def compile_key(source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
     """Return the key of a compile; None, with the reason in the log, if something may take part that is not known."""
     try:
-        files = _files_read(source, options)
+        files = sorted(_files_read(source, options).items(), key=str)
         parts = [FORMAT, os.fspath(source), os.path.abspath(source), os.getcwd(), device, options]
-        return _digest([*parts, *sorted(files.digests.items(), key=str), _identity(chosen), steering_variables()])
-    except (_UnknownError, OSError, ValueError) as error:
+        return _digest([*parts, *files, _identity(chosen), steering_variables()])
+    except (OSError, ValueError, UnsupportedError) as error:
         log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
         return None
 
 
-def files_read(source: Path, options: str) -> SourceFiles | None:
-    """Return what a compile of ``source`` reads; None if that cannot be told without compiling it."""
+def contents_read(source: Path, options: str) -> str | None:
+    """Return a digest of the contents of all that a compile of ``source`` reads, wherever the files are; None if that cannot
+    be told without compiling it."""
     try:
-        return _files_read(source, options)
-    except (_UnknownError, OSError, ValueError):
+        return _digest(sorted({digest for digest in _files_read(source, options).values() if digest}))
+    except (OSError, ValueError, UnsupportedError):
         return None
 
 
@@ -95,7 +81,7 @@ def _digest(parts: object) -> str:
 def _identity(chosen: Toolchain) -> list[object]:
     """Return the compiler's command, and its program and libraries as files, whose state changes when they are replaced."""
     if chosen.ocloc is None:
-        raise _UnknownError("there is no compiler")
+        raise ValueError("there is no compiler")
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     folders += library_folders(chosen.root) if chosen.root else [Path(folder) for folder in SYSTEM_LIBRARY_FOLDERS]
     libraries = [
@@ -117,7 +103,8 @@ def _state(path: Path) -> tuple[str, int, int, int, int, int]:
     return os.fspath(path), state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
-def _files_read(source: Path, options: str) -> SourceFiles:
+def _files_read(source: Path, options: str) -> dict[str, str | None]:
+    """Return every file that the source could include, and the digest of its content, None if it is not there."""
     words = split_options(options)
     _refuse_file_options(words)
     start = os.path.abspath(source)
@@ -126,10 +113,10 @@ def _files_read(source: Path, options: str) -> SourceFiles:
     digests = {path: _content_digest(content) for path in others for content in [_content(path)]}
     content = _content(start)
     if content is None:
-        raise _UnknownError("the source is not there")
+        raise ValueError("the source is not there")
     digests[start] = _content_digest(content)
     if is_spirv(content[:4]):
-        return SourceFiles(digests)
+        return digests
     folders = [os.path.dirname(start), *map(os.path.abspath, include_folders(options))]
     folders += [os.getcwd(), os.path.abspath("include"), *_SYSTEM_INCLUDES]
     computed: set[str] = set()
@@ -139,17 +126,17 @@ def _files_read(source: Path, options: str) -> SourceFiles:
         path, content = waiting.pop()
         total += len(content)
         if total > TOTAL_LIMIT or len(digests) > 10 * COUNT_LIMIT:
-            raise _UnknownError("it includes too much")
+            raise ValueError("it includes too much")
         directives = _directives(content)
         if directives.unsteady:
-            raise _UnknownError(f"{path} holds {directives.unsteady}")
+            raise ValueError(f"{path} holds {directives.unsteady}")
         defined |= directives.defined
         computed |= directives.computed
         for name in directives.included:
             waiting += _included(name, (os.path.dirname(path), *folders), digests)
     if not computed.isdisjoint(defined):
-        raise _UnknownError(f"a macro names a file that is included: {', '.join(sorted(computed & defined))}")
-    return SourceFiles(digests)
+        raise ValueError(f"a macro names a file that is included: {', '.join(sorted(computed & defined))}")
+    return digests
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,34 +176,27 @@ def _included(name: str, folders: Sequence[str], digests: dict[str, str | None])
                 yield path, content
         is_found = is_found or digests[path] is not None
     if not is_found:
-        raise _UnknownError(f"there is no {name} to include")
+        raise ValueError(f"there is no {name} to include")
 
 
 def _refuse_file_options(words: Sequence[str]) -> None:
     """Raise for an option that may name a file, or that nobody here knows."""
-    rest = iter(words)
-    for word in rest:
-        if word in ("-D", "-U", "-I", "-s", "-x"):
-            next(rest, "")
-        elif not word.startswith("-I") and not PLAIN_OPTION.fullmatch(word):
-            raise _UnknownError(f"the option {word} may name a file")
+    for word, _ in options_with_values(words):
+        if word not in ("-D", "-U", "-I", "-s", "-x") and not PLAIN_OPTION.fullmatch(word):
+            raise ValueError(f"the option {word} may name a file")
 
 
 def _content(path: str) -> bytes | None:
     """Return a file's content; None if there is none. Raises for what is no regular file, and for what is too large."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError):
+    if os.path.isdir(path):
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        kind = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(kind):
-            return None
-        if not stat.S_ISREG(kind):
-            raise _UnknownError(f"{path} is no regular file")
-        content = file.read(TOTAL_LIMIT + 1)
+    try:
+        with open_regular(path) as file:
+            content = file.read(TOTAL_LIMIT + 1)
+    except NotFoundError:
+        return None
     if len(content) > TOTAL_LIMIT:
-        raise _UnknownError(f"{path} is too large")
+        raise ValueError(f"{path} is too large")
     return content
 
 

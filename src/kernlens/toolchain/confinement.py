@@ -80,11 +80,9 @@ class Children:
 
 
 class Confinement(Children):
-    """A block of code whose children are confined to ``folder``, an existing one, and ``limits``; enter it once.
-
-    They can open nothing but the folder, ``shown`` (see ``foreign_text.shown_to_compilers``) and the system's libraries; with
-    None they can open all files. Raises UnsupportedError if this machine cannot do that.
-    """
+    """A block of code whose children are confined to ``folder``, an existing one, and ``limits``; enter it once. They
+    can open nothing but the folder, ``shown`` (see ``foreign_text.shown_to_compilers``) and the system's libraries;
+    with None they can open all files. Raises UnsupportedError if this machine cannot do that."""
 
     def __init__(self, folder: str, limits: Limits, shown: Sequence[str] | None = None) -> None:
         super().__init__()

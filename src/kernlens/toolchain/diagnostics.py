@@ -21,9 +21,7 @@ REFUSED = re.compile(r"^(?:Unrecognized build options|InvalidModule|Invalid \w+|
 
 class ErrorLine(NamedTuple):
     """A compiler's message. ``line`` and ``column`` count from 1; without a place ``path`` is "" and both are 0.
-
-    ``severity`` is ``error`` (a fatal one included), ``warning``, ``note`` or ``remark``.
-    """
+    ``severity`` is ``error`` (a fatal one included), ``warning``, ``note`` or ``remark``."""
 
     path: str
     line: int

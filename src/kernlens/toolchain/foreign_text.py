@@ -20,10 +20,8 @@ _LIMITS = Limits(seconds=24 * 3600.0, memory=1 << 46, file_size=FILE_SIZE_LIMIT,
 @contextmanager
 def foreign_text(shown: Sequence[str] = (), *, unconfined: bool = False) -> Iterator[None]:
     """Let compilers and drivers within the context open the toolchains, a temporary folder and ``shown``, named by the
-    user. ``unconfined`` takes the risk; within a Confinement that decides.
-
-    Raises UnsupportedError if this machine cannot confine, and for a shown folder that is too wide.
-    """
+    user. ``unconfined`` takes the risk; within a Confinement that decides. Raises UnsupportedError if this machine
+    cannot confine, and for a shown folder that is too wide."""
     if unconfined or confinement() is not None:
         yield
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernlens.errors import UnsupportedError
@@ -29,11 +29,9 @@ def existing_source(source: str | os.PathLike[str]) -> Path:
 
 
 def split_options(options: str) -> list[str]:
-    """Split an OpenCL option string into words. Double quotes group words; nothing else is special.
-
-    Sources: clBuildProgram's description, and what the offline compilers of NEO 22.43 and 26.27 accept. Raises
-    UnsupportedError for a word that holds a control character: a line break in ``-D`` begins a line of the program.
-    """
+    """Split an OpenCL option string into words. Double quotes group words; nothing else is special. Sources:
+    clBuildProgram's description, and what the offline compilers of NEO 22.43 and 26.27 accept. Raises UnsupportedError
+    for a word that holds a control character: a line break in ``-D`` begins a line of the program."""
     if options.count('"') % 2:
         # A quote is not closed. The compiler will complain; here only the words count.
         words = re.split(r"[ \t\r\n]+", options.strip(" \t\r\n"))
@@ -46,11 +44,9 @@ def split_options(options: str) -> list[str]:
 
 
 def join_options(options: str | Sequence[str]) -> str:
-    """Return an option string unchanged, or make one of words, with double quotes around those that have spaces.
-
-    The quotes start behind an option's letter (``-I"a b"``): Intel's compilers take ``"-Ia b"`` for no option at all.
-    Raises UnsupportedError for a word with a double quote, which an option string has no way to write.
-    """
+    """Return an option string unchanged, or make one of words, with double quotes around those that have spaces. The
+    quotes start behind an option's letter (``-I"a b"``): Intel's compilers take ``"-Ia b"`` for no option at all.
+    Raises UnsupportedError for a word with a double quote, which an option string has no way to write."""
     if isinstance(options, str):
         return options
     for word in options:
@@ -75,10 +71,8 @@ def with_lines(options: str) -> str:
 
 def source_options(source: Path, options: str, *, naming: Sequence[str]) -> str:
     """Return the options for Intel's compilers, with the source's folder added for includes, and its name for the line
-    table if ``options`` hold one of ``naming``.
-
-    All of Intel's OpenCL compilers have ``-s FILE``; without it a line table calls the source ``1``.
-    """
+    table if ``options`` hold one of ``naming``. All of Intel's OpenCL compilers have ``-s FILE``; without it a line
+    table calls the source ``1``."""
     path = os.path.abspath(source)
     if '"' in path:
         raise UnsupportedError(
@@ -93,25 +87,26 @@ def source_options(source: Path, options: str, *, naming: Sequence[str]) -> str:
     return " ".join(added)
 
 
+def options_with_values(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each option of a list of words and the word that belongs to it, "" if none does; ``-IFOLDER`` is two."""
+    rest = iter(words)
+    for word in rest:
+        if word.startswith("-I"):
+            yield "-I", word[2:] or next(rest, "")
+        else:
+            yield word, next(rest, "") if word in ("-D", "-U", "-x", "-s") else ""
+
+
 def include_folders(options: str) -> list[str]:
     """Return the folders of ``-I`` in an option string, in order, as they were written."""
-    folders = []
-    words = iter(split_options(options))
-    for word in words:
-        if word == "-I":
-            folders.append(next(words, ""))
-        elif word.startswith("-I"):
-            folders.append(word[2:])
-    return [folder for folder in folders if folder]
+    return [folder for word, folder in options_with_values(split_options(options)) if word == "-I" and folder]
 
 
 def source_files(source: Path, options: str = "") -> tuple[Source, ...]:
-    """Read ``source`` and all that it includes, the source first; each gets its absolute path.
-
-    The texts are decoded as UTF-8, with undecodable bytes replaced. Only files below the source's folder, the working folder
-    and those of ``-I`` are read; any other included file gives a Source without text, which says why. Files that cannot
-    be read are left out, and the compiler will complain.
-    """
+    """Read ``source`` and all that it includes, the source first; each gets its absolute path. The texts are decoded as
+    UTF-8, with undecodable bytes replaced. Only files below the source's folder, the working folder and those of ``-I``
+    are read; any other included file gives a Source without text, which says why. Files that cannot be read are left
+    out, and the compiler will complain."""
     start = os.path.abspath(source)
     named = [os.path.abspath(folder) for folder in include_folders(options)]
     readable = SourceFolders([os.path.dirname(start), os.getcwd()], named, "-I")

@@ -112,10 +112,8 @@ def compiler(chosen: Toolchain) -> Path:
 
 
 def devices_of(chosen: Toolchain) -> tuple[str, ...]:
-    """Return the devices that the toolchain compiles for, as it names them, in its order (oldest first).
-
-    Raises ToolError if there is no compiler.
-    """
+    """Return the devices that the toolchain compiles for, as it names them, in its order (oldest first). Raises
+    ToolError if there is no compiler."""
     path = compiler(chosen)
     return _ask_devices(tuple(chosen.command(path, "compile", "--help")), path.stat().st_mtime_ns)
 
@@ -151,9 +149,13 @@ def check_device(device: str, chosen: Toolchain) -> None:
 
 def first_bytes(path: Path) -> bytes:
     """Return the first bytes of a source, which tell whether it is SPIR-V. Raises KernlensError if it cannot be read."""
+    return _read(path, 4)
+
+
+def _read(path: Path, size: int = -1) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(4)
+            return file.read(size)
     except OSError as error:
         raise KernlensError(f"the source file {path} cannot be read: {error.strerror}") from error
 
@@ -162,11 +164,7 @@ def _why_unfit(path: Path) -> str | None:
     """Return why the compiler would make nothing of this SPIR-V; None if no reason is known."""
     from kernlens.formats.spirv.opencl_fitness import why_unfit
 
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise KernlensError(f"the source file {path} cannot be read: {error.strerror}") from error
-    return why_unfit(memoryview(content))
+    return why_unfit(memoryview(_read(path)))
 
 
 def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:

@@ -93,13 +93,7 @@ def _from_entry(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> B
 
 def _named(job: CompileJob) -> Build:
     """Return what is known of a job's Build before it is compiled."""
-    return Build(
-        name=job.source.stem,
-        device=job.device,
-        toolchain=job.toolchain.of_build,
-        options=job.options,
-        path=str(job.source),
-    )
+    return Build(job.source.stem, job.device, job.toolchain.of_build, job.options, path=str(job.source))
 
 
 class _Running(Children):
@@ -159,13 +153,10 @@ def compile_many(
     on_progress: Callable[[int, int, Build], None] | None = None,
     cache: CompileCache | None = None,
 ) -> Iterator[tuple[int, Build]]:
-    """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes, with the
-    index of its job.
-
-    A job that fails for any reason gives a Build that is not ``ok``, with its ``reason``. ``on_progress(count, total,
-    build)`` is called in the caller's thread before each result is given. When the caller stops early, running
-    compiles are ended and waiting ones dropped.
-    """
+    """Compile all ``jobs``, ``workers`` at a time (None: one per processor), and give each result as it finishes, with
+    the index of its job. A job that fails for any reason gives a Build that is not ``ok``, with its ``reason``.
+    ``on_progress(count, total, build)`` is called in the caller's thread before each result is given. When the caller
+    stops early, running compiles are ended and waiting ones dropped."""
     waiting = list(jobs)
 
     def compiled(numbered: tuple[int, CompileJob], on_start: OnStart) -> tuple[int, Build]:

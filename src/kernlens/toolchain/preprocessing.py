@@ -7,8 +7,9 @@ cannot be evaluated here; then all its branches count, so that nothing that the 
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w+)[ \t]*(.*)")
 _INCLUDE = re.compile(r'["<]([^">]+)[">]')
@@ -26,6 +27,11 @@ _OF_THE_COMPILER = re.compile(
 #: A condition with more characters, or more macros, is not evaluated.
 _LENGTH_LIMIT = 1000
 _EXPANSION_LIMIT = 200
+#: The operators of two numbers that conditions are made of; one with another is unknown.
+_OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.BitAnd: operator.and_,
+}  # fmt: skip
 
 
 class _UnknownError(Exception):
@@ -126,49 +132,21 @@ def _value(node: ast.AST) -> int:
     match node:
         case ast.Constant(value=int() as number):
             return number
-        case ast.BoolOp(op=ast.And(), values=values):
-            return int(all(_value(value) for value in values))
-        case ast.BoolOp(op=ast.Or(), values=values):
-            return int(any(_value(value) for value in values))
+        case ast.BoolOp(op=joint, values=values):
+            return int((all if isinstance(joint, ast.And) else any)(_value(value) for value in values))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return int(not _value(operand))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand)
-        case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            return int(_compared(operator, _value(left), _value(right)))
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _value(left) + _value(right)
-        case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return _value(left) - _value(right)
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return _value(left) * _value(right)
-        case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
-            return _value(left) & _value(right)
-    raise _UnknownError
-
-
-def _compared(operator: ast.cmpop, left: int, right: int) -> bool:
-    match operator:
-        case ast.Eq():
-            return left == right
-        case ast.NotEq():
-            return left != right
-        case ast.Lt():
-            return left < right
-        case ast.LtE():
-            return left <= right
-        case ast.Gt():
-            return left > right
-        case ast.GtE():
-            return left >= right
+        case ast.Compare(left=left, ops=[sign], comparators=[right]) | ast.BinOp(left=left, op=sign, right=right):
+            if type(sign) in _OPERATORS:
+                return int(_OPERATORS[type(sign)](_value(left), _value(right)))
     raise _UnknownError
 
 
 class _Branch:
-    """An open ``#if``: whether its current branch counts, and whether a later one still can.
-
-    ``certain`` says whether the compiler is sure to reach the branch and those around it.
-    """
+    """An open ``#if``: whether its current branch counts, and whether a later one still can. ``certain`` says whether
+    the compiler is sure to reach the branch and those around it."""
 
     __slots__ = ("_outer", "certain", "counts", "taken")
 
@@ -189,10 +167,8 @@ class _Branch:
 
 
 def included_names(text: str, macros: Macros) -> Iterator[str]:
-    """Yield the names in a file's ``#include`` directives that the compiler reaches or may reach.
-
-    The file's directives change ``macros``, so the caller must read an included file before it asks for the next name.
-    """
+    """Yield the names in a file's ``#include`` directives that the compiler reaches or may reach. The file's directives
+    change ``macros``, so the caller must read an included file before it asks for the next name."""
     branches: list[_Branch] = []
     dead = 0  # open branches within one that does not count
     for line in _lines(text):

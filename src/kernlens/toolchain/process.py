@@ -232,7 +232,7 @@ def run(
     return done
 
 
-def temporary_folder(below: Path | None = None) -> TemporaryDirectory[str]:
+def temporary_folder(below: Path | None = None, prefix: str = "kernlens-") -> TemporaryDirectory[str]:
     """Make a folder in ``below`` (None: that of the confinement, or the system's) that is removed after use.
 
     Raises OutputError if that fails."""
@@ -241,7 +241,7 @@ def temporary_folder(below: Path | None = None) -> TemporaryDirectory[str]:
     confined = confinement()
     inside = below if below is not None or confined is None else confined.folder
     try:
-        return TemporaryDirectory(prefix="kernlens-", dir=inside, ignore_cleanup_errors=True)
+        return TemporaryDirectory(prefix=prefix, dir=inside, ignore_cleanup_errors=True)
     except OSError as error:
         raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
 

@@ -16,7 +16,7 @@ from kernlens.errors import OutputError, UnsupportedError
 from kernlens.model.build import Source
 from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.folders import make_folder
-from kernlens.toolchain.includes import join_options, split_options
+from kernlens.toolchain.includes import join_options, options_with_values, split_options
 
 #: Options that name no file: of OpenCL, of the debug data, of macros and of warnings.
 PLAIN_OPTION = re.compile(
@@ -28,12 +28,10 @@ PLAIN_OPTION = re.compile(
 def written_sources(
     sources: Sequence[Source], options: str, folder: Path, roots: Sequence[str] = ()
 ) -> tuple[Path, str]:
-    """Write ``sources`` below ``folder``; returns the path of the first there, and ``options`` with the folders of ``-I``
-    turned into those below it. What lies below ``roots``, which the user has named, may be included too, where it is.
-
-    Raises UnsupportedError if a text includes a file that is not in the recording but on this machine, and for an
-    option that names a file; OutputError if nothing can be written.
-    """
+    """Write ``sources`` below ``folder``; returns the path of the first there, and ``options`` with the folders of
+    ``-I`` turned into those below it. What lies below ``roots``, which the user has named, may be included too, where
+    it is. Raises UnsupportedError if a text includes a file that is not in the recording but on this machine, and for
+    an option that names a file; OutputError if nothing can be written."""
     folder = Path(os.path.realpath(folder))
     places = [_file_below(folder, source.path) for source in sources]
     words, folders = _own_options(split_options(options), folder)
@@ -75,15 +73,10 @@ def check_options(options: str, recorded: str, folders: Collection[str]) -> None
 
 def _file_options(options: str) -> Iterator[tuple[str, str]]:
     """Yield each option that is none of those which name no file, with the word that belongs to it."""
-    rest = iter(split_options(options))
-    for word in rest:
-        if word.startswith("-I"):
-            yield "-I", word[2:] or next(rest, ".")
-        elif word in ("-D", "-U"):
-            next(rest, "")
-        elif word in ("-x", "-s"):
-            yield word, next(rest, "")
-        elif not PLAIN_OPTION.fullmatch(word):
+    for word, value in options_with_values(split_options(options)):
+        if word in ("-I", "-x", "-s"):
+            yield word, value or ("." if word == "-I" else "")
+        elif word not in ("-D", "-U") and not PLAIN_OPTION.fullmatch(word):
             yield word, ""
 
 
@@ -103,15 +96,14 @@ def _own_options(words: Sequence[str], folder: Path) -> tuple[list[str], list[Pa
     """Return the options with their include folders below ``folder``, and these folders."""
     changed: list[str] = []
     folders: list[Path] = []
-    rest = iter(words)
-    for word in rest:
-        if word.startswith("-I"):
-            folders.append(_below(folder, os.path.abspath(word[2:] or next(rest, "."))))
+    for word, value in options_with_values(words):
+        if word == "-I":
+            folders.append(_below(folder, os.path.abspath(value or ".")))
             changed += ["-I", str(folders[-1])]
         elif word in ("-D", "-U"):
-            changed += [word, next(rest, "")]
+            changed += [word, value]
         elif word in ("-x", "-s"):
-            next(rest, "")  # The language is known, and the source is named by its recorded path.
+            continue  # The language is known, and the source is named by its recorded path.
         elif PLAIN_OPTION.fullmatch(word):
             changed.append(word)
         else:

@@ -57,10 +57,8 @@ SIMULATING = frozenset(
 
 @cache
 def mechanism(*, of_driver: bool = False) -> str:
-    """Return how children are confined here, NAMESPACES or LANDLOCK; ``of_driver``: those that need a /proc.
-
-    Raises UnsupportedError, which says why, if this machine does neither.
-    """
+    """Return how children are confined here, NAMESPACES or LANDLOCK; ``of_driver``: those that need a /proc. Raises
+    UnsupportedError, which says why, if this machine does neither."""
     import subprocess
 
     if not os.path.isfile(_HELPER):
@@ -139,11 +137,8 @@ def inherited(environment: Mapping[str, str], folder: str) -> dict[str, str]:
     steering = {name: value for name, value in environment.items() if name in SIMULATING or _INHERITED.fullmatch(name)}
     # It can write into no other cache, and PoCL has no device without one; by default caches are below HOME.
     outside = [name for name, value in steering.items() if name.endswith("_CACHE_DIR") and not _is_below(value, folder)]
-    return {
-        **{name: value for name, value in steering.items() if name not in outside},
-        "HOME": folder,
-        "TMPDIR": folder,
-    }
+    passed_on = {name: value for name, value in steering.items() if name not in outside}
+    return passed_on | {"HOME": folder, "TMPDIR": folder}
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -11,10 +11,10 @@ values below were tested on NEO 22.43 and 26.27; other releases are taken to beh
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from kernlens import log
-from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains, toolchain
@@ -29,69 +29,40 @@ EXPLANATION = (
 NULL_DEVICE_YEAR = 24
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedDevice:
-    """A product in the driver's spelling, and the size that makes it work (slices x subslices x EUs).
-
-    Without a size, kernels cannot be created on products whose size the driver reads from the hardware.
-    """
-
-    product: str
-    size: str
-
-
-_OLDER = (
-    SimulatedDevice("skl", "1x3x8"),
-    SimulatedDevice("icllp", "1x8x8"),
-    SimulatedDevice("tgllp", "1x6x16"),
-    SimulatedDevice("dg2", "8x4x16"),
-    SimulatedDevice("pvc", "2x4x8"),
-)
-_NEWER = (
-    SimulatedDevice("tgllp", "1x6x16"),
-    SimulatedDevice("dg2", "8x4x16"),
-    SimulatedDevice("mtl", "2x4x16"),
-    SimulatedDevice("pvc", "2x4x8"),
-    SimulatedDevice("bmg", "5x4x8"),
-    SimulatedDevice("lnl", "2x4x8"),
-    SimulatedDevice("ptl", "3x4x8"),
-)
+#: A product in the driver's spelling -> the size that makes it work (slices x subslices x EUs). Without a size, kernels cannot
+#: be created on products whose size the driver reads from the hardware.
+_OLDER = {"skl": "1x3x8", "icllp": "1x8x8", "tgllp": "1x6x16", "dg2": "8x4x16", "pvc": "2x4x8"}
+_NEWER = {
+    "tgllp": "1x6x16", "dg2": "8x4x16", "mtl": "2x4x16", "pvc": "2x4x8", "bmg": "5x4x8", "lnl": "2x4x8", "ptl": "3x4x8",
+}  # fmt: skip
 
 # Without the second, the first wait for enqueued work never returns on pvc and bmg.
 _COMMON = {"NEOReadDebugKeys": "1", "EnableTimestampWaitForQueues": "0"}
 # Receiver 1 writes the command stream to a file (.aub). Sub-capture mode 2 starts that file only on request, which never
 # comes; the file's name is a precaution.
-_OLDER_RECEIVER = {
-    "SetCommandStreamReceiver": "1",
-    "AUBDumpSubCaptureMode": "2",
-    "AUBDumpCaptureFileName": "/dev/null",
-}
+_OLDER_RECEIVER = {"SetCommandStreamReceiver": "1", "AUBDumpSubCaptureMode": "2", "AUBDumpCaptureFileName": "/dev/null"}
 # Receiver 5 is a null device: it writes nothing. Debian's build has no aub_stream library: without UseAubStream=0 the
 # driver dereferences null. The other two keep it from heaps that only that library provides.
 _NEWER_RECEIVER = {
-    "SetCommandStreamReceiver": "5",
-    "UseAubStream": "0",
-    "UseExternalAllocatorForSshAndDsh": "0",
-    "UseBindlessMode": "0",
-}
+    "SetCommandStreamReceiver": "5", "UseAubStream": "0", "UseExternalAllocatorForSshAndDsh": "0", "UseBindlessMode": "0",
+}  # fmt: skip
 
 
 def simulated_devices(chosen: Toolchain) -> tuple[str, ...]:
     """Return the devices that the toolchain's driver is known to simulate; none if its version is unknown."""
-    return tuple(device.product for device in _devices(chosen))
+    return tuple(_devices(chosen))
 
 
 def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[str, str]:
     """Return the variables that make the toolchain's driver simulate ``device``, to be added to an environment.
 
-    No file is written (.aub). The driver must be the chosen toolchain's (None: the system's): see ``Toolchain.command``
-    and ``Toolchain.environment``.
+    No file is written (.aub). The driver must be the chosen toolchain's (None: the system's): see ``Toolchain.command``.
 
     Raises NotFoundError, with the devices that it can simulate, if the driver does not simulate ``device``: it would
     silently take another one. Raises UnsupportedError if the driver's version is unknown.
     """
     chosen = chosen or toolchain()
-    devices = {simulated.product: simulated for simulated in _devices(chosen)}
+    devices = _devices(chosen)
     if not devices:
         raise UnsupportedError(
             f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; install one"
@@ -100,8 +71,7 @@ def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[
     if device not in devices:
         raise NotFoundError(_not_simulated(device, chosen, tuple(devices)))
     receiver = _NEWER_RECEIVER if _is_newer(chosen) else _OLDER_RECEIVER
-    size = devices[device].size
-    environment = {**_COMMON, **receiver, "ProductFamilyOverride": device, "HardwareInfoOverride": size}
+    environment = {**_COMMON, **receiver, "ProductFamilyOverride": device, "HardwareInfoOverride": devices[device]}
     log.debug("toolchain", "the driver of %s simulates %s with %s", chosen, device, environment)
     return environment
 
@@ -118,9 +88,9 @@ def _is_newer(chosen: Toolchain) -> bool:
     return chosen.release is not None and chosen.release[0] >= NULL_DEVICE_YEAR
 
 
-def _devices(chosen: Toolchain) -> tuple[SimulatedDevice, ...]:
+def _devices(chosen: Toolchain) -> Mapping[str, str]:
     if chosen.release is None:
-        return ()
+        return {}
     return _NEWER if _is_newer(chosen) else _OLDER
 
 

@@ -22,41 +22,20 @@ PATH_LIMIT = 4096
 #: These folders contain regular files, but no sources.
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev", "/run")
 #: What lies below these folders has nothing in common: to work in one names no file of it. Whoever means one says so.
-_WIDE_FOLDERS = frozenset(
-    {
-        "/",
-        "/bin",
-        "/boot",
-        "/dev",
-        "/etc",
-        "/home",
-        "/lib",
-        "/lib64",
-        "/media",
-        "/mnt",
-        "/opt",
-        "/proc",
-        "/root",
-        "/run",
-    }
-    | {"/sbin", "/srv", "/sys", "/tmp", "/usr", "/usr/local", "/usr/share", "/usr/src", "/var", "/var/lib", "/var/tmp"}
-)
+_WIDE_FOLDERS = frozenset((
+    "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root", "/run",
+    "/sbin", "/srv", "/sys", "/tmp", "/usr", "/usr/local", "/usr/share", "/usr/src", "/var", "/var/lib", "/var/tmp",
+))  # fmt: skip
 _HOMES = ("/home", "/Users", "/export/home", "/var/home")
 _KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
+    (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
-)
+)  # fmt: skip
 
 
 def open_regular(path: str | os.PathLike[str], kind: str = "file") -> BinaryIO:
-    """Open a regular file that the user has named, without waiting for a pipe or starting a device.
-
-    ``kind`` is what to call it. Raises NotFoundError if there is none, and UnsupportedError if it is something else or
-    cannot be read.
-    """
+    """Open a regular file that the user has named, without waiting for a pipe or starting a device. ``kind`` is what to
+    call it. Raises NotFoundError if there is none, and UnsupportedError if it is something else or cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
     except (FileNotFoundError, NotADirectoryError):
@@ -84,12 +63,9 @@ def is_wide(folder: str) -> bool:
 
 
 class SourceFolders:
-    """The folders below which source files may be read.
-
-    ``near`` are folders that come with what was opened: its own and the working folder, unless they are wide; hidden files
-    and folders in them (``.ssh``) are not read. ``named`` are those that the user has named with an option, ``advice`` that
-    option.
-    """
+    """The folders below which source files may be read. ``near`` are folders that come with what was opened: its own
+    and the working folder, unless they are wide; hidden files and folders in them (``.ssh``) are not read. ``named``
+    are those that the user has named with an option, ``advice`` that option."""
 
     def __init__(self, near: Iterable[str], named: Iterable[str] = (), advice: str = "--source-root") -> None:
         self._near = tuple(folder for folder in dict.fromkeys(_resolved(near)) if not is_wide(folder))
@@ -98,9 +74,7 @@ class SourceFolders:
 
     def read(self, path: str) -> Source | None:
         """Return the text of ``path`` under that name, or a Source without text that says why it must not be read.
-
-        Returns None if there is no such file, or it is too large for a source.
-        """
+        Returns None if there is no such file, or it is too large for a source."""
         if "\0" in path or len(path) >= PATH_LIMIT:
             return None
         try:
@@ -113,13 +87,11 @@ class SourceFolders:
         reason = self._refusal(real) or (None if stat.S_ISREG(kind) else "it is not a regular file")
         if reason is not None:
             return Source(path, "", unread=reason)
-        content = _content(real)
-        return None if content is None else Source(path, content.decode("utf-8", "replace"))
+        return _source(path, real)
 
     def named(self, path: str) -> Source | None:
         """Return the text of a file that the user has named; None if there is none or it is too large for a source."""
-        content = _content(os.path.realpath(path)) if os.path.isfile(path) else None
-        return None if content is None else Source(path, content.decode("utf-8", "replace"))
+        return _source(path, os.path.realpath(path)) if os.path.isfile(path) else None
 
     def _refusal(self, real: str) -> str | None:
         """Say why the file of this resolved path must not be read; returns None if it may be read."""
@@ -148,8 +120,8 @@ def _is_below(path: str, folder: str) -> bool:
     return path.startswith(folder.rstrip("/") + "/")
 
 
-def _content(real: str) -> bytes | None:
-    """Read a regular file; returns None if it is too large, or something else has replaced it meanwhile."""
+def _source(path: str, real: str) -> Source | None:
+    """Read a regular file under a name; returns None if it is too large, or something else has replaced it meanwhile."""
     try:
         # O_NONBLOCK, as a pipe may have replaced the file, and opening it would wait.
         descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -161,4 +133,4 @@ def _content(real: str) -> bytes | None:
         if sys.platform == "linux" and os.readlink(f"/proc/self/fd/{descriptor}") != real:
             return None
         content = file.read(SIZE_LIMIT + 1)
-    return content if len(content) <= SIZE_LIMIT else None
+    return Source(path, content.decode("utf-8", "replace")) if len(content) <= SIZE_LIMIT else None

@@ -24,12 +24,10 @@ _FUNCTION_CLASS = 7
 
 
 def spirv_text(module: bytes) -> bytes:
-    """Disassemble a SPIR-V module (little-endian), with each instruction's byte offset as a comment.
-
-    llvm-spirv writes 4294967295 as the storage class of a debug type for pointers to the default address space, and
-    spirv-dis stops there. The text shows Function, the default's class, and a comment on top says so. Raises ToolError
-    if spirv-dis is not installed, or fails.
-    """
+    """Disassemble a SPIR-V module (little-endian), with each instruction's byte offset as a comment. llvm-spirv writes
+    4294967295 as the storage class of a debug type for pointers to the default address space, and spirv-dis stops
+    there. The text shows Function, the default's class, and a comment on top says so. Raises ToolError if spirv-dis is
+    not installed, or fails."""
     module, replaced = _with_storage_classes(module)
     command = ["spirv-dis", "--no-color", "--offsets", "-"]
     disassembly = run(command, timeout=TIMEOUT, stdin=module, output_limit=1 << 28)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kernlens import log
-from kernlens.errors import OutputError
+from kernlens.toolchain.process import temporary_folder
 
 PREFIX = "kernlens-serve-"
 #: A file in the folder that its process holds locked: the kernel lets go of it when that ends, however it does.
@@ -20,15 +20,9 @@ LOCK = "in-use"
 @contextmanager
 def swept_folder() -> Iterator[str]:
     """Make a temporary folder that is removed after use, and remove those that killed processes of this user left.
-
-    Within the context all temporary folders of this process are made in it. Raises OutputError if none can be made.
-    """
+    Within the context all temporary folders of this process are made in it. Raises OutputError if none can be made."""
     _sweep(tempfile.gettempdir())
-    try:
-        holder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
-    with holder as folder, open(os.path.join(folder, LOCK), "wb") as lock:
+    with temporary_folder(prefix=PREFIX) as folder, open(os.path.join(folder, LOCK), "wb") as lock:
         if sys.platform != "win32":
             import fcntl
 

@@ -175,7 +175,7 @@ def _snapshots(
     pair: KernelPair, side: str, known: dict[int, tuple[Snapshot, ...]], all_passes: bool, unconfined: bool
 ) -> list[Snapshot]:
     """Return a kernel's own part of each stage, from a compile of its program if no stages were saved."""
-    from kernlens.loading.kernel_texts import of_one_kernel
+    from kernlens.loading.stage_texts import of_one_kernel
 
     program, kernel = (pair.old_program, pair.old) if side == "old" else (pair.new_program, pair.new)
     if id(program) not in known:

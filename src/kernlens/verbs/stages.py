@@ -175,7 +175,7 @@ def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) 
 
     Raises NotFoundError, with the devices that there are, if there is none.
     """
-    from kernlens.loading.open import known_device
+    from kernlens.isa.devices import known_device
     from kernlens.recording.reader import Recording
 
     builds = Recording(os.fspath(path)).builds()
@@ -219,7 +219,7 @@ def _part_of_kernel(snapshot: Snapshot, kernel: str | None) -> Snapshot:
     """Return the kernel and what it calls, of a snapshot of the whole program's LLVM IR or SPIR-V."""
     if kernel is None:
         return snapshot
-    from kernlens.loading.kernel_texts import of_one_kernel
+    from kernlens.loading.stage_texts import of_one_kernel
 
     return of_one_kernel(snapshot, kernel)
 

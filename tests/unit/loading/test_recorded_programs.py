@@ -12,7 +12,7 @@ from kernlens.explorer.served import SourceBuild, open_served
 from kernlens.loading import open_file
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.stage import Snapshot
-from kernlens.recording import contents
+from kernlens.recording import blobs
 from kernlens.recording.blobs import PackedBlob, unpack
 from kernlens.recording.editing import merge
 from kernlens.recording.reader import Recording
@@ -142,7 +142,7 @@ def test_opening_a_recording_unpacks_nothing(tmp_path: Path, monkeypatch: pytest
         unpacked.append(blob.size)
         return unpack(blob)
 
-    monkeypatch.setattr(contents, "unpack", unpack_and_count)
+    monkeypatch.setattr(blobs, "unpack", unpack_and_count)
     programs = kernlens.load(path)
     assert programs
     assert unpacked == [len(spirv)], "only what the first program is made from"

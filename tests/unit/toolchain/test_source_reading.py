@@ -166,5 +166,5 @@ def test_what_replaces_a_file_before_it_is_opened_is_not_read(home: Path) -> Non
     (home / "elsewhere").symlink_to(home / "secret")
     (home / "work/link.cl").symlink_to(home / "secret/key")
     for path in ("work/pipe.cl", "elsewhere/key", "work/link.cl"):
-        assert source_reading._content(f"{home}/{path}") is None
-    assert source_reading._content(f"{home}/secret/key") is not None
+        assert source_reading._source(path, f"{home}/{path}") is None
+    assert source_reading._source("key", f"{home}/secret/key") is not None

@@ -21,7 +21,7 @@ from kernlens import __version__
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.toolchain.compile_cache import open_cache
-from kernlens.toolchain.compile_keys import files_read, steering_variables
+from kernlens.toolchain.compile_keys import contents_read, steering_variables
 from kernlens.toolchain.includes import include_folders, join_options, split_options
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.sweep.cells import Cell
@@ -119,8 +119,7 @@ def _connected(address: str) -> Iterator[Client]:
 
 def _submitted(client: Client, cell: Cell, request: Wanted, has_cache: bool) -> Future:
     job = cell.job
-    files = files_read(job.source, job.options)
-    conditions = _Conditions(__version__, _variables(), files.contents if files else None)
+    conditions = _Conditions(__version__, _variables(), contents_read(job.source, job.options))
     # A worker has another working folder.
     remote = replace(job, source=Path(os.path.abspath(job.source)), options=_absolute(job.options))
     return client.submit(_measured_remotely, replace(cell, job=remote), request, conditions, has_cache, pure=False)
@@ -153,13 +152,11 @@ def _difference(cell: Cell, conditions: _Conditions) -> str:
     if _variables() != conditions.variables:
         names = sorted({name for name, _ in _variables().items() ^ conditions.variables.items()})
         return f"other variables that steer the compiler are set there: {', '.join(names)}"
-    if conditions.contents is not None:
-        files = files_read(job.source, job.options)
-        if files is None or files.contents != conditions.contents:
-            return (
-                f"{job.source}, or what it includes, is not there, or another file: workers read the same paths, and"
-                " folders of headers must be named with -I"
-            )
+    if conditions.contents is not None and contents_read(job.source, job.options) != conditions.contents:
+        return (
+            f"{job.source}, or what it includes, is not there, or another file: workers read the same paths, and"
+            " folders of headers must be named with -I"
+        )
     return ""
 
 
