@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.cli.options import (
-    device_option,
-    file_option,
-    full_option,
-    json_option,
-    kernel_option,
-    line_of,
-    number_of,
-    own_lines_option,
-    path_argument,
-    source_root_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import print_pieces
 from kernlens.errors import NotFoundError
 from kernlens.model.figures import LINE_ORDERS
@@ -35,24 +23,24 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "csv")
 
 
-@verb("kernlens annotate blur.bin --kernel blur --line 42")
-@path_argument()
-@kernel_option()
+@option.verb("kernlens annotate blur.bin --kernel blur --line 42")
+@option.path()
+@option.kernel()
 @click.option("--line", metavar="[FILE:]N", help="Only the instructions of this source line.")
 @click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
-@own_lines_option()
+@option.own_lines()
 @click.option("--top", "count", metavar="N", type=click.IntRange(min=1), help="Only the N costliest lines, as a table.")
 @click.option("--by", "order", type=click.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
-@click.option("--pressure", "is_pressure", is_flag=True, help="Which lines' values hold the registers where most do.")
-@click.option(
-    "--format", "format_name", type=click.Choice(FORMATS), help="What to print; as the output is called, else text."
+@option.flag("Which lines' values hold the registers where most do.", "--pressure", "is_pressure")
+@option.value(
+    "What to print; as the output is called, else text.", "--format", "format_name", type=click.Choice(FORMATS)
 )
-@file_option("Write to this file instead.", "-o", "--output")
-@file_option("The source, where the line table does not name it.", "--source")
-@source_root_option()
-@device_option()
-@full_option()
-@json_option()
+@option.file("Write to this file instead.", "-o", "--output")
+@option.file("The source, where the line table does not name it.", "--source")
+@option.source_root()
+@option.device()
+@option.full()
+@option.json()
 def command(
     path: str,
     kernel_names: tuple[str, ...],
@@ -86,10 +74,10 @@ def command(
         )
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
-        _print_place(contents, kernel_names, device, number_of(offset, "--offset"))
+        _print_place(contents, kernel_names, device, option.number_of(offset, "--offset"))
         contents.check()
         return
-    only = line_of(line) if line is not None else None
+    only = option.line_of(line) if line is not None else None
     if is_pressure:
         form = _pressure(format_name, is_printed=output is None)
     elif count is not None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from kernlens.cli.options import device_option, full_option, json_option, kernel_option, path_argument, verb
+from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_pieces
 
 
-@verb("kernlens disasm blur.bin --kernel blur")
-@path_argument()
-@kernel_option()
-@device_option()
-@full_option()
-@json_option()
+@option.verb("kernlens disasm blur.bin --kernel blur")
+@option.path()
+@option.kernel()
+@option.device()
+@option.full()
+@option.json()
 def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_json: bool) -> None:
     """Print the machine instructions of a file's kernels."""
     from kernlens.cli.listings import Form, Json, Lines, listing

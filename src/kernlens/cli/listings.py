@@ -9,7 +9,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.cli.options import own_roots
+from kernlens.cli import option
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
@@ -181,7 +181,7 @@ class OnOwnLines:
         from kernlens.analysis.own_lines import kernel_on_own_lines
 
         self._form = form
-        self._laid = partial(kernel_on_own_lines, roots=own_roots(roots))
+        self._laid = partial(kernel_on_own_lines, roots=option.own_roots(roots))
         self.head, self.tail, self.separator, self.has_texts = form.head, form.tail, form.separator, form.has_texts
 
     def begin(self) -> None:

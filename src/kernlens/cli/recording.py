@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.analysis.kernel_names import is_named
-from kernlens.cli import completion
-from kernlens.cli.options import HelpingGroup, diagnostic_options, json_option
+from kernlens.cli import completion, option
 from kernlens.cli.output import print_json, print_lines, print_message
 from kernlens.errors import FormatError, KernlensError
 from kernlens.report.table import table
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
 
 
-@click.group("recording", cls=HelpingGroup, epilog="\b\nExample:\n  kernlens recording list blur.klens")
-@diagnostic_options
+@click.group("recording", cls=option.HelpingGroup, epilog="\b\nExample:\n  kernlens recording list blur.klens")
+@option.diagnostic
 def command() -> None:
     """List what recordings hold, merge them, and leave out what nobody needs or nobody may see.
 
@@ -52,8 +51,8 @@ _recording = click.argument("path", metavar="FILE", type=click.Path(), callback=
 
 @command.command("list", epilog="\b\nExample:\n  kernlens recording list blur.klens")
 @_recording
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def list_programs(path: str, as_json: bool) -> None:
     """Show the programs of a recording, and what takes the room in it."""
     from kernlens.recording.capture_notes import launches
@@ -82,8 +81,8 @@ def list_programs(path: str, as_json: bool) -> None:
 @command.command("merge", epilog="\b\nExample:\n  kernlens recording merge day.klens night.klens -o both.klens")
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(), callback=_readable)
 @_output_option(required=True)
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None:
     """Write the programs of several recordings into one.
 
@@ -99,23 +98,21 @@ def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None
     "prune", epilog="\b\nExample:\n  kernlens recording prune app.klens --keep 'blur_*' --drop stages,logs"
 )
 @_recording
-@click.option(
+@option.several(
+    "Keep programs of this name, or with a kernel of this name (blur_*), and no others; may be repeated.",
     "--keep",
     metavar="PATTERN",
-    multiple=True,
     shell_complete=completion.kernels,
-    help="Keep programs of this name, or with a kernel of this name (blur_*), and no others; may be repeated.",
 )
-@click.option(
+@option.several(
+    "Leave out sources, binaries, debug, spirv, logs or stages.",
     "--drop",
     metavar="KIND,...",
-    multiple=True,
     shell_complete=completion.recorded_kinds,
-    help="Leave out sources, binaries, debug, spirv, logs or stages.",
 )
 @_output_option()
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], output: str | None, as_json: bool) -> None:
     """Leave programs, or parts of all programs, out of a recording. The room that they took is free afterwards."""
     from kernlens.recording.editing import prune
@@ -132,10 +129,10 @@ def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], out
 
 @command.command("redact", epilog="\b\nExample:\n  kernlens recording redact app.klens --source -o shareable.klens")
 @_recording
-@click.option("--source", "of_source", is_flag=True, help="Leave out source text, wherever it stands.")
+@option.flag("Leave out source text, wherever it stands.", "--source", "of_source")
 @_output_option()
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def redact_recording(path: str, of_source: bool, output: str | None, as_json: bool) -> None:
     """Leave source text out of a recording: sources, lines that logs quote, texts in SPIR-V and in stages.
 
