@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -99,10 +100,10 @@ def _format_of(output: str | None) -> str:
 
 
 def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> Form:
-    from kernlens.cli.listings import Json, Lines
+    from kernlens.cli.listings import Lines, instructions_json
 
     if format_name == "json":
-        return Json(only, is_placed=True)
+        return instructions_json(only, is_placed=True)
     if format_name == "csv":
         from kernlens.report.rows import HEADING, csv_lines
 
@@ -113,24 +114,24 @@ def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> For
 
 
 def _costliest(format_name: str, count: int, order: str, *, is_printed: bool) -> Form:
-    from kernlens.cli.listings import CostliestJson, Lines
+    from kernlens.cli.listings import Json, Lines
+    from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
+    from kernlens.report.program_document import SCHEMA
 
     if format_name == "json":
-        return CostliestJson(count, order)
-    from kernlens.report.costliest import costliest_table
-
-    return Lines(
-        lambda program, kernel: costliest_table(program, kernel, count, order), is_printed=is_printed, has_texts=False
-    )
+        return Json(
+            {"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, count=count, order=order)
+        )
+    return Lines(partial(costliest_table, count=count, order=order), is_printed=is_printed, has_texts=False)
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:
-    from kernlens.cli.listings import Lines, PressureJson
+    from kernlens.cli.listings import Json, Lines
+    from kernlens.report.pressure_answer import pressure_json, pressure_lines
+    from kernlens.report.program_document import SCHEMA, program_document
 
     if format_name == "json":
-        return PressureJson()
-    from kernlens.report.pressure_answer import pressure_lines
-
+        return Json({"schema": SCHEMA}, partial(program_document, has_sources=False), pressure_json)
     return Lines(pressure_lines, is_printed=is_printed, has_texts=False)
 
 

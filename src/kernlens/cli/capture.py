@@ -20,8 +20,6 @@ from kernlens.report.table import table
 from kernlens.report.width import Name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kernlens.report.table import Cell
     from kernlens.verbs.capture.capture import Capture
     from kernlens.verbs.capture.captured import CapturedKernel
@@ -88,8 +86,8 @@ def command(
             raise click.UsageError(
                 "--recover takes what the application was captured with, and of these options --stages"
             )
-        with _progress() as progress:
-            done = recover_folder(recover, output, stages=stages, unconfined=unconfined, on_progress=_shown(progress))
+        with Progress("recording", later=True) as progress:
+            done = recover_folder(recover, output, stages=stages, unconfined=unconfined, on_progress=progress.show)
         _tell(done, recover)
         _write_answers(done, html, json_file)
         return
@@ -98,7 +96,7 @@ def command(
 
         print_message(f"kernlens: {EXPLANATION}")
     finish_output()
-    with _progress() as progress:
+    with Progress("recording", later=True) as progress:
         done = capture(
             command_line,
             output,
@@ -110,19 +108,11 @@ def command(
             replace=dict(map(_replacement, replacements)),
             fresh_cache=fresh_cache,
             unconfined=unconfined,
-            on_progress=_shown(progress),
+            on_progress=progress.show,
         )
     _tell(done, command_line[0])
     _write_answers(done, html, json_file)
     _end_like(done.exit_status or 0)
-
-
-def _progress() -> Progress:
-    return Progress("recording", quiet=False, later=True)
-
-
-def _shown(progress: Progress) -> Callable[[int, int], None]:
-    return lambda done, total: progress.show(done, total, "recording")
 
 
 def _replacement(text: str) -> tuple[str, str]:

@@ -86,7 +86,13 @@ def command(
     if library and (kernel_names or specialize):
         raise click.UsageError("--library makes modules of sources: it takes neither --kernel nor --specialize")
     if library:
-        _compile_library(sources, devices, options, ",".join(toolchains), output, timeout, as_json)
+        from kernlens.verbs.compile_library import compile_modules
+
+        modules = compile_modules(sources, devices, options, ",".join(toolchains), output, timeout)
+        if as_json:
+            print_json({"schema": 1, "modules": [module._asdict() for module in modules]})
+        else:
+            print_lines(f"{module.source} -> {module.path}" for module in modules)
         return
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
@@ -144,24 +150,6 @@ def _compilable(sources: Sequence[str], kernel_names: Sequence[str], specialize:
             yield chosen
     except ChoiceError as error:
         raise click.UsageError(str(error)) from error
-
-
-def _compile_library(
-    sources: Sequence[str],
-    devices: Sequence[str],
-    options: str,
-    toolchain: str,
-    folder: str | None,
-    timeout: float,
-    as_json: bool,
-) -> None:
-    from kernlens.verbs.compile_library import compile_modules
-
-    modules = compile_modules(sources, devices, options, toolchain, folder, timeout)
-    if as_json:
-        print_json({"schema": 1, "modules": [module._asdict() for module in modules]})
-    else:
-        print_lines(f"{module.source} -> {module.path}" for module in modules)
 
 
 def _print(recording: Path, builds: Builds) -> None:

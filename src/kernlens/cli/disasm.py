@@ -14,13 +14,13 @@ from kernlens.cli.output import is_terminal, print_pieces
 @option.json()
 def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_json: bool) -> None:
     """Print the machine instructions of a file's kernels."""
-    from kernlens.cli.listings import Form, Json, Lines, listing
+    from kernlens.cli.listings import Form, Lines, instructions_json, listing
     from kernlens.loading import open_file
 
     contents = open_file(path, device=device)
     form: Form
     if as_json:
-        form = Json(is_placed=False, is_indented=is_terminal())
+        form = instructions_json(is_placed=False, is_indented=is_terminal())
     else:
         from kernlens.report.listing import disassembly
 

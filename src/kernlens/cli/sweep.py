@@ -112,9 +112,7 @@ def command(
             pressure=has_pressure,
         )
         with Progress("compiling", quiet=as_json) as progress:
-            rows = in_order(
-                planned, results, lambda done, total: progress.show(done, total, "compiling"), recorded.keep
-            )
+            rows = in_order(planned, results, progress.show, recorded.keep)
     with written(
         [
             (csv_file, lambda: _csv(rows, has_pressure)),

@@ -7,10 +7,10 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 
@@ -32,6 +32,8 @@ from kernlens.toolchain.includes import with_lines
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import compiler_name
+
+Item = TypeVar("Item")
 
 #: Bytes of what compiles left that are kept, before they are packed; the newest stays in any case.
 KEPT = 256 << 20
@@ -76,31 +78,44 @@ class Result:
         return open_build(self.build.with_parts(snapshots=()))
 
 
-class Results:
-    """The newest results by what they were made from; usable from several threads."""
+class Newest(Generic[Item]):
+    """The newest items by a key, at least one, of ``most`` bytes together; usable from several threads."""
 
-    def __init__(self, most: int = KEPT) -> None:
+    def __init__(self, most: int, size: Callable[[Item], int]) -> None:
         self._most = most
+        self._size_of = size
         self._size = 0
-        self._results: OrderedDict[str, Result] = OrderedDict()
+        self._items: OrderedDict[str, Item] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: str) -> Result | None:
-        """Return the result of what has this key, if it is still kept."""
+    def get(self, key: str) -> Item | None:
+        """Return the item with this key, if it is still there."""
         with self._lock:
-            result = self._results.get(key)
-            if result is not None:
-                self._results.move_to_end(key)
-            return result
+            if key in self._items:
+                self._items.move_to_end(key)
+            return self._items.get(key)
 
-    def add(self, key: str, result: Result) -> None:
-        """Keep a result, and let the oldest go."""
+    def add(self, key: str, item: Item) -> None:
+        """Take an item, and let the oldest go."""
         with self._lock:
-            old = self._results.pop(key, None)
-            self._size += result.size - (old.size if old else 0)
-            self._results[key] = result
-            while self._size > self._most and len(self._results) > 1:
-                self._size -= self._results.popitem(last=False)[1].size
+            if key in self._items:
+                self._size -= self._size_of(self._items.pop(key))
+            self._items[key] = item
+            self._size += self._size_of(item)
+            while self._size > self._most and len(self._items) > 1:
+                self._size -= self._size_of(self._items.popitem(last=False)[1])
+
+    def all(self) -> list[Item]:
+        """Return what is there, the newest first."""
+        with self._lock:
+            return list(reversed(self._items.values()))
+
+
+class Results(Newest[Result]):
+    """The newest results by what they were made from."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        super().__init__(most, lambda result: result.size)
 
     def program(self, program: str) -> Program | None:
         """Return the program of this id, without its stages; None if no kept result has it."""
@@ -108,11 +123,6 @@ class Results:
             if program in result.ids:
                 return result.programs()[result.ids.index(program)]
         return None
-
-    def all(self) -> list[Result]:
-        """Return what is kept, the newest first."""
-        with self._lock:
-            return list(reversed(self._results.values()))
 
 
 @contextmanager

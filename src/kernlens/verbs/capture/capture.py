@@ -31,7 +31,6 @@ from kernlens.verbs.capture.captured import Captured, CapturedKernel
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero, why_not_recorded
 from kernlens.verbs.capture.merging import Merging, Progress
-from kernlens.verbs.capture.nested import tell_outer
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
@@ -227,7 +226,7 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     environment[_LAYERS] = ":".join(dict.fromkeys(entries))
     if not ours:
         environment[SNAPSHOTS] = "0"  # The application is to find the extensions that it finds without.
-    tell_outer(spool, environment)
+    spool.tell_outer(environment)
     environment[FOLDER] = str(spool.folder)
     turn_on_level_zero(environment, chosen)
     changes.make(environment, spool)

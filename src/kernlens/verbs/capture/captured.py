@@ -13,7 +13,7 @@ from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.recording.reader import Recording
-from kernlens.verbs.capture.counters import Counter
+from kernlens.verbs.capture.spooled import Counter
 
 
 class RecordedKernels:

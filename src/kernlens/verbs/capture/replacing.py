@@ -20,8 +20,8 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.toolchain.source_reading import open_regular
-from kernlens.verbs.capture.counters import Identity
 from kernlens.verbs.capture.spool import Replaced
+from kernlens.verbs.capture.spooled import Identity
 
 _HASH = re.compile(r"[0-9a-f]{8,64}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -122,8 +122,7 @@ class StoodIn:
         self._unknown: dict[str, str] = {}
 
     def used(self, program: Identity | None, content: bytes | None = None) -> dict[str, object]:
-        """Return what a recording notes of a build whose program was replaced; with ``content``, of the input of a
-        static link that consists of it."""
+        """Return what a recording notes of a replaced program; with ``content``, of that input of a static link."""
         by = None if content is None else hashlib.sha256(content).hexdigest()
         for event in self._events:
             if not event.error and event.identity == program and by in (None, event.by):

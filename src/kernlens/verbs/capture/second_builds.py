@@ -22,8 +22,8 @@ from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders
 from kernlens.toolchain.source_reading import is_wide
-from kernlens.verbs.capture.counters import Identity
 from kernlens.verbs.capture.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given
+from kernlens.verbs.capture.spooled import Identity
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
