@@ -147,12 +147,9 @@ def _document(done: Capture) -> dict[str, Any]:
         "from_binary": done.from_binary,
         "kernels": [
             {
-                "name": kernel.name,
+                **kernel.document,
                 "program": kernel.build or None,
                 "device": kernel.device or None,
-                "created": kernel.created,
-                "launches": kernel.launches,
-                "shapes": kernel.shape_documents,
                 **{figure.key: kernel.figures.get(figure.key) for figure in FIGURES},
                 "line_table": kernel.line_table,
                 "same_code": kernel.same_code,

@@ -54,11 +54,8 @@ def main() -> None:
 
 
 def _tell_stray_errors(words: list[str]) -> list[BaseException]:
-    """Report errors that nobody can catch as all others from now on, without the interpreter's traceback.
-
-    These are errors that end a thread, errors of finalizers, and what is raised when ``main`` is over. Returns the list
-    that holds those met so far: an answer during which there were any may lack something.
-    """
+    """Report errors of threads, of finalizers and after ``main`` like all others from now on. Returns the list of those met
+    so far: an answer during which there were any may lack something."""
     stray: list[BaseException] = []
 
     def tell(error: BaseException | None) -> None:

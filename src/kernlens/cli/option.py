@@ -38,8 +38,7 @@ def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[C
 
 
 def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--debug``, which ``main`` looks for itself, and ``--color`` and ``--verbose``, which take effect as soon as they
-    are read."""
+    """Add ``--debug``, for which ``main`` looks itself, and ``--color`` and ``--verbose``, which take effect at once."""
 
     def print_them(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:
         if verbose:

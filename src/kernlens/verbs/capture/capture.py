@@ -24,7 +24,7 @@ from kernlens.toolchain.application import (
 )
 from kernlens.toolchain.native_layers import OPENCL_LAYER, is_opencl_layer, needed_layer
 from kernlens.toolchain.simulation import simulated_devices
-from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import SYSTEM, SYSTEM_LIBRARY_FOLDERS
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import Captured, CapturedKernel
@@ -40,13 +40,7 @@ if TYPE_CHECKING:
     from kernlens.toolchain.toolchains import Toolchain
 
 #: Where loaders of OpenCL lie; those of LD_LIBRARY_PATH come first.
-_LIBRARY_FOLDERS = (
-    "/usr/local/lib",
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-)
+_LIBRARY_FOLDERS = ("/usr/local/lib", "/usr/lib/aarch64-linux-gnu", *SYSTEM_LIBRARY_FOLDERS)
 _LAYERS = "OPENCL_LAYERS"
 #: Bytes of a program that hold its program headers.
 _HEADERS = 4096

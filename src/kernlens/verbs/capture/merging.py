@@ -112,7 +112,7 @@ class Merging:
                 on_progress(captured.builds, len(entries))
         self._count()
         captured.findings = list(self._findings())
-        used = [_used(kernel) for kernel in captured.kernels]
+        used = [kernel.document for kernel in captured.kernels]
         self._writer.note(CAPTURE, json.dumps({"builds": self._calls, "kernels": used}))
         return captured
 
@@ -328,14 +328,3 @@ def _constants(source: Given) -> dict[int, int]:
     """Return the bits of the specialization constants that the module has, by number."""
     known = source.known_constants()
     return {number: bits & (1 << known[number].width) - 1 for number, bits in source.constants if number in known}
-
-
-def _used(kernel: CapturedKernel) -> dict[str, object]:
-    return {
-        "name": kernel.name,
-        "program": kernel.build,
-        "device": kernel.device,
-        "created": kernel.created,
-        "launches": kernel.launches,
-        "shapes": kernel.shape_documents,
-    }
