@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.cli.options import (
-    device_option,
-    file_option,
-    full_option,
-    json_option,
-    kernel_option,
-    line_of,
-    number_of,
-    own_lines_option,
-    path_argument,
-    source_root_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import print_pieces
 from kernlens.errors import NotFoundError
 from kernlens.model.figures import LINE_ORDERS
@@ -35,24 +24,24 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "csv")
 
 
-@verb("kernlens annotate blur.bin --kernel blur --line 42")
-@path_argument()
-@kernel_option()
+@option.verb("kernlens annotate blur.bin --kernel blur --line 42")
+@option.path()
+@option.kernel()
 @click.option("--line", metavar="[FILE:]N", help="Only the instructions of this source line.")
 @click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
-@own_lines_option()
+@option.own_lines()
 @click.option("--top", "count", metavar="N", type=click.IntRange(min=1), help="Only the N costliest lines, as a table.")
 @click.option("--by", "order", type=click.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
-@click.option("--pressure", "is_pressure", is_flag=True, help="Which lines' values hold the registers where most do.")
-@click.option(
-    "--format", "format_name", type=click.Choice(FORMATS), help="What to print; as the output is called, else text."
+@option.flag("Which lines' values hold the registers where most do.", "--pressure", "is_pressure")
+@option.value(
+    "What to print; as the output is called, else text.", "--format", "format_name", type=click.Choice(FORMATS)
 )
-@file_option("Write to this file instead.", "-o", "--output")
-@file_option("The source, where the line table does not name it.", "--source")
-@source_root_option()
-@device_option()
-@full_option()
-@json_option()
+@option.file("Write to this file instead.", "-o", "--output")
+@option.file("The source, where the line table does not name it.", "--source")
+@option.source_root()
+@option.device()
+@option.full()
+@option.json()
 def command(
     path: str,
     kernel_names: tuple[str, ...],
@@ -86,10 +75,10 @@ def command(
         )
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
-        _print_place(contents, kernel_names, device, number_of(offset, "--offset"))
+        _print_place(contents, kernel_names, device, option.number_of(offset, "--offset"))
         contents.check()
         return
-    only = line_of(line) if line is not None else None
+    only = option.line_of(line) if line is not None else None
     if is_pressure:
         form = _pressure(format_name, is_printed=output is None)
     elif count is not None:
@@ -111,10 +100,10 @@ def _format_of(output: str | None) -> str:
 
 
 def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> Form:
-    from kernlens.cli.listings import Json, Lines
+    from kernlens.cli.listings import Lines, instructions_json
 
     if format_name == "json":
-        return Json(only, is_placed=True)
+        return instructions_json(only, is_placed=True)
     if format_name == "csv":
         from kernlens.report.rows import HEADING, csv_lines
 
@@ -125,24 +114,24 @@ def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> For
 
 
 def _costliest(format_name: str, count: int, order: str, *, is_printed: bool) -> Form:
-    from kernlens.cli.listings import CostliestJson, Lines
+    from kernlens.cli.listings import Json, Lines
+    from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
+    from kernlens.report.program_document import SCHEMA
 
     if format_name == "json":
-        return CostliestJson(count, order)
-    from kernlens.report.costliest import costliest_table
-
-    return Lines(
-        lambda program, kernel: costliest_table(program, kernel, count, order), is_printed=is_printed, has_texts=False
-    )
+        return Json(
+            {"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, count=count, order=order)
+        )
+    return Lines(partial(costliest_table, count=count, order=order), is_printed=is_printed, has_texts=False)
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:
-    from kernlens.cli.listings import Lines, PressureJson
+    from kernlens.cli.listings import Json, Lines
+    from kernlens.report.pressure_answer import pressure_json, pressure_lines
+    from kernlens.report.program_document import SCHEMA, program_document
 
     if format_name == "json":
-        return PressureJson()
-    from kernlens.report.pressure_answer import pressure_lines
-
+        return Json({"schema": SCHEMA}, partial(program_document, has_sources=False), pressure_json)
     return Lines(pressure_lines, is_printed=is_printed, has_texts=False)
 
 

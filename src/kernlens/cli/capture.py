@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.cli.options import (
-    device_option,
-    file_option,
-    full_option,
-    toolchain_option,
-    unconfined_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import Progress, finish_output, fit_output, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
@@ -27,8 +20,6 @@ from kernlens.report.table import table
 from kernlens.report.width import Name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kernlens.report.table import Cell
     from kernlens.verbs.capture.capture import Capture
     from kernlens.verbs.capture.captured import CapturedKernel
@@ -37,37 +28,30 @@ if TYPE_CHECKING:
 _ROWS = 20
 
 
-@verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo")
-@file_option("The recording, APP.klens if not given.", "-o", "--output")
-@device_option("Simulate a device: nothing is computed (kernlens run).", "--simulate")
-@toolchain_option("Whose driver builds.")
-@click.option("--lines", is_flag=True, help="Add -gline-tables-only to what Intel's compiler for GPUs builds.")
-@click.option("--stages", is_flag=True, help="Keep the compile stages; each program is built once more for them.")
+@option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo")
+@option.file("The recording, APP.klens if not given.", "-o", "--output")
+@option.device("Simulate a device: nothing is computed (kernlens run).", "--simulate")
+@option.toolchain("Whose driver builds.")
+@option.flag("Add -gline-tables-only to what Intel's compiler for GPUs builds.", "--lines")
+@option.flag("Keep the compile stages; each program is built once more for them.", "--stages")
 @click.option("--build-options", metavar="OPTIONS", default="", help="Add these to builds from source or IL.")
-@click.option(
+@option.several(
+    "Have a source, SPIR-V or binary stand in for a program: its SHA-256, a kernel of its, or a file that it is made of.",
     "--replace",
     "replacements",
     metavar="PROGRAM=FILE",
-    multiple=True,
-    help="Have a source, SPIR-V or binary stand in for a program: its SHA-256, a kernel of its, or a file that it is made of.",
 )
-@unconfined_option()
-@click.option(
+@option.unconfined()
+@option.flag(
+    "Give the application empty caches, so that it builds from source; so do --lines, --build-options and --replace.",
     "--fresh-cache",
-    is_flag=True,
-    help="Give the application empty caches, so that it builds from source; so do --lines, --build-options and --replace.",
 )
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write the recording as a page too.")
-@click.option(
-    "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write the answer as JSON too."
+@option.file("Write the recording as a page too.", "--html", dir_okay=False)
+@option.file("Write the answer as JSON too.", "--json", "json_file", dir_okay=False)
+@option.value(
+    "Make the recording of a capture that was killed.", "--recover", metavar="FOLDER", type=click.Path(file_okay=False)
 )
-@click.option(
-    "--recover",
-    metavar="FOLDER",
-    type=click.Path(file_okay=False),
-    help="Make the recording of a capture that was killed.",
-)
-@full_option()
+@option.full()
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, type=click.UNPROCESSED)
 def command(
     output: str | None,
@@ -102,8 +86,8 @@ def command(
             raise click.UsageError(
                 "--recover takes what the application was captured with, and of these options --stages"
             )
-        with _progress() as progress:
-            done = recover_folder(recover, output, stages=stages, unconfined=unconfined, on_progress=_shown(progress))
+        with Progress("recording", later=True) as progress:
+            done = recover_folder(recover, output, stages=stages, unconfined=unconfined, on_progress=progress.show)
         _tell(done, recover)
         _write_answers(done, html, json_file)
         return
@@ -112,7 +96,7 @@ def command(
 
         print_message(f"kernlens: {EXPLANATION}")
     finish_output()
-    with _progress() as progress:
+    with Progress("recording", later=True) as progress:
         done = capture(
             command_line,
             output,
@@ -124,19 +108,11 @@ def command(
             replace=dict(map(_replacement, replacements)),
             fresh_cache=fresh_cache,
             unconfined=unconfined,
-            on_progress=_shown(progress),
+            on_progress=progress.show,
         )
     _tell(done, command_line[0])
     _write_answers(done, html, json_file)
     _end_like(done.exit_status or 0)
-
-
-def _progress() -> Progress:
-    return Progress("recording", quiet=False, later=True)
-
-
-def _shown(progress: Progress) -> Callable[[int, int], None]:
-    return lambda done, total: progress.show(done, total, "recording")
 
 
 def _replacement(text: str) -> tuple[str, str]:
@@ -171,12 +147,9 @@ def _document(done: Capture) -> dict[str, Any]:
         "from_binary": done.from_binary,
         "kernels": [
             {
-                "name": kernel.name,
+                **kernel.document,
                 "program": kernel.build or None,
                 "device": kernel.device or None,
-                "created": kernel.created,
-                "launches": kernel.launches,
-                "shapes": kernel.shape_documents,
                 **{figure.key: kernel.figures.get(figure.key) for figure in FIGURES},
                 "line_table": kernel.line_table,
                 "same_code": kernel.same_code,

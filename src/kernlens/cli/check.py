@@ -11,19 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens import __version__
-from kernlens.cli.options import (
-    Decorator,
-    devices_option,
-    file_option,
-    full_option,
-    json_option,
-    kernel_option,
-    listed,
-    options_option,
-    source_root_option,
-    toolchain_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, written
 from kernlens.errors import KernlensError
 from kernlens.model.bounds import Rule, bound, bound_names, tolerance
@@ -34,7 +22,7 @@ if TYPE_CHECKING:
     from kernlens.model.verdict import Verdict
 
 
-def bound_options() -> Decorator:
+def bound_options() -> option.Decorator:
     """Add ``--max-FIGURE`` and ``--min-FIGURE`` of every figure, by each of its names. The help shows one of each
     figure that a binary or a table states; the command gets ``bounds``, the values by name."""
 
@@ -67,32 +55,31 @@ def _parameter(name: str) -> str:
     return f"bound_{name.replace('-', '_')}"
 
 
-@verb("kernlens check blur.klens --max-spill 0 --min-simd 16")
-@click.argument("paths", nargs=-1, required=True, type=click.Path())
+@option.verb("kernlens check blur.klens --max-spill 0 --min-simd 16")
+@option.paths()
 @bound_options()
-@file_option("The file of budgets, if not kernlens.toml.", "--budget", "budget_file")
+@option.file("The file of budgets, if not kernlens.toml.", "--budget", "budget_file")
 @click.option("--baseline", metavar="PATH", type=click.Path(), help="What no figure may be worse than.")
-@click.option(
+@option.several(
+    "By how much a figure may be worse than the baseline's: N, N% or any; may be repeated.",
     "--tolerance",
     "tolerances",
     metavar="FIGURE=N",
-    multiple=True,
-    help="By how much a figure may be worse than the baseline's: N, N% or any; may be repeated.",
 )
-@click.option("--fail-on-new", is_flag=True, help="Fail for kernels that the baseline does not have.")
-@click.option("--fail-on-missing", is_flag=True, help="Fail for kernels that the baseline alone has.")
-@click.option("--allow-unknown", is_flag=True, help="What the binary does not say passes.")
-@kernel_option()
-@devices_option("Compile sources for these devices, or only programs for them.")
-@toolchain_option(
+@option.flag("Fail for kernels that the baseline does not have.", "--fail-on-new")
+@option.flag("Fail for kernels that the baseline alone has.", "--fail-on-missing")
+@option.flag("What the binary does not say passes.", "--allow-unknown")
+@option.kernel()
+@option.devices("Compile sources for these devices, or only programs for them.")
+@option.toolchain(
     "Compile sources with these (system if not given), or only their programs.", several=True, default=None
 )
-@options_option("Build options of sources, beside -gline-tables-only.")
-@source_root_option()
-@file_option("Write JUnit XML too.", "--junit")
-@file_option("Write SARIF 2.1.0 too.", "--sarif")
-@full_option()
-@json_option()
+@option.build_options("Build options of sources, beside -gline-tables-only.")
+@option.source_root()
+@option.file("Write JUnit XML too.", "--junit")
+@option.file("Write SARIF 2.1.0 too.", "--sarif")
+@option.full()
+@option.json()
 def command(
     paths: tuple[str, ...],
     bounds: dict[str, int],
@@ -103,8 +90,8 @@ def command(
     fail_on_missing: bool,
     allow_unknown: bool,
     kernel_names: tuple[str, ...],
-    devices: str | None,
-    toolchains: str | None,
+    devices: list[str],
+    toolchains: list[str],
     options: str,
     source_roots: tuple[str, ...],
     junit: str | None,
@@ -125,7 +112,7 @@ def command(
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing))
     with told_failures():
         verdict = judged(
-            opened(paths, listed(devices), listed(toolchains), options, source_roots),
+            opened(paths, devices, toolchains, options, source_roots),
             rules,
             kernels=kernel_names,
             budget_file=budget_file or found_file(paths),

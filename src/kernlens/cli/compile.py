@@ -12,22 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.cli.options import (
-    build_options_option,
-    cache_option,
-    constant_of,
-    devices_option,
-    file_option,
-    full_option,
-    json_option,
-    kernel_option,
-    listed,
-    parallel_options,
-    specialize_option,
-    toolchain_option,
-    unconfined_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import Progress, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
 from kernlens.report.style import rendered, style
@@ -60,28 +45,28 @@ _OTHER_LANGUAGES = {
 _MESSAGES = 5
 
 
-@verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
-@click.argument("sources", nargs=-1, required=True, type=click.Path())
-@devices_option("The devices to compile for; all: all that the toolchain has.")
-@kernel_option("Only SPIR-V that holds this kernel, in libraries and recordings")
-@specialize_option()
-@build_options_option()
-@toolchain_option("Which compilers (kernlens toolchain list).", several=True)
-@file_option("The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.", "-o", "--output")
-@parallel_options()
-@click.option("--library", is_flag=True, help="Make modules that export functions and variables, for kernlens link.")
+@option.verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
+@option.paths("sources")
+@option.devices("The devices to compile for; all: all that the toolchain has.")
+@option.kernel("Only SPIR-V that holds this kernel, in libraries and recordings")
+@option.specialize()
+@option.options_with_lines()
+@option.toolchain("Which compilers (kernlens toolchain list).", several=True)
+@option.file("The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.", "-o", "--output")
+@option.parallel
+@option.flag("Make modules that export functions and variables, for kernlens link.", "--library")
 @click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
-@cache_option()
-@unconfined_option()
-@full_option()
-@json_option()
+@option.cache
+@option.unconfined()
+@option.full()
+@option.json()
 def command(
     sources: tuple[str, ...],
-    devices: str | None,
+    devices: list[str],
     kernel_names: tuple[str, ...],
     specialize: tuple[str, ...],
     options: str,
-    toolchains: str,
+    toolchains: list[str],
     output: str | None,
     jobs: int | None,
     timeout: float,
@@ -101,7 +86,13 @@ def command(
     if library and (kernel_names or specialize):
         raise click.UsageError("--library makes modules of sources: it takes neither --kernel nor --specialize")
     if library:
-        _compile_library(sources, listed(devices), options, toolchains, output, timeout, as_json)
+        from kernlens.verbs.compile_library import compile_modules
+
+        modules = compile_modules(sources, devices, options, ",".join(toolchains), output, timeout)
+        if as_json:
+            print_json({"schema": 1, "modules": [module._asdict() for module in modules]})
+        else:
+            print_lines(f"{module.source} -> {module.path}" for module in modules)
         return
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
@@ -113,7 +104,7 @@ def command(
         for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in chosen.images.values()):
             if words:
                 print_message(f"kernlens: the SPIR-V is compiled as it was recorded{words}")
-        planned = plan(chosen.files, listed(devices), listed(toolchains), options=options, timeout=timeout)
+        planned = plan(chosen.files, devices, toolchains, options=options, timeout=timeout)
         for recorded in dict.fromkeys(image.options for image in chosen.images.values() if image.options):
             print_message(f"kernlens: the recorded options {recorded} are used again, before those given here")
         for name, toolchain in planned.left_out:
@@ -153,28 +144,12 @@ def _compilable(sources: Sequence[str], kernel_names: Sequence[str], specialize:
     from kernlens.verbs.compile_images import ChoiceError, compilable
 
     try:
-        with compilable(list(dict.fromkeys(sources)), kernel_names, dict(map(constant_of, specialize))) as chosen:
+        with compilable(
+            list(dict.fromkeys(sources)), kernel_names, dict(map(option.constant_of, specialize))
+        ) as chosen:
             yield chosen
     except ChoiceError as error:
         raise click.UsageError(str(error)) from error
-
-
-def _compile_library(
-    sources: Sequence[str],
-    devices: Sequence[str],
-    options: str,
-    toolchain: str,
-    folder: str | None,
-    timeout: float,
-    as_json: bool,
-) -> None:
-    from kernlens.verbs.compile_library import compile_modules
-
-    modules = compile_modules(sources, devices, options, toolchain, folder, timeout)
-    if as_json:
-        print_json({"schema": 1, "modules": [module._asdict() for module in modules]})
-    else:
-        print_lines(f"{module.source} -> {module.path}" for module in modules)
 
 
 def _print(recording: Path, builds: Builds) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kernlens.cli.options import json_option, verb
+from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines
 from kernlens.report.table import table
 
 
-@verb("kernlens devices")
-@json_option()
+@option.verb("kernlens devices")
+@option.json()
 def command(as_json: bool) -> None:
     """List every known device: names, IP version, which toolchains compile for it, how to simulate it."""
     from kernlens.verbs.devices import known_devices

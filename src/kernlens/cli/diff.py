@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import (
-    devices_option,
-    figure_option,
-    file_option,
-    full_option,
-    json_option,
-    kernel_option,
-    listed,
-    options_option,
-    source_root_option,
-    toolchain_option,
-    unconfined_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import is_styled, print_json, print_lines, written
 from kernlens.errors import KernlensError
 
@@ -30,32 +17,32 @@ if TYPE_CHECKING:
     from kernlens.verbs.diff import Difference
 
 
-@verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
-@click.argument("paths", nargs=-1, required=True, type=click.Path())
-@devices_option(
+@option.verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
+@option.paths()
+@option.devices(
     "Compile sources for this device, or only programs for it; with two, the one on each side.", metavar="D[,D]"
 )
-@toolchain_option(
+@option.toolchain(
     "Compile sources with this one (system if not given), or only its programs; with two, the one on each side.",
     several=True,
     default=None,
     metavar="T[,T]",
 )
-@options_option("Build options, beside -gline-tables-only; twice: of each side.", several=True)
-@kernel_option()
-@click.option("--lines", is_flag=True, help="The old and the new instructions of each changed line; as with --kernel.")
-@figure_option("The worst of this figure first", "--sort")
-@click.option("--stages", is_flag=True, help="The first stage of the compile at which each changed kernel parts.")
-@click.option("--all-passes", is_flag=True, help="With --stages, the compiler's first pass too.")
-@source_root_option()
-@unconfined_option()
-@file_option("Write one HTML page too.", "--html")
-@full_option()
-@json_option()
+@option.build_options("Build options, beside -gline-tables-only; twice: of each side.", several=True)
+@option.kernel()
+@option.flag("The old and the new instructions of each changed line; as with --kernel.", "--lines")
+@option.figure("The worst of this figure first", "--sort")
+@option.flag("The first stage of the compile at which each changed kernel parts.", "--stages")
+@option.flag("With --stages, the compiler's first pass too.", "--all-passes")
+@option.source_root()
+@option.unconfined()
+@option.file("Write one HTML page too.", "--html")
+@option.full()
+@option.json()
 def command(
     paths: tuple[str, ...],
-    devices: str | None,
-    toolchains: str | None,
+    devices: list[str],
+    toolchains: list[str],
     options: tuple[str, ...],
     kernel_names: tuple[str, ...],
     lines: bool,
@@ -82,8 +69,8 @@ def command(
     with told_failures():
         difference = diff(
             *paths,
-            device=listed(devices),
-            toolchain=listed(toolchains),
+            device=devices,
+            toolchain=toolchains,
             options=options,
             kernels=kernel_names,
             sort=sort,

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from kernlens.cli.options import device_option, full_option, json_option, kernel_option, path_argument, verb
+from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_pieces
 
 
-@verb("kernlens disasm blur.bin --kernel blur")
-@path_argument()
-@kernel_option()
-@device_option()
-@full_option()
-@json_option()
+@option.verb("kernlens disasm blur.bin --kernel blur")
+@option.path()
+@option.kernel()
+@option.device()
+@option.full()
+@option.json()
 def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_json: bool) -> None:
     """Print the machine instructions of a file's kernels."""
-    from kernlens.cli.listings import Form, Json, Lines, listing
+    from kernlens.cli.listings import Form, Lines, instructions_json, listing
     from kernlens.loading import open_file
 
     contents = open_file(path, device=device)
     form: Form
     if as_json:
-        form = Json(is_placed=False, is_indented=is_terminal())
+        form = instructions_json(is_placed=False, is_indented=is_terminal())
     else:
         from kernlens.report.listing import disassembly
 

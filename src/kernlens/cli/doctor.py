@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kernlens.cli.options import json_option, verb
+from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines
 from kernlens.report.style import style
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kernlens.verbs.doctor import Check
 
 
-@verb("kernlens doctor")
-@json_option()
+@option.verb("kernlens doctor")
+@option.json()
 def command(as_json: bool) -> None:
     """Try every part that kernlens works with; exit status 1 if a needed one does not work."""
     from kernlens.verbs.doctor import checks

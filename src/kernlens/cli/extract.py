@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
-from kernlens.cli.options import device_option, json_option, path_argument, source_root_option, verb
+from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines
 from kernlens.report.table import table
 
 
-@verb("kernlens extract blur.bin -o blur.parts")
-@path_argument()
+@option.verb("kernlens extract blur.bin -o blur.parts")
+@option.path()
 @click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="The folder to write to.")
-@source_root_option()
-@device_option()
-@json_option()
+@option.source_root()
+@option.device()
+@option.json()
 def command(path: str, output: str, source_roots: tuple[str, ...], device: str | None, as_json: bool) -> None:
     """Write every container, section, kernel and source of a file into a folder, and list them."""
     from kernlens.loading import open_file

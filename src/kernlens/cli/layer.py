@@ -6,7 +6,7 @@ import shlex
 
 import click
 
-from kernlens.cli.options import json_option, verb
+from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines
 
 #: What --capture sets beside the list of layers; then, if the Level Zero layer is among the drivers, what it sets for that.
@@ -14,17 +14,16 @@ _CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_
 _LEVEL_ZERO_VARIABLES = ("ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_LOADER_DRIVER_DDI_PATH")
 
 
-@verb('eval "$(kernlens layer)"; ./application')
-@click.option("--unset", is_flag=True, help="Print what turns it off again.")
-@click.option(
+@option.verb('eval "$(kernlens layer)"; ./application')
+@option.flag("Print what turns it off again.", "--unset")
+@option.file(
+    "Print what records programs that are started with it instead (kernlens capture).",
     "--capture",
     "recording",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="Print what records programs that are started with it instead (kernlens capture).",
+    dir_okay=False,
 )
-@click.option("--lines", is_flag=True, help="With --capture: ask for line tables, as kernlens capture --lines does.")
-@json_option()
+@option.flag("With --capture: ask for line tables, as kernlens capture --lines does.", "--lines")
+@option.json()
 def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> None:
     """Print the shell lines that add cl_codeplay_program_snapshot to every OpenCL platform.
 

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli.options import (
-    constant_of,
-    device_option,
-    json_option,
-    number_of,
-    options_option,
-    specialize_option,
-    toolchain_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError
 
@@ -26,36 +17,26 @@ if TYPE_CHECKING:
     from kernlens.verbs.link.link_modules import Linkable
 
 
-@verb("kernlens link kernels.spv library.spv --options -library-compilation")
+@option.verb("kernlens link kernels.spv library.spv --options -library-compilation")
 @click.argument("paths", nargs=-1, type=click.Path())
-@options_option("The build options of SPIR-V modules.")
-@click.option(
-    "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
+@option.build_options("The build options of SPIR-V modules.")
+@option.several("The build options of one module; may be repeated.", "--options-for", metavar="PATH O", nargs=2)
+@option.specialize()
+@option.value(
+    "Predict for this driver (22.43, 26.27); else the newest that takes the modules.", "--driver", metavar="RELEASE"
 )
-@specialize_option()
-@click.option(
-    "--driver",
-    metavar="RELEASE",
-    help="Predict for this driver (22.43, 26.27); else the newest that takes the modules.",
-)
-@click.option(
-    "--compile", "is_compiled", is_flag=True, help="Build SPIR-V for --device first: the forecast is certain then."
-)
-@click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
-@device_option("The device: of modules to take from files that hold several, and to link on.")
+@option.flag("Build SPIR-V for --device first: the forecast is certain then.", "--compile", "is_compiled")
+@option.flag("Print the graph in Graphviz's language.", "--dot")
+@option.device("The device: of modules to take from files that hold several, and to link on.")
 @click.option("--dynamic", "how", flag_value="dynamic", help="Link on the driver: zeModuleDynamicLink.")
 @click.option("--static", "how", flag_value="static", help="Build one module of all on the driver.")
-@click.option(
-    "--offline", "how", flag_value="offline", help="Merge zebins, or SPIR-V, into one file; no driver is needed."
-)
-@toolchain_option("Whose driver links.")
-@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The linked module.")
-@click.option("--partial", is_flag=True, help="With --offline: imports may stay unresolved.")
-@click.option(
-    "--base", metavar="ADDRESS", help="With --offline: fill in every relocation as if loaded at this address."
-)
-@click.option("--map", "with_map", is_flag=True, help="With --offline: print each relocation with symbol and value.")
-@json_option()
+@option.value("Merge zebins, or SPIR-V, into one file; no driver is needed.", "--offline", "how", flag_value="offline")
+@option.toolchain("Whose driver links.")
+@option.file("The linked module.", "-o", "--output", dir_okay=False)
+@option.flag("With --offline: imports may stay unresolved.", "--partial")
+@option.value("With --offline: fill in every relocation as if loaded at this address.", "--base", metavar="ADDRESS")
+@option.flag("With --offline: print each relocation with symbol and value.", "--map", "with_map")
+@option.json()
 def command(
     paths: tuple[str, ...],
     options: str,
@@ -105,7 +86,7 @@ def command(
     if is_compiled and device is not None:
         modules = answers.compiled(modules, device, toolchain)
     if how == "offline":
-        address = number_of(base, "--base") if base is not None else None
+        address = option.number_of(base, "--base") if base is not None else None
         sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
     sys.exit(answers.predict_link(modules, rules, device, as_json, dot))
 
@@ -128,7 +109,7 @@ def _modules(
     unknown = [path for path in module_options if path not in paths]
     if unknown:
         raise KernlensError(f"--options-for names {unknown[0]}, which is not among the modules to link")
-    constants = dict(map(constant_of, specialize))
+    constants = dict(map(option.constant_of, specialize))
     target = None if device == REAL_DEVICE else device
     # A path that is named twice counts once, as a handle given twice does to the driver.
     programs = [(path, *program) for path in dict.fromkeys(paths) for program in linkable_programs(path, target)]

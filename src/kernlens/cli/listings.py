@@ -9,7 +9,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.cli.options import own_roots
+from kernlens.cli import option
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
@@ -98,22 +98,21 @@ class Lines:
 
 
 class Json:
-    """The document of ``annotate`` or, without places, of ``disasm``; on one line if it is not to be indented."""
+    """A document of programs with their kernels, below other keys; on one line if it is not to be indented."""
 
-    has_texts = True
-
-    def __init__(self, only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False) -> None:
-        from kernlens.report.program_document import SCHEMA, kernel_json, program_document
-
-        self._kernel: Callable[[Program, Kernel], str]
-        self._kernel = lambda program, kernel: kernel_json(kernel, only, is_placed=is_placed)
-        self._program: Callable[[Program], dict[str, Any]] = partial(program_document, has_sources=is_placed)
-        self._frame({"schema": SCHEMA}, is_indented=is_indented)
-
-    def _frame(self, document: dict[str, Any], *, is_indented: bool) -> None:
-        """Set what stands around the programs."""
+    def __init__(
+        self,
+        document: dict[str, Any],
+        program: Callable[[Program], dict[str, Any]],
+        kernel: Callable[[Program, Kernel], str],
+        *,
+        has_texts: bool = False,
+        is_indented: bool = False,
+    ) -> None:
         from kernlens.report.json_text import encoded, indented
 
+        self.has_texts = has_texts
+        self._program, self._kernel = program, kernel
         self._encoded, self._indented = encoded, indented
         self._is_indented = is_indented
         before, after = self._split(indented if is_indented else encoded, {**document, "programs": []})
@@ -146,32 +145,17 @@ class Json:
         return f",{opening}\n{' ' * 8}{self._indented(json.loads(kernel), 8)}{closing}"
 
 
-class CostliestJson(Json):
-    """The document of ``annotate --top``: the ``count`` costliest lines of each kernel, as ``order`` has them."""
+def instructions_json(only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False) -> Json:
+    """Return the document of ``annotate`` or, without places, of ``disasm``."""
+    from kernlens.report.program_document import SCHEMA, kernel_json, program_document
 
-    has_texts = False
-
-    def __init__(self, count: int, order: str) -> None:
-        from kernlens.report.costliest import costliest_kernel, costliest_program
-        from kernlens.report.program_document import SCHEMA
-
-        self._kernel = lambda program, kernel: costliest_kernel(program, kernel, count, order)
-        self._program = costliest_program
-        self._frame({"schema": SCHEMA, "by": order}, is_indented=False)
-
-
-class PressureJson(Json):
-    """The document of ``annotate --pressure``."""
-
-    has_texts = False
-
-    def __init__(self) -> None:
-        from kernlens.report.pressure_answer import pressure_json
-        from kernlens.report.program_document import SCHEMA, program_document
-
-        self._kernel = pressure_json
-        self._program = partial(program_document, has_sources=False)
-        self._frame({"schema": SCHEMA}, is_indented=False)
+    return Json(
+        {"schema": SCHEMA},
+        partial(program_document, has_sources=is_placed),
+        lambda program, kernel: kernel_json(kernel, only, is_placed=is_placed),
+        has_texts=True,
+        is_indented=is_indented,
+    )
 
 
 class OnOwnLines:
@@ -181,7 +165,7 @@ class OnOwnLines:
         from kernlens.analysis.own_lines import kernel_on_own_lines
 
         self._form = form
-        self._laid = partial(kernel_on_own_lines, roots=own_roots(roots))
+        self._laid = partial(kernel_on_own_lines, roots=option.own_roots(roots))
         self.head, self.tail, self.separator, self.has_texts = form.head, form.tail, form.separator, form.has_texts
 
     def begin(self) -> None:
@@ -204,15 +188,14 @@ def listing(
     """
     pieces = _answers(contents, kernel_names, device, form, only)
     form.begin()
-    search = None if only is None else _LineSearch(only)
+    notes: list[_LineNote] = []
     is_begun = False
     for piece in pieces:
         if isinstance(piece, Damage):
             assert isinstance(contents, Folder)
             contents.note_damage(piece.path, piece.error)
         elif isinstance(piece, _LineNote):
-            assert search is not None
-            search.note(piece)
+            notes.append(piece)
         else:
             yield piece if is_begun else form.head + piece[len(form.separator) :]
             is_begun = True
@@ -220,9 +203,9 @@ def listing(
         contents.check()  # If nothing can be read, nothing is printed.
         yield form.head
     yield form.tail
-    if search is not None:
+    if only is not None:
         contents.check()
-        search.check()
+        _check_line(only, notes)
 
 
 def _answers(
@@ -326,22 +309,11 @@ def _has_code(kernel: Kernel, only: LineChoice) -> bool:
     return any(only.holds(SourcePlace(*line)) for line in (*source_map.lines, *source_map.inherited))
 
 
-class _LineSearch:
-    """The notes on the chosen line, of all kernels."""
-
-    def __init__(self, only: LineChoice) -> None:
-        self._only = only
-        self._notes: list[_LineNote] = []
-
-    def note(self, note: _LineNote) -> None:
-        self._notes.append(note)
-
-    def check(self) -> None:
-        if any(note.has_code for note in self._notes):
-            return
-        reasons = [note.reason for note in self._notes]
-        if reasons and None not in reasons:
-            raise UnsupportedError(f"nothing says what came from {self._only}: {reasons[0]}")
-        raise NoCodeError(
-            f"no instruction came from {self._only}; kernlens annotate without --line shows those that have"
-        )
+def _check_line(only: LineChoice, notes: Sequence[_LineNote]) -> None:
+    """Raise what ``listing`` does if no kernel has code of the line."""
+    if any(note.has_code for note in notes):
+        return
+    reasons = [note.reason for note in notes]
+    if reasons and None not in reasons:
+        raise UnsupportedError(f"nothing says what came from {only}: {reasons[0]}")
+    raise NoCodeError(f"no instruction came from {only}; kernlens annotate without --line shows those that have")

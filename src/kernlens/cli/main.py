@@ -28,8 +28,6 @@ from kernlens.errors import KernlensError, OutputError
 from kernlens.log import VARIABLE, print_messages
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import click
 
 #: Exit statuses, which docs/exit_status.md explains; 1, the answer is no, comes from the verbs and from errors.
@@ -56,11 +54,8 @@ def main() -> None:
 
 
 def _tell_stray_errors(words: list[str]) -> list[BaseException]:
-    """Report errors that nobody can catch as all others from now on, without the interpreter's traceback.
-
-    These are errors that end a thread, errors of finalizers, and what is raised when ``main`` is over. Returns the list
-    that holds those met so far: an answer during which there were any may lack something.
-    """
+    """Report errors of threads, of finalizers and after ``main`` like all others from now on. Returns the list of those met
+    so far: an answer during which there were any may lack something."""
     stray: list[BaseException] = []
 
     def tell(error: BaseException | None) -> None:
@@ -68,18 +63,12 @@ def _tell_stray_errors(words: list[str]) -> list[BaseException]:
             stray.append(error)
             _tell(error, _is_debug(words))
 
-    def tell_uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        tell(error)
-
     def tell_of_thread(ended: threading.ExceptHookArgs) -> None:
         if not isinstance(ended.exc_value, SystemExit):  # which ends a thread, and nothing else
             tell(ended.exc_value)
 
-    def tell_of_finalizer(ignored: sys.UnraisableHookArgs) -> None:
-        tell(ignored.exc_value)
-
-    sys.excepthook = tell_uncaught
-    sys.unraisablehook = tell_of_finalizer
+    sys.excepthook = lambda kind, error, traceback: tell(error)
+    sys.unraisablehook = lambda ignored: tell(ignored.exc_value)
     threading.excepthook = tell_of_thread
     return stray
 

@@ -32,26 +32,15 @@ _BATCH = 1000
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """Print a document, indented on a terminal."""
+    """Print a document, indented on a terminal and on one line elsewhere."""
+    from kernlens.report.json_text import json_pieces, without_delete
+
+    pieces = json_pieces(document)
     if is_terminal():
-        _write_pieces(itertools.chain(_indented(document), ["\n"]))
-    else:
-        print_compact_json(document)
+        import json
 
-
-def print_compact_json(document: dict[str, Any]) -> None:
-    """Print a document on one line."""
-    from kernlens.report.json_text import json_pieces
-
-    _write_pieces(itertools.chain(json_pieces(document), ["\n"]))
-
-
-def _indented(document: dict[str, Any]) -> Iterator[str]:
-    import json
-
-    from kernlens.report.json_text import without_delete
-
-    return map(without_delete, json.JSONEncoder(indent=2).iterencode(document))
+        pieces = map(without_delete, json.JSONEncoder(indent=2).iterencode(document))
+    _write_pieces(itertools.chain(pieces, ["\n"]))
 
 
 def print_pieces(pieces: Iterable[str], output: str | None = None) -> None:
@@ -184,8 +173,7 @@ def show_in_full() -> None:
 
 
 def fit_output(*, is_message: bool = False) -> None:
-    """Have tables and headings be as wide as the terminal at most, if they are printed to one; ``is_message``: to standard
-    error."""
+    """Have tables and headings fit the terminal that standard output leads to; ``is_message``: that of standard error."""
     width = None
     if leads_to_terminal(sys.stderr if is_message else sys.stdout) and not _is_full:
         import shutil
@@ -205,8 +193,7 @@ def is_styled() -> Iterator[None]:
 
 
 def finish_output() -> None:
-    """Write what is still held back, and let the user of a pager look at it. Raises OutputError, or BrokenPipeError if the
-    reader of a pipe has gone."""
+    """Write the rest, and wait for the user of a pager. Raises OutputError, or BrokenPipeError if a pipe's reader has gone."""
     global _pager
     if _pager is not None:
         pager, _pager = _pager, None
@@ -266,9 +253,8 @@ def _output_errors() -> Iterator[None]:
 
 
 def write_bytes(path: str, pieces: Iterable[bytes]) -> None:
-    """Write bytes to a file that the user named, whose old content stays until the new one is whole: a full disk, or another
-    process that writes it too, leaves no half of either. Raises OutputError with the system's reason, and what
-    ``refuse_input`` raises."""
+    """Write bytes to a file that the user named, whose old content stays until the new one is whole. Raises OutputError with
+    the system's reason, and what ``refuse_input`` raises."""
     refuse_input(path)
     try:
         with _whole(os.path.realpath(path)) as file:
@@ -340,7 +326,7 @@ class Progress:
     """A progress bar on a terminal's standard error; nothing where nobody watches. With ``later`` it comes with the first
     step: until then the terminal belongs to somebody else."""
 
-    def __init__(self, title: str, quiet: bool, *, later: bool = False) -> None:
+    def __init__(self, title: str, *, quiet: bool = False, later: bool = False) -> None:
         self._show: Callable[[int, int, str], None] | None = None
         self._title = title
         self._quiet = quiet or sys.stderr is None or not sys.stderr.isatty()
@@ -369,10 +355,10 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def show(self, done: int, total: int, title: str) -> None:
-        """Say how many of all steps are done, and what the newest was."""
+    def show(self, done: int, total: int, title: str | None = None) -> None:
+        """Say how many of all steps are done, and what the newest was, if they differ."""
         if self._later:
             self._later = False
             self._begin()
         if self._show is not None:
-            self._show(done, total, title)
+            self._show(done, total, title or self._title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.analysis.kernel_names import is_named
-from kernlens.cli import completion
-from kernlens.cli.options import HelpingGroup, diagnostic_options, json_option
+from kernlens.cli import completion, option
 from kernlens.cli.output import print_json, print_lines, print_message
 from kernlens.errors import FormatError, KernlensError
 from kernlens.report.table import table
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
 
 
-@click.group("recording", cls=HelpingGroup, epilog="\b\nExample:\n  kernlens recording list blur.klens")
-@diagnostic_options
+@click.group("recording", cls=option.HelpingGroup, epilog="\b\nExample:\n  kernlens recording list blur.klens")
+@option.diagnostic
 def command() -> None:
     """List what recordings hold, merge them, and leave out what nobody needs or nobody may see.
 
@@ -52,8 +52,8 @@ _recording = click.argument("path", metavar="FILE", type=click.Path(), callback=
 
 @command.command("list", epilog="\b\nExample:\n  kernlens recording list blur.klens")
 @_recording
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def list_programs(path: str, as_json: bool) -> None:
     """Show the programs of a recording, and what takes the room in it."""
     from kernlens.recording.capture_notes import launches
@@ -70,10 +70,11 @@ def list_programs(path: str, as_json: bool) -> None:
     except FormatError as error:
         counted = None
         damage.append(str(error))
+    document = _document(path, programs, counts, metadata, counted)
     if as_json:
-        print_json(_document(path, programs, counts, metadata, counted))
+        print_json(document)
     else:
-        print_lines(_listing(path, programs, counts, metadata, counted))
+        print_lines(_listing(document, has_launches=counted is not None))
     for sentence in damage:
         print_message(f"kernlens: {sentence}")
     sys.exit(2 if damage else 0)
@@ -82,8 +83,8 @@ def list_programs(path: str, as_json: bool) -> None:
 @command.command("merge", epilog="\b\nExample:\n  kernlens recording merge day.klens night.klens -o both.klens")
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(), callback=_readable)
 @_output_option(required=True)
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None:
     """Write the programs of several recordings into one.
 
@@ -99,23 +100,21 @@ def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None
     "prune", epilog="\b\nExample:\n  kernlens recording prune app.klens --keep 'blur_*' --drop stages,logs"
 )
 @_recording
-@click.option(
+@option.several(
+    "Keep programs of this name, or with a kernel of this name (blur_*), and no others; may be repeated.",
     "--keep",
     metavar="PATTERN",
-    multiple=True,
     shell_complete=completion.kernels,
-    help="Keep programs of this name, or with a kernel of this name (blur_*), and no others; may be repeated.",
 )
-@click.option(
+@option.several(
+    "Leave out sources, binaries, debug, spirv, logs or stages.",
     "--drop",
     metavar="KIND,...",
-    multiple=True,
     shell_complete=completion.recorded_kinds,
-    help="Leave out sources, binaries, debug, spirv, logs or stages.",
 )
 @_output_option()
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], output: str | None, as_json: bool) -> None:
     """Leave programs, or parts of all programs, out of a recording. The room that they took is free afterwards."""
     from kernlens.recording.editing import prune
@@ -132,10 +131,10 @@ def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], out
 
 @command.command("redact", epilog="\b\nExample:\n  kernlens recording redact app.klens --source -o shareable.klens")
 @_recording
-@click.option("--source", "of_source", is_flag=True, help="Leave out source text, wherever it stands.")
+@option.flag("Leave out source text, wherever it stands.", "--source", "of_source")
 @_output_option()
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def redact_recording(path: str, of_source: bool, output: str | None, as_json: bool) -> None:
     """Leave source text out of a recording: sources, lines that logs quote, texts in SPIR-V and in stages.
 
@@ -179,55 +178,35 @@ def _kernel_count(build: Build, damage: list[str]) -> int | None:
         return None
 
 
-def _room(programs: Sequence[StoredProgram]) -> list[tuple[str, int, int, int]]:
-    """Return each kind of content: its name, how many there are, their bytes, and their bytes in the file. Content of
-    several parts counts once, for the first."""
-    from kernlens.recording.inventory import KINDS
-
-    kinds = {part.blob: part.kind for program in reversed(programs) for part in reversed(program.parts) if part.blob}
-    counts, sizes, packed = Counter[str](), Counter[str](), Counter[str]()
-    for blob, kind in kinds.items():
-        counts[kind] += 1
-        sizes[kind] += blob.size
-        packed[kind] += blob.packed
-    room = [(kind, counts[kind], sizes[kind], packed[kind]) for kind in KINDS if counts[kind]]
-    return sorted(room, key=lambda row: -row[3])
-
-
-def _listing(
-    path: str,
-    programs: Sequence[StoredProgram],
-    counts: Sequence[int | None],
-    metadata: dict[str, str],
-    launches: Counter[tuple[str, str]] | None,
-) -> list[str]:
+def _listing(document: dict[str, Any], *, has_launches: bool) -> list[str]:
+    """Return the lines of what ``_document`` returns."""
     from kernlens.report.describe import plural
 
     rows: list[list[Cell]] = [
         [
-            program.build.name,
-            program.build.device,
-            program.build.toolchain_title,
-            "yes" if program.build.ok else "no",
-            count,
-            *([] if launches is None else [launches[program.build.name, program.build.device]]),
-            sum(part.kind == "sources" for part in program.parts),
-            sum(part.kind == "stages" for part in program.parts),
-            program.size,
-            f"{program.build.seconds:.2f}",
-            program.build.created.partition(".")[0].replace("T", " "),
+            program["name"],
+            program["device"],
+            program["toolchain"],
+            "yes" if program["ok"] else "no",
+            program["kernels"],
+            *([program["launches"]] if has_launches else []),
+            len(program["sources"]),
+            program["stages"],
+            program["size"],
+            f"{program['seconds']:.2f}",
+            program["created"].partition(".")[0].replace("T", " "),
         ]
-        for program, count in zip(programs, counts, strict=True)
+        for program in document["programs"]
     ]
-    titles = ["program", "device", "toolchain", "ok", "kernels", *([] if launches is None else ["launches"])]
+    titles = ["program", "device", "toolchain", "ok", "kernels", *(["launches"] if has_launches else [])]
     titles += ["sources", "stages", "bytes", "seconds", "built (UTC)"]
-    room: list[list[Cell]] = [list(row) for row in _room(programs)]
-    redacted = ", without source text" if metadata.get("redacted") else ""
+    room: list[list[Cell]] = [list(content.values()) for content in document["contents"]]
+    redacted = ", without source text" if document["metadata"].get("redacted") else ""
     return [
         *table(titles, rows),
         "",
         *table(["content", "number", "bytes", "bytes in the file"], room),
-        f"{plural(len(programs), 'program')} in {_file_size(path):,} bytes{redacted}",
+        f"{plural(len(rows), 'program')} in {document['size']:,} bytes{redacted}",
     ]
 
 
@@ -243,7 +222,7 @@ def _document(
     return {
         "schema": 1,
         "recording": path,
-        "size": _file_size(path),
+        "size": os.stat(path).st_size,
         "metadata": metadata,
         "programs": [
             {
@@ -264,17 +243,22 @@ def _document(
             }
             for program, count in zip(programs, counts, strict=True)
         ],
-        "contents": [
-            {"kind": kind, "number": number, "size": size, "packed": packed}
-            for kind, number, size, packed in _room(programs)
-        ],
+        "contents": _contents(programs),
     }
 
 
-def _file_size(path: str) -> int:
-    import os
+def _contents(programs: Sequence[StoredProgram]) -> list[dict[str, Any]]:
+    """Return what takes the room, the most first. Content of several parts counts once, for the first."""
+    from kernlens.recording.inventory import KINDS
 
-    return os.stat(path).st_size
+    kinds = {part.blob: part.kind for program in reversed(programs) for part in reversed(program.parts) if part.blob}
+    contents: dict[str, dict[str, Any]] = {}
+    for blob, kind in kinds.items():
+        content = contents.setdefault(kind, {"kind": kind, "number": 0, "size": 0, "packed": 0})
+        content["number"] += 1
+        content["size"] += blob.size
+        content["packed"] += blob.packed
+    return sorted(contents.values(), key=lambda content: (-content["packed"], list(KINDS).index(content["kind"])))
 
 
 def _tell(written: Written, left_out: str, as_json: bool) -> None:

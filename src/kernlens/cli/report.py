@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import click
 
-from kernlens.cli.options import (
-    device_option,
-    file_option,
-    kernel_option,
-    own_lines_option,
-    own_roots,
-    path_argument,
-    source_root_option,
-    unconfined_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import print_message, print_pieces
 
 
-@verb("kernlens report blur.klens -o blur.html")
-@path_argument()
-@click.option("-o", "--output", metavar="FILE", required=True, type=click.Path(dir_okay=False), help="The page.")
-@kernel_option()
+@option.verb("kernlens report blur.klens -o blur.html")
+@option.path()
+@option.file("The page.", "-o", "--output", required=True, dir_okay=False)
+@option.kernel()
 @click.option("--redact", type=click.Choice(["source"]), help="Leave source text out, wherever it stands.")
-@click.option(
+@option.value(
+    "Compile programs again whose stages were not kept, to show them; or show no stages. Else those that were kept.",
     "--stages/--no-stages",
     default=None,
-    help="Compile programs again whose stages were not kept, to show them; or show no stages. Else those that were kept.",
 )
-@file_option("The source, where the line table does not name it.", "--source")
-@source_root_option()
-@own_lines_option()
-@device_option()
-@unconfined_option()
+@option.file("The source, where the line table does not name it.", "--source")
+@option.source_root()
+@option.own_lines()
+@option.device()
+@option.unconfined()
 def command(
     path: str,
     output: str,
@@ -56,7 +46,7 @@ def command(
         device,
         stages=stages,
         is_redacted=redact is not None,
-        own_roots=own_roots(source_roots),
+        own_roots=option.own_roots(source_roots),
         is_own=is_own,
         unconfined=unconfined,
         tell=lambda sentence: print_message(f"kernlens: {sentence}"),

@@ -6,14 +6,14 @@ import os
 
 import click
 
-from kernlens.cli.options import device_option, toolchain_option, verb
+from kernlens.cli import option
 from kernlens.cli.output import finish_output, print_message
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 
 
-@verb("kernlens run --simulate dg2 -- clinfo -l")
-@device_option("The device to simulate (kernlens devices).", "--simulate", required=True)
-@toolchain_option("Whose driver simulates it.")
+@option.verb("kernlens run --simulate dg2 -- clinfo -l")
+@option.device("The device to simulate (kernlens devices).", "--simulate", required=True)
+@option.toolchain("Whose driver simulates it.")
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     """Run an application on a simulated device: the real driver builds its programs, and nothing is computed.

@@ -7,17 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from kernlens.cli.options import (
-    device_option,
-    listed,
-    options_option,
-    own_lines_option,
-    own_roots,
-    source_root_option,
-    toolchain_option,
-    unconfined_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import finish_output, print_lines, print_message, print_traceback
 from kernlens.errors import UnsupportedError
 from kernlens.processors import processors
@@ -26,37 +16,37 @@ from kernlens.processors import processors
 _NEEDED = ("starlette", "uvicorn")
 
 
-@verb("kernlens serve blur.klens")
-@click.argument("paths", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port; any that is free if not given."
+@option.verb("kernlens serve blur.klens")
+@option.paths()
+@option.value(
+    "The port; any that is free if not given.", "--port", type=click.IntRange(0, 65535), default=0, metavar="N"
 )
-@click.option(
-    "--idle", type=click.FloatRange(0), default=0, metavar="SECONDS",
-    help="End when nothing was asked for so long; 0: never.",
-)  # fmt: skip
-@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
-@click.option(
-    "--jobs", type=click.IntRange(1, 64), metavar="N", help="Compiles at a time; one less than there are processors."
+@option.value(
+    "End when nothing was asked for so long; 0: never.",
+    "--idle",
+    type=click.FloatRange(0),
+    default=0,
+    metavar="SECONDS",
 )
-@click.option(
-    "--timeout", type=click.FloatRange(0.1, 3600), default=60, show_default=True, metavar="SECONDS",
-    help="What one compile may take.",
+@option.flag("Print the address, and open no browser.", "--no-browser")
+@option.value(
+    "Compiles at a time; one less than there are processors.", "--jobs", type=click.IntRange(1, 64), metavar="N"
+)
+@option.value(
+    "What one compile may take.", "--timeout", type=click.FloatRange(0.1, 3600), default=60, show_default=True,
+    metavar="SECONDS",
 )  # fmt: skip
-@toolchain_option(
+@option.toolchain(
     "Which compilers the page offers; all if not given. The first compiles the sources among the paths.",
     several=True,
     default=None,
 )
-@device_option("What sources among the paths are compiled for.")
-@options_option("Their build options, beside -gline-tables-only.")
-@click.option(
-    "--include", "include", metavar="DIR", multiple=True, type=click.Path(file_okay=False),
-    help="Compiles may include files from below this folder; may be repeated.",
-)  # fmt: skip
-@source_root_option()
-@own_lines_option()
-@unconfined_option()
+@option.device("What sources among the paths are compiled for.")
+@option.build_options("Their build options, beside -gline-tables-only.")
+@option.folders("Compiles may include files from below this folder", "--include")
+@option.source_root()
+@option.own_lines()
+@option.unconfined()
 def command(
     paths: tuple[str, ...],
     port: int,
@@ -64,7 +54,7 @@ def command(
     no_browser: bool,
     jobs: int | None,
     timeout: float,
-    toolchains: str | None,
+    toolchains: list[str],
     device: str | None,
     options: str,
     include: tuple[str, ...],
@@ -86,11 +76,10 @@ def command(
     from kernlens.toolchain.swept_folder import swept_folder
     from kernlens.toolchain.toolchains import SYSTEM, toolchain
 
-    chosen = listed(toolchains)
-    for name in chosen:
+    for name in toolchains:
         toolchain(name)  # which says what there is, if it is none
     limits = Limits(seconds=timeout)
-    build = SourceBuild(device, chosen[0] if chosen else SYSTEM, options)
+    build = SourceBuild(device, toolchains[0] if toolchains else SYSTEM, options)
     listener = listening(port)
     with listener, swept_folder() as folder:
         served = open_served(
@@ -99,7 +88,7 @@ def command(
             include=include,
             limits=limits,
             source_roots=source_roots,
-            own_roots=own_roots(source_roots),
+            own_roots=option.own_roots(source_roots),
             is_own=is_own,
             unconfined=unconfined,
         )
@@ -112,7 +101,7 @@ def command(
             served,
             jobs=jobs or max(1, processors() - 1),
             limits=limits,
-            toolchains=chosen,
+            toolchains=toolchains,
             on_fault=tell_fault,
             unconfined=unconfined,
         )

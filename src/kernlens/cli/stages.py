@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli import completion
-from kernlens.cli.options import (
-    build_options_option,
-    device_option,
-    file_option,
-    full_option,
-    json_option,
-    line_of,
-    toolchain_option,
-    unconfined_option,
-    verb,
-)
+from kernlens.cli import completion, option
 from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError
 from kernlens.model.stages import OTHER_DEVICES
@@ -49,27 +38,23 @@ def _is_the_path(args: list[str], place: int) -> bool:
     return "/" in args[place] or Path(args[place]).is_file()
 
 
-@verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
+@option.verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
-@device_option(f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}.")
-@build_options_option()
-@toolchain_option()
+@option.device(f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}.")
+@option.options_with_lines()
+@option.toolchain()
 @click.option("--stage", metavar="S", shell_complete=completion.stages, help="Print this stage.")
 @click.option("--kernel", metavar="K", shell_complete=completion.kernels, help="Only this kernel.")
-@click.option(
-    "--form",
-    type=click.Choice(["text", "binary"]),
-    help="Which form of the stage; text where there is one if not given.",
+@option.value(
+    "Which form of the stage; text where there is one if not given.", "--form", type=click.Choice(["text", "binary"])
 )
-@click.option(
-    "--diff", nargs=2, metavar="S1 [S2]", help="Print what differs between two stages, or what one pass changed."
-)
+@option.value("Print what differs between two stages, or what one pass changed.", "--diff", nargs=2, metavar="S1 [S2]")
 @click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
-@click.option("--all-passes", is_flag=True, help="Each pass of the compiler, and whether it changed the program.")
-@file_option("Save all snapshots as a recording.", "-o", "--output")
-@unconfined_option()
-@full_option()
-@json_option()
+@option.flag("Each pass of the compiler, and whether it changed the program.", "--all-passes")
+@option.file("Save all snapshots as a recording.", "-o", "--output")
+@option.unconfined()
+@option.full()
+@option.json()
 def command(
     path: str,
     device: str | None,
@@ -240,7 +225,7 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
     )
     from kernlens.verbs.stages import parts_that_count, passes_of_one_line
 
-    choice = line_of(line)
+    choice = option.line_of(line)
     documents = []
     any_code = has_lines = False
     for pipeline in pipelines:

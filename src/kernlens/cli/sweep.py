@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
-from kernlens.cli.options import (
-    cache_option,
-    devices_option,
-    figure_option,
-    file_option,
-    full_option,
-    json_option,
-    listed,
-    options_option,
-    parallel_options,
-    toolchain_option,
-    verb,
-)
+from kernlens.cli import option
 from kernlens.cli.output import Progress, print_json, print_lines, print_message, refuse_input, written
 from kernlens.errors import OutputError
 
@@ -38,37 +26,36 @@ if TYPE_CHECKING:
 _ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math", "global": "memory", "image": "memory"}
 
 
-@verb("kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv")
-@click.argument("sources", nargs=-1, required=True, type=click.Path())
-@devices_option("The devices to compile for; all: all that a toolchain has.", required=True)
-@toolchain_option("Which compilers (kernlens toolchain list).", several=True)
-@options_option("A set of build options; each is one more, if repeated.", several=True)
-@file_option("More sets of build options, one a line.", "--options-file")
-@click.option(
+@option.verb("kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv")
+@option.paths("sources")
+@option.devices("The devices to compile for; all: all that a toolchain has.", required=True)
+@option.toolchain("Which compilers (kernlens toolchain list).", several=True)
+@option.build_options("A set of build options; each is one more, if repeated.", several=True)
+@option.file("More sets of build options, one a line.", "--options-file")
+@option.several(
+    "Values of a macro: each set of options with each of them; if repeated, all combinations.",
     "-D",
     "macros",
     metavar="NAME=V,...",
-    multiple=True,
-    help="Values of a macro: each set of options with each of them; if repeated, all combinations.",
 )
-@click.option("--no-lines", is_flag=True, help="Without -gline-tables-only: no line tables.")
-@figure_option("What is worst", "--figure", default="spills")
-@click.option(
-    "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True, help="Rows that are printed; 0: all."
+@option.no_lines()
+@option.figure("What is worst", "--figure", default="spills")
+@option.value(
+    "Rows that are printed; 0: all.", "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True
 )
-@file_option("Write all rows as CSV.", "--csv", "csv_file")
-@file_option("Write all rows as Parquet.", "--parquet", "parquet_file")
-@file_option("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
-@file_option("Keep all programs in a recording.", "-o", "--output")
-@parallel_options()
+@option.file("Write all rows as CSV.", "--csv", "csv_file")
+@option.file("Write all rows as Parquet.", "--parquet", "parquet_file")
+@option.file("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
+@option.file("Keep all programs in a recording.", "-o", "--output")
+@option.parallel
 @click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
-@cache_option()
-@full_option()
-@json_option()
+@option.cache
+@option.full()
+@option.json()
 def command(
     sources: tuple[str, ...],
-    devices: str,
-    toolchains: str,
+    devices: list[str],
+    toolchains: list[str],
     options: tuple[str, ...],
     options_file: str | None,
     macros: tuple[str, ...],
@@ -102,7 +89,12 @@ def command(
     _check_outputs(csv_file, parquet_file, heat_map_file, output)
     sets = [*options, *(options_in_file(options_file) if options_file else [])]
     planned = matrix(
-        sources, listed(devices), listed(toolchains), option_sets(sets, macros), lines=not no_lines, timeout=timeout
+        sources,
+        devices,
+        toolchains,
+        option_sets(sets, macros),
+        lines=not no_lines,
+        timeout=timeout,
     )
     for name, chosen in planned.left_out:
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
@@ -120,9 +112,7 @@ def command(
             pressure=has_pressure,
         )
         with Progress("compiling", quiet=as_json) as progress:
-            rows = in_order(
-                planned, results, lambda done, total: progress.show(done, total, "compiling"), recorded.keep
-            )
+            rows = in_order(planned, results, progress.show, recorded.keep)
     with written(
         [
             (csv_file, lambda: _csv(rows, has_pressure)),

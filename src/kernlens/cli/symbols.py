@@ -9,9 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import click
-
-from kernlens.cli.options import device_option, full_option, json_option, options_option, verb
+from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_json, print_pieces, printable
 
 if TYPE_CHECKING:
@@ -21,16 +19,14 @@ if TYPE_CHECKING:
     from kernlens.model.program import Program
 
 
-@verb("kernlens symbols library.bin --json")
-@click.argument("paths", nargs=-1, required=True, type=click.Path())
-@device_option("Only programs for this device.")
-@options_option("The build options that SPIR-V will be compiled with.")
-@click.option(
-    "--driver", metavar="RELEASE", default="26.27", show_default=True, help="The driver that compiles SPIR-V."
-)
-@click.option("--all", "everything", is_flag=True, help="Show the relocations of debug sections too.")
-@full_option()
-@json_option()
+@option.verb("kernlens symbols library.bin --json")
+@option.paths()
+@option.device("Only programs for this device.")
+@option.build_options("The build options that SPIR-V will be compiled with.")
+@option.value("The driver that compiles SPIR-V.", "--driver", metavar="RELEASE", default="26.27", show_default=True)
+@option.flag("Show the relocations of debug sections too.", "--all", "everything")
+@option.full()
+@option.json()
 def command(
     paths: tuple[str, ...], device: str | None, options: str, driver: str, everything: bool, as_json: bool
 ) -> None:

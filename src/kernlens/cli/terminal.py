@@ -59,8 +59,7 @@ class Pager:
         self.input: IO[str] = self._process.stdin
 
     def finish(self) -> None:
-        """Say that this was all, and wait until the user has seen enough. Raises BrokenPipeError if that was before the
-        end."""
+        """Say that this was all, and wait for the user. Raises BrokenPipeError if that was before the end."""
         try:
             self.input.close()
         finally:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from kernlens.cli.options import HelpingGroup, diagnostic_options, json_option
+from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, print_message
 from kernlens.report.table import table
 
 
-@click.group("toolchain", cls=HelpingGroup, epilog="\b\nExample:\n  kernlens toolchain add newest")
-@diagnostic_options
+@click.group("toolchain", cls=option.HelpingGroup, epilog="\b\nExample:\n  kernlens toolchain add newest")
+@option.diagnostic
 def command() -> None:
     """List, add and remove compilers and drivers that lie side by side.
 
@@ -19,8 +19,8 @@ def command() -> None:
 
 
 @command.command("list", epilog="\b\nExample:\n  kernlens toolchain list")
-@json_option()
-@diagnostic_options
+@option.json()
+@option.diagnostic
 def list_toolchains(as_json: bool) -> None:
     """Show every toolchain with its versions and folder."""
     from kernlens.toolchain.toolchains import find_toolchains
@@ -55,7 +55,7 @@ def list_toolchains(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--mirror", metavar="URL", help="A Debian mirror; the one that apt uses if not given.")
 @click.option("--root", metavar="DIR", type=click.Path(), help="Register this existing root instead of building one.")
-@diagnostic_options
+@option.diagnostic
 def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
     """Build a root with Debian's newest Intel compiler and driver, about 750 MB, and register it as NAME."""
     from kernlens.toolchain.roots import add
@@ -66,7 +66,7 @@ def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
 
 @command.command("remove", epilog="\b\nExample:\n  kernlens toolchain remove newest")
 @click.argument("name")
-@diagnostic_options
+@option.diagnostic
 def remove_toolchain(name: str) -> None:
     """Remove a toolchain: the folder that was built for it, or just its registration."""
     from kernlens.toolchain.roots import remove

@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from kernlens import __version__
-from kernlens.cli.options import HelpingGroup, diagnostic_options
+from kernlens.cli import option
 from kernlens.errors import nearest
 
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
@@ -36,7 +36,7 @@ VERBS = {
 }
 
 
-class VerbGroup(HelpingGroup):
+class VerbGroup(option.HelpingGroup):
     """A group whose commands are imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -66,7 +66,7 @@ class VerbGroup(HelpingGroup):
 
 @click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="kernlens", message="%(prog)s %(version)s")
-@diagnostic_options
+@option.diagnostic
 def kernlens() -> None:
     """Show what a GPU compiler made of your kernel: from the source line to the machine instruction.
 

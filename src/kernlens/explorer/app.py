@@ -15,9 +15,8 @@ from starlette.routing import Route
 
 from kernlens.errors import KernlensError
 from kernlens.explorer import questions
-from kernlens.explorer.body import json_body
 from kernlens.explorer.compile_queue import CompileQueue
-from kernlens.explorer.compile_request import CompileRequest, compile_request
+from kernlens.explorer.compile_request import CompileRequest, compile_request, json_body
 from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE
@@ -37,8 +36,7 @@ _ANSWERING = 2
 
 
 class Explorer:
-    """The state that all routes share. ``toolchains`` are those that the user chose, none: all. ``unconfined``:
-    compilers can open all files."""
+    """The state of all routes. ``toolchains`` are the user's, none: all; ``unconfined``: compilers can open all files."""
 
     def __init__(
         self,
@@ -63,9 +61,9 @@ class Explorer:
     def app(self) -> Starlette:
         """Return the application, which ``guard.Guard`` has to stand before."""
         routes = [
-            Route("/", self._get_page),
-            Route(self._page.script_path, self._get_script),
-            Route("/icon.svg", self._get_icon),
+            Route("/", self._page.page),
+            Route(self._page.script_path, self._page.script),
+            Route("/icon.svg", self._page.icon),
             Route("/api/index", self._get_index),
             Route("/api/chunk/{chunk}", self._get_chunk),
             Route("/api/choices", self._get_choices),
@@ -86,15 +84,6 @@ class Explorer:
         """End all compiles, and wait for what runs."""
         self.queue.close()
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-    async def _get_page(self, request: Request) -> Response:
-        return self._page.page()
-
-    async def _get_script(self, request: Request) -> Response:
-        return self._page.script()
-
-    async def _get_icon(self, request: Request) -> Response:
-        return self._page.icon()
 
     async def _get_index(self, request: Request) -> Response:
         return Response(await self._answered(self._chunks.index), media_type=JSON)

@@ -28,8 +28,7 @@ Tell = Callable[[Event], None]
 
 
 class Work(Protocol):
-    """One compile. ``run`` happens in a thread and tells events, the last of which is its result; ``stop``, which comes
-    from any thread, makes it end soon."""
+    """One compile. ``run``, in a thread, tells events, the last of them its result; ``stop``, from any, makes it end soon."""
 
     def run(self, tell: Tell) -> None: ...
     def stop(self) -> None: ...

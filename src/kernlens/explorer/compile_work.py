@@ -7,15 +7,15 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 
 from kernlens import __version__
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.explorer.compile_queue import Tell, no_result
 from kernlens.explorer.compile_request import Configuration
@@ -32,6 +32,8 @@ from kernlens.toolchain.includes import with_lines
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import compiler_name
+
+Item = TypeVar("Item")
 
 #: Bytes of what compiles left that are kept, before they are packed; the newest stays in any case.
 KEPT = 256 << 20
@@ -76,31 +78,44 @@ class Result:
         return open_build(self.build.with_parts(snapshots=()))
 
 
-class Results:
-    """The newest results by what they were made from; usable from several threads."""
+class Newest(Generic[Item]):
+    """The newest items by a key, at least one, of ``most`` bytes together; usable from several threads."""
 
-    def __init__(self, most: int = KEPT) -> None:
+    def __init__(self, most: int, size: Callable[[Item], int]) -> None:
         self._most = most
+        self._size_of = size
         self._size = 0
-        self._results: OrderedDict[str, Result] = OrderedDict()
+        self._items: OrderedDict[str, Item] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: str) -> Result | None:
-        """Return the result of what has this key, if it is still kept."""
+    def get(self, key: str) -> Item | None:
+        """Return the item with this key, if it is still there."""
         with self._lock:
-            result = self._results.get(key)
-            if result is not None:
-                self._results.move_to_end(key)
-            return result
+            if key in self._items:
+                self._items.move_to_end(key)
+            return self._items.get(key)
 
-    def add(self, key: str, result: Result) -> None:
-        """Keep a result, and let the oldest go."""
+    def add(self, key: str, item: Item) -> None:
+        """Take an item, and let the oldest go."""
         with self._lock:
-            old = self._results.pop(key, None)
-            self._size += result.size - (old.size if old else 0)
-            self._results[key] = result
-            while self._size > self._most and len(self._results) > 1:
-                self._size -= self._results.popitem(last=False)[1].size
+            if key in self._items:
+                self._size -= self._size_of(self._items.pop(key))
+            self._items[key] = item
+            self._size += self._size_of(item)
+            while self._size > self._most and len(self._items) > 1:
+                self._size -= self._size_of(self._items.popitem(last=False)[1])
+
+    def all(self) -> list[Item]:
+        """Return what is there, the newest first."""
+        with self._lock:
+            return list(reversed(self._items.values()))
+
+
+class Results(Newest[Result]):
+    """The newest results by what they were made from."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        super().__init__(most, lambda result: result.size)
 
     def program(self, program: str) -> Program | None:
         """Return the program of this id, without its stages; None if no kept result has it."""
@@ -108,11 +123,6 @@ class Results:
             if program in result.ids:
                 return result.programs()[result.ids.index(program)]
         return None
-
-    def all(self) -> list[Result]:
-        """Return what is kept, the newest first."""
-        with self._lock:
-            return list(reversed(self._results.values()))
 
 
 @contextmanager
@@ -126,30 +136,20 @@ def confined(limits: Limits, shown: Sequence[str] = (), *, unconfined: bool = Fa
         yield confinement
 
 
+@dataclass(eq=False)
 class CompileWork:
     """A compile of ``sources``, the first of which is the main one, that waits to be run. ``include`` are folders whose files
     they may include too; ``unconfined``: all that there are."""
 
-    def __init__(
-        self,
-        configuration: Configuration,
-        sources: Sequence[Source],
-        include: Sequence[str],
-        limits: Limits,
-        results: Results,
-        *,
-        own_roots: Sequence[str] = (),
-        unconfined: bool = False,
-    ) -> None:
-        self._own_roots = own_roots
-        self._unconfined = unconfined
-        self._configuration = configuration
-        self._sources = tuple(sources)
-        self._include = include
-        self._limits = limits
-        self._results = results
-        self._confinement: Confinement | None = None
-        self._stopped = False
+    configuration: Configuration
+    sources: Sequence[Source]
+    include: Sequence[str]
+    limits: Limits
+    results: Results
+    own_roots: Sequence[str] = ()
+    unconfined: bool = False
+    _confinement: Confinement | None = field(default=None, init=False)
+    _stopped: bool = field(default=False, init=False)
 
     def stop(self) -> None:
         """End the compiler, if it runs already, and let it not begin otherwise."""
@@ -160,13 +160,13 @@ class CompileWork:
     def run(self, tell: Tell) -> None:
         """Compile, or take what is kept of the same, and tell the result."""
         tell({"event": "stage", "done": 0, "of": _STEPS})
-        with confined(self._limits, self._include, unconfined=self._unconfined) as confinement:
+        with confined(self.limits, self.include, unconfined=self.unconfined) as confinement:
             self._confinement = confinement
             if self._stopped:
                 confinement.stop()
             try:
                 key = self._key()
-                earlier = None if self._includes_files else self._results.get(key)
+                earlier = None if self._includes_files else self.results.get(key)
                 result = earlier or self._compiled(tell, confinement.folder)
             except KernlensError as error:
                 log, command = (error.log, error.command) if isinstance(error, ToolError) else ("", None)
@@ -175,27 +175,25 @@ class CompileWork:
         if self._stopped:
             return
         if result.build.ok:  # A compiler that failed may have been killed, and is asked again.
-            self._results.add(key, result)
+            self.results.add(key, result)
         tell(result.event())
 
     @property
     def _includes_files(self) -> bool:
         """True if files of the machine may be included, which may change: then it is compiled each time."""
-        return bool(self._include) and any(
-            next(inclusions(joined_lines(source.text)), None) for source in self._sources
-        )
+        return bool(self.include) and any(next(inclusions(joined_lines(source.text)), None) for source in self.sources)
 
     def _key(self) -> str:
         """Return what says that two compiles have the same result: all that goes into them, and the compiler that does them."""
-        chosen, configuration = toolchain(self._configuration.toolchain), self._configuration
+        chosen, configuration = toolchain(self.configuration.toolchain), self.configuration
         words = [
             configuration.device,
             chosen.title,
             configuration.options,
             str(configuration.all_passes),
-            *self._include,
+            *self.include,
         ]
-        words += [str(chosen.ocloc), *(word for source in self._sources for word in (source.path, source.text))]
+        words += [str(chosen.ocloc), *(word for source in self.sources for word in (source.path, source.text))]
         digest = hashlib.sha256()
         for word in words:
             content = word.encode("utf-8", "surrogatepass")
@@ -203,22 +201,22 @@ class CompileWork:
         return digest.hexdigest()
 
     def _compiled(self, tell: Tell, folder: str) -> Result:
-        configuration = self._configuration
+        configuration = self.configuration
         chosen = toolchain(configuration.toolchain)
-        source = self._sources[0]
+        source = self.sources[0]
         build = Build(
             name=source.path.rpartition("/")[2].rpartition(".")[0] or source.path,
             device=compiler_name(configuration.device, chosen),
             options=with_lines(configuration.options),
-            parts=HeldParts(sources=self._sources),
+            parts=HeldParts(sources=tuple(self.sources)),
         )
         try:
             pipeline = second_build_of_recording(
                 build,
                 toolchain=chosen.name,
                 all_passes=configuration.all_passes,
-                include=self._include,
-                unconfined=self._unconfined,
+                include=self.include,
+                unconfined=self.unconfined,
             )
         except UnsupportedError as error:
             raise UnsupportedError(f"{error}; kernlens serve --include DIR allows what lies below DIR") from error
@@ -229,7 +227,7 @@ class CompileWork:
         document = None
         if built.ok:
             document = explore_document(
-                pipeline.programs, title=built.source, version=__version__, own_roots=self._own_roots
+                pipeline.programs, title=built.source, version=__version__, own_roots=self.own_roots
             )
         tell({"event": "stage", "done": _STEPS, "of": _STEPS})
         size = len(built.binary) + len(built.debug) + len(built.spirv) + len(built.log)

@@ -1,5 +1,4 @@
-"""The page's questions beside documents: the answers of ``diff``, ``link`` and ``sweep --json``, and what can be
-compiled for."""
+"""The page's questions beside documents: ``diff``, ``link`` and ``sweep --json``, and what can be compiled for."""
 
 from __future__ import annotations
 
@@ -47,8 +46,7 @@ def choices(toolchains: Sequence[str]) -> dict[str, Any]:
 
 
 def diff(served: Served, results: Results, left: str, right: str) -> dict[str, Any]:
-    """Return what ``kernlens diff --json`` says of two programs, by their ids. Raises RefusedError 404 if there is no
-    such program."""
+    """Return ``kernlens diff --json`` of two programs, by their ids. Raises RefusedError 404 if there is no such program."""
     from kernlens.verbs.diff import between
 
     old, new = (_programs(served, results, side) for side in (left, right))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from kernlens import __version__
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.explorer.compile_work import Results, confined
-from kernlens.explorer.sweep_file import sweep_in
+from kernlens.explorer.compile_work import Newest, Results, confined
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
@@ -24,13 +24,17 @@ from kernlens.report.explore.packing import encoded, packed
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.includes import include_folders, with_lines
-from kernlens.toolchain.source_reading import is_wide
+from kernlens.toolchain.source_reading import is_wide, open_regular
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import compiler_name
 from kernlens.verbs.programs import is_source
 
 #: Bytes of packed chunks that are kept.
 KEPT = 64 << 20
+#: Bytes of a sweep's table, at most: 100,000 rows.
+_TABLE_LIMIT = 128 << 20
+#: What each row has (docs/json.md).
+_ROW_KEYS = {"source", "device", "toolchain", "options", "kernel", "figures", "reason"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,25 @@ def open_served(
     return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots)
 
 
+def sweep_in(path: str) -> dict[str, Any] | None:
+    """Return the document of ``kernlens sweep --json``, if a file holds one. Raises UnsupportedError if it is too large."""
+    with open_regular(path) as file:
+        if file.read(64).lstrip()[:1] != b"{":
+            return None
+        file.seek(0)
+        content = file.read(_TABLE_LIMIT + 1)
+    if len(content) > _TABLE_LIMIT:
+        raise UnsupportedError(f"{path} is larger than {_TABLE_LIMIT >> 20} MB, which is too much for a sweep's table")
+    try:
+        document = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return None
+    rows = document.get("rows") if isinstance(document, dict) and document.get("schema") == 1 else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and row.keys() >= _ROW_KEYS for row in rows):
+        return None
+    return document  # type: ignore[no-any-return]
+
+
 def _compiled(
     path: str, how: SourceBuild, include: Sequence[str], beside: Sequence[str], limits: Limits, *, unconfined: bool
 ) -> Build:
@@ -162,10 +185,7 @@ class Chunks:
     def __init__(self, served: Served, results: Results, most: int = KEPT) -> None:
         self._served = served.document
         self._results = results
-        self._most = most
-        self._size = 0
-        self._newest: OrderedDict[str, bytes] = OrderedDict()
-        self._lock = threading.Lock()
+        self._newest = Newest[bytes](most, len)
         #: One chunk is made at a time: what programs read on first use is made for one reader.
         self._making = threading.Lock()
 
@@ -176,23 +196,14 @@ class Chunks:
 
     def held(self, chunk: str) -> bytes | None:
         """Return a chunk if it is at hand."""
-        with self._lock:
-            content = self._newest.get(chunk)
-            if content is not None:
-                self._newest.move_to_end(chunk)
-            return content
+        return self._newest.get(chunk)
 
     def content_of(self, chunk: str) -> bytes | None:
         """Make a chunk, and keep it; None if there is none of this id. Raises KernlensError if it cannot be read."""
         with self._making:
             content = self.held(chunk) or self._content(chunk)
-        if content is None:
-            return None
-        with self._lock:
-            self._size += len(content) - len(self._newest.pop(chunk, b""))
-            self._newest[chunk] = content
-            while self._size > self._most and len(self._newest) > 1:
-                self._size -= len(self._newest.popitem(last=False)[1])
+        if content is not None:
+            self._newest.add(chunk, content)
         return content
 
     def _content(self, chunk: str) -> bytes | None:

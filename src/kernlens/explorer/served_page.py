@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from importlib.resources import files
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from kernlens.errors import UnsupportedError
@@ -48,15 +49,15 @@ class Page:
             ) from error
         self.script_path = f"/viewer-{hashlib.sha256(self._script).hexdigest()[:16]}.js"
 
-    def page(self) -> Response:
+    async def page(self, request: Request) -> Response:
         """Return the page itself, which holds nothing but the script's address."""
         headers = {"Content-Security-Policy": PAGE_POLICY}
         return Response(_PAGE.format(script=self.script_path), 200, headers, "text/html")
 
-    def script(self) -> Response:
+    async def script(self, request: Request) -> Response:
         """Return the viewer."""
         return Response(self._script, 200, {"Cache-Control": IMMUTABLE}, "text/javascript")
 
-    def icon(self) -> Response:
+    async def icon(self, request: Request) -> Response:
         """Return the icon of the browser's tab."""
         return Response(_ICON, 200, None, "image/svg+xml")

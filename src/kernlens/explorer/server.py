@@ -34,8 +34,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket on this machine's own address; ``port`` 0 means any that is free. Raises KernlensError if it cannot be
-    had."""
+    """Return a socket on this machine's own address; ``port`` 0: any that is free. Raises KernlensError if there is none."""
     # asyncio only sends small pieces at once (TCP_NODELAY) where the protocol is stated.
     server = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -9,6 +9,8 @@ from kernlens.formats.spirv.magic import is_spirv
 
 #: Bytes by which a file is known.
 START = 20
+#: Bytes of a file that tell text from machine code, which has zeros among them.
+_TELLING = 4096
 
 _NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _ZEBIN_MACHINE = 0, 182, 205
 _DEBUG_ELF_TYPE = 2
@@ -47,6 +49,15 @@ def identify(content: memoryview) -> str | None:
     if start.startswith(b"SQLite format 3"):
         return "recording"
     return None
+
+
+def kind_of(path: str, what: str = "file") -> tuple[str | None, bytes]:
+    """Return the kind of a file, and its first bytes. Raises what ``open_regular`` raises, for a file called ``what``."""
+    from kernlens.toolchain.source_reading import open_regular
+
+    with open_regular(path, what) as file:
+        start = file.read(_TELLING)
+    return identify(memoryview(start)), start
 
 
 def _elf_kind(start: bytes) -> str:

@@ -117,8 +117,7 @@ def judged(
     allow_unknown: bool = False,
     source_roots: Sequence[str] = (),
 ) -> Verdict:
-    """Hold programs against the rules of a file, and then ``own_rules``, which go before these; the rest is as in
-    ``check``, whose errors it raises."""
+    """Do what ``check`` does; ``own_rules`` go before those of the file."""
     if not fail_on <= {NEW, MISSING}:
         raise KernlensError(f"a check can fail on {NEW} and {MISSING} kernels, not on {', '.join(sorted(fail_on))}")
     if baseline is None and (tolerances or fail_on):
@@ -169,16 +168,12 @@ def _read(path: str) -> BudgetFile:
     with open_regular(path, "budget file") as file:
         budgets = read_budget_file(file.read(LIMIT + 1), path)
     for rule in budgets.rules:
-        if rule.device is not None:
-            _known(rule.device, rule.origin)
+        try:
+            if rule.device is not None:
+                find_device(rule.device)
+        except NotFoundError as error:
+            raise NotFoundError(f"{rule.origin}: {error}") from None
     return budgets
-
-
-def _known(name: str, origin: str) -> None:
-    try:
-        find_device(name)
-    except NotFoundError as error:
-        raise NotFoundError(f"{origin}: {error}") from None
 
 
 def _chosen(every: Sequence[Place], kernels: Sequence[str]) -> list[Place]:

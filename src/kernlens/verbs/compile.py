@@ -33,8 +33,7 @@ Progress = Callable[[int, int, Build], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The compiles to do, and the (device, toolchain) left out, as the toolchain does not compile for the device though
-    another one does."""
+    """The compiles to do, and the (device, toolchain) left out, as only another toolchain compiles for the device."""
 
     jobs: Sequence[CompileJob]
     left_out: Sequence[tuple[str, str]] = ()
@@ -62,8 +61,7 @@ def plan(
 def targets_of(
     devices: Sequence[str], toolchains: Sequence[str]
 ) -> tuple[list[tuple[str, Toolchain]], tuple[tuple[str, str], ...]]:
-    """Return the devices, as toolchains call them, with the toolchain to compile for each; and what a ``Plan`` leaves out.
-    Raises what ``plan`` raises for them."""
+    """Return the devices, as their toolchains call them, and what a ``Plan`` leaves out. Raises what ``plan`` raises."""
     targets: dict[tuple[str, str], Toolchain] = {}
     left_out: dict[tuple[str, str], NotFoundError] = {}
     all_chosen = [find_toolchain(name) for name in dict.fromkeys(toolchains)]

@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
-from kernlens.loading.identify import identify
+from kernlens.loading.identify import kind_of
 from kernlens.model.build import HeldParts
 from kernlens.model.spirv import check_constants
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.source_reading import open_regular
 
 if TYPE_CHECKING:
     from kernlens.loading.spirv_images import SpirvImage
     from kernlens.model.build import Build
     from kernlens.toolchain.parallel_compiles import CompileJob
 
-#: Bytes of a file that tell whether it is text.
-_START = 4096
 #: What is compiled as it is, unless kernels or constants are chosen; what is no known kind is a source.
 _WHOLE = (None, "spirv")
 
@@ -35,8 +32,7 @@ class ChoiceError(KernlensError):
 
 @dataclass(frozen=True, slots=True)
 class Compilable:
-    """The ``files`` to compile, in the order of the sources. Those among ``images`` hold a module of another file, and
-    lie in the temporary ``folder``."""
+    """The ``files`` to compile, in the order of the sources. ``images`` are modules of other files, in the ``folder``."""
 
     files: Sequence[str]
     images: Mapping[str, SpirvImage]
@@ -101,9 +97,7 @@ def compilable(
 
 
 def _kind(path: str) -> str | None:
-    with open_regular(path, "source file") as file:
-        start = file.read(_START)
-    kind = identify(memoryview(start))
+    kind, start = kind_of(path, "source file")
     if kind is None and b"\0" in start:
         raise UnsupportedError(
             f"{path} is neither OpenCL C nor SPIR-V: it holds zero bytes, which no source does; if it is text, save it as UTF-8"

@@ -53,8 +53,7 @@ def _device_module(spirv: str, device: str, options: str, toolchain: str, timeou
 
 
 def _known_cause(spirv: Path) -> str:
-    """Return the end of a sentence on a known crash of 22.43, empty for other modules: libraries for devices before
-    Xe-HP whose functions ask for their work-item."""
+    """Return the end of a sentence on a known crash of 22.43; empty for modules that it does not concern."""
     from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items
 
     exports = exports_using_work_items(spirv.read_bytes())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange, by_badness
@@ -161,36 +162,37 @@ def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
 
 
 def _partings(changes: Sequence[KernelChange], all_passes: bool, unconfined: bool) -> list[Parting | None]:
-    """Return where the compiles of each changed kernel part."""
-    snapshots: dict[int, tuple[Snapshot, ...]] = {}
+    """Return where the compiles of each changed kernel part, of programs without saved stages those of another compile."""
+    known: dict[int, tuple[Snapshot, ...]] = {}
+
+    def snapshots(program: Program) -> tuple[Snapshot, ...]:
+        if id(program) not in known:
+            saved = program.build.snapshots
+            if not saved or (all_passes and not any(snapshot.is_pass for snapshot in saved)):
+                from kernlens.pipeline.second_build_of_recording import second_build_of_recording
+
+                saved = second_build_of_recording(program.build, all_passes=all_passes, unconfined=unconfined).snapshots
+            known[id(program)] = saved
+        return known[id(program)]
+
     return [
         None
         if change.is_same_code
-        else parting(*(_snapshots(change.pair, side, snapshots, all_passes, unconfined) for side in ("old", "new")))
+        else parting(
+            _of_kernel(snapshots(change.pair.old_program), change.pair.old.name),
+            _of_kernel(snapshots(change.pair.new_program), change.pair.new.name),
+        )
         for change in changes
     ]
 
 
-def _snapshots(
-    pair: KernelPair, side: str, known: dict[int, tuple[Snapshot, ...]], all_passes: bool, unconfined: bool
-) -> list[Snapshot]:
-    """Return a kernel's own part of each stage, from a compile of its program if no stages were saved."""
+def _of_kernel(snapshots: tuple[Snapshot, ...], kernel: str) -> list[Snapshot]:
+    """Return a kernel's own part of each stage."""
     from kernlens.loading.stage_texts import of_one_kernel
 
-    program, kernel = (pair.old_program, pair.old) if side == "old" else (pair.new_program, pair.new)
-    if id(program) not in known:
-        snapshots = program.build.snapshots
-        if not snapshots or (all_passes and not any(snapshot.is_pass for snapshot in snapshots)):
-            from kernlens.pipeline.second_build_of_recording import second_build_of_recording
-
-            snapshots = second_build_of_recording(program.build, all_passes=all_passes, unconfined=unconfined).snapshots
-        known[id(program)] = snapshots
     parts = []
-    for snapshot in of_kernel(known[id(program)], kernel.name):
-        try:
-            parts.append(of_one_kernel(snapshot, kernel.name))
-        except (
-            NotFoundError
-        ):  # After passes over functions only another function is dumped, which is none of this kernel's.
-            continue
+    for snapshot in of_kernel(snapshots, kernel):
+        # After passes over functions only another function is dumped, which is none of this kernel's.
+        with suppress(NotFoundError):
+            parts.append(of_one_kernel(snapshot, kernel))
     return parts

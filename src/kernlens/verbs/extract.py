@@ -27,10 +27,7 @@ def extract(contents: Contents, folder: Path, device: str | None = None) -> list
 
 
 def _write(folder: Path, names: tuple[str, ...], content: memoryview | bytes, checked: set[Path]) -> None:
-    """Write one part. Links that stand in the folder already are not followed: the content stays inside it.
-
-    ``checked`` are the folders of which that is known.
-    """
+    """Write one part; no link in the folder is followed out of it. ``checked`` are folders of which that is known."""
     target = folder.joinpath(*names)
     try:
         if target.parent not in checked:

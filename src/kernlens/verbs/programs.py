@@ -19,9 +19,6 @@ if TYPE_CHECKING:  # Every verb imports this module, and few open anything throu
 
 Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
-#: Bytes of a file that tell what it is; machine code has zeros among them, and source text has none.
-_START = 4096
-
 
 class BuildsError(ToolError):
     """Sources that do not compile: ``builds`` are the failed ones."""
@@ -45,14 +42,11 @@ class Opening:
 def is_source(path: str) -> bool:
     """Return whether a path is a source or SPIR-V, which are compiled, rather than something with machine code. Raises
     UnsupportedError for what is no regular file."""
-    from kernlens.loading.identify import identify
-    from kernlens.toolchain.source_reading import open_regular
-
     if os.path.isdir(path) or not os.path.lexists(path):
         return False  # Whoever opens it says that there is none.
-    with open_regular(path) as file:
-        start = file.read(_START)
-    kind = identify(memoryview(start))
+    from kernlens.loading.identify import kind_of
+
+    kind, start = kind_of(path)
     return kind == "spirv" or (kind is None and bool(start) and b"\0" not in start)
 
 
@@ -120,8 +114,7 @@ def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str
 
 
 def containers_for(containers: Iterable[Container], name: str | None) -> Iterator[Container]:
-    """Yield the containers of programs for one device, and those that hold no program. Archives and libraries keep no
-    other containers in them."""
+    """Yield the containers of programs for one device, and those that hold no program, also of archives and libraries."""
     if name is None:
         yield from containers
         return

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
+from kernlens.loading.identify import kind_of
 from kernlens.model.stage import Attempts, Snapshot, of_kernel
 from kernlens.model.stages import OTHER_DEVICES
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
@@ -77,14 +78,25 @@ def stages_in(
     Raises KernlensError for a finished binary, NoDeviceError for a source without a device, and what ``compile_stages`` and
     ``recorded_pipelines`` raise.
     """
-    kind = _kind(path)
+    # If there is none, the compile will say so, and which source it looked for.
+    kind = kind_of(path, "source file")[0] if os.path.lexists(path) else None
     if kind == "recording":
         recorded = recorded_pipelines(path, device)
 
-        def again(pipeline: Pipeline) -> Pipeline:
-            return _second_build(
-                path, pipeline.build, options, toolchain, all_passes=all_passes, unconfined=unconfined, tell=tell
+        def again(build: Build) -> Pipeline:
+            from kernlens.pipeline.second_build_of_recording import second_build_of_recording
+            from kernlens.report.describe import recorded_constants
+
+            pipeline = second_build_of_recording(
+                build, options=options, toolchain=toolchain, all_passes=all_passes, unconfined=unconfined
             )
+            was, now = build.toolchain, pipeline.build.toolchain
+            other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
+            tell(
+                f"{path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
+                " recorded source" + (f", with {now.title}{other}" if now else "") + recorded_constants(build.constants)
+            )
+            return pipeline
 
         return [pipeline for pipeline in recorded if pipeline.snapshots] or _those_that_can(again, recorded, tell)
     if kind not in (None, "spirv"):
@@ -103,43 +115,8 @@ def stages_in(
     return [compile_stages(path, device, options=words, toolchain=name, all_passes=all_passes)]
 
 
-def _kind(path: str) -> str | None:
-    from kernlens.loading.identify import identify
-    from kernlens.toolchain.source_reading import open_regular
-
-    if not os.path.lexists(path):
-        return None  # The compile will say that there is none, and which source it looked for.
-    with open_regular(path, "source file") as file:
-        return identify(memoryview(file.read(64)))
-
-
-def _second_build(
-    path: str,
-    build: Build,
-    options: str | None,
-    toolchain: str | None,
-    *,
-    all_passes: bool,
-    unconfined: bool,
-    tell: Callable[[str], None],
-) -> Pipeline:
-    from kernlens.pipeline.second_build_of_recording import second_build_of_recording
-    from kernlens.report.describe import recorded_constants
-
-    pipeline = second_build_of_recording(
-        build, options=options, toolchain=toolchain, all_passes=all_passes, unconfined=unconfined
-    )
-    was, now = build.toolchain, pipeline.build.toolchain
-    other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
-    tell(
-        f"{path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
-        " recorded source" + (f", with {now.title}{other}" if now else "") + recorded_constants(build.constants)
-    )
-    return pipeline
-
-
 def _those_that_can(
-    again: Callable[[Pipeline], Pipeline], recorded: Iterable[Pipeline], tell: Callable[[str], None]
+    again: Callable[[Build], Pipeline], recorded: Iterable[Pipeline], tell: Callable[[str], None]
 ) -> list[Pipeline]:
     """Return the second builds of all that can be built; of the others ``tell`` gets the reasons. Raises the first of
     these if there is no build at all."""
@@ -147,7 +124,7 @@ def _those_that_can(
     reasons: list[UnsupportedError] = []
     for pipeline in recorded:
         try:
-            pipelines.append(again(pipeline))
+            pipelines.append(again(pipeline.build))
         except UnsupportedError as error:
             reasons.append(error)
     if reasons and not pipelines:

@@ -320,11 +320,11 @@ def test_sanitizers_find_nothing_in_the_level_zero_recorder(
     app = [str(sanitized_level_zero_app), str(level_zero_folder)]
     nothing_is_found([[*app, *ways, "fork-late"], [*app, "fork"]], tmp_path, environment(under, **variables))
     assert len(ended_builds(spool)) == 19 + 1
-    notes = [read_replaced(path) for path in Spool(spool).replacement_files()]
+    notes = [read_replaced(path) for path in Spool(spool).files("replacement")]
     assert {note.program for note in notes} == (set(files) - {"0123456789"} if change == "replaced" else set())
     assert {note.error for note in notes if note.program == "clear"} <= {0}
 
 
 def ended_builds(folder: Path) -> list[Entry]:
     """What a capture's folder has of builds that have ended."""
-    return [entry for path in Spool(folder).build_files() for entry in read_entries(path) if entry.has_ended]
+    return [entry for path in Spool(folder).files("builds") for entry in read_entries(path) if entry.has_ended]

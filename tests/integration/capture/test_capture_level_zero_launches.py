@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.toolchain.toolchains import SYSTEM
-from kernlens.verbs.capture.counters import Counter, Shape, read_counters
 from kernlens.verbs.capture.spool import Spool
+from kernlens.verbs.capture.spooled import Counter, Shape, read_counters
 from tests.integration.capture.capture_fixtures import HERE
 from tests.integration.capture.level_zero_capture_fixtures import UNTRACED, Driver, driver, level_zero_folder
 from tests.tree import ROOT
@@ -21,7 +21,7 @@ NATIVE = ROOT / "native"
 
 
 def _counters(folder: Path) -> list[Counter]:
-    return [counter for path in Spool(folder).counter_files() for counter in read_counters(path)]
+    return [counter for path in Spool(folder).files("counters") for counter in read_counters(path)]
 
 
 def test_launches_count_when_their_list_is_executed(driver: Driver, tmp_path: Path) -> None:

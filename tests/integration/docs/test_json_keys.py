@@ -349,5 +349,5 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
     }
     sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
     # Standard output of capture is the application's: its option names a file.
-    prints = {verb for verb, text in sources.items() if "@json_option()" in text or '"--json", "json_file"' in text}
+    prints = {verb for verb, text in sources.items() if "@option.json()" in text or '"--json", "json_file"' in text}
     assert prints == headings - {"list", "--top", "--pressure"}

@@ -51,7 +51,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".analysis.kernel_names",
         ".cli.completion",
         ".cli.inspect",
-        ".cli.options",
+        ".cli.option",
         ".cli.verb_group",
         ".dataclass",
         ".isa",

@@ -21,7 +21,7 @@ from kernlens.analysis.comparison import renaming
 from kernlens.analysis.linking import advice
 from kernlens.analysis.parts import parts
 from kernlens.errors import FormatError, KernlensError, LinkError, ToolError, UnsupportedError
-from kernlens.explorer import body, compile_queue, compile_work, served, sweep_file
+from kernlens.explorer import compile_queue, compile_request, compile_work, served
 from kernlens.explorer.compile_work import Results
 from kernlens.explorer.responses import RefusedError
 from kernlens.explorer.served import Chunks
@@ -224,10 +224,10 @@ def test_tools_that_never_answer(
 def test_a_table_of_a_sweep_that_is_served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "sweep.json"
     path.write_text(json.dumps({"schema": 1, "rows": []}))
-    assert sweep_file.sweep_in(str(path)) == {"schema": 1, "rows": []}
-    monkeypatch.setattr(sweep_file, "_SIZE_LIMIT", 20)
+    assert served.sweep_in(str(path)) == {"schema": 1, "rows": []}
+    monkeypatch.setattr(served, "_TABLE_LIMIT", 20)
     with pytest.raises(UnsupportedError, match="too much for a sweep's table"):
-        sweep_file.sweep_in(str(path))
+        served.sweep_in(str(path))
 
 
 def test_a_body_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,9 +237,9 @@ def test_a_body_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"type": "http.disconnect"}
 
     request = Request({"type": "http", "headers": [(b"content-type", b"application/json")]}, receive)
-    monkeypatch.setattr(body, "BODY_TIME", 0.05)
+    monkeypatch.setattr(compile_request, "BODY_TIME", 0.05)
     with pytest.raises(RefusedError) as refused:
-        asyncio.run(body.json_body(request))
+        asyncio.run(compile_request.json_body(request))
     assert refused.value.status == 408
 
 

@@ -24,14 +24,13 @@ from kernlens.toolchain.application import (
 )
 from kernlens.toolchain.native_layers import OPENCL_LAYER, is_opencl_layer, needed_layer
 from kernlens.toolchain.simulation import simulated_devices
-from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import SYSTEM, SYSTEM_LIBRARY_FOLDERS
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import Captured, CapturedKernel
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero, why_not_recorded
 from kernlens.verbs.capture.merging import Merging, Progress
-from kernlens.verbs.capture.nested import tell_outer
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
@@ -41,13 +40,7 @@ if TYPE_CHECKING:
     from kernlens.toolchain.toolchains import Toolchain
 
 #: Where loaders of OpenCL lie; those of LD_LIBRARY_PATH come first.
-_LIBRARY_FOLDERS = (
-    "/usr/local/lib",
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-)
+_LIBRARY_FOLDERS = ("/usr/local/lib", "/usr/lib/aarch64-linux-gnu", *SYSTEM_LIBRARY_FOLDERS)
 _LAYERS = "OPENCL_LAYERS"
 #: Bytes of a program that hold its program headers.
 _HEADERS = 4096
@@ -227,7 +220,7 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     environment[_LAYERS] = ":".join(dict.fromkeys(entries))
     if not ours:
         environment[SNAPSHOTS] = "0"  # The application is to find the extensions that it finds without.
-    tell_outer(spool, environment)
+    spool.tell_outer(environment)
     environment[FOLDER] = str(spool.folder)
     turn_on_level_zero(environment, chosen)
     changes.make(environment, spool)

@@ -13,7 +13,7 @@ from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.recording.reader import Recording
-from kernlens.verbs.capture.counters import Counter
+from kernlens.verbs.capture.spooled import Counter
 
 
 class RecordedKernels:
@@ -71,11 +71,11 @@ class CapturedKernel:
         return None if self.kernel is None else self.kernel.line_table_reason is None
 
     @property
-    def shape_documents(self) -> list[dict[str, Any]]:
-        """The sizes that it was launched with, as documents have them."""
-        return [
-            {"global": sizes, "local": local, "launches": launches} for (sizes, local), launches in self.shapes.items()
-        ]
+    def document(self) -> dict[str, Any]:
+        """The kernel and its launches, as documents have them."""
+        shapes = [{"global": size, "local": local, "launches": count} for (size, local), count in self.shapes.items()]
+        document = {"name": self.name, "program": self.build, "device": self.device, "created": self.created}
+        return {**document, "launches": self.launches, "shapes": shapes}
 
     def add(self, counter: Counter) -> None:
         """Add what a process counted."""

@@ -20,12 +20,10 @@ from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
-from kernlens.verbs.capture.counters import Identity, read_counters
-from kernlens.verbs.capture.nested import nested_recordings
 from kernlens.verbs.capture.replacing import StoodIn
 from kernlens.verbs.capture.second_builds import Findings, SecondBuildPlan, SecondBuildResult, second_builds
 from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
-from kernlens.verbs.capture.spooled import Entry, read_entries
+from kernlens.verbs.capture.spooled import Entry, Identity, read_counters, read_entries
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
@@ -89,8 +87,8 @@ class Merging:
         self._writer = writer
         self._plan = plan
         self._changes = changes
-        self._captured = Captured(spool.was_entered, nested_recordings(spool), missing=spool.missing())
-        replaced = self._read("what was replaced", spool.replacement_files(), read_replaced)
+        self._captured = Captured(spool.was_entered, spool.nested_recordings(), missing=spool.missing())
+        replaced = self._read("what was replaced", spool.files("replacement"), read_replaced)
         self._stood_in = StoodIn(changes.replacements, replaced)
         self._second_builds = Findings()
         self._recorded = RecordedKernels(writer.path)
@@ -114,13 +112,13 @@ class Merging:
                 on_progress(captured.builds, len(entries))
         self._count()
         captured.findings = list(self._findings())
-        used = [_used(kernel) for kernel in captured.kernels]
+        used = [kernel.document for kernel in captured.kernels]
         self._writer.note(CAPTURE, json.dumps({"builds": self._calls, "kernels": used}))
         return captured
 
     def _entries(self) -> Iterator[Entry]:
         """Yield all builds' entries; of a damaged file those before the damage."""
-        for path in self._spool.build_files():
+        for path in self._spool.files("builds"):
             try:
                 yield from read_entries(path)
             except (KernlensError, OSError) as error:
@@ -208,7 +206,7 @@ class Merging:
         for program, device in self._good_builds:
             by_program[program].append(device)
         unknown: dict[tuple[Identity, int, str], CapturedKernel] = {}
-        files = self._read("how often kernels were launched", self._spool.counter_files(), read_counters)
+        files = self._read("how often kernels were launched", self._spool.files("counters"), read_counters)
         for counter in chain.from_iterable(files):
             devices = by_program[counter.program]
             device = counter.device if counter.device in devices or len(devices) != 1 else devices[0]
@@ -330,14 +328,3 @@ def _constants(source: Given) -> dict[int, int]:
     """Return the bits of the specialization constants that the module has, by number."""
     known = source.known_constants()
     return {number: bits & (1 << known[number].width) - 1 for number, bits in source.constants if number in known}
-
-
-def _used(kernel: CapturedKernel) -> dict[str, object]:
-    return {
-        "name": kernel.name,
-        "program": kernel.build,
-        "device": kernel.device,
-        "created": kernel.created,
-        "launches": kernel.launches,
-        "shapes": kernel.shape_documents,
-    }

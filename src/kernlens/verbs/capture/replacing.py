@@ -20,8 +20,8 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.toolchain.source_reading import open_regular
-from kernlens.verbs.capture.counters import Identity
 from kernlens.verbs.capture.spool import Replaced
+from kernlens.verbs.capture.spooled import Identity
 
 _HASH = re.compile(r"[0-9a-f]{8,64}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -122,8 +122,7 @@ class StoodIn:
         self._unknown: dict[str, str] = {}
 
     def used(self, program: Identity | None, content: bytes | None = None) -> dict[str, object]:
-        """Return what a recording notes of a build whose program was replaced; with ``content``, of the input of a
-        static link that consists of it."""
+        """Return what a recording notes of a replaced program; with ``content``, of that input of a static link."""
         by = None if content is None else hashlib.sha256(content).hexdigest()
         for event in self._events:
             if not event.error and event.identity == program and by in (None, event.by):
@@ -139,8 +138,8 @@ class StoodIn:
             if event.error or event.identity != program or event.by not in contents:
                 continue
             try:
-                built = _codes(build)
-                held = _codes(replace(build, parts=HeldParts(binary=contents[event.by])))
+                built = codes(build)
+                held = codes(replace(build, parts=HeldParts(binary=contents[event.by])))
             except KernlensError as error:
                 self._unknown[event.by] = str(error)
                 continue
@@ -150,9 +149,8 @@ class StoodIn:
                 self._other.setdefault(event.by, {}).update(other)
 
     def sentences(self, kernels: Iterable[str], builds: int, failures: Mapping[Identity, str]) -> list[str]:
-        """Return sentences on what came of each replacement, some with lines of the driver's log behind them.
-        ``kernels`` are the names that were built, ``builds`` how many builds there were, ``failures`` the logs of
-        programs whose build failed."""
+        """Return sentences on what came of each replacement, some with lines of the driver's log. ``kernels`` are the names
+        that were built, ``builds`` the number of builds, ``failures`` the logs of programs that failed to build."""
         told = []
         for replacement in self._replacements:
             path, program = replacement.path, replacement.program
@@ -178,15 +176,20 @@ class StoodIn:
         other = self._other.get(taken[0].by)
         if not other:
             return f"{replacement.path} stood in{times} for {replacement.program}"
-        names = [f"{name} ({what})" for name, what in list(other.items())[:_NAMED]]
-        more = f" and {len(other) - _NAMED} more" if len(other) > _NAMED else ""
+        names = listed([f"{name} ({what})" for name, what in other.items()])
         return (
             f"{replacement.path} was put in{times} for {replacement.program}, but the machine code that the application got is"
-            f" not the file's: {', '.join(names)}{more}"
+            f" not the file's: {names}"
         )
 
 
-def _codes(build: Build) -> dict[str, bytes]:
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def codes(build: Build) -> dict[str, bytes]:
     """Return the machine code of a build's kernels by name; of a binary for several devices, of those for the build's."""
     programs = [program for program in open_build(build) if program.kernels]
     own = [program for program in programs if program.device is not None and program.device.name == build.device]

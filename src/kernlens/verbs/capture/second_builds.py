@@ -22,8 +22,9 @@ from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders
 from kernlens.toolchain.source_reading import is_wide
-from kernlens.verbs.capture.counters import Identity
+from kernlens.verbs.capture.replacing import codes, listed
 from kernlens.verbs.capture.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given
+from kernlens.verbs.capture.spooled import Identity
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 _NOT_INHERITED = ("OPENCL_LAYERS", FOLDER, OPTIONS, REPLACE)
 #: Seconds that the main thread waits without looking whether a signal came.
 _LONGEST_WAIT = 0.5
-#: How many names a sentence lists.
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,28 +241,22 @@ class Findings:
 
     def sentences(self, same: Iterable[tuple[str, bool | None]]) -> list[str]:
         """Return the findings as sentences; ``same`` are all kernels that were compared."""
-        told = [f"no stages of {_listed(names)}: {reason}" for reason, names in self.without_stages.items()]
+        told = [f"no stages of {listed(names)}: {reason}" for reason, names in self.without_stages.items()]
         compared = list(same)
         other = [name for name, is_same in compared if not is_same]
         if other:
             told.append(
                 f"with the added options the machine code of {len(other)} of {len(compared)} kernels is another:"
-                f" {_listed(other)}"
+                f" {listed(other)}"
             )
         elif compared:
             all_of_them = f"all {len(compared)} kernels" if len(compared) > 1 else f"the kernel {compared[0][0]}"
             told.append(f"with the added options the machine code of {all_of_them} is the same as without")
         told += [
-            f"whether the added options changed the machine code of {_listed(names)} is not known: {reason}"
+            f"whether the added options changed the machine code of {listed(names)} is not known: {reason}"
             for reason, names in self.not_compared.items()
         ]
         return told
-
-
-def _listed(names: list[str]) -> str:
-    """Return the first names, and how many more there are."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _are_alike(build: Build, other: Build) -> bool:
@@ -277,17 +270,13 @@ def _are_alike(build: Build, other: Build) -> bool:
 def _same_code(build: Build, other: Build) -> dict[str, bool]:
     from kernlens.pipeline.igc_dump import stands_in
 
-    theirs = _codes(replace(build, parts=HeldParts(binary=other.binary)))
+    theirs = codes(replace(build, parts=HeldParts(binary=other.binary)))
     return {
         name: len(code) == len(theirs.get(name, b"")) and stands_in(theirs[name], code)
-        for name, code in _codes(build).items()
+        for name, code in codes(build).items()
     }
 
 
 def _is_read(build: Build) -> bool:
     """Return whether kernlens reads the binary: one without kernels has no machine code to compare."""
     return any(program.format != "spirv" for program in open_build(build))
-
-
-def _codes(build: Build) -> dict[str, bytes]:
-    return {name: bytes(kernel.code) for program in open_build(build) for name, kernel in program.kernels.items()}

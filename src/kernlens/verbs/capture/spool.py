@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from kernlens import log
 from kernlens.dataclass import dataclass, field
@@ -23,28 +25,21 @@ from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.model.spirv import SpecConstant
 from kernlens.runtime.level_zero.module_build import version_text
 from kernlens.verbs.capture.caches import is_made_again
-from kernlens.verbs.capture.counters import Identity
-from kernlens.verbs.capture.spooled import Entry, read_fields
+from kernlens.verbs.capture.spooled import Entry, Identity, read_fields
 
-#: The variables that turn the recorder on, and give it options to add to builds.
-FOLDER, OPTIONS = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS"
-#: The variable that names the file of what stands in for programs.
-REPLACE = "KERNLENS_CAPTURE_REPLACE"
+#: The variables that turn the recorder on, add options to builds, and name the file of what stands in for programs.
+FOLDER, OPTIONS, REPLACE = "KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_CAPTURE_REPLACE"
 #: The variable with which what OpenCL reads back from simulated devices is zero.
 ZEROS = "KERNLENS_CAPTURE_ZEROS"
-#: That file's name in the capture's folder.
-REPLACEMENTS = "replacements"
 #: The variable that says, with 0, that the layer does not offer its extension.
 SNAPSHOTS = "KERNLENS_SNAPSHOTS"
+#: The name of the file of what stands in for programs, in the capture's folder.
+REPLACEMENTS = "replacements"
 #: The list of what could not be written, which the recorder fills without needing room on the disk: entries of this size.
 MISSING = "missing"
 ENTRIES, ENTRY_SIZE = 256, 256
-#: What the recording is called that the folder belongs to.
-_RECORDING = "recording"
-#: What the capture was asked for.
-_ASKED = "asked"
-#: There in the folder of programs that are started elsewhere.
-_SHARED = "shared"
+#: Files of the folder: the path of its recording, the capture's request, and a mark where programs are started elsewhere.
+_RECORDING, _ASKED, _SHARED = "recording", "asked", "shared"
 
 
 @dataclass(slots=True)
@@ -183,8 +178,7 @@ class Spool:
 
     @classmethod
     def join(cls, recording: Path) -> Spool:
-        """Return the folder for programs that somebody else starts, which several calls share. Raises OutputError as
-        ``make`` does."""
+        """Return the folder for programs that somebody else starts, which calls share. Raises what ``make`` raises."""
         folder = spool_folder(recording)
         if not (folder / _SHARED).is_file():
             try:
@@ -196,8 +190,7 @@ class Spool:
 
     @classmethod
     def open(cls, folder: Path) -> Spool:
-        """Return the folder that a killed capture left. Raises NotFoundError if it is none, OutputError if the capture goes
-        on."""
+        """Return the folder of a killed capture. Raises NotFoundError if it is none, OutputError if the capture goes on."""
         if not (folder / _RECORDING).is_file() or not (folder / MISSING).is_file():
             raise NotFoundError(f"{folder} is no folder of a capture; those are called RECORDING.klens.capture")
         spool = cls(folder)
@@ -241,16 +234,7 @@ class Spool:
     @property
     def was_entered(self) -> bool:
         """True if a process has loaded the layer."""
-        return bool(self._files("process"))
-
-    def build_files(self) -> Sequence[Path]:
-        """Return the files of builds: those that have ended, those that have not, and maybe both of one as its process
-        ended."""
-        return self._files("builds")
-
-    def counter_files(self) -> Sequence[Path]:
-        """Return the files of the counters of all processes."""
-        return self._files("counters")
+        return bool(self.files("process"))
 
     def missing(self) -> list[str]:
         """Return what could not be written, and why."""
@@ -259,7 +243,7 @@ class Spool:
         content = (self.folder / MISSING).read_bytes()
         entries = [content[start : start + ENTRY_SIZE] for start in range(0, len(content), ENTRY_SIZE)]
         # A process that may not write made an empty file, whose name is the entry.
-        entries += [os.fsencode(path.stem.partition(".")[2]) for path in self._files(MISSING)]
+        entries += [os.fsencode(path.stem.partition(".")[2]) for path in self.files(MISSING)]
         failures = []
         for entry in entries:
             number, _, what = entry.partition(b"\0")[0].decode("utf-8", "replace").partition(" ")
@@ -267,9 +251,19 @@ class Spool:
                 failures.append(f"{what}: {os.strerror(int(number))}")
         return failures
 
-    def replacement_files(self) -> Sequence[Path]:
-        """Return the files on replacements."""
-        return self._files("replacement")
+    def tell_outer(self, environment: dict[str, str]) -> None:
+        """Tell the capture that this environment is of, if any, that what is run now is recorded here."""
+        outer = Path(environment.get(FOLDER) or self.folder)
+        if outer == self.folder or not (outer / MISSING).is_file():
+            return
+        try:
+            (outer / f"{secrets.token_hex(8)}-{os.getpid()}.nested").write_text(str(self.recording.absolute()))
+        except OSError as error:
+            log.debug("verbs", "cannot write to %s: %s", outer, error)
+
+    def nested_recordings(self) -> list[str]:
+        """Return the recordings that captures within this one make, which have folders of their own."""
+        return sorted({path.read_text("utf-8", "replace") for path in self.folder.glob("*.nested")})
 
     def remove(self) -> None:
         """Remove the folder. A process that is killed in the middle of that leaves none that looks like a capture's."""
@@ -282,9 +276,46 @@ class Spool:
         shutil.rmtree(removed, ignore_errors=True)
         self.close()
 
-    def _files(self, kind: str) -> list[Path]:
+    def files(self, kind: str) -> list[Path]:
+        """Return the files of a kind. Of one build ``builds`` may hold the beginning and the end."""
         # What is no file, a pipe for one, nobody of ours has written.
         return sorted(path for path in self.folder.glob(f"*.{kind}") if path.name[0] != "." and path.is_file())
+
+
+def _text(value: bytes) -> str:
+    return value.rstrip(b"\0").decode("utf-8", "replace")
+
+
+def _number(value: bytes) -> int:
+    return int.from_bytes(value, "little")
+
+
+def _identity(value: bytes) -> Identity:
+    return int.from_bytes(value[:8], "little"), int.from_bytes(value[8:], "little")
+
+
+#: Fields of a build, and of a device: the attribute that each sets, and how it is read.
+_BUILD_FIELDS: dict[str, tuple[str, Callable[[bytes], Any]]] = {
+    "operation": ("operation", _text),
+    "interface": ("interface", _text),
+    "given options": ("options", _text),
+    "time": ("time", _number),
+    "duration": ("duration", _number),
+    "thread": ("thread", _number),
+    "number of process": ("process", _number),
+    "program": ("program", _identity),
+}
+_DEVICE_FIELDS: dict[str, tuple[str, Callable[[bytes], Any]]] = {
+    "device name": ("name", lambda value: _text(value).strip()),
+    "driver version": ("driver_version", _text),
+    "driver version number": ("driver_version", lambda value: version_text(_number(value))),
+    "device ip": ("ip", _number),
+    "platform": ("platform", _text),
+    "log": ("log", _text),
+    "built": ("built", lambda value: bool(_number(value))),
+    "binary": ("binary", bytes),
+    "debug": ("debug", bytes),
+}
 
 
 def read_build(entry: Entry) -> BuildEvent:
@@ -292,20 +323,13 @@ def read_build(entry: Entry) -> BuildEvent:
     event = BuildEvent(has_ended=entry.has_ended)
     for name, value in entry.fields():
         match name:
-            case "operation" | "interface":
-                setattr(event, name, _text(value))
             case "options":
                 event.options = event.own_options = _text(value)
-            case "given options":
-                event.options = _text(value)
-            case "time" | "duration" | "thread":
-                setattr(event, name, _number(value))
-            case "number of process":
-                event.process = _number(value)
             case "status":
                 event.status = int.from_bytes(value, "little", signed=True)
-            case "program":
-                event.program = _identity(value)
+            case _ if name in _BUILD_FIELDS:
+                attribute, read = _BUILD_FIELDS[name]
+                setattr(event, attribute, read(value))
             case "input":
                 event.inputs.append(_identity(value))
             case "source":
@@ -328,8 +352,9 @@ def read_build(entry: Entry) -> BuildEvent:
                 event.devices.append(BuiltDevice(_number(value)))
             case "log" if not event.devices:
                 event.log = _text(value)
-            case _ if event.devices:
-                _set_device_field(event.devices[-1], name, value)
+            case _ if event.devices and name in _DEVICE_FIELDS:
+                attribute, read = _DEVICE_FIELDS[name]
+                setattr(event.devices[-1], attribute, read(value))
     return event
 
 
@@ -347,33 +372,3 @@ def read_replaced(path: Path) -> Replaced:
         )
     except KeyError as error:
         raise FormatError(f"{path.name} has no field {error}", format="capture") from error
-
-
-def _set_device_field(device: BuiltDevice, name: str, value: bytes) -> None:
-    match name:
-        case "device name":
-            device.name = _text(value).strip()
-        case "driver version":
-            device.driver_version = _text(value)
-        case "driver version number":
-            device.driver_version = version_text(_number(value))
-        case "device ip":
-            device.ip = _number(value)
-        case "platform" | "log":
-            setattr(device, name, _text(value))
-        case "built":
-            device.built = bool(_number(value))
-        case "binary" | "debug":
-            setattr(device, name, value)
-
-
-def _text(value: bytes) -> str:
-    return value.rstrip(b"\0").decode("utf-8", "replace")
-
-
-def _number(value: bytes) -> int:
-    return int.from_bytes(value, "little")
-
-
-def _identity(value: bytes) -> Identity:
-    return int.from_bytes(value[:8], "little"), int.from_bytes(value[8:], "little")

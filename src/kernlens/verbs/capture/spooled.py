@@ -1,4 +1,4 @@
-"""The entries and fields in the files of a capture's folder (``native/recording/spool.c``).
+"""The entries, fields and counters in the files of a capture's folder (``native/recording/spool.c``, ``counters.c``).
 
 A file of builds has an entry for each: a head of three numbers (its size, its kind, a time), then fields. A field is a name,
 ended by a zero byte, and bytes, each preceded by its size. All numbers have 64 bits, little-endian.
@@ -11,19 +11,25 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 
 _NUMBER = struct.Struct("<Q")
 _HEAD = struct.Struct("<3Q")
 #: Kinds of entries: one that is not whole or was taken back, a build that has not ended, and one that has.
 VOID, STARTED, BUILD = 0, 1, 2
+#: A counter: its size, its program's process and number, the device, how often the kernel was created and launched, how many
+#: shapes count; behind the room for those is the name.
+_COUNTER, _SHAPE, _SHAPES = struct.Struct("<7Q"), struct.Struct("<8Q"), 8
+_COUNTER_NAME = _COUNTER.size + _SHAPES * _SHAPE.size
+
+#: A program as all files call it: its process's number and its own.
+Identity = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A build's entry in a file: its fields' place, whether the build has ended, and when (nanoseconds since 1970), or when it
-    began."""
+    """A build's entry: its fields' place, whether it has ended, and when it has, or began (nanoseconds since 1970)."""
 
     path: Path
     offset: int
@@ -42,8 +48,7 @@ class Entry:
 
 
 def read_entries(path: Path) -> Iterator[Entry]:
-    """Yield the entries of a file of builds. What a killed process did not finish is passed over. Raises FormatError if
-    the file is damaged."""
+    """Yield the entries of a file of builds that its process finished. Raises FormatError if the file is damaged."""
     with path.open("rb") as file:
         end = os.fstat(file.fileno()).st_size
         offset = 0
@@ -74,3 +79,53 @@ def read_fields(content: bytes, what: str) -> Iterator[tuple[str, bytes]]:
         raise FormatError(f"{what} ends within a field", format="capture", offset=end)
     for name, value in zip(blocks[::2], blocks[1::2], strict=True):
         yield name.rstrip(b"\0").decode("utf-8", "replace"), value
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The sizes that a kernel was launched with; ``local_size`` is None where the driver chose it."""
+
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+    launches: int
+
+
+@dataclass(slots=True)
+class Counter:
+    """The number of times that a process created a kernel, and launched it on a device, with its first eight shapes."""
+
+    kernel: str
+    program: Identity = (0, 0)
+    device: int = 0
+    created: int = 0
+    launches: int = 0
+    shapes: list[Shape] = field(default_factory=list)
+
+
+def read_counters(path: Path) -> list[Counter]:
+    """Return the counters in a file (``native/recording/counters.c``): entries of the kernels that were created or
+    launched, one behind the other up to one of size 0. Raises FormatError if it is damaged."""
+    content = path.read_bytes()
+    counters = []
+    start = 0
+    while start + _COUNTER.size <= len(content):
+        size, process, number, device, created, launches, shape_count = _COUNTER.unpack_from(content, start)
+        if size == 0:
+            break
+        if size <= _COUNTER_NAME or start + size > len(content) or shape_count > _SHAPES:
+            raise FormatError(f"{path.name} is damaged", format="capture", offset=start)
+        if created or launches:
+            name = content[start + _COUNTER_NAME : start + size].partition(b"\0")[0].decode("utf-8", "replace")
+            shapes = [
+                _shape(_SHAPE.unpack_from(content, start + _COUNTER.size + place * _SHAPE.size))
+                for place in range(shape_count)
+            ]
+            counters.append(Counter(name, (process, number), device, created, launches, shapes))
+        start += size
+    return counters
+
+
+def _shape(numbers: tuple[int, ...]) -> Shape:
+    dimensions, *sizes, launches = numbers
+    local = tuple(sizes[3:][:dimensions])
+    return Shape(tuple(sizes[:3][:dimensions]), local if any(local) else None, launches)

@@ -162,10 +162,7 @@ def _static_link(driver: IsolatedDriver, name: str, answer: Mapping[str, Any], *
 
 
 def _check_types(modules: Sequence[Module]) -> None:
-    """Raise LinkError if an importer and an exporter disagree on a type.
-
-    Compilers then crash, or make calls with the wrong arguments.
-    """
+    """Raise LinkError if importer and exporter disagree on a type: compilers crash then, or make wrong calls."""
     from kernlens.analysis.linking.static_forecast import predict_static
 
     for mismatch in predict_static(modules).mismatches:

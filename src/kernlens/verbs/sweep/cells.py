@@ -19,8 +19,7 @@ CELLS_LIMIT = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One compile, with its place in the order of the answer, its source as the caller named it, and its options as the
-    caller gave them."""
+    """One compile, with its place in the order of the answer, and its source and options as the caller named them."""
 
     number: int
     source: str

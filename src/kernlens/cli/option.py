@@ -1,0 +1,258 @@
+"""Options that several verbs share, and the values of their words."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernlens.cli import completion
+from kernlens.cli.output import colour_output, print_message, show_in_full
+from kernlens.cli.terminal import COLOURS
+from kernlens.log import print_messages
+
+if TYPE_CHECKING:  # kernlens --version needs none of them.
+    from kernlens.model.line_choice import LineChoice
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class HelpingGroup(click.Group):
+    """A group that prints its help if no subcommand follows. Since 8.2 click reports that as an error."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args or ctx.resilient_parsing else [ctx.help_option_names[-1]])
+
+
+def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command named ``command`` whose help ends with an example, and which takes ``--debug`` and ``--verbose``."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        name = function.__module__.rpartition(".")[2]
+        return click.command(name, kind, epilog=f"\b\nExample:\n  {example}")(diagnostic(function))
+
+    return decorate
+
+
+def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--debug``, for which ``main`` looks itself, and ``--color`` and ``--verbose``, which take effect at once."""
+
+    def print_them(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:
+        if verbose:
+            print_messages(print_message)
+
+    def choose_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
+        if when is not None:
+            colour_output(when)
+
+    function = click.option(
+        "--color", metavar="WHEN", type=click.Choice(COLOURS), expose_value=False, is_eager=True, callback=choose_colours,
+        help="Colours: auto (on a terminal), always or never.",
+    )(function)  # fmt: skip
+    function = click.option(
+        "--verbose", is_flag=True, expose_value=False, is_eager=True, callback=print_them,
+        help="Tell on standard error what was tried, and why it was passed over.",
+    )(function)  # fmt: skip
+    return click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")(function)
+
+
+def full() -> Decorator:
+    """Add ``--full``, which takes effect as soon as it is read."""
+
+    def show(context: click.Context, parameter: click.Parameter, is_full: bool) -> None:
+        if is_full:
+            show_in_full()
+
+    return click.option(
+        "--full", is_flag=True, expose_value=False, is_eager=True, callback=show,
+        help="Names and tables in full, wider than the terminal.",
+    )  # fmt: skip
+
+
+def path() -> Decorator:
+    return click.argument("path", type=click.Path())
+
+
+def paths(name: str = "paths") -> Decorator:
+    return click.argument(name, nargs=-1, required=True, type=click.Path())
+
+
+def json() -> Decorator:
+    return flag("Print the answer as JSON (schema 1).", "--json", "as_json")
+
+
+def flag(meaning: str, *names: str) -> Decorator:
+    return click.option(*names, is_flag=True, help=meaning)
+
+
+def value(meaning: str, *names: str, **more: Any) -> Decorator:
+    return click.option(*names, help=meaning, **more)
+
+
+def several(meaning: str, *names: str, **more: Any) -> Decorator:
+    """Add an option that may be repeated: the command gets all its values."""
+    return click.option(*names, multiple=True, help=meaning, **more)
+
+
+def file(meaning: str, *names: str, required: bool = False, **kind: Any) -> Decorator:
+    """Add an option that names a file to read or to write, of a ``kind`` that ``click.Path`` knows."""
+    return click.option(*names, metavar="FILE", type=click.Path(**kind), required=required, help=meaning)
+
+
+def folders(meaning: str, *names: str) -> Decorator:
+    """Add an option that names a folder, and may be repeated."""
+    return several(f"{meaning}; may be repeated.", *names, metavar="DIR", type=click.Path(file_okay=False))
+
+
+def source_root() -> Decorator:
+    return folders("Look for source files here too", "--source-root", "source_roots")
+
+
+def toolchain(
+    meaning: str = "Which compiler (kernlens toolchain list).",
+    *,
+    several: bool = False,
+    default: str | None = "system",
+    metavar: str = "",
+) -> Decorator:
+    """Add ``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a list, if several may be named."""
+    names = ("--toolchain", "toolchains") if several else ("--toolchain",)
+    return click.option(
+        *names, metavar=metavar or ("T,..." if several else "T"), shell_complete=completion.toolchains, default=default,
+        callback=_listed if several else None, show_default=True, help=meaning,
+    )  # fmt: skip
+
+
+def device(
+    meaning: str = "Only programs for this device; also what to decode raw instructions as.",
+    name: str = "--device",
+    *,
+    required: bool = False,
+) -> Decorator:
+    """Add ``--device`` of one, or another option of that kind: the command gets ``device``."""
+    return click.option(name, "device", metavar="D", shell_complete=completion.devices, required=required, help=meaning)
+
+
+def devices(meaning: str, metavar: str = "D,...", *, required: bool = False) -> Decorator:
+    """Add ``--device`` of several: the command gets ``devices``, a list."""
+    return click.option(
+        "--device", "devices", metavar=metavar, shell_complete=completion.devices, callback=_listed, required=required,
+        help=meaning,
+    )  # fmt: skip
+
+
+def _listed(context: click.Context, parameter: click.Parameter, names: str | None) -> list[str]:
+    return [name for name in (names or "").split(",") if name]
+
+
+def kernel(meaning: str = "Only this kernel") -> Decorator:
+    return several(
+        f"{meaning}, as the binary or as C++ calls it, or by a pattern (blur_*); may be repeated.",
+        "--kernel", "kernel_names", metavar="K", shell_complete=completion.kernels,
+    )  # fmt: skip
+
+
+def figure(meaning: str, name: str, default: str | None = None) -> Decorator:
+    """Add an option that takes any name of a figure."""
+    return click.option(
+        name, metavar="FIGURE", shell_complete=completion.figures, default=default, show_default=True,
+        help=f"{meaning}: spill, code-size, sends, ... (docs/figures.md).",
+    )  # fmt: skip
+
+
+def build_options(meaning: str, *, several: bool = False) -> Decorator:
+    """Add ``--options``: the command gets ``options``, a text, or all of them if it may be repeated."""
+    return click.option("--options", metavar="O", multiple=several, default=() if several else "", help=meaning)
+
+
+def options_with_lines() -> Decorator:
+    """Add ``--options``: the command gets them with the option for line tables, unless ``--no-lines`` is set."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @build_options("Build options, beside -gline-tables-only.")
+        @no_lines()
+        @functools.wraps(function)
+        def with_options(*words: Any, options: str, no_lines: bool, **others: Any) -> Any:
+            from kernlens.toolchain.includes import with_lines
+
+            return function(*words, options=options if no_lines else with_lines(options), **others)
+
+        return with_options
+
+    return decorate
+
+
+def no_lines() -> Decorator:
+    return flag("Without -gline-tables-only: no line tables.", "--no-lines")
+
+
+def specialize() -> Decorator:
+    return several(
+        "A specialisation constant of SPIR-V modules, by its SpecId; may be repeated (kernlens symbols lists them).",
+        "--specialize", metavar="ID=VALUE",
+    )  # fmt: skip
+
+
+def parallel(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of parallel compiles: ``jobs``, their number, and ``timeout`` in seconds."""
+    command = click.option(
+        "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True,
+        help="For each compile.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--jobs", metavar="N", type=click.IntRange(1), help="Compiles at a time; as many as processors if not given."
+    )(command)
+
+
+def cache(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--no-cache``: the command gets the ``cache`` of compiles, None without one."""
+
+    @flag("Compile what was compiled before again.", "--no-cache")
+    @functools.wraps(function)
+    def with_cache(*words: Any, no_cache: bool, **others: Any) -> Any:
+        from kernlens.toolchain.compile_cache import open_cache
+
+        return function(*words, cache=None if no_cache else open_cache(), **others)
+
+    return with_cache
+
+
+def own_lines() -> Decorator:
+    """Add ``--own-lines``, the parameter ``is_own``."""
+    return flag("Inlined library code on the lines of your own files that it came through.", "--own-lines", "is_own")
+
+
+def unconfined() -> Decorator:
+    return flag("Let the compiler read any file, though the text may be somebody else's.", "--unconfined")
+
+
+def own_roots(source_roots: Sequence[str]) -> list[str]:
+    """Return the folders whose files are own ones, as line tables have them."""
+    return [os.path.abspath(root) for root in source_roots]
+
+
+def constant_of(text: str) -> tuple[int, str]:
+    """Return the number and the value of ``--specialize``. Raises UsageError for anything else."""
+    number, is_given, value = text.partition("=")
+    if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
+        raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
+    return int(number), value
+
+
+def number_of(text: str, option: str) -> int:
+    """Return the value of an option that takes a number, decimal or with 0x. Raises UsageError for anything else."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise click.UsageError(f"{option} takes a number, not '{text}'") from None
+
+
+def line_of(text: str) -> LineChoice:
+    """Return the value of ``--line``: ``N`` or ``FILE:N``."""
+    from kernlens.model.line_choice import LineChoice
+
+    path, _, number = text.rpartition(":")
+    return LineChoice(path or None, number_of(number, "--line"))
