@@ -40,7 +40,9 @@ _ROWS = 20
 @verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo")
 @file_option("The recording, APP.klens if not given.", "-o", "--output")
 @device_option("Simulate a device: nothing is computed (kernlens run).", "--simulate")
-@toolchain_option("Whose driver builds.")
+@toolchain_option(
+    "Whose driver builds; the machine's own if not given, and with --simulate the default toolchain's.", default=None
+)
 @click.option("--lines", is_flag=True, help="Add -gline-tables-only to what Intel's compiler for GPUs builds.")
 @click.option("--stages", is_flag=True, help="Keep the compile stages; each program is built once more for them.")
 @click.option("--build-options", metavar="OPTIONS", default="", help="Add these to builds from source or IL.")
@@ -72,7 +74,7 @@ _ROWS = 20
 def command(
     output: str | None,
     device: str | None,
-    toolchain: str,
+    toolchain: str | None,
     lines: bool,
     stages: bool,
     build_options: str,
@@ -117,7 +119,7 @@ def command(
             command_line,
             output,
             simulate=device,
-            toolchain=toolchain,
+            toolchain=toolchain or "",
             lines=lines,
             stages=stages,
             build_options=build_options,

@@ -85,7 +85,7 @@ def _parameter(name: str) -> str:
 @kernel_option()
 @devices_option("Compile sources for these devices, or only programs for them.")
 @toolchain_option(
-    "Compile sources with these (system if not given), or only their programs.", several=True, default=None
+    "Compile sources with these (the default one if not given), or only their programs.", several=True, default=None
 )
 @options_option("Build options of sources, beside -gline-tables-only.")
 @source_root_option()

@@ -86,15 +86,17 @@ def toolchain_option(
     meaning: str = "Which compiler (kernlens toolchain list).",
     *,
     several: bool = False,
-    default: str | None = "system",
+    default: str | None = "",
     metavar: str = "",
 ) -> Decorator:
-    """Add ``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a text with commas, if several may be named."""
+    """Add ``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a text with commas, if several may be named. The
+    default is the empty text, for the default toolchain, or None."""
     names = ("--toolchain", "toolchains") if several else ("--toolchain",)
     metavar = metavar or ("T,..." if several else "T")
     return click.option(
-        *names, metavar=metavar, shell_complete=completion.toolchains, default=default, show_default=True, help=meaning
-    )
+        *names, metavar=metavar, shell_complete=completion.toolchains, default=default,
+        show_default="KERNLENS_TOOLCHAIN, or system" if default == "" else False, help=meaning,
+    )  # fmt: skip
 
 
 def devices_option(meaning: str, metavar: str = "D,...", *, required: bool = False) -> Decorator:

@@ -84,13 +84,13 @@ def command(
     from kernlens.explorer.server import Server, listening
     from kernlens.toolchain.confinement import Limits
     from kernlens.toolchain.swept_folder import swept_folder
-    from kernlens.toolchain.toolchains import SYSTEM, toolchain
+    from kernlens.toolchain.toolchains import DEFAULT, toolchain
 
     chosen = listed(toolchains)
     for name in chosen:
         toolchain(name)  # which says what there is, if it is none
     limits = Limits(seconds=timeout)
-    build = SourceBuild(device, chosen[0] if chosen else SYSTEM, options)
+    build = SourceBuild(device, chosen[0] if chosen else DEFAULT, options)
     listener = listening(port)
     with listener, swept_folder() as folder:
         served = open_served(
