@@ -43,7 +43,7 @@ NEEDED_HEADERS: dict[type[Extension], tuple[str, str]] = {
     Extension: ("Python's headers", "python3-dev"),
     SharedLibrary: ("the OpenCL headers", "opencl-headers"),
     Executable: ("the OpenCL headers, or the kernel's,", "opencl-headers linux-libc-dev"),
-    LevelZeroLayer: ("the Level Zero headers", "libze-dev"),
+    LevelZeroLayer: ("the headers of the C library", "libc6-dev"),
 }
 
 
@@ -192,7 +192,6 @@ if sys.platform == "linux":
             extra_compile_args=[*OPTIMIZE, *WITHOUT_LOADER],
             extra_link_args=["-pthread", "-Wl,-z,nodelete,-z,now"],
             libraries=["dl"],
-            optional=True,
         ),
         # Not optional: where it is missing, nothing is compiled that somebody else may have written.
         Executable(

@@ -148,7 +148,7 @@ def _library(name: str, files: tuple[str, str], fix: str) -> Check:
 
 def _layer(layer: NativeLayer) -> Check:
     library = find_layer(layer)
-    path = str(library) if library is not None else f"built without the {layer.interface} headers"
+    path = str(library) if library is not None else "this installation was built without it"
     return Check(f"{layer.interface} layer", library is not None, path, layer.fix, needed=False)
 
 
