@@ -144,7 +144,14 @@ set_up() {
     run)
       install_packages "${PACKAGES_TO_BUILD[@]}"
       # Without root, or where the release has none, find_compiler gets another one.
-      ! can_be_root || install_packages "${PACKAGES_OF_INTEL[@]}"
+      if ! is_installed intel-opencl-icd && can_be_root; then
+        fetch_package_lists
+        if is_known intel-opencl-icd; then
+          install_packages "${PACKAGES_OF_INTEL[@]}"
+        else
+          say "this release has no package of Intel's compiler"
+        fi
+      fi
       ;;
     test) install_packages "${PACKAGES_TO_BUILD[@]}" "${PACKAGES_OF_INTEL[@]}" "${PACKAGES_TO_TEST[@]}" ;;
   esac
