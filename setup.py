@@ -6,6 +6,8 @@ because another process loads them: they know nothing of Python.
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import sys
 from copy import copy
@@ -43,7 +45,7 @@ NEEDED_HEADERS: dict[type[Extension], tuple[str, str]] = {
     Extension: ("Python's headers", "python3-dev"),
     SharedLibrary: ("the OpenCL headers", "opencl-headers"),
     Executable: ("the OpenCL headers, or the kernel's,", "opencl-headers linux-libc-dev"),
-    LevelZeroLayer: ("the Level Zero headers", "libze-dev"),
+    LevelZeroLayer: ("the headers of the C library", "libc6-dev"),
 }
 
 
@@ -192,7 +194,6 @@ if sys.platform == "linux":
             extra_compile_args=[*OPTIMIZE, *WITHOUT_LOADER],
             extra_link_args=["-pthread", "-Wl,-z,nodelete,-z,now"],
             libraries=["dl"],
-            optional=True,
         ),
         # Not optional: where it is missing, nothing is compiled that somebody else may have written.
         Executable(
@@ -217,7 +218,24 @@ if sys.platform == "linux":
         ),
     ]
 
+#: Where the tree of this release can be read, with a slash at the end: there lead the README's links on an index.
+TREE = os.environ.get("KERNLENS_TREE", "")
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)]*)\)")
+
+
+def index_page(readme: str, tree: str) -> str:
+    """Return the README as a package index shows it: relative links lead below ``tree``, or are plain text without one."""
+
+    def absolute(match: re.Match[str]) -> str:
+        mark, text, path = match.groups()
+        return f"{mark}[{text}]({tree}{path})" if tree else text
+
+    return _LINK.sub(absolute, readme)
+
+
 setup(
+    long_description=index_page(Path("README.md").read_text("utf-8"), TREE),
+    long_description_content_type="text/markdown",
     ext_modules=NATIVE,
     cmdclass={"build_ext": BuildNative},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

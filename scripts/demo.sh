@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a real kernel to its annotated machine code, on a machine without a GPU.
 #
-# Sets this machine up (Debian packages, .venv), fetches Debian's darktable package for its OpenCL kernels, compiles one
+# Sets this machine up (packages, .venv, a compiler), fetches Debian's darktable package for its OpenCL kernels, compiles one
 # program for Intel's dg2 and prints each source line of one kernel with the instructions that it became.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -14,7 +14,7 @@ DEVICE=dg2
 fetch_darktable() {
   local folder=$CACHE/demo kernels=$CACHE/demo/usr/share/darktable/kernels
   if [ ! -d "$kernels" ]; then
-    refresh_package_lists_for darktable >&2
+    fetch_package_lists >&2
     say "fetching Debian's darktable package for its OpenCL kernels" >&2
     mkdir -p "$folder"
     # Without a sandbox user: apt's own cannot write into this folder, and warns of it.
@@ -26,11 +26,13 @@ fetch_darktable() {
 }
 
 set_up run
+find_compiler
 kernels=$(fetch_darktable)
 recording=$CACHE/demo/$PROGRAM.klens
 kernlens=$VENV/bin/kernlens
 
-say "$("$kernlens" --version); $(dpkg-query -W -f '${Package} ${Version}  ' intel-opencl-icd libigc1)"
+say "$("$kernlens" --version)"
+"$kernlens" toolchain list
 say "kernlens compile $PROGRAM.cl --device $DEVICE"
 "$kernlens" compile "$kernels/$PROGRAM.cl" --device "$DEVICE" --options "-gline-tables-only -I $kernels" -o "$recording"
 say "kernlens annotate $PROGRAM.klens --kernel $KERNEL"

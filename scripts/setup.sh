@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What the other scripts need: Debian packages, a virtual environment with kernlens in it, the newest driver.
+# What the other scripts need: packages of the system, a virtual environment with kernlens in it, the newest driver.
+# For Debian 12 and 13; Ubuntu's packages have the same names, but nothing was tried there.
 # Source it and call set_up. What is there already is left alone, so running it again costs a moment only.
 set -euo pipefail
 
@@ -7,12 +8,15 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VENV=$ROOT/.venv${KERNLENS_TEST_PYTHON:+-system}
 CACHE=${KERNLENS_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernlens-tests}
 
-# To compile and read kernels: the OpenCL compiler, the disassembler's library, and what builds the package.
-PACKAGES_TO_RUN=(intel-opencl-icd libigc1 gcc libc6-dev python3 python3-dev python3-venv)
+# Of names with | between them, the first that the release has.
+# What builds the package.
+PACKAGES_TO_BUILD=(gcc libc6-dev opencl-headers python3 python3-dev python3-venv)
+# Intel's OpenCL compiler and the disassembler's library, which Debian 13 does not have.
+PACKAGES_OF_INTEL=(intel-opencl-icd 'intel-ocloc|intel-opencl-icd' 'libigc1|libigc2')
 # The tools that the tests compare with, and the drivers and compilers that they run.
-PACKAGES_TO_TEST=(libigc-tools binutils elfutils spirv-tools clang-15 llvm-15 llvm-spirv-15 clinfo ocl-icd-libopencl1
-  chromium g++ valgrind libc6-dbg ocl-icd-opencl-dev opencl-headers libze1 libze-dev pocl-opencl-icd debootstrap
-  darktable)
+PACKAGES_TO_TEST=('libigc-tools|libigc2-tools' binutils elfutils spirv-tools 'clang-15|clang-19|clang-18'
+  'llvm-15|llvm-19|llvm-18' 'llvm-spirv-15|llvm-spirv-19|llvm-spirv-18' clinfo ocl-icd-libopencl1 chromium g++ gpg valgrind
+  libc6-dbg ocl-icd-opencl-dev libze1 libze-dev pocl-opencl-icd debootstrap darktable)
 
 say() { printf '== %s\n' "$*"; }
 
@@ -30,39 +34,50 @@ as_root() {
   if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
+# Asks for sudo's password once, where somebody can type it.
 can_be_root() {
-  [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
+  [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ] && command -v sudo >/dev/null && sudo -v; }
 }
 
 is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Package lists are fetched only when apt does not know a package by name.
-refresh_package_lists_for() {
-  local package
-  for package in "$@"; do
-    if ! apt-cache show --quiet=2 "$package" >/dev/null 2>&1; then
-      say "fetching Debian's package lists"
-      quietly as_root apt-get -q update
-      return
-    fi
-  done
+# Of a package that is only named by others apt knows nothing to show.
+is_known() {
+  [ -n "$(apt-cache show "$1" 2>/dev/null)" ]
+}
+
+# Package lists are fetched only when apt has none.
+fetch_package_lists() {
+  is_known gcc && return
+  say "fetching the package lists"
+  quietly as_root apt-get -q update
 }
 
 install_packages() {
-  local package missing=()
-  for package in "$@"; do
-    is_installed "$package" || missing+=("$package")
+  local word package packages missing=()
+  for word in "$@"; do
+    IFS='|' read -ra packages <<<"$word"
+    for package in "${packages[@]}"; do is_installed "$package" && continue 2; done
+    missing+=("$word")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   if ! can_be_root; then
-    printf 'These Debian packages are missing, and this user is neither root nor may use sudo without a password:\n' >&2
-    printf '  apt-get install %s\n' "${missing[*]}" >&2
+    printf 'These packages are missing, and this user is neither root nor may use sudo:\n' >&2
+    printf '  apt-get install %s\n' "${missing[*]%%|*}" >&2
     return 1
   fi
-  refresh_package_lists_for "${missing[@]}"
-  say "installing Debian packages: ${missing[*]}"
+  fetch_package_lists
+  set -- "${missing[@]}"
+  missing=()
+  for word in "$@"; do
+    IFS='|' read -ra packages <<<"$word"
+    for package in "${packages[@]}"; do is_known "$package" && missing+=("$package") && continue 2; done
+    say "left out: ${word//|/ or }, which this release does not have"
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "installing packages: ${missing[*]}"
   local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install)
   # A list can be older than the mirror's packages: fetch it anew before giving up.
   quietly as_root "${install[@]}" "${missing[@]}" 2>/dev/null || {
@@ -78,7 +93,7 @@ find_python() {
     printf '%s\n' "$KERNLENS_TEST_PYTHON"
     return
   fi
-  for python in python3 python3.13 python3.12 python3.11 /usr/bin/python3; do
+  for python in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
     command -v "$python" >/dev/null || continue
     "$python" - 2>/dev/null <<'PYTHON' && { command -v "$python"; return; }
 import os, sys, sysconfig
@@ -126,13 +141,32 @@ make_environment() {
 # set_up run|test: everything that running, or testing, needs.
 set_up() {
   case $1 in
-    run) install_packages "${PACKAGES_TO_RUN[@]}" ;;
-    test) install_packages "${PACKAGES_TO_RUN[@]}" "${PACKAGES_TO_TEST[@]}" ;;
+    run)
+      install_packages "${PACKAGES_TO_BUILD[@]}"
+      # Without root, or where the release has none, find_compiler gets another one.
+      if ! is_installed intel-opencl-icd && can_be_root; then
+        fetch_package_lists
+        if is_known intel-opencl-icd; then
+          install_packages "${PACKAGES_OF_INTEL[@]}"
+        else
+          say "this release has no package of Intel's compiler"
+        fi
+      fi
+      ;;
+    test) install_packages "${PACKAGES_TO_BUILD[@]}" "${PACKAGES_OF_INTEL[@]}" "${PACKAGES_TO_TEST[@]}" ;;
   esac
   make_environment "$1"
 }
 
-# Sets KERNLENS_NEWEST_ROOT: a folder with the newest Intel compiler and driver (750 MB, made once; needs no root rights).
+# Where no toolchain has a compiler: Intel's newest, in this user's folder; no root rights are needed.
+find_compiler() {
+  if ! "$VENV/bin/python" -c 'import sys; from kernlens.toolchain.toolchains import toolchain; sys.exit(toolchain().ocloc is None)'; then
+    say "kernlens toolchain add newest (94 MB to fetch, 430 MB on the disk, once)"
+    "$VENV/bin/kernlens" toolchain add newest
+  fi
+}
+
+# Sets KERNLENS_NEWEST_ROOT: a folder with the newest Intel compiler and driver (430 MB, made once; needs no root rights).
 # If it cannot be had, KERNLENS_NEWEST_ROOT_MISSING says why, and the tests that need it say so at the end of the run.
 find_newest_root() {
   local folder=$CACHE/toolchains
@@ -140,7 +174,7 @@ find_newest_root() {
     return 0
   fi
   if [ ! -d "$folder/newest" ]; then
-    say "fetching the newest Intel compiler and driver into $folder/newest (750 MB, once)"
+    say "fetching the newest Intel compiler and driver into $folder/newest (430 MB, once)"
     if ! KERNLENS_TOOLCHAINS=$folder quietly "$VENV/bin/kernlens" toolchain add newest; then
       export KERNLENS_NEWEST_ROOT_MISSING="kernlens toolchain add newest failed, its words are at the top of this log"
       return 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs unit tests with other versions than those of .venv: with the oldest of every dependency that pyproject.toml allows, and in
-# bare Debian 12 and 13 with the Python that each of them has (3.11.2 and 3.13), where there is no compiler and no driver.
+# bare Debian 12, 13 and 14 with the Python that each of them has (3.11.2, 3.13 and 3.14), where there is no compiler and no driver.
 #
 #   bash scripts/versions.sh                 a short selection, as a part of scripts/test.sh
 #   bash scripts/versions.sh --all           all unit tests, before a release
@@ -58,7 +58,9 @@ with_oldest() {
 # fill_root SUITE FOLDER: a root of Debian in FOLDER/root and, in FOLDER/packages, what pip has for its Python.
 fill_root() {
   local name package version
-  quietly debootstrap --download-only --variant=minbase --include=python3 "$1" "$2/download" "$MIRROR" || return 1
+  # The script is for all releases: a debootstrap that is older than a release has none under its name.
+  quietly debootstrap --download-only --variant=minbase --include=python3 "$1" "$2/download" "$MIRROR" \
+    /usr/share/debootstrap/scripts/sid || return 1
   # As since Debian 12 all programs and libraries are below /usr.
   for name in bin lib lib64 sbin; do
     mkdir -p "$2/root/usr/$name"
@@ -130,5 +132,6 @@ elif ! MIRROR=$("$VENV/bin/python" -c 'from kernlens.toolchain.apt import debian
 else
   in_debian bookworm "${chosen[@]}" || failed=1
   in_debian trixie "${chosen[@]}" || failed=1
+  in_debian forky "${chosen[@]}" || failed=1
 fi
 exit "$failed"

@@ -4,10 +4,7 @@
 #define KERNLENS_DRIVER_H
 
 #include "level_zero_layer/newer_api.h"
-
-#include <level_zero/ze_api.h>
-#include <level_zero/ze_ddi.h>
-#include <level_zero/zet_ddi.h>
+#include "level_zero_api/ze_ddi.h"
 
 /* What the recorder asks the driver, past tools that look at the application's calls; NULL if this driver does not have it. */
 struct driver {

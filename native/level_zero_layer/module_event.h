@@ -2,9 +2,8 @@
 #ifndef KERNLENS_MODULE_EVENT_H
 #define KERNLENS_MODULE_EVENT_H
 
+#include "level_zero_api/ze_api.h"
 #include "recording/event.h"
-
-#include <level_zero/ze_api.h>
 
 #include <stdbool.h>
 

@@ -1,10 +1,9 @@
-/* What the specification has had since the headers of Debian 12 (1.4): from ze_api.h and ze_ddi.h of 1.17. Graphs and executable
+/* What the specification has had since 1.4 (level_zero_api): from ze_api.h and ze_ddi.h of 1.17. Graphs and executable
  * graphs have no type of their own here. */
 #ifndef KERNLENS_NEWER_API_H
 #define KERNLENS_NEWER_API_H
 
-#include <level_zero/ze_api.h>
-#include <level_zero/ze_ddi.h>
+#include "level_zero_api/ze_ddi.h"
 
 /* Entries of ze_command_list_dditable_t by their place, and the version that brought each. Tables only grow at their end. */
 enum {

@@ -2,9 +2,8 @@
 #ifndef KERNLENS_REPLACED_MODULE_H
 #define KERNLENS_REPLACED_MODULE_H
 
+#include "level_zero_api/ze_api.h"
 #include "recording/replacements.h"
-
-#include <level_zero/ze_api.h>
 
 struct replaced_module {
     ze_module_desc_t description; /* for the driver, in the place of the application's */

@@ -42,7 +42,14 @@ def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
     """Yield what runs ``kernlens`` with these words, as the installed script does; no toolchain is registered."""
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "no-toolchains"))
     monkeypatch.setenv("KERNLENS_PAGER", "")
-    for variable in ("NO_COLOR", "FORCE_COLOR", "KERNLENS_NEWEST_ROOT", "KERNLENS_LOG", "KERNLENS_IGA_PATH"):
+    for variable in (
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "KERNLENS_NEWEST_ROOT",
+        "KERNLENS_TOOLCHAIN",
+        "KERNLENS_LOG",
+        "KERNLENS_IGA_PATH",
+    ):
         monkeypatch.delenv(variable, raising=False)
 
     def run(*words: str | os.PathLike[str]) -> Done:

@@ -31,7 +31,9 @@ _ROWS = 20
 @option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo")
 @option.file("The recording, APP.klens if not given.", "-o", "--output")
 @option.device("Simulate a device: nothing is computed (kernlens run).", "--simulate")
-@option.toolchain("Whose driver builds.")
+@option.toolchain(
+    "Whose driver builds; the machine's own if not given, and with --simulate the default toolchain's.", default=None
+)
 @option.flag("Add -gline-tables-only to what Intel's compiler for GPUs builds.", "--lines")
 @option.flag("Keep the compile stages; each program is built once more for them.", "--stages")
 @click.option("--build-options", metavar="OPTIONS", default="", help="Add these to builds from source or IL.")
@@ -56,7 +58,7 @@ _ROWS = 20
 def command(
     output: str | None,
     device: str | None,
-    toolchain: str,
+    toolchain: str | None,
     lines: bool,
     stages: bool,
     build_options: str,
@@ -101,7 +103,7 @@ def command(
             command_line,
             output,
             simulate=device,
-            toolchain=toolchain,
+            toolchain=toolchain or "",
             lines=lines,
             stages=stages,
             build_options=build_options,

@@ -72,7 +72,7 @@ def _parameter(name: str) -> str:
 @option.kernel()
 @option.devices("Compile sources for these devices, or only programs for them.")
 @option.toolchain(
-    "Compile sources with these (system if not given), or only their programs.", several=True, default=None
+    "Compile sources with these (the default one if not given), or only their programs.", several=True, default=None
 )
 @option.build_options("Build options of sources, beside -gline-tables-only.")
 @option.source_root()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "Compile sources for this device, or only programs for it; with two, the one on each side.", metavar="D[,D]"
 )
 @option.toolchain(
-    "Compile sources with this one (system if not given), or only its programs; with two, the one on each side.",
+    "Compile sources with this one (the default one if not given), or only its programs; with two, the one on each side.",
     several=True,
     default=None,
     metavar="T[,T]",

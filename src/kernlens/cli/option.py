@@ -115,14 +115,16 @@ def toolchain(
     meaning: str = "Which compiler (kernlens toolchain list).",
     *,
     several: bool = False,
-    default: str | None = "system",
+    default: str | None = "",
     metavar: str = "",
 ) -> Decorator:
-    """Add ``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a list, if several may be named."""
+    """Add ``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a list, if several may be named. The default
+    is the empty text, for the default toolchain, or None."""
     names = ("--toolchain", "toolchains") if several else ("--toolchain",)
     return click.option(
         *names, metavar=metavar or ("T,..." if several else "T"), shell_complete=completion.toolchains, default=default,
-        callback=_listed if several else None, show_default=True, help=meaning,
+        callback=_listed if several else None, help=meaning,
+        show_default="KERNLENS_TOOLCHAIN, or system" if default == "" else False,
     )  # fmt: skip
 
 

@@ -74,12 +74,12 @@ def command(
     from kernlens.explorer.server import Server, listening
     from kernlens.toolchain.confinement import Limits
     from kernlens.toolchain.swept_folder import swept_folder
-    from kernlens.toolchain.toolchains import SYSTEM, toolchain
+    from kernlens.toolchain.toolchains import DEFAULT, toolchain
 
     for name in toolchains:
         toolchain(name)  # which says what there is, if it is none
     limits = Limits(seconds=timeout)
-    build = SourceBuild(device, toolchains[0] if toolchains else SYSTEM, options)
+    build = SourceBuild(device, toolchains[0] if toolchains else DEFAULT, options)
     listener = listening(port)
     with listener, swept_folder() as folder:
         served = open_served(

@@ -54,13 +54,16 @@ def list_toolchains(as_json: bool) -> None:
 @command.command("add", epilog="\b\nExample:\n  kernlens toolchain add newest")
 @click.argument("name")
 @click.option("--mirror", metavar="URL", help="A Debian mirror; the one that apt uses if not given.")
+@click.option(
+    "--keyring", metavar="FILE", type=click.Path(), help="The keys that sign its lists; Debian's if not given."
+)
 @click.option("--root", metavar="DIR", type=click.Path(), help="Register this existing root instead of building one.")
 @option.diagnostic
-def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
-    """Build a root with Debian's newest Intel compiler and driver, about 750 MB, and register it as NAME."""
+def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str | None) -> None:
+    """Build a root with Debian's newest Intel compiler and driver, about 430 MB, and register it as NAME."""
     from kernlens.toolchain.roots import add
 
-    toolchain = add(name, mirror, root, on_progress=print_message)
+    toolchain = add(name, mirror, root, on_progress=print_message, keyring=keyring)
     print_lines([f"{toolchain.name}: {toolchain.title} in {toolchain.root}"])
 
 

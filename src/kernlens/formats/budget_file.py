@@ -1,7 +1,8 @@
 """``kernlens.toml``: the budgets of a project's kernels (docs/commands/check.md). TOML 1.0, https://toml.io/en/v1.0.0.
 
 ``[kernel."PATTERN"]`` holds bounds, ``[kernel."PATTERN".device.NAME]`` those that take their place on one device, and
-``[tolerance]`` by how much figures may get worse than a baseline. A later table goes before an earlier one.
+``[tolerance]`` by how much figures may get worse than a baseline. A later table goes before an earlier one. ``toolchain``,
+before all tables, names the default toolchain.
 
 In CI the file comes with the change that is checked: with anybody's, that is. What ``tomllib`` needs grows with the square of a
 key's parts, so a file's size and depth are looked at before it sees the text.
@@ -36,16 +37,17 @@ _TOKEN = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_TABLES = ("kernel", "tolerance")
+_TOOLCHAIN, _TABLES = "toolchain", ("kernel", "tolerance")
 _UNKNOWN, _DEVICE = "allow-unknown", "device"
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetFile:
-    """The content of a file: rules, the strongest last, and tolerances."""
+    """The content of a file: rules, the strongest last, tolerances, and the name of the default toolchain, if any."""
 
     rules: tuple[Rule, ...]
     tolerances: tuple[Tolerance, ...]
+    toolchain: str | None = None
 
 
 def read_budget_file(content: bytes, name: str) -> BudgetFile:
@@ -63,16 +65,18 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
         document = tomllib.loads(text)
     except ValueError as error:  # That of encodings, of TOML, and of numbers with 5,000 digits.
         raise FormatError(f"this is no TOML: {error}", format=name) from None
-    _check_keys(document, _TABLES, name)
+    _check_keys(document, (*_TABLES, _TOOLCHAIN), name)
+    toolchain = document.get(_TOOLCHAIN)
+    if not isinstance(toolchain, str | None):
+        raise KernlensError(f"{name}: {_TOOLCHAIN} is the name of one, not {told(toolchain)}")
     rules = [
         rule
         for pattern, table in _tables(document.get("kernel", {}), f"{name}, kernel").items()
         for rule in _rules(pattern, table, f'{name}, kernel."{pattern}"')
     ]
     figures = _table(document.get("tolerance", {}), f"{name}, tolerance")
-    return BudgetFile(
-        tuple(rules), tuple(tolerance(key, value, f"{name}, tolerance") for key, value in figures.items())
-    )
+    tolerances = tuple(tolerance(key, value, f"{name}, tolerance") for key, value in figures.items())
+    return BudgetFile(tuple(rules), tolerances, toolchain)
 
 
 def _check_depth(text: str, name: str) -> None:

@@ -15,7 +15,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
-from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 if TYPE_CHECKING:
@@ -87,7 +87,12 @@ class Pipeline(Sequence[Snapshot]):
 
 
 def compile_stages(
-    source: str | os.PathLike[str], device: str, *, options: str = "", toolchain: str = SYSTEM, all_passes: bool = False
+    source: str | os.PathLike[str],
+    device: str,
+    *,
+    options: str = "",
+    toolchain: str = DEFAULT,
+    all_passes: bool = False,
 ) -> Pipeline:
     """Compile like ``kernlens.stages``; a source that does not compile gives a Build that is not ``ok``, with the stages so
     far."""

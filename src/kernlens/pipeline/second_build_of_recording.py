@@ -17,7 +17,7 @@ from kernlens.toolchain.includes import include_folders, join_options, split_opt
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.recorded_sources import written_sources
 from kernlens.toolchain.shown_files import questions_answered
-from kernlens.toolchain.toolchains import SYSTEM, find_toolchains
+from kernlens.toolchain.toolchains import default_toolchain, find_toolchains
 
 
 def second_build_of_recording(
@@ -87,16 +87,16 @@ def _check_sources(build: Build) -> None:
 
 
 def toolchain_of(build: Build) -> str:
-    """Return the name of the installed toolchain that has the recorded one's versions, else of that name, else the system's."""
+    """Return the name of the installed toolchain that has the recorded one's versions, else of that name, else the default."""
     recorded = build.toolchain
     if recorded is None:
-        return SYSTEM
+        return default_toolchain()
     installed = [each for each in find_toolchains() if each.ocloc is not None]
     versions = recorded.neo_version, recorded.igc_version
     alike = [each for each in installed if (each.neo_version or "", each.igc_version or "") == versions]
     named = [each for each in installed if each.name == recorded.name]
     both = [each for each in alike if each in named]
-    return next((each.name for each in (*both, *alike, *named)), SYSTEM)
+    return next((each.name for each in (*both, *alike, *named)), None) or default_toolchain()
 
 
 def _held(snapshot: Snapshot) -> Snapshot:

@@ -1,68 +1,136 @@
-"""The Debian mirror that this machine uses, from apt's configuration.
+"""Debian's packages, fetched by the machine's own apt into a folder of the user's: no privilege is needed.
 
-Sources: sources.list(5): one-line style in ``sources.list`` and ``*.list``, deb822 style in ``*.sources``.
+apt keeps what the machine configures (proxies, credentials, time-outs). Its lists, cache and package states are in the folder,
+so that nothing of the machine's changes. apt checks the signatures of the lists against the keyring, and each package against
+the lists. Sources: apt-get(8), apt.conf(5), sources.list(5).
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kernlens.errors import NotFoundError
+from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
+from kernlens.toolchain.process import Completed, run
 
-APT_FOLDER = Path("/etc/apt")
-ONE_LINE = re.compile(r"^\s*deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+\S+")
-#: The addresses that debootstrap can read from begin with these.
-SCHEMES = ("http://", "https://", "ftp://", "file:/")
+Progress = Callable[[str], None]
 
-
-def debian_mirror(apt_folder: Path = APT_FOLDER) -> str:
-    """Return the first address of packages that ends in ``/debian``. Raises NotFoundError if there is none."""
-    for address in _addresses(apt_folder):
-        mirror = address.rstrip("/")
-        if mirror.startswith(SCHEMES) and mirror.endswith("/debian"):
-            return mirror
-    raise NotFoundError(f"apt's configuration in {apt_folder} names no Debian mirror; give one with --mirror URL")
-
-
-def _addresses(apt_folder: Path) -> Iterator[str]:
-    main = apt_folder / "sources.list"
-    for path in [main, *sorted((apt_folder / "sources.list.d").glob("*"))]:
-        if not path.is_file():
-            continue
-        text = path.read_text("utf-8", "replace")
-        if path.suffix == ".list":
-            yield from _of_one_line_style(text)
-        elif path.suffix == ".sources":
-            yield from _of_deb822_style(text)
-
-
-def _of_one_line_style(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        match = ONE_LINE.match(line)
-        if match is not None:
-            yield match[1]
+#: The keys of Debian's archive, from the package debian-archive-keyring.
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+UPDATE_TIMEOUT = 900.0
+DOWNLOAD_TIMEOUT = 3600.0
+QUESTION_TIMEOUT = 60.0
+#: An address that is Debian's own archive, or a list of mirrors of it, as images for clouds have.
+DEBIAN = re.compile(r"[a-z+]+:\S*/debian(?:\.list)?/?")
+#: What goes before the machine's configuration: no command of the machine's runs after a download, and what is not
+#: signed is refused. Without a user of its own apt can write into a folder of root's, too.
+CONFIGURATION = """\
+#clear APT::Update;
+#clear APT::Architectures;
+APT::Architecture "amd64";
+APT::Architectures { "amd64"; };
+APT::Sandbox::User "";
+Acquire::AllowInsecureRepositories "false";
+Acquire::AllowWeakRepositories "false";
+Acquire::Retries "3";
+"""
+_FETCHED = re.compile(r"Get:(\d+) \S+ \S+ \S+ (\S+) \S+ \S+ \[([^]]+)\]")
+_NUMBER = re.compile(r"\d+ upgraded, (\d+) newly installed")
 
 
-def _of_deb822_style(text: str) -> Iterator[str]:
-    uncommented = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    for stanza in re.split(r"\n\s*\n", uncommented):
-        fields = _fields(stanza)
-        enabled = fields.get("enabled", "yes").lower() not in ("no", "false", "0")
-        if enabled and "deb" in fields.get("types", "").split():
-            yield from fields.get("uris", "").split()
+def debian_mirror() -> str:
+    """Return the first address of packages in apt's configuration that ends in ``/debian``.
+
+    Raises NotFoundError if there is none, UnsupportedError on a machine without apt.
+    """
+    _check_tools()
+    command = ["apt-get", "indextargets", "--no-release-info", "--format", "$(REPO_URI)", "Identifier: Packages"]
+    completed = run(command, timeout=QUESTION_TIMEOUT)
+    for address in completed.stdout.splitlines():
+        if DEBIAN.fullmatch(address):
+            return address.rstrip("/")
+    raise NotFoundError("apt's sources on this machine name no Debian mirror; give one with --mirror URL")
 
 
-def _fields(stanza: str) -> dict[str, str]:
-    """Return a stanza's fields by lower-case name; a line that begins with white space continues the field above."""
-    fields: dict[str, str] = {}
-    name = ""
-    for line in stanza.splitlines():
-        if line[:1].isspace():
-            fields[name] = fields.get(name, "") + " " + line.strip()
-        else:
-            name, _, value = line.partition(":")
-            name = name.strip().lower()
-            fields[name] = value.strip()
-    return fields
+def debian_keyring() -> Path:
+    """Return the keyring of Debian's archive. Raises NotFoundError, with the package that holds it, if it is missing."""
+    keyring = Path(KEYRING)
+    if not keyring.is_file():
+        raise NotFoundError(
+            f"the keys of Debian's archive ({KEYRING}) are missing; apt install debian-archive-keyring, or name a"
+            " keyring with --keyring FILE"
+        )
+    return keyring
+
+
+def download(
+    packages: Sequence[str], suite: str, mirror: str, keyring: Path, folder: Path, lock: int, on_progress: Progress
+) -> list[Path]:
+    """Download packages of a Debian release, and all that they depend on, into ``folder``; return their files.
+
+    ``lock`` is a file descriptor that apt inherits. Raises ToolError if one cannot be had.
+    """
+    _check_tools()
+    if re.fullmatch(r"[A-Za-z+-]+:\S+", mirror) is None:
+        raise KernlensError(f"{mirror!r} is no address of a mirror; give one such as https://HOST/debian")
+    # From a mirror in a folder apt would take the packages where they are.
+    address = re.sub(r"^file:", "copy:", mirror)
+    archives = folder / "archives"
+    for path in (folder / "lists/partial", archives / "partial", folder / "trusted"):
+        path.mkdir(parents=True)
+    (folder / "status").touch()
+    (folder / "trusted/debian.gpg").symlink_to(keyring.resolve())
+    (folder / "sources.list").write_text(f"deb [arch=amd64 lang=none target=Packages] {address} {suite} main\n")
+    (folder / "apt.conf").write_text(CONFIGURATION)
+    places = {
+        "Dir::State": folder, "Dir::State::lists": folder / "lists", "Dir::State::status": folder / "status",
+        "Dir::Cache": folder, "Dir::Cache::archives": archives, "Dir::Log": folder,
+        "Dir::Etc::sourcelist": folder / "sources.list", "Dir::Etc::sourceparts": os.devnull,
+        "Dir::Etc::trusted": os.devnull, "Dir::Etc::trustedparts": folder / "trusted",
+        "Dir::Etc::preferences": os.devnull, "Dir::Etc::preferencesparts": os.devnull,
+    }  # fmt: skip
+    apt_get = ["apt-get", "-q", "-y", "-c", str(folder / "apt.conf")]
+    for name, place in places.items():
+        apt_get += ["-o", f"{name}={place}"]
+    environment = {**os.environ, "LC_ALL": "C"}
+
+    def fetch(words: Sequence[str], timeout: float, on_line: Progress | None = None) -> None:
+        completed = run([*apt_get, *words], timeout=timeout, env=environment, on_line=on_line, keep_open=(lock,))
+        if not completed.ok:
+            raise ToolError(
+                f"the packages could not be had from {mirror}: {_reason(completed)}; try another mirror with --mirror URL",
+                command=" ".join(completed.command),
+                log=completed.log,
+            )
+
+    number = ""
+
+    def tell(line: str) -> None:
+        nonlocal number
+        if (match := _NUMBER.match(line)) is not None:
+            number = f" of {match[1]}"
+        elif (match := _FETCHED.match(line)) is not None:
+            on_progress(f"Retrieving {match[2]}, {match[3]} ({match[1]}{number})")
+
+    on_progress(f"Reading the lists of Debian {suite} from {mirror}")
+    fetch(["update", "--error-on=any"], UPDATE_TIMEOUT)
+    fetch(["install", "--download-only", "--no-install-recommends", *packages], DOWNLOAD_TIMEOUT, tell)
+    return sorted(archives.glob("*.deb"))
+
+
+def _check_tools() -> None:
+    for program in ("apt-get", "dpkg-deb"):
+        if shutil.which(program) is None:
+            raise UnsupportedError(
+                f"this machine has no {program}, which fetches the packages; on another one 'kernlens toolchain add' makes a"
+                " folder that can be copied here and registered with --root DIR"
+            )
+
+
+def _reason(completed: Completed) -> str:
+    """Return apt's first error, in one line."""
+    errors = [line.removeprefix("E: ").strip() for line in completed.log.splitlines() if line.startswith("E: ")]
+    return errors[0].rstrip(".") if errors else f"apt-get {completed.ending}"

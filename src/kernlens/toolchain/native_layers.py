@@ -15,7 +15,7 @@ from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS
 
 @dataclass(frozen=True, slots=True)
 class NativeLayer:
-    """A layer: the interface that it is for, its library's file name, and the Debian package of the headers to build it."""
+    """A layer: the interface that it is for, its library's file name, and the Debian package of the headers that build it."""
 
     interface: str
     file: str
@@ -28,7 +28,7 @@ class NativeLayer:
 
 
 OPENCL_LAYER = NativeLayer("OpenCL", "libkernlens_opencl_layer.so", "opencl-headers")
-LEVEL_ZERO_LAYER = NativeLayer("Level Zero", "libkernlens_level_zero_layer.so", "libze-dev")
+LEVEL_ZERO_LAYER = NativeLayer("Level Zero", "libkernlens_level_zero_layer.so", "libc6-dev")
 
 #: What the OpenCL layer of every kernlens answers when a loader asks for its name (CL_LAYER_NAME).
 _OPENCL_LAYER_NAME = b"kernlens program snapshots\0"

@@ -58,7 +58,7 @@ def compile_source(
     """Compile one source file for one device; a source that the compiler refuses gives a Build that is not ``ok``.
 
     ``source`` holds OpenCL C, or SPIR-V (known by its first bytes). ``device`` is a name that ``devices_of`` lists, or
-    an IP version, or a PCI device id. ``using`` is the toolchain (None: the system's). ``timeout`` is in seconds.
+    an IP version, or a PCI device id. ``using`` is the toolchain (None: the default one). ``timeout`` is in seconds.
     ``environment`` is added to the variables that the compiler inherits. Without ``has_sources`` the Build holds no texts.
 
     Raises NotFoundError for a source that does not exist and for a device that the toolchain does not know, ToolError

@@ -39,7 +39,6 @@ PACKAGES = {
     "chroot": "coreutils",
     "clang-15": "clang-15",
     "clinfo": "clinfo",
-    "debootstrap": "debootstrap",
     "dpkg-deb": "dpkg",
     "iga64": "libigc-tools",
     "llvm-dis-15": "llvm-15",

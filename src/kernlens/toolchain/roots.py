@@ -1,8 +1,8 @@
 """Toolchain roots: build one, register one, remove one.
 
-A root is Debian's newest Intel stack, unpacked into a folder of the user's. debootstrap finds, downloads and verifies the
-packages. They are only unpacked, not installed, and none of their scripts runs, so no privilege is needed: no chroot, no
-mount, no user namespace. The root is built under a hidden name and renamed when it works, so an interrupted ``add`` leaves
+A root is Debian's newest Intel stack, unpacked into a folder of the user's. apt finds, downloads and verifies the packages
+(see ``apt.py``). They are only unpacked, not installed, and none of their scripts runs, so no privilege is needed: no chroot,
+no mount, no user namespace. The root is built under a hidden name and renamed when it works, so an interrupted ``add`` leaves
 no half-built toolchain; the next ``add`` removes what it does leave.
 """
 
@@ -16,11 +16,11 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError, UnsupportedError
-from kernlens.toolchain.apt import debian_mirror
+from kernlens.toolchain.apt import Progress, debian_keyring, debian_mirror, download
 from kernlens.toolchain.process import run
 from kernlens.toolchain.toolchains import (
     NAME,
@@ -47,11 +47,8 @@ PACKAGES = (
     "clinfo",
     "python3",
 )
-#: debootstrap's script for releases that it does not know by name.
-SCRIPT = "/usr/share/debootstrap/scripts/sid"
-#: Bytes: 170 MB of packages and 520 MB unpacked were measured.
-SPACE_NEEDED = 800 << 20
-DOWNLOAD_TIMEOUT = 3600.0
+#: Bytes: 94 MB of packages, 21 MB of lists and 430 MB unpacked were measured.
+SPACE_NEEDED = 650 << 20
 UNPACK_TIMEOUT = 300.0
 #: Seconds to wait for another ``add`` or ``remove``, or for a process that an interrupted one left running.
 LOCK_TIMEOUT = 120.0
@@ -61,21 +58,24 @@ DELETE_ATTEMPTS = 100
 #: Every Debian root has these links since all programs and libraries moved below /usr.
 MERGED = ("bin", "lib", "lib64", "sbin")
 
-Progress = Callable[[str], None]
-
 
 def _silent(line: str) -> None:
     """Ignore the progress."""
 
 
 def add(
-    name: str = NEWEST, mirror: str | None = None, root: str | Path | None = None, on_progress: Progress = _silent
+    name: str = NEWEST,
+    mirror: str | None = None,
+    root: str | Path | None = None,
+    on_progress: Progress = _silent,
+    keyring: str | Path | None = None,
 ) -> Toolchain:
     """Build the newest toolchain and register it as ``name``; with ``root`` register that existing folder instead.
 
-    ``mirror`` is a Debian mirror's address (None: the one that apt uses). ``on_progress`` gets one line per step, from
-    any thread. Raises KernlensError if the name is taken or not allowed, OutputError if the folder cannot be written,
-    ToolError if a package cannot be downloaded or the result does not work.
+    ``mirror`` is a Debian mirror's address (None: the one that apt uses), ``keyring`` the file of keys that its lists are
+    signed with (None: Debian's). ``on_progress`` gets one line per step, from any thread. Raises KernlensError if the name
+    is taken or not allowed, OutputError if the folder cannot be written, ToolError if a package cannot be downloaded or
+    the result does not work.
     """
     _check_name(name)
     folder = toolchains_folder()
@@ -91,7 +91,7 @@ def add(
         if root is not None:
             _link(folder / name, Path(root))
         else:
-            _build(folder, name, mirror, lock, on_progress)
+            _build(folder, name, mirror, keyring, lock, on_progress)
     return toolchain(name)
 
 
@@ -179,17 +179,22 @@ def _link(path: Path, root: Path) -> None:
     path.symlink_to(target)
 
 
-def _build(folder: Path, name: str, mirror: str | None, lock: int, on_progress: Progress) -> None:
+def _build(
+    folder: Path, name: str, mirror: str | None, keyring: str | Path | None, lock: int, on_progress: Progress
+) -> None:
     if sys.platform != "linux" or platform.machine() != "x86_64":
         raise UnsupportedError(f"{NEWEST} is built for Linux on x86-64, and this is {platform.platform()}")
     address = mirror if mirror is not None else debian_mirror()
+    keys = Path(keyring) if keyring is not None else debian_keyring()
+    if not keys.is_file():
+        raise NotFoundError(f"there is no file {keys} with the keys of the mirror")
     free = shutil.disk_usage(folder).free
     if free < SPACE_NEEDED:
         raise OutputError(f"{folder} has {free >> 20} MB free and {SPACE_NEEDED >> 20} MB are needed; make room")
     partial = folder / f"{PARTIAL}{name}-{os.getpid()}"
     partial.mkdir(mode=0o755)
     try:
-        packages = _download(partial / "packages", address, lock, on_progress)
+        packages = download(PACKAGES, SUITE, address, keys, partial / "packages", lock, on_progress)
         root = partial / "root"
         _unpack(packages, root, lock, on_progress)
         _make_harmless(root)
@@ -198,35 +203,6 @@ def _build(folder: Path, name: str, mirror: str | None, lock: int, on_progress: 
         on_progress(f"Toolchain {name} is ready")
     finally:
         _delete(partial)
-
-
-def _download(target: Path, mirror: str, lock: int, on_progress: Progress) -> list[Path]:
-    """Have debootstrap find, download and verify the packages; returns their files."""
-    on_progress(f"Looking for the packages of Debian {SUITE}")
-    command = ["debootstrap", "--download-only", "--variant=minbase", "--arch=amd64", f"--include={','.join(PACKAGES)}"]
-    command += [SUITE, str(target), mirror, SCRIPT]
-    # An ordinary user's PATH lacks the folder of debootstrap.
-    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
-    environment = {**os.environ, "PATH": path, "LC_ALL": "C"}
-    program = shutil.which("debootstrap", path=path)
-
-    def tell(line: str) -> None:
-        if line.startswith("I: Retrieving"):
-            on_progress(line.removeprefix("I: ").strip())
-
-    if program is not None:
-        command[0] = program
-    completed = run(command, timeout=DOWNLOAD_TIMEOUT, env=environment, on_line=tell, keep_open=(lock,))
-    packages = sorted((target / "var/cache/apt/archives").glob("*.deb"))
-    if not completed.ok or not packages:
-        errors = [line.removeprefix("E: ") for line in completed.log.splitlines() if line.startswith("E: ")]
-        reason = errors[-1] if errors else f"debootstrap {completed.ending}"
-        raise ToolError(
-            f"the packages could not be had from {mirror}: {reason}; try another mirror with --mirror URL",
-            command=" ".join(command),
-            log=completed.log,
-        )
-    return packages
 
 
 def _unpack(packages: list[Path], root: Path, lock: int, on_progress: Progress) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from kernlens import log
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.runtime.driver_environment import DriverEnvironment
-from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains, toolchain
+from kernlens.toolchain.toolchains import DEFAULT, Toolchain, find_toolchains, toolchain
 
 #: The warning to users of a simulated device.
 EXPLANATION = (
@@ -56,7 +56,8 @@ def simulated_devices(chosen: Toolchain) -> tuple[str, ...]:
 def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[str, str]:
     """Return the variables that make the toolchain's driver simulate ``device``, to be added to an environment.
 
-    No file is written (.aub). The driver must be the chosen toolchain's (None: the system's): see ``Toolchain.command``.
+    No file is written (.aub). The driver must be the chosen toolchain's (None: the default one's): see ``Toolchain.command``
+    and ``Toolchain.environment``.
 
     Raises NotFoundError, with the devices that it can simulate, if the driver does not simulate ``device``: it would
     silently take another one. Raises UnsupportedError if the driver's version is unknown.
@@ -94,7 +95,7 @@ def _devices(chosen: Toolchain) -> Mapping[str, str]:
     return _NEWER if _is_newer(chosen) else _OLDER
 
 
-def simulated_driver(device: str, toolchain_name: str = SYSTEM) -> DriverEnvironment:
+def simulated_driver(device: str, toolchain_name: str = DEFAULT) -> DriverEnvironment:
     """Return the environment in which the toolchain's driver simulates ``device``: it builds programs and computes nothing.
 
     Raises NotFoundError for a device that the driver does not simulate, and for a toolchain that does not exist.

@@ -27,6 +27,8 @@ from kernlens.toolchain.registered import toolchains_folder as toolchains_folder
 
 #: The name of the toolchain that the machine's packages installed.
 SYSTEM = "system"
+#: In place of a name: the default toolchain.
+DEFAULT = ""
 #: Seconds that ocloc may take to answer a question.
 QUESTION_TIMEOUT = 30.0
 
@@ -121,8 +123,33 @@ def find_toolchains() -> tuple[Toolchain, ...]:
     return (_system(), *(of_root(name, registered[name]) for name in sorted(registered)))
 
 
-def toolchain(name: str = SYSTEM) -> Toolchain:
+def default_toolchain() -> str:
+    """Return the name of the default toolchain: ``KERNLENS_TOOLCHAIN``, else ``toolchain`` in the ``kernlens.toml`` of the
+    working folder, else ``system``; if that has no compiler, ``newest`` or the first of the others.
+
+    Raises FormatError or NotFoundError for a ``kernlens.toml`` that cannot be read.
+    """
+    chosen = os.environ.get("KERNLENS_TOOLCHAIN") or _of_budget_file()
+    if chosen or _system_compiler() is not None:
+        return chosen or SYSTEM
+    names = sorted(roots(), key=lambda name: (name != NEWEST, name))
+    log.debug("toolchain", "%s has no compiler; there are: %s", SYSTEM, names)
+    return names[0] if names else SYSTEM
+
+
+def _of_budget_file() -> str | None:
+    if not os.path.lexists("kernlens.toml"):
+        return None
+    from kernlens.formats.budget_file import LIMIT, NAME, read_budget_file
+    from kernlens.toolchain.source_reading import open_regular
+
+    with open_regular(NAME) as file:
+        return read_budget_file(file.read(LIMIT + 1), NAME).toolchain
+
+
+def toolchain(name: str = DEFAULT) -> Toolchain:
     """Return the toolchain of that name. Raises NotFoundError, with the names that exist, if there is none."""
+    name = name or default_toolchain()
     if name == SYSTEM:
         return _system()
     registered = roots()
@@ -169,12 +196,16 @@ def loader(root: Path) -> Path | None:
     return None
 
 
-def _system() -> Toolchain:
+def _system_compiler() -> Path | None:
     compiler = shutil.which("ocloc")
     if compiler is None:
         compiler = next(iter(_versioned_compilers()), None)
         log.debug("toolchain", "%s: PATH holds no ocloc; with a version in its name: %s", SYSTEM, compiler)
-    ocloc = None if compiler is None else Path(compiler)
+    return None if compiler is None else Path(compiler)
+
+
+def _system() -> Toolchain:
+    ocloc = _system_compiler()
     folders = [Path(folder) for folder in SYSTEM_LIBRARY_FOLDERS]
     bare = Toolchain(SYSTEM, None, ocloc, None, None)
     return _reported(bare, _igc_version(Path("/"), folders), _iga_libraries(folders))

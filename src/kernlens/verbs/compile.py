@@ -20,7 +20,7 @@ from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import existing_source, join_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT, check_device, devices_of
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
-from kernlens.toolchain.toolchains import SYSTEM, Toolchain
+from kernlens.toolchain.toolchains import DEFAULT, Toolchain
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.compile_images import compilable
 
@@ -42,12 +42,12 @@ class Plan:
 def plan(
     sources: Sequence[str | os.PathLike[str]],
     devices: Sequence[str],
-    toolchains: Sequence[str] = (SYSTEM,),
+    toolchains: Sequence[str] = (),
     *,
     options: str = "",
     timeout: float = TIMEOUT,
 ) -> Plan:
-    """Return the compiles of every source for every device with every toolchain.
+    """Return the compiles of every source for every device with every toolchain (none: the default one).
 
     A device is called by any name that ``kernlens.isa.devices`` knows; ``all`` means all that a toolchain compiles for.
     Raises NotFoundError for a source or toolchain that does not exist, and for a device that no toolchain compiles for.
@@ -64,7 +64,7 @@ def targets_of(
     """Return the devices, as their toolchains call them, and what a ``Plan`` leaves out. Raises what ``plan`` raises."""
     targets: dict[tuple[str, str], Toolchain] = {}
     left_out: dict[tuple[str, str], NotFoundError] = {}
-    all_chosen = [find_toolchain(name) for name in dict.fromkeys(toolchains)]
+    all_chosen = [find_toolchain(name) for name in dict.fromkeys(toolchains or (DEFAULT,))]
     for name in devices:
         for chosen in all_chosen:
             try:
@@ -131,7 +131,7 @@ def compile(
     *,
     options: str | Sequence[str] = "",
     lines: bool = True,
-    toolchain: str = SYSTEM,
+    toolchain: str = DEFAULT,
     recording: Path | None = None,
     cache: bool = True,
     kernel: str | Sequence[str] = (),

@@ -15,7 +15,8 @@ from kernlens.toolchain.compile_cache import LIMIT, OFF, VARIABLE, CompileCache,
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.shown_files import mechanism
-from kernlens.toolchain.toolchains import NEWEST, Toolchain, find_toolchains
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains
+from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 _TRIAL_SOURCE = "__kernel void trial(__global int *out) { out[get_global_id(0)] = 1; }\n"
 _TRIAL_DEVICE = "dg2"
@@ -40,9 +41,10 @@ def checks() -> Iterator[Check]:
     yield _native_decoder()
     yield _disassembler()
     toolchains = find_toolchains()
+    default = default_toolchain()
     for toolchain in toolchains:
-        yield _compiler(toolchain)
-    yield _trial(toolchains[0])
+        yield _compiler(toolchain, default)
+    yield _trial(find_toolchain(default))
     yield _confinement()
     yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"), "apt install ocl-icd-libopencl1")
     if sys.platform == "linux":
@@ -84,8 +86,10 @@ def _disassembler() -> Check:
     )
 
 
-def _compiler(toolchain: Toolchain) -> Check:
+def _compiler(toolchain: Toolchain, default: str) -> Check:
     name = f"toolchain {toolchain.name}"
+    if toolchain.ocloc is None and toolchain.name == SYSTEM != default:
+        return Check(name, False, f"no ocloc; {default} is the default", needed=False)
     if toolchain.ocloc is None:
         return Check(name, False, "no ocloc", "apt install intel-opencl-icd")
     return Check(name, True, f"{toolchain.title}, {toolchain.ocloc}")
@@ -144,7 +148,7 @@ def _library(name: str, files: tuple[str, str], fix: str) -> Check:
 
 def _layer(layer: NativeLayer) -> Check:
     library = find_layer(layer)
-    path = str(library) if library is not None else f"built without the {layer.interface} headers"
+    path = str(library) if library is not None else "this installation was built without it"
     return Check(f"{layer.interface} layer", library is not None, path, layer.fix, needed=False)
 
 

@@ -31,7 +31,7 @@ class BuildsError(ToolError):
 @dataclass(frozen=True, slots=True)
 class Opening:
     """A path, and what of it is wanted, or how a source is compiled: the device, the toolchain, the build options;
-    None: any device and toolchain of what is compiled already, and the system's toolchain."""
+    None: any device and toolchain of what is compiled already, and the default toolchain."""
 
     path: str
     device: str | None = None
@@ -178,8 +178,9 @@ def _compiled(openings: Sequence[Opening]) -> list[list[Build]]:
 
 def _jobs(opening: Opening) -> Sequence[CompileJob]:
     from kernlens.toolchain.includes import with_lines
-    from kernlens.toolchain.toolchains import SYSTEM
     from kernlens.verbs.compile import plan
 
     options = with_lines(opening.options)
-    return plan([opening.path], [opening.device or ""], [opening.toolchain or SYSTEM], options=options).jobs
+    return plan(
+        [opening.path], [opening.device or ""], [opening.toolchain] if opening.toolchain else [], options=options
+    ).jobs

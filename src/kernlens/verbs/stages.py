@@ -13,7 +13,7 @@ from kernlens.model.stage import Attempts, Snapshot, of_kernel
 from kernlens.model.stages import OTHER_DEVICES
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.includes import join_options, with_lines
-from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def stages(
     *,
     options: str | Sequence[str] = "",
     lines: bool = True,
-    toolchain: str = SYSTEM,
+    toolchain: str = DEFAULT,
     all_passes: bool = False,
     recording: str | os.PathLike[str] | None = None,
 ) -> Pipeline:
@@ -72,7 +72,7 @@ def stages_in(
 
     A recording without stages has its sources compiled again, with the recorded options and toolchain where none are given;
     ``tell`` gets a sentence on each such compile, and on each program that none can be done for. A source is compiled by the
-    system's toolchain, for line tables, where nothing else is given. A source that does not compile gives a build that is
+    default toolchain, for line tables, where nothing else is given. A source that does not compile gives a build that is
     not ``ok``.
 
     Raises KernlensError for a finished binary, NoDeviceError for a source without a device, and what ``compile_stages`` and
@@ -106,7 +106,7 @@ def stages_in(
         )
     if device is None:
         raise NoDeviceError("which device is it to be compiled for? --device D (kernlens devices lists them)")
-    name = toolchain or SYSTEM
+    name = toolchain or DEFAULT
     if device not in OTHER_DEVICES:
         from kernlens.verbs.compile import compiler_name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -41,6 +42,21 @@ def test_the_sdist_holds_every_file_of_the_project(sdist: Path) -> None:
     files = {name for name in listed if name and not name.startswith((".ci/", ".git"))}
     assert files - held == set()
     assert {name for name in held if name.endswith((".so", ".pyc"))} == set()
+
+
+@pytest.mark.parametrize("tree", ["", "https://pages.invalid/kernlens/v1/"])
+def test_an_index_shows_no_link_that_leads_nowhere(tree: str, tmp_path: Path) -> None:
+    words = ["setup.py", "-q", "egg_info", "--egg-base", str(tmp_path)]
+    environment = {**os.environ, "KERNLENS_TREE": tree}
+    subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, check=True, capture_output=True)
+    fields, _, page = (tmp_path / "kernlens.egg-info/PKG-INFO").read_text().partition("\n\n")
+    assert "License-Expression: Apache-2.0 AND MIT\n" in fields
+    assert "Description-Content-Type: text/markdown\n" in fields
+    links = re.findall(r"\]\(([^)]*)\)", page)
+    assert all(link.startswith("https://") for link in links), links
+    relative = len(re.findall(r"\]\((?!https?://)", (ROOT / "README.md").read_text()))
+    assert relative > 5
+    assert sum(link.startswith(tree or "nothing") for link in links) == (relative if tree else 0)
 
 
 @before_release

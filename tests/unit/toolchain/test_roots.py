@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import shutil
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError
+from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.toolchain import roots
 from kernlens.toolchain.apt import debian_mirror
 from kernlens.toolchain.toolchains import find_toolchains, programs, toolchain, toolchains_folder
@@ -236,33 +237,60 @@ LISTS = {
     "sources.list": "# deb http://comment.example/debian x main\ndeb-src http://source.example/debian x main\n",
     "sources.list.d/a.list": "deb [arch=amd64 signed-by=/k] http://one.example/debian-security x main\n",
     "sources.list.d/b.sources": (
-        "Types: deb\nEnabled: no\nURIs: http://off.example/debian\nSuites: x\n\n"
-        "# a comment\nTypes: deb-src\nURIs: http://src.example/debian\n\n"
+        "Types: deb\nEnabled: no\nURIs: http://off.example/debian\nSuites: x\nComponents: main\n\n"
+        "# a comment\nTypes: deb-src\nURIs: http://src.example/debian\nSuites: x\nComponents: main\n\n"
         "Types: deb deb-src\n# URIs: http://comment.example/debian\nURIs: http://two.example/debian-security\n"
-        " https://three.example/path/debian/\nSuites: x\n"
+        " https://three.example/path/debian/\nSuites: x\nComponents: main\n"
     ),
     "sources.list.d/c.list": "deb http://four.example/debian x main\n",
+    "sources.list.d/cloud.sources": "Types: deb\nURIs: mirror+file:/etc/apt/mirrors/debian.list\nSuites: x\nComponents: main\n",
     "sources.list.d/d.list.disabled": "deb http://five.example/debian x main\n",
+    "sources.list.d/ubuntu.list": "deb http://six.example/ubuntu x main\n",
 }
 
 
-def write_lists(folder: Path, *names: str) -> Path:
+def write_lists(folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Have apt read these files in place of the machine's."""
     (folder / "sources.list.d").mkdir()
     for name in names:
         (folder / name).write_text(LISTS[name])
-    return folder
+    configuration = folder / "apt.conf"
+    configuration.write_text(
+        f'Dir::Etc::sourcelist "{folder}/sources.list";\nDir::Etc::sourceparts "{folder}/sources.list.d";\n'
+    )
+    monkeypatch.setenv("APT_CONFIG", str(configuration))
 
 
-def test_the_mirror_is_apts(tmp_path: Path) -> None:
-    assert debian_mirror(write_lists(tmp_path, *LISTS)) == "https://three.example/path/debian"
+needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="it is apt's configuration")
 
 
-def test_the_mirror_of_the_one_line_style(tmp_path: Path) -> None:
-    assert debian_mirror(write_lists(tmp_path, "sources.list", "sources.list.d/c.list")) == "http://four.example/debian"
+@needs_apt
+@pytest.mark.parametrize(
+    ("names", "mirror"),
+    [
+        (tuple(LISTS), "https://three.example/path/debian"),
+        (("sources.list", "sources.list.d/c.list"), "http://four.example/debian"),
+        (("sources.list.d/cloud.sources",), "mirror+file:/etc/apt/mirrors/debian.list"),
+    ],
+)
+def test_the_mirror_is_apts(
+    names: tuple[str, ...], mirror: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_lists(tmp_path, monkeypatch, *names)
+    assert debian_mirror() == mirror
 
 
-def test_no_mirror(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="give one with --mirror URL"):
-        debian_mirror(tmp_path)
-    with pytest.raises(NotFoundError, match="give one with --mirror URL"):
-        debian_mirror(write_lists(tmp_path, "sources.list", "sources.list.d/d.list.disabled"))
+@needs_apt
+@pytest.mark.parametrize(
+    "names", [(), ("sources.list", "sources.list.d/ubuntu.list", "sources.list.d/d.list.disabled")]
+)
+def test_no_mirror(names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_lists(tmp_path, monkeypatch, *names)
+    with pytest.raises(NotFoundError, match="name no Debian mirror; give one with --mirror URL"):
+        debian_mirror()
+
+
+def test_a_machine_without_apt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnsupportedError, match=r"this machine has no apt-get.*registered with --root DIR"):
+        debian_mirror()

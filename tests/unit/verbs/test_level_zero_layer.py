@@ -85,4 +85,4 @@ def test_no_driver_and_no_layer(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     (folder / GPU).touch()
     monkeypatch.setattr(level_zero_layer, "find_layer", lambda layer: None)
     assert turned_on() == {}
-    assert "libze-dev" in level_zero_layer.why_not_recorded()
+    assert "kernlens doctor" in level_zero_layer.why_not_recorded()

@@ -24,7 +24,7 @@ from kernlens.toolchain.application import (
 )
 from kernlens.toolchain.native_layers import OPENCL_LAYER, is_opencl_layer, needed_layer
 from kernlens.toolchain.simulation import simulated_devices
-from kernlens.toolchain.toolchains import SYSTEM, SYSTEM_LIBRARY_FOLDERS
+from kernlens.toolchain.toolchains import DEFAULT, SYSTEM, SYSTEM_LIBRARY_FOLDERS
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import Captured, CapturedKernel
@@ -72,7 +72,7 @@ def capture(
     recording: str | os.PathLike[str] | None = None,
     *,
     simulate: str | None = None,
-    toolchain: str = SYSTEM,
+    toolchain: str = DEFAULT,
     lines: bool = False,
     stages: bool = False,
     build_options: str = "",
@@ -102,10 +102,11 @@ def capture(
     """
     replacements = [Replacement.of(program, os.fspath(path)) for program, path in (replace or {}).items()]
     words = [os.fspath(word) for word in command_line]
-    chosen = find_toolchain(toolchain)
+    # Without a device to simulate the application keeps the drivers that it has.
+    chosen = find_toolchain(toolchain or (DEFAULT if simulate else SYSTEM))
     device = None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
     changes = Changes(lines, build_options, replacements, fresh_cache)
-    asked = Asked(tuple(words), device, toolchain, stages, changes)
+    asked = Asked(tuple(words), device, chosen.name, stages, changes)
     application = find_application(words, device, chosen)
     plan = replaced(asked.second_build_plan(dict(application.environment)), unconfined=unconfined)
     _check_rights(application.program)

@@ -29,8 +29,8 @@ def why_not_recorded() -> str:
     if find_layer(LEVEL_ZERO_LAYER) is not None:
         return ""
     return (
-        "; Level Zero is not recorded, as this installation was built without its headers (Debian: "
-        f"{LEVEL_ZERO_LAYER.headers}): kernlens doctor says how to get them"
+        "; Level Zero is not recorded, as this installation was built without the layer for it: kernlens doctor says how"
+        " to get it"
     )
 
 

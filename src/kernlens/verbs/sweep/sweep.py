@@ -11,7 +11,7 @@ from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import do_many
-from kernlens.toolchain.toolchains import SYSTEM
+from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.verbs.sweep.cells import Matrix, matrix
 from kernlens.verbs.sweep.measuring import Measured, Wanted, measured
 from kernlens.verbs.sweep.option_sets import option_sets
@@ -24,7 +24,7 @@ def sweep(
     sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     devices: str | Sequence[str],
     *,
-    toolchains: str | Sequence[str] = SYSTEM,
+    toolchains: str | Sequence[str] = DEFAULT,
     options: str | Sequence[str | Sequence[str]] = "",
     lines: bool = True,
     jobs: int | None = None,

@@ -1,0 +1,112 @@
+"""The toolchain that works where none is chosen: a variable, kernlens.toml, the system's, or the only one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernlens.errors import FormatError, KernlensError, NotFoundError
+from kernlens.toolchain.toolchains import Toolchain, default_toolchain, toolchain
+from kernlens.verbs import doctor
+from kernlens.verbs.capture.capture import capture
+from tests.unit.conftest import Kernlens
+from tests.writers.programs import decoded, write_compiler
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder, and a machine without a compiler."""
+    path = tmp_path / "project"
+    path.mkdir()
+    (tmp_path / "toolchains").mkdir()
+    monkeypatch.chdir(path)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "toolchains"))
+    return path
+
+
+def register(tmp_path: Path, *names: str) -> None:
+    for name in names:
+        (tmp_path / "toolchains" / name / "usr").mkdir(parents=True)
+
+
+def test_the_system_is_first_where_it_has_a_compiler(tmp_path: Path) -> None:
+    register(tmp_path, "newest")
+    write_compiler(tmp_path / "bin")
+    assert default_toolchain() == "system"
+    assert toolchain().name == "system"
+
+
+def test_without_a_compiler_of_the_systems(tmp_path: Path) -> None:
+    assert toolchain().name == "system"
+    register(tmp_path, "older", "another")
+    assert toolchain().name == "another"
+    register(tmp_path, "newest")
+    assert toolchain().name == "newest"
+    assert toolchain("system").name == "system"
+
+
+def test_a_choice_goes_before_the_system(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(tmp_path, "newest", "older")
+    write_compiler(tmp_path / "bin")
+    (folder / "kernlens.toml").write_text('toolchain = "older"\n[kernel."*"]\nmax-spill = 0\n')
+    assert default_toolchain() == "older"
+    monkeypatch.setenv("KERNLENS_TOOLCHAIN", "newest")
+    assert default_toolchain() == "newest"
+    monkeypatch.setenv("KERNLENS_TOOLCHAIN", "gone")
+    with pytest.raises(NotFoundError, match="there is no toolchain 'gone'; there are: system, newest, older"):
+        toolchain()
+
+
+def test_a_file_that_cannot_be_read(folder: Path) -> None:
+    (folder / "kernlens.toml").write_text("toolchain = 3\n")
+    with pytest.raises(KernlensError, match=r"kernlens\.toml: toolchain is the name of one, not 3"):
+        default_toolchain()
+    (folder / "kernlens.toml").write_text("toolchain = \n")
+    with pytest.raises(FormatError, match="no TOML"):
+        default_toolchain()
+
+
+def test_the_default_compiles(
+    kernlens: Kernlens, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "toolchains"))  # The command line's fixture has none.
+    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    register(tmp_path, "newest")
+    root = tmp_path / "toolchains/newest"
+    script = write_compiler(root / "usr/bin")
+    loader = root / "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
+    loader.parent.mkdir(parents=True)
+    loader.write_text('#!/bin/sh\nPATH=/usr/bin:/bin; shift 2; exec "$@"\n')
+    loader.chmod(0o755)
+    (folder / "k.cl").write_text("kernel void k() {}\n")
+    for words in (["compile"], ["compile", "--toolchain", "newest"], ["sweep"], ["check", "--max-slm", "0"]):
+        done = kernlens(*words, "k.cl", "--device", "skl")
+        assert done.status == 0, (words, done.err)
+    assert len((script.parent / "calls").read_text().splitlines()) == 4
+
+
+def test_doctor_needs_no_compiler_of_the_systems(tmp_path: Path) -> None:
+    bare = doctor._compiler(toolchain("system"), default_toolchain())
+    assert bare.needed
+    register(tmp_path, "newest")
+    system, newest = (doctor._compiler(toolchain(name), default_toolchain()) for name in ("system", "newest"))
+    assert (system.finding, system.needed) == ("no ocloc; newest is the default", False)
+    assert newest.needed
+
+
+def test_an_application_keeps_the_machines_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a device to simulate, a default that compiles is no reason to run on another driver."""
+    asked = []
+
+    def find(name: str) -> Toolchain:
+        asked.append(name)
+        raise NotFoundError("enough")
+
+    monkeypatch.setenv("KERNLENS_TOOLCHAIN", "newest")
+    monkeypatch.setattr("kernlens.verbs.capture.capture.find_toolchain", find)
+    for device in (None, "dg2"):
+        with pytest.raises(NotFoundError, match="enough"):
+            capture(["true"], simulate=device)
+    assert asked == ["system", ""]
