@@ -9,5 +9,5 @@ from tests.tree import ROOT
 
 
 def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
-    assert pages.run(ROOT / "docs/first_hour.md", tmp_path) > 8
+    assert pages.check(ROOT / "docs/first_hour.md", tmp_path) > 8
     assert (tmp_path / "blur.html").read_text().startswith("<!")
