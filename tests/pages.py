@@ -1,8 +1,9 @@
 """Pages that show what commands print: each must print what its page shows.
 
-A page's blocks ``console`` hold commands after ``$`` and what they print, shortened: ``...`` on a line of its own stands for
-any lines, at the beginning or end of a line for the rest of that line. ``python -m tests.pages [PAGE...]`` writes each verb's
-help into its page, runs the commands of the pages that are named, and writes what they print now into them.
+A page's blocks ``console`` hold commands after ``$``, continued behind a backslash, and what they print, shortened: ``...`` on
+a line of its own stands for any lines, at the beginning or end of a line for the rest of that line.
+``python -m tests.pages [PAGE...]`` writes each verb's help into its page, runs the commands of the pages that are named, and
+writes what they print now into them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LEFT_OUT = "..."
 #: Columns of a line, at most.
 WIDTH = 100
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+_COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _HELP = re.compile(r"(?<=^```text\n)Usage: .*?(?=^```)", re.DOTALL | re.MULTILINE)
 
 

@@ -37,8 +37,8 @@ def test_a_stale_output_gets_the_lines_most_like_it() -> None:
 
 
 def test_commands_stand_in_blocks_of_consoles_alone() -> None:
-    page = "```sh\n$ no\n```\n\n```console\n$ first\nprinted\n$ second | third\n```\n"
-    assert commands(page) == [("first", "printed\n"), ("second | third", "")]
+    page = "```sh\n$ no\n```\n\n```console\n$ first\nprinted\n$ second | third\n$ a \\\n  b\n```\n"
+    assert commands(page) == [("first", "printed\n"), ("second | third", ""), ("a \\\n  b", "")]
 
 
 def test_a_page_without_help_stays_as_it_is() -> None:
