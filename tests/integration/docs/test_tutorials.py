@@ -1,4 +1,4 @@
-"""The tutorials, and two pages more, are done as they say, in a folder that holds ``examples/`` alone."""
+"""The tutorials, and the pages that a new user reads first, are done as they say, in a folder that holds ``examples/`` alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from tests.tree import ROOT
 
 __all__ = ["sycl_python"]
 
-PAGES = [*sorted((ROOT / "docs/tutorials").glob("*.md")), ROOT / "docs/index.md", ROOT / "examples/README.md"]
+PAGES = [
+    *sorted((ROOT / "docs/tutorials").glob("*.md")),
+    *(ROOT / f"docs/commands/{verb}.md" for verb in ("annotate", "capture", "check", "compile", "diff")),
+    *(ROOT / "docs/index.md", ROOT / "examples/README.md"),
+]
 #: The tutorial that looks into a package, which pip puts into the folder ``lib``.
 OF_A_PACKAGE = "look_into_a_sycl_library"
 
