@@ -23,6 +23,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "toolchains"))
+    for variable in ("KERNLENS_NEWEST_ROOT", "KERNLENS_TOOLCHAIN"):
+        monkeypatch.delenv(variable, raising=False)
     return path
 
 
