@@ -149,6 +149,7 @@ def _of_budget_file() -> str | None:
 
 def toolchain(name: str = DEFAULT) -> Toolchain:
     """Return the toolchain of that name. Raises NotFoundError, with the names that exist, if there is none."""
+    origin = "" if name else ", the default (KERNLENS_TOOLCHAIN, or toolchain in kernlens.toml)"
     name = name or default_toolchain()
     if name == SYSTEM:
         return _system()
@@ -157,7 +158,7 @@ def toolchain(name: str = DEFAULT) -> Toolchain:
         return of_root(name, registered[name])
     names = ", ".join([SYSTEM, *sorted(registered)])
     advice = f"; 'kernlens toolchain add {NEWEST}' builds one" if name == NEWEST else ""
-    raise NotFoundError(f"there is no toolchain {name!r}; there are: {names}{advice}")
+    raise NotFoundError(f"there is no toolchain {name!r}{origin}; there are: {names}{advice}")
 
 
 def library_folders(root: Path) -> list[Path]:

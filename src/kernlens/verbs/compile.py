@@ -143,7 +143,8 @@ def compile(
 
     ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``;
     ``lines`` adds -gline-tables-only, without which nothing can be annotated. A device is called by any name that
-    ``kernlens devices`` shows. What an equal compile yielded is taken from the user's ``cache``, unless that is False.
+    ``kernlens devices`` shows, a ``toolchain`` by its name (empty: the default one). What an equal compile yielded is taken
+    from the user's ``cache``, unless that is False.
 
     Sources may also be SYCL's executables and libraries, recordings and device binaries: the SPIR-V modules in them are
     compiled that hold a ``kernel`` of this name or pattern, or of one of these, with recorded build options before ``options``.

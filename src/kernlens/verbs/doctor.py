@@ -44,7 +44,7 @@ def checks() -> Iterator[Check]:
     default = default_toolchain()
     for toolchain in toolchains:
         yield _compiler(toolchain, default)
-    yield _trial(find_toolchain(default))
+    yield _trial(find_toolchain())
     yield _confinement()
     yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"), "apt install ocl-icd-libopencl1")
     if sys.platform == "linux":

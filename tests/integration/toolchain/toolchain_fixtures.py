@@ -30,7 +30,7 @@ float scaled(float value, float factor)
 @pytest.fixture(scope="session")
 def system() -> Toolchain:
     """Return Debian 12's own compiler and driver; these tests need its packages."""
-    return toolchain()
+    return toolchain("system")
 
 
 @pytest.fixture(scope="session")
