@@ -28,7 +28,8 @@ from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import existing_source, source_files, source_options, split_options
-from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
+from kernlens.toolchain.packages import how_to_get
+from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
 #: Seconds that one compile may take unless the caller says otherwise.
@@ -107,7 +108,7 @@ def compiler(chosen: Toolchain) -> Path:
     if chosen.ocloc is not None:
         return chosen.ocloc
     if chosen.root is None:
-        raise ToolError(f"ocloc was not found; install it (on Debian: apt install {PACKAGES['ocloc']})")
+        raise ToolError(f"there is no compiler: ocloc was not found; to get it: {how_to_get('ocloc')}")
     raise ToolError(f"the toolchain {chosen.name} has no ocloc below {chosen.root}; add it again")
 
 

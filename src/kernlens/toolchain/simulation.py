@@ -17,6 +17,7 @@ from pathlib import Path
 from kernlens import log
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.runtime.driver_environment import DriverEnvironment
+from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, find_toolchains, toolchain
 
 #: The warning to users of a simulated device.
@@ -64,8 +65,8 @@ def simulated_environment(device: str, chosen: Toolchain) -> dict[str, str]:
     devices = _devices(chosen)
     if not devices:
         raise UnsupportedError(
-            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; install one"
-            " (on Debian: apt install intel-opencl-icd)"
+            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; to get one:"
+            f" {how_to_get('ocloc')}"
         )
     if device not in devices:
         raise NotFoundError(_not_simulated(device, chosen, tuple(devices)))

@@ -231,6 +231,8 @@ def test_without_a_compiler_the_package_is_named(
     kernlens: Kernlens, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    names = ("intel-opencl-icd", "clang-15", "llvm-spirv-15")
+    monkeypatch.setattr("kernlens.toolchain.packages._packages", lambda: names)
     done = kernlens("compile", source, "--device", "skl", "-o", tmp_path / "x.klens")
     assert done.status == 3
     assert "apt install intel-opencl-icd" in done.err
