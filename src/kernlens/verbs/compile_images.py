@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError, UnsupportedError
-from kernlens.loading.identify import identify
+from kernlens.errors import KernlensError
+from kernlens.loading.identify import START, identify
 from kernlens.model.build import HeldParts
 from kernlens.model.spirv import check_constants
+from kernlens.toolchain.includes import existing_source
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.source_reading import open_regular
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from kernlens.model.build import Build
     from kernlens.toolchain.parallel_compiles import CompileJob
 
-#: Bytes of a file that tell whether it is text.
-_START = 4096
 #: What is compiled as it is, unless kernels or constants are chosen; what is no known kind is a source.
 _WHOLE = (None, "spirv")
 
@@ -102,12 +101,9 @@ def compilable(
 
 def _kind(path: str) -> str | None:
     with open_regular(path, "source file") as file:
-        start = file.read(_START)
-    kind = identify(memoryview(start))
-    if kind is None and b"\0" in start:
-        raise UnsupportedError(
-            f"{path} is neither OpenCL C nor SPIR-V: it holds zero bytes, which no source does; if it is text, save it as UTF-8"
-        )
+        kind = identify(memoryview(file.read(START)))
+    if kind is None:
+        existing_source(path)  # which refuses what is no text
     return kind
 
 

@@ -244,7 +244,7 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--csv", "scale.cl"), "scale.cl is named twice in this command"),
         (("--options-file", "bad", "--csv", "./bad"), "./bad is named twice in this command"),
         (("--figure", "spil"), "there is no figure 'spil'; did you mean spill"),
-        (("--device", "sk"), "knows no device 'sk'; the nearest are: skl"),
+        (("--device", "sk"), "knows no device 'sk'; did you mean skl"),
         (("--toolchain", "old"), "there is no toolchain 'old'"),
         (("--device", ","), "there is nothing to sweep"),
         (("-D", "1A=2"), "-D 1A=2 does not read like NAME=1,2,4"),
