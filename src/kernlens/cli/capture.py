@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -93,11 +94,6 @@ def command(
         _tell(done, recover)
         _write_answers(done, html, json_file)
         return
-    if device is not None:
-        from kernlens.toolchain.simulation import EXPLANATION
-
-        print_message(f"kernlens: {EXPLANATION}")
-    finish_output()
     with Progress("recording", later=True) as progress:
         done = capture(
             command_line,
@@ -110,11 +106,20 @@ def command(
             replace=dict(map(_replacement, replacements)),
             fresh_cache=fresh_cache,
             unconfined=unconfined,
+            on_start=partial(_tell_start, device),
             on_progress=progress.show,
         )
     _tell(done, command_line[0])
     _write_answers(done, html, json_file)
     _end_like(done.exit_status or 0)
+
+
+def _tell_start(device: str | None) -> None:
+    if device is not None:
+        from kernlens.toolchain.simulation import EXPLANATION
+
+        print_message(f"kernlens: {EXPLANATION}")
+    finish_output()
 
 
 def _replacement(text: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -41,6 +42,8 @@ _OTHER_LANGUAGES = {
     ".metal": "Metal",
     ".wgsl": "WGSL",
 }
+#: What clang says of a header that is nowhere.
+_NO_HEADER = re.compile(r"'([^']+)' file not found")
 #: The compiler's messages that are printed of one failure.
 _MESSAGES = 5
 
@@ -131,6 +134,7 @@ def command(
     else:
         _print(recording, builds)
     print_failures(failed)
+    _print_unrecorded([compiled for compiled, _ in builds])
     _print_kernelless([compiled for compiled, kernels in builds if compiled.ok and not kernels])
     if len(failed) == len(builds):
         state = f"{recording} stays as it was" if recording.exists() else "no recording was written"
@@ -218,6 +222,13 @@ def told_failures() -> Iterator[None]:
         sys.exit(error.exit_status)
 
 
+def _print_unrecorded(builds: Sequence[Build]) -> None:
+    """Say which included files are not in the recording, and why."""
+    unread = {each.path: each.unread for build in builds for each in build.parts.sources if each.unread}
+    for path, reason in unread.items():
+        print_message(f"kernlens: {path} is included and not recorded: {reason}")
+
+
 def _print_kernelless(builds: Sequence[Build]) -> None:
     """Say of each source that was compiled and has no kernel what may be wrong with it."""
     for source in dict.fromkeys(build.source for build in builds):
@@ -261,6 +272,8 @@ def _print_failure(builds: Sequence[Build], messages: Sequence[ErrorLine]) -> No
             line = lines[message.line - 1].removesuffix("\r")
             mark = f"{' ' * len(rendered(line[: max(message.column - 1, 0)].expandtabs(4)))}^"
             print_message(f"  {line.expandtabs(4)}", f"  {mark}")
+    for header in dict.fromkeys(match[1] for message in messages if (match := _NO_HEADER.match(message.message))):
+        print_message(f"kernlens: name the folder of {header}: --options '-I FOLDER'")
     if len(messages) > _MESSAGES:
         print_message(f"and {plural(len(messages) - _MESSAGES, 'more message')} of the compiler")
     language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())

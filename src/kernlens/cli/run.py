@@ -22,7 +22,7 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     more than 1 GiB. The exit status is the application's.
     """
     from kernlens.isa.devices import name_among
-    from kernlens.toolchain.application import find_application, restore_signals
+    from kernlens.toolchain.application import find_application, is_static, restore_signals
     from kernlens.toolchain.simulation import EXPLANATION, simulated_devices
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
     from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
@@ -32,6 +32,10 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     application = find_application(command_line, device, chosen)
     turn_on_level_zero(application.environment, chosen)
     print_message(f"kernlens: {EXPLANATION}")
+    if is_static(application.program):
+        print_message(
+            f"kernlens: {application.program} is statically linked and loads no driver: it sees no simulated device"
+        )
     finish_output()
     limit_file_size(FILE_SIZE_LIMIT)
     restore_signals()

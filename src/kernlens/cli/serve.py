@@ -127,4 +127,4 @@ def _check_installed() -> None:
 
     missing: Sequence[str] = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise UnsupportedError(f"kernlens serve needs {' and '.join(missing)}: pip install 'kernlens[serve]'")
+        raise UnsupportedError(f"kernlens serve needs {' and '.join(missing)}: pip install {' '.join(missing)}")

@@ -12,7 +12,7 @@ import click
 
 from kernlens.cli import completion, option
 from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
-from kernlens.errors import KernlensError, NoCodeError, NotFoundError
+from kernlens.errors import KernlensError, NoCodeError, NotFoundError, UnknownKernelError
 from kernlens.model.stages import OTHER_DEVICES
 
 if TYPE_CHECKING:
@@ -134,6 +134,9 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
     from kernlens.report.stage_listing import snapshot_list as listing
 
     documents = []
+    known = {snapshot.kernel for pipeline in pipelines for snapshot in pipeline if snapshot.kernel}
+    if kernel is not None and known and kernel not in known:
+        raise UnknownKernelError(kernel, sorted(known))
     for pipeline in pipelines:
         chosen = of_kernel(pipeline.snapshots, kernel)
         steps = list(pass_steps(chosen)) if all_passes else []
@@ -254,8 +257,8 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
     if not any_code:
-        sentence = f"no stage says of {choice} that anything came from it"
+        sentence = f"no stage says that anything came from {choice}"
         with _stages_so_far(next((pipeline for pipeline in pipelines if not pipeline.build.ok), pipelines[0])):
             if not has_lines:
                 raise NotFoundError(f"{sentence}; build with -gline-tables-only to have lines")
-            raise NoCodeError(sentence)
+            raise NoCodeError(f"{sentence}; kernlens annotate shows the lines that have code")

@@ -8,6 +8,7 @@ import click
 
 from kernlens import __version__
 from kernlens.cli import option
+from kernlens.cli.usage_advice import instead_of_verb
 from kernlens.errors import nearest
 
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
@@ -59,7 +60,7 @@ class VerbGroup(option.HelpingGroup):
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in VERBS:
             near = nearest(name, VERBS)
-            meant = f"did you mean {' or '.join(near)}?" if near else "see kernlens --help"
+            meant = f"did you mean {' or '.join(near)}?" if near else instead_of_verb(name)
             raise click.UsageError(f"there is no verb '{name}'; {meant}")
         return super().resolve_command(ctx, args)
 

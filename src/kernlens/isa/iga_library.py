@@ -36,7 +36,7 @@ _SYSTEM, _CHOSEN = "system", ""
 #: What the libraries of IGC 1 call themselves, whatever its version.
 _OWN_VERSION = (1, 0, 1)
 _FOLDERS_OF_A_ROOT = ("", "lib", "lib64", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib", "usr/local/lib", "bin")
-_INSTALL = "kernlens toolchain add newest brings one; Debian has it in libigc1, up to Xe-HPC, and in libigc2"
+_INSTALL = "kernlens toolchain add newest"
 
 _more_paths: list[Callable[[], Mapping[str, str]]] = []
 

@@ -33,6 +33,10 @@ _STRANGERS = {
 }
 
 
+#: What a user may give instead.
+READABLE = "kernlens reads device binaries, the libraries that hold them, SPIR-V, and recordings (.klens)"
+
+
 def identify(content: memoryview) -> str | None:
     """Return the Container kind of ``content`` by its first bytes, ``recording`` for a .klens file; None if unknown."""
     start = bytes(content[:START])
@@ -92,11 +96,11 @@ def no_instructions(path: str, content: memoryview, sure: int = SURE) -> Kernlen
     """Return the error for content that cannot be raw instructions, which a magic of ``sure`` bytes or more tells; None if
     it can."""
     if not len(content):
-        return KernlensError(f"{path} is empty")
+        return KernlensError(f"{path} is empty; make it again, as what should have written it failed")
     start = bytes(content[:4096])
     for magic, name in _STRANGERS.items():
         if len(magic) >= sure and start.startswith(magic):
-            return KernlensError(f"{path} is {name}, not a GPU binary")
+            return KernlensError(f"{path} is {name}, not a GPU binary; {READABLE}")
     if _is_text(start):
         return KernlensError(
             f"{path} is a text file, not a GPU binary; to compile a source: kernlens compile {path} --device D"

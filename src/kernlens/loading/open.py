@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TypeVar, overload
 
 from kernlens import log
-from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, nearest
+from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.isa.devices import device as find_device
 from kernlens.isa.devices import known_device
 from kernlens.loading.assemble import raw_program
@@ -166,19 +166,8 @@ def _map(path: str, is_held: bool = False) -> memoryview:
             if is_held:
                 return memoryview(file.read())
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except NotFoundError as error:
-        raise NotFoundError(f"{error}{_near(path)}") from None
     except (OSError, ValueError) as error:
         raise KernlensError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _near(path: str) -> str:
-    folder, name = os.path.split(path)
-    try:
-        near = nearest(name, os.listdir(folder or "."))
-    except OSError:
-        return ""
-    return f"; there is {', '.join(near)}" if near else ""
 
 
 class Folder(Contents):
@@ -195,7 +184,9 @@ class Folder(Contents):
         self.damaged: dict[str, KernlensError] = {}
         if next(self.files(), None) is None:
             self.check()
-            raise KernlensError(f"the folder {path} holds no GPU binary, SPIR-V or recording")
+            raise KernlensError(
+                f"the folder {path} holds no GPU binary, SPIR-V or recording; kernlens compile makes a recording of sources"
+            )
 
     @cached_property
     def containers(self) -> Sequence[Container]:  # type: ignore[override]

@@ -17,6 +17,7 @@ from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, KERNEL, TEXT, Snapshot
 from kernlens.model.stages import FROM_COMPILER, POCL, Stage, held
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text
+from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.process import run, temporary_folder
 
 #: The folder of the kernels that a program's binary holds, which are compiled for any work-group size.
@@ -48,7 +49,7 @@ def snapshots(source: str | Path, options: str = "") -> Build:
     try:
         return snapshots_of(build)
     except NotFoundError as error:
-        raise UnsupportedError(f"PoCL is not installed ({error}); on Debian: apt install pocl-opencl-icd") from error
+        raise UnsupportedError(f"PoCL is not installed ({error}); to get it: {how_to_get('pocl')}") from error
 
 
 def snapshots_of(build: SecondBuild) -> Build:
@@ -94,7 +95,7 @@ def bitcode_text(bitcode: bytes, tool: str | None = None) -> bytes:
     work-item functions. The text then only declares these functions, and a comment on top says so."""
     tool = tool or next((name for name in _DISASSEMBLERS if shutil.which(name)), None)
     if tool is None:
-        raise ToolError("llvm-dis was not found; install it (on Debian: apt install llvm-15)")
+        raise ToolError(f"llvm-dis was not found; to get it: {how_to_get('llvm-dis')}")
     disassembly = run([tool, "-", "-o", "-"], timeout=TOOL_TIMEOUT, stdin=bitcode, output_limit=1 << 28)
     if not disassembly.ok:
         message = f"{tool} {disassembly.ending} on LLVM bitcode; is it older than the compiler?"

@@ -37,6 +37,8 @@ QUERY_TIMEOUT = 10.0
 ROW_LIMIT = 200_000
 #: The longest text or blob in bytes that SQLite may build.
 VALUE_LIMIT = (1 << 30) + 4096
+#: SQLite's codes of errors that say nothing of what a file holds: PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, CANTOPEN.
+_PASSING = (3, 5, 6, 7, 8, 9, 14)
 #: SQLite checks the deadline once in this many steps of its virtual machine.
 STEPS = 50_000
 
@@ -324,11 +326,13 @@ def _checked_schema(path: Path) -> int:
         with path.open("rb") as file:
             head = file.read(schema.HEADER_SIZE)
     except FileNotFoundError as error:
-        raise NotFoundError(f"there is no recording {path}") from error
+        raise NotFoundError(f"there is no recording {path}; correct its name") from error
     except OSError as error:
         raise KernlensError(f"the recording {path} cannot be read: {error.strerror}") from error
     if len(head) < schema.HEADER_SIZE or not schema.is_recording(head):
-        raise FormatError(f"{path} is no recording of kernlens", format="recording", offset=0)
+        raise FormatError(
+            f"{path} is no recording; kernlens compile and kernlens capture make them", format="recording", offset=0
+        )
     version = int.from_bytes(head[60:64], "big")
     if version > schema.SCHEMA_VERSION:
         raise UnsupportedError(
@@ -348,4 +352,22 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError, OverflowError) as error:
         # A damaged text column raises OperationalError, a damaged page DatabaseError, a closed file ProgrammingError.
-        raise FormatError(f"{path} cannot be read: {error}", format="recording") from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if isinstance(error, sqlite3.ProgrammingError) or code in _PASSING:
+            raise FormatError(f"{path} cannot be read: {error}", format="recording") from error
+        log.debug("recording", "%s: SQLite says: %s", path, error)
+        raise FormatError(f"{path} is damaged{_cut_off(path)}; copy or make it again", format="recording") from error
+
+
+def _cut_off(path: Path) -> str:
+    """Return how much of a recording is missing at its end, for a sentence; empty if nothing is. Source: SQLite's file
+    format, 1.3: the size of a page at offset 16, with 1 for 65,536, and the number of pages at 28."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(schema.HEADER_SIZE)
+            size = file.seek(0, 2)
+    except OSError:
+        return ""
+    page = int.from_bytes(head[16:18], "big")
+    whole = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+    return f": it was cut off after {size:,} of {whole:,} bytes" if size < whole else ""

@@ -168,7 +168,9 @@ class RecordingWriter:
             yield
         except (sqlite3.Error, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            raise OutputError(f"the recording {self.path} cannot be written: {reason}") from error
+            folder = self.path.parent
+            advice = "choose another place" if folder.is_dir() else f"there is no folder {folder}: make it"
+            raise OutputError(f"the recording {self.path} cannot be written: {reason}; {advice}") from error
 
 
 def _metadata(command_line: Sequence[str], redacted: bool) -> dict[str, str]:

@@ -24,9 +24,7 @@ def check_pictures() -> None:
     try:
         import PIL  # noqa: F401
     except ImportError as error:
-        raise UnsupportedError(
-            "a heat map in PNG needs Pillow: pip install 'kernlens[png]', or write it to X.html"
-        ) from error
+        raise UnsupportedError("a heat map in PNG needs Pillow: pip install pillow, or write it to X.html") from error
 
 
 def heat_map_picture(shown: HeatMap) -> bytes:

@@ -15,7 +15,7 @@ def check_parquet() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
-        raise UnsupportedError("--parquet needs pyarrow: pip install 'kernlens[parquet]', or use --csv") from error
+        raise UnsupportedError("--parquet needs pyarrow: pip install pyarrow, or use --csv") from error
 
 
 def sweep_parquet(rows: Sequence[SweepRow], *, has_pressure: bool = False) -> bytes:

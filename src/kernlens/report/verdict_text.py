@@ -17,11 +17,12 @@ _NAMED = 4
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
     """Yield what failed and what could not be checked, kernel by kernel, and a line that sums it up."""
-    told = [*verdict.in_state(FAILED), *verdict.in_state(UNKNOWN)]
-    for findings in grouped(told, lambda finding: (id(finding.program), finding.kernel.name)):
+    listed = [*verdict.in_state(FAILED), *verdict.in_state(UNKNOWN)]
+    reasons: set[str] = set()
+    for findings in grouped(listed, lambda finding: (id(finding.program), finding.kernel.name)):
         yield style(kernel_heading(findings[0].program, findings[0].kernel), bold=True)
         for finding in findings:
-            yield from _finding_lines(finding)
+            yield from _finding_lines(finding, reasons)
         yield ""
     for words, places in (
         ("new, not in the baseline", verdict.new),
@@ -69,9 +70,14 @@ def summary(verdict: Verdict) -> str:
     return f"{words[0]}: {', '.join(words[1:])}{origins}"
 
 
-def _finding_lines(finding: Finding) -> Iterator[str]:
+def _finding_lines(finding: Finding, reasons: set[str]) -> Iterator[str]:
+    """Yield the lines of a finding; a reason among ``reasons``, which other kernels had, is not given again."""
     is_failed = finding.state == FAILED
-    yield style(f"  {finding.rule}: {finding_words(finding)}", fg="red" if is_failed else "yellow")
+    words, semicolon, reason = finding_words(finding).partition("; ")
+    again = f"{words}, as above" if reason in reasons else f"{words}{semicolon}{reason}"
+    if reason:
+        reasons.add(reason)
+    yield style(f"  {finding.rule}: {again}", fg="red" if is_failed else "yellow")
     if finding.cause is not None:
         cause = finding.cause
         source = f" | {style(cut(cause.source, _WIDEST), bold=True)}" if cause.source is not None else ""

@@ -15,6 +15,9 @@ from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain
 
+#: Bytes of a program that hold its program headers.
+_HEADERS = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Application:
@@ -62,12 +65,15 @@ def find_program(name: str) -> str:
     program = shutil.which(name)
     if program is not None:
         return program
-    if os.sep not in name:
-        raise NotFoundError(f"there is no program {name}; give its path (./{name}), or install it")
-    if not os.path.exists(name):
-        raise NotFoundError(f"there is no program {name}; the current folder is {os.getcwd()}")
     if os.path.isdir(name):
-        raise ToolError(f"cannot start {name}: it is a folder")
+        raise ToolError(f"cannot start {name}: it is a folder; name a program in it")
+    if os.path.isfile(name) and name.endswith((".cl", ".klens", ".spv")):
+        raise ToolError(f"cannot start {name}, which is no program; name the application that builds it")
+    if not os.path.exists(name) or (os.sep not in name and os.access(name, os.X_OK)):
+        where = (
+            f"give its path (./{name}), or install it" if os.sep not in name else f"the current folder is {os.getcwd()}"
+        )
+        raise NotFoundError(f"there is no program {name}; {where}")
     raise ToolError(f"cannot start {name}: it is not executable; make it so (chmod +x {name}), or give its interpreter")
 
 
@@ -77,6 +83,14 @@ def _is_elf(path: str) -> bool:
             return file.read(4) == b"\x7fELF"
     except OSError as error:
         raise ToolError(f"cannot read {path}, as a toolchain's loader has to: {error.strerror}") from error
+
+
+def is_static(program: str) -> bool:
+    """Return whether a program starts without the dynamic loader: an ELF file without an interpreter (PT_INTERP)."""
+    from kernlens.formats import host_object
+
+    with open(program, "rb") as file:
+        return host_object.is_static(file.read(_HEADERS))
 
 
 def environment_for(device: str | None, chosen: Toolchain) -> dict[str, str]:

@@ -17,7 +17,8 @@ from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import existing_source, split_options
-from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
+from kernlens.toolchain.packages import first_known, how_to_get
+from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 
 #: Seconds that one command may take.
 TIMEOUT = 120.0
@@ -51,11 +52,16 @@ def find_front_end() -> FrontEnd:
             log.debug("toolchain", "the front end is %s with %s", clang, translator)
             return FrontEnd(clang, translator)
         log.debug("toolchain", "clang-%d: %s, llvm-spirv-%d: %s", version, clang, version, translator)
-    missing = [name for name in ("clang-15", "llvm-spirv-15") if shutil.which(name) is None]
-    packages = " ".join(PACKAGES[name] for name in missing)
+    missing = missing_front_end()
     raise ToolError(
-        f"{' and '.join(missing)} not found, which make SPIR-V with exports; install: apt install {packages}"
+        f"{' and '.join(missing)} not found, which make SPIR-V with exports; to get them: {how_to_get(*missing)}"
     )
+
+
+def missing_front_end() -> list[str]:
+    """Return what is not installed of the oldest pair that this system has packages of."""
+    pairs = [(f"clang-{version}", f"llvm-spirv-{version}") for version in VERSIONS]
+    return [name for name in first_known(pairs) or pairs[0] if shutil.which(name) is None]
 
 
 def compile_library(source: str | Path, options: str = "", timeout: float = TIMEOUT) -> Build:

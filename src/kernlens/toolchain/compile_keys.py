@@ -20,7 +20,7 @@ from pathlib import Path
 
 from kernlens import log
 from kernlens.dataclass import dataclass
-from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.errors import KernlensError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, options_with_values, split_options
@@ -52,7 +52,7 @@ def compile_key(source: Path, device: str, options: str, chosen: Toolchain) -> s
         files = sorted(_files_read(source, options).items(), key=str)
         parts = [FORMAT, os.fspath(source), os.path.abspath(source), os.getcwd(), device, options]
         return _digest([*parts, *files, _identity(chosen), steering_variables()])
-    except (OSError, ValueError, UnsupportedError) as error:
+    except (OSError, ValueError, KernlensError) as error:
         log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
         return None
 
@@ -62,7 +62,7 @@ def contents_read(source: Path, options: str) -> str | None:
     be told without compiling it."""
     try:
         return _digest(sorted({digest for digest in _files_read(source, options).values() if digest}))
-    except (OSError, ValueError, UnsupportedError):
+    except (OSError, ValueError, KernlensError):
         return None
 
 
@@ -188,13 +188,10 @@ def _refuse_file_options(words: Sequence[str]) -> None:
 
 def _content(path: str) -> bytes | None:
     """Return a file's content; None if there is none. Raises for what is no regular file, and for what is too large."""
-    if os.path.isdir(path):
+    if os.path.isdir(path) or not os.path.exists(path):
         return None
-    try:
-        with open_regular(path) as file:
-            content = file.read(TOTAL_LIMIT + 1)
-    except NotFoundError:
-        return None
+    with open_regular(path) as file:
+        content = file.read(TOTAL_LIMIT + 1)
     if len(content) > TOTAL_LIMIT:
         raise ValueError(f"{path} is too large")
     return content

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernlens.errors import UnsupportedError
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import LINE_OPTIONS, Source
 from kernlens.toolchain.preprocessing import Macros, included_names
 from kernlens.toolchain.source_reading import SourceFolders, open_regular
@@ -15,6 +16,8 @@ from kernlens.toolchain.source_reading import SourceFolders, open_regular
 #: Files beyond this total size in bytes, or beyond this number, are left out.
 TOTAL_LIMIT = 64 << 20
 COUNT_LIMIT = 1000
+#: Bytes by which a source is told from other files.
+_START = 4096
 
 _WORDS = re.compile(r'(?:[^ \t\r\n"]+|"[^"]*")+')
 #: Control characters, and what else ends a line anywhere.
@@ -23,8 +26,14 @@ _CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029]")
 
 def existing_source(source: str | os.PathLike[str]) -> Path:
     """Return the path of a source file, which can be read. Raises NotFoundError if there is no file of that name, and
-    UnsupportedError if it is no regular file or cannot be read."""
-    open_regular(source, "source file").close()
+    UnsupportedError if it is no regular file, cannot be read, or is neither text nor SPIR-V."""
+    with open_regular(source, "source file") as file:
+        start = file.read(_START)
+    if b"\0" in start and not is_spirv(start[:4]):
+        raise UnsupportedError(
+            f"{source} is neither OpenCL C nor SPIR-V: it holds zero bytes, which no source does; if it is text, save it as"
+            " UTF-8"
+        )
     return Path(source)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
+from kernlens.toolchain.packages import reinstall
 from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS
 
 
@@ -24,7 +25,7 @@ class NativeLayer:
     @property
     def fix(self) -> str:
         """The command that brings the layer to an installation that was built without it."""
-        return f"apt install gcc {self.headers} && pip install --force-reinstall --no-cache-dir kernlens"
+        return f"apt install gcc {self.headers} && {reinstall()}"
 
 
 OPENCL_LAYER = NativeLayer("OpenCL", "libkernlens_opencl_layer.so", "opencl-headers")

@@ -17,22 +17,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, nearest
 from kernlens.formats.spirv.magic import is_spirv
+from kernlens.isa.devices import DEVICES, known_device
 from kernlens.model.build import Build, HeldParts
+from kernlens.model.stages import OTHER_DEVICES
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import existing_source, source_files, source_options, split_options
-from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
+from kernlens.toolchain.packages import how_to_get
+from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
+from kernlens.toolchain.registered import NEWEST
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
 #: Seconds that one compile may take unless the caller says otherwise.
 TIMEOUT = 600.0
+#: What gets a toolchain for devices that are newer than this machine's packages.
+GET_NEWEST = f"kernlens toolchain add {NEWEST} gets a toolchain for it, then add --toolchain {NEWEST}"
 #: The base name of ocloc's output files, in a temporary folder.
 OUTPUT_NAME = "program"
 
@@ -40,6 +46,16 @@ DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
 DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
 #: The name of a whole family or release of devices, for each of which ocloc would compile.
 FAMILY_NAME = re.compile(r"gen\d+\w*|xe\d*p?(?:-.*)?")
+#: What the front end says of an option that it does not know, and those that every OpenCL C compiler has. Source: OpenCL 3.0,
+#: "Compiler Options".
+UNKNOWN_OPTION = re.compile(r"Unrecognized build options: (\S+)")
+OPENCL_OPTIONS = (
+    "-cl-std=CL3.0", "-cl-std=CL2.0", "-cl-std=CL1.2", "-cl-single-precision-constant", "-cl-denorms-are-zero",
+    "-cl-mad-enable", "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-opt-disable", "-cl-strict-aliasing",
+    "-cl-uniform-work-group-size", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations", "-cl-finite-math-only",
+    "-cl-fast-relaxed-math", "-cl-kernel-arg-info", "-cl-no-subgroup-ifp", "-Werror", "-cl-intel-256-GRF-per-thread",
+    "-cl-intel-128-GRF-per-thread",
+)  # fmt: skip
 #: A device's number: an IP version (12.55.8), or a PCI device id (0x56a0).
 DEVICE_NUMBER = re.compile(r"\d+\.\d+\.\d+|0x[0-9a-fA-F]{1,8}")
 
@@ -107,7 +123,7 @@ def compiler(chosen: Toolchain) -> Path:
     if chosen.ocloc is not None:
         return chosen.ocloc
     if chosen.root is None:
-        raise ToolError(f"ocloc was not found; install it (on Debian: apt install {PACKAGES['ocloc']})")
+        raise ToolError(f"there is no compiler: ocloc was not found; to get it: {how_to_get('ocloc')}")
     raise ToolError(f"the toolchain {chosen.name} has no ocloc below {chosen.root}; add it again")
 
 
@@ -134,17 +150,31 @@ def _ask_devices(command: tuple[str, ...], modified: int) -> tuple[str, ...]:
 
 
 def check_device(device: str, chosen: Toolchain) -> None:
-    """Raise NotFoundError, with the nearest names, if the toolchain does not compile for ``device``."""
+    """Raise NotFoundError, with the next step, if the toolchain does not compile for ``device``."""
     devices = devices_of(chosen)
     if device in devices or DEVICE_NUMBER.fullmatch(device):
         return
     message = f"the toolchain {chosen.name} ({chosen.title}) knows no device {device!r}"
-    others = [other.name for other in find_toolchains() if other.ocloc and device in devices_of(other)]
+    toolchains = find_toolchains()
+    others = [other.name for other in toolchains if other.ocloc and device in devices_of(other)]
     if others:
         raise NotFoundError(f"{message}, but {others[0]} does: add --toolchain {others[0]}")
-    near = nearest(device.lower(), devices)
-    advice = f"; the nearest are: {', '.join(near)}" if near else f"; it knows: {', '.join(devices)}"
+    if is_newer(device, devices) and NEWEST not in {other.name for other in toolchains}:
+        raise NotFoundError(f"{message}, which is newer; {GET_NEWEST}")
+    if device in OTHER_DEVICES:
+        raise NotFoundError(f"{message}; kernlens stages compiles for it")
+    of_stages = [f"{name} (with kernlens stages)" for name in nearest(device.lower(), OTHER_DEVICES)]
+    near = [*nearest(device.lower(), devices), *of_stages]
+    advice = f"; did you mean {', '.join(near)}?" if near else "; kernlens devices lists the devices that there are"
     raise NotFoundError(message + advice)
+
+
+def is_newer(device: str, devices: Sequence[str]) -> bool:
+    """Return whether a known device is younger than all of these, which are a compiler's or a driver's."""
+    order = [known.name for known in DEVICES]
+    ages = [order.index(known.name) for name in devices if (known := known_device(name)) and known.name in order]
+    asked = known_device(device)
+    return asked is not None and asked.name in order and bool(ages) and order.index(asked.name) > max(ages)
 
 
 def first_bytes(path: Path) -> bytes:
@@ -196,13 +226,18 @@ def _reason(completed: Completed, source: Path, device: str) -> str:
     errors = [message for message in messages if message.severity == "error"]
     if errors:
         first = errors[0]
+        unknown = UNKNOWN_OPTION.match(first.message)
+        if unknown is not None:
+            near = " or ".join(nearest(unknown[1], OPENCL_OPTIONS)[:1])
+            advice = f"did you mean {near}?" if near else "the compiler's own documentation lists those that it has"
+            return f"{_refusal(str(source), device)}{first.message}; {advice}"
         place = f" at {first.path}:{first.line}:{first.column}" if first.path else ""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         return f"{_refusal(str(source), device)}{first.message}{place}{more}"
     if completed.ok:
         return f"ocloc reported success for {source} on {device} but wrote no binary; is the temporary folder full?"
     if source.is_file() and source.stat().st_size == 0:  # ocloc itself ends with a number, and no word of it.
-        return f"{_refusal(str(source), device)}the file is empty"
+        return f"{_refusal(str(source), device)}the file is empty; write a kernel into it"
     lines = [line for line in completed.log.splitlines() if line.strip() and not line.startswith("Command was:")]
     detail = f": {lines[-1].strip()}" if lines else ""
     return f"ocloc {completed.ending} while it compiled {source} for {device}{detail}"

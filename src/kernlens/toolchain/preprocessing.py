@@ -81,6 +81,15 @@ class Macros:
         elif match[0] in self._texts:
             self._texts[match[0]] = None
 
+    def file_named(self, operand: str) -> str:
+        """Return the operand of an ``#include`` with its quotes: itself, or what the macro stands for that it names."""
+        for _ in range(_EXPANSION_LIMIT):
+            text = self._texts.get(operand)
+            if text is None:
+                break
+            operand = text.strip()
+        return operand
+
     def is_defined(self, name: str) -> bool | None:
         """Return whether the name is defined; None if that is unknown."""
         if name in self._texts:
@@ -200,7 +209,7 @@ def included_names(text: str, macros: Macros) -> Iterator[str]:
             macros.define(rest, certain)
         elif word == "undef":
             macros.undefine(rest, certain)
-        elif word == "include" and (name := _INCLUDE.match(rest)) is not None:
+        elif word == "include" and (name := _INCLUDE.match(macros.file_named(rest))) is not None:
             yield name[1]
 
 

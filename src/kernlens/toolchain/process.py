@@ -34,22 +34,6 @@ OUTPUT_LIMIT = 16 << 20
 PIPE_GRACE = 1.0
 CHUNK = 1 << 16
 
-#: A program -> the Debian package that holds it, for messages that say what to install.
-PACKAGES = {
-    "chroot": "coreutils",
-    "clang-15": "clang-15",
-    "clinfo": "clinfo",
-    "dpkg-deb": "dpkg",
-    "iga64": "libigc-tools",
-    "llvm-dis-15": "llvm-15",
-    "llvm-spirv-15": "llvm-spirv-15",
-    "ocloc": "intel-opencl-icd",
-    "spirv-dis": "spirv-tools",
-    "spirv-link": "spirv-tools",
-    "spirv-val": "spirv-tools",
-    "unshare": "util-linux",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Completed:
@@ -283,10 +267,11 @@ def _start(
 
 
 def _missing(program: str) -> str:
+    from kernlens.toolchain.packages import how_to_get, is_packaged
+
     name = os.path.basename(program)
-    package = PACKAGES.get(name)
-    if package is not None:
-        return f"{name} was not found; install it (on Debian: apt install {package})"
+    if is_packaged(name):
+        return f"{name} was not found; to get it: {how_to_get(name)}"
     return f"{program} was not found; install it or correct its path"
 
 

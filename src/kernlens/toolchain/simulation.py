@@ -17,6 +17,9 @@ from pathlib import Path
 from kernlens import log
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.runtime.driver_environment import DriverEnvironment
+from kernlens.toolchain.ocloc import GET_NEWEST, is_newer
+from kernlens.toolchain.packages import how_to_get
+from kernlens.toolchain.registered import NEWEST
 from kernlens.toolchain.toolchains import DEFAULT, Toolchain, find_toolchains, toolchain
 
 #: The warning to users of a simulated device.
@@ -66,8 +69,8 @@ def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[
     devices = _devices(chosen)
     if not devices:
         raise UnsupportedError(
-            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; install one"
-            " (on Debian: apt install intel-opencl-icd)"
+            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; to get one:"
+            f" {how_to_get('ocloc')}"
         )
     if device not in devices:
         raise NotFoundError(_not_simulated(device, chosen, tuple(devices)))
@@ -79,9 +82,12 @@ def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[
 
 def _not_simulated(device: str, chosen: Toolchain, devices: tuple[str, ...]) -> str:
     message = f"the driver of toolchain {chosen.name} ({chosen.title}) does not simulate {device!r}"
-    others = [other.name for other in find_toolchains() if device in simulated_devices(other)]
+    toolchains = find_toolchains()
+    others = [other.name for other in toolchains if device in simulated_devices(other)]
     if others:
         return f"{message}, but that of {others[0]} does: add --toolchain {others[0]}"
+    if is_newer(device, devices) and NEWEST not in {other.name for other in toolchains}:
+        return f"{message}, which is newer; {GET_NEWEST}"
     return f"{message}; it simulates: {', '.join(devices)}"
 
 

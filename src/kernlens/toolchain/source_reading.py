@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.errors import NotFoundError, UnsupportedError, nearest
 from kernlens.model.build import Source
 
 #: The size in bytes of the largest file that counts as source text.
@@ -28,7 +28,7 @@ _WIDE_FOLDERS = frozenset((
 ))  # fmt: skip
 _HOMES = ("/home", "/Users", "/export/home", "/var/home")
 _KINDS = (
-    (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
+    (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )  # fmt: skip
 
@@ -39,15 +39,35 @@ def open_regular(path: str | os.PathLike[str], kind: str = "file") -> BinaryIO:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFoundError(f"there is no {kind} {os.fspath(path)}") from None
+        raise NotFoundError(f"there is no {kind} {os.fspath(path)}; {_advice(os.fspath(path), kind)}") from None
     except (OSError, ValueError) as error:
         raise UnsupportedError(f"cannot read {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from error
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise UnsupportedError(f"{os.fspath(path)} is a folder; name a file in it")
         what = next((name for test, name in _KINDS if test(mode)), "no file")
         raise UnsupportedError(f"{os.fspath(path)} is {what}; kernlens reads regular files: write the content to one")
     return os.fdopen(descriptor, "rb")
+
+
+def _advice(path: str, kind: str) -> str:
+    """Return what a user may have meant who named a file that is not there."""
+    from kernlens.isa.devices import known_device
+
+    if kind == "source file" and known_device(path) is not None:
+        return f"{path} is a device, and several devices are one word: --device skl,dg2"
+    if "," in path and all(map(os.path.isfile, path.split(","))):
+        return "several files are separated by spaces"
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder or "."):
+        return f"there is no folder {folder}"
+    try:
+        near = nearest(name, os.listdir(folder or "."))
+    except OSError:
+        near = []
+    return f"there is {', '.join(near)}" if near else f"no name in {os.path.realpath(folder or '.')} is like it"
 
 
 def is_wide(folder: str) -> bool:

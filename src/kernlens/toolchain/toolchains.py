@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kernlens import log
 from kernlens.dataclass import dataclass, replace
-from kernlens.errors import NotFoundError, ToolError
+from kernlens.errors import NotFoundError, ToolError, nearest
 from kernlens.model.build import BuildToolchain
 from kernlens.toolchain.process import run, temporary_folder
 from kernlens.toolchain.registered import NAME as NAME
@@ -157,7 +157,7 @@ def toolchain(name: str = DEFAULT) -> Toolchain:
     if name in registered:
         return of_root(name, registered[name])
     names = ", ".join([SYSTEM, *sorted(registered)])
-    advice = f"; 'kernlens toolchain add {NEWEST}' builds one" if name == NEWEST else ""
+    advice = f"; 'kernlens toolchain add {NEWEST}' builds {NEWEST}" if nearest(name, [NEWEST]) else ""
     raise NotFoundError(f"there is no toolchain {name!r}{origin}; there are: {names}{advice}")
 
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.errors import KernlensError
 from kernlens.loading.identify import kind_of
 from kernlens.model.build import HeldParts
 from kernlens.model.spirv import check_constants
+from kernlens.toolchain.includes import existing_source
 from kernlens.toolchain.process import temporary_folder
 
 if TYPE_CHECKING:
@@ -97,11 +98,9 @@ def compilable(
 
 
 def _kind(path: str) -> str | None:
-    kind, start = kind_of(path, "source file")
-    if kind is None and b"\0" in start:
-        raise UnsupportedError(
-            f"{path} is neither OpenCL C nor SPIR-V: it holds zero bytes, which no source does; if it is text, save it as UTF-8"
-        )
+    kind, _ = kind_of(path, "source file")
+    if kind is None:
+        existing_source(path)  # which refuses what is no text
     return kind
 
 

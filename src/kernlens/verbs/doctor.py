@@ -10,9 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.errors import KernlensError, ToolError, UnsupportedError
+from kernlens.toolchain.clang import find_front_end, missing_front_end
 from kernlens.toolchain.compile_cache import LIMIT, OFF, VARIABLE, CompileCache, cache_folder
+from kernlens.toolchain.gpus import INTEL_DRIVERS, Gpu, find_gpus
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
+from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.shown_files import mechanism
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains
@@ -46,16 +49,15 @@ def checks() -> Iterator[Check]:
         yield _compiler(toolchain, default)
     yield _trial(find_toolchain())
     yield _confinement()
-    yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"), "apt install ocl-icd-libopencl1")
+    yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"))
     if sys.platform == "linux":
         yield from map(_layer, (OPENCL_LAYER, LEVEL_ZERO_LAYER))
-    yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"), "apt install libze1")
-    yield _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"), "apt install intel-opencl-icd")
+    yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"))
+    yield _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"))
     yield _cache()
-    yield _module("pyopencl", "live OpenCL objects", "pip install 'kernlens[opencl]'")
-    yield _program("clang-15", "OpenCL C to SPIR-V", "apt install clang-15")
-    yield _program("llvm-spirv-15", "LLVM to SPIR-V", "apt install llvm-spirv-15")
-    yield _program("spirv-link", "linking SPIR-V", "apt install spirv-tools")
+    yield _module("pyopencl", "live OpenCL objects", "pip install pyopencl")
+    yield _front_end()
+    yield _program("spirv-link", "linking SPIR-V")
     if NEWEST not in {toolchain.name for toolchain in toolchains}:
         yield Check(
             f"toolchain {NEWEST}",
@@ -64,14 +66,14 @@ def checks() -> Iterator[Check]:
             f"kernlens toolchain add {NEWEST}",
             False,
         )
-    yield _gpu()
+    yield from _gpus()
 
 
 def _native_decoder() -> Check:
     try:
         from kernlens import _decoder
     except ImportError as error:
-        return Check("native decoder", False, str(error), "pip install --force-reinstall kernlens")
+        return Check("native decoder", False, str(error), reinstall())
     return Check("native decoder", True, Path(_decoder.__file__ or "").name)
 
 
@@ -80,7 +82,7 @@ def _disassembler() -> Check:
 
     libraries = installed()
     if not libraries:
-        return Check("disassembler", False, "no libiga64", "apt install libigc1")
+        return Check("disassembler", False, "no libiga64", how_to_get("libiga64"))
     return Check(
         "disassembler", True, "; ".join(f"{library}, up to {library.platform_titles[-1]}" for library in libraries)
     )
@@ -91,7 +93,7 @@ def _compiler(toolchain: Toolchain, default: str) -> Check:
     if toolchain.ocloc is None and toolchain.name == SYSTEM != default:
         return Check(name, False, f"no ocloc; {default} is the default", needed=False)
     if toolchain.ocloc is None:
-        return Check(name, False, "no ocloc", "apt install intel-opencl-icd")
+        return Check(name, False, "no ocloc", how_to_get("ocloc"))
     return Check(name, True, f"{toolchain.title}, {toolchain.ocloc}")
 
 
@@ -124,7 +126,7 @@ def _trial(toolchain: Toolchain) -> Check:
         (program,) = open_build(result)
         count = len(program.kernels["trial"].instructions)
     except KernlensError as error:
-        return Check(name, False, str(error), "apt install intel-opencl-icd")
+        return Check(name, False, str(error), how_to_get("ocloc"))
     return Check(name, True, f"{count} instructions in {result.seconds:.1f} s")
 
 
@@ -137,12 +139,12 @@ def _confinement() -> Check:
         return Check(name, False, str(error), "allow user namespaces, or Landlock (docs/confinement.md)", needed=False)
 
 
-def _library(name: str, files: tuple[str, str], fix: str) -> Check:
+def _library(name: str, files: tuple[str, str]) -> Check:
     file = files[1] if sys.platform == "win32" else files[0]
     try:
         ctypes.CDLL(file)
     except OSError as error:
-        return Check(name, False, str(error), fix, needed=False)
+        return Check(name, False, str(error), how_to_get(files[0]), needed=False)
     return Check(name, True, file, needed=False)
 
 
@@ -157,13 +159,43 @@ def _module(name: str, purpose: str, fix: str) -> Check:
     return Check(name, works, "installed" if works else f"not installed: {purpose}", fix, needed=False)
 
 
-def _program(name: str, purpose: str, fix: str) -> Check:
+def _program(name: str, purpose: str) -> Check:
     path = shutil.which(name)
+    fix = how_to_get(name) if path is None else None
     return Check(name, path is not None, path or f"not installed: {purpose}", fix, needed=False)
 
 
-def _gpu() -> Check:
-    nodes = sorted(str(path) for path in Path("/dev/dri").glob("renderD*")) if Path("/dev/dri").is_dir() else []
-    if nodes:
-        return Check("GPU", True, ", ".join(nodes), needed=False)
-    return Check("GPU", True, "none on this machine: devices can be simulated (kernlens devices)", needed=False)
+def _front_end() -> Check:
+    name = "clang and llvm-spirv"
+    try:
+        tools = find_front_end()
+    except ToolError:
+        missing = missing_front_end()
+        finding = f"not installed: {', '.join(missing)}: OpenCL C to SPIR-V"
+        return Check(name, False, finding, how_to_get(*missing), needed=False)
+    return Check(name, True, f"{tools.clang}, {tools.translator}", needed=False)
+
+
+def _gpus() -> Iterator[Check]:
+    """Yield the check of each GPU, whoever made it: what kernlens can do with it."""
+    gpus = find_gpus()
+    for gpu in gpus:
+        yield _gpu(gpu)
+    if not gpus:
+        yield Check("GPU", True, "none on this machine: devices can be simulated (kernlens devices)", needed=False)
+
+
+def _gpu(gpu: Gpu) -> Check:
+    if gpu.is_screen:
+        use = "it shows pictures and runs no kernels: devices can be simulated (kernlens devices)"
+    elif gpu.driver is None:
+        use = "programs cannot use it until it has one: devices can be simulated (kernlens devices)"
+    elif gpu.node is not None and not gpu.is_open:
+        group = Path(gpu.node).group()
+        fix = f'sudo usermod -aG {group} "$USER", then log in again'
+        return Check("GPU", False, f"{gpu}: only the group {group} may open it", fix, needed=False)
+    elif gpu.driver in INTEL_DRIVERS:
+        use = "kernlens reads the machine code that its driver builds"
+    else:
+        use = "kernlens capture records what applications build and launch on it, and decodes none of its machine code"
+    return Check("GPU", True, f"{gpu}: {use}", needed=False)

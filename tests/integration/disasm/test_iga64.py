@@ -185,7 +185,9 @@ def test_the_choice_of_library(newest_root: Path, monkeypatch: pytest.MonkeyPatc
     system = library.library_for(dg2, "dg2")
     if bmg in system.platforms:
         pytest.skip("this system's libiga64 knows Xe2")
-    with pytest.raises(UnsupportedError, match=r"bmg is of Xe2 and libiga64 \S+ .*knows Gen8 to Xe-HPC.*libigc2"):
+    with pytest.raises(
+        UnsupportedError, match=r"bmg is of Xe2 and libiga64 \S+ .*knows Gen8 to Xe-HPC.*toolchain add newest"
+    ):
         library.library_for(bmg, "bmg")
     library.search_also(lambda: {"newest": str(newest_root)})
     newest = library.library_for(bmg, "bmg")

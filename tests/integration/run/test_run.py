@@ -179,3 +179,11 @@ def test_nothing_watches_the_application(verb: str, tmp_path: Path) -> None:
     application = shlex.join([sys.executable, "-c", ALONE, f"alone-{tmp_path}"])
     done = shell(f"{KERNLENS} {verb} --simulate dg2 -- {application}", tmp_path, tmp_path)
     assert done.stdout == b"[] 1073741824\n", done.stderr
+
+
+def test_a_static_application_sees_no_device(tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text("int main(void) { return 5; }\n")
+    subprocess.run(["gcc", "-static", "main.c", "-o", "static"], cwd=tmp_path, check=True, timeout=60)
+    done = kernlens("run", "--simulate", "skl", "--", tmp_path / "static")
+    assert done.returncode == 5
+    assert f"{tmp_path / 'static'} is statically linked and loads no driver" in done.stderr

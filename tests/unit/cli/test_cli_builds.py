@@ -212,7 +212,7 @@ def test_an_interrupted_compile_leaves_what_is_recorded_and_nothing_else(
     ("words", "sentence"),
     [
         ((), "--device is missing; kernlens devices lists"),
-        (("--device", "sk"), "knows no device 'sk'; the nearest are: skl"),
+        (("--device", "sk"), "knows no device 'sk'; did you mean skl"),
         (("--device", "skl", "--toolchain", "old"), "there is no toolchain 'old'; there are: system"),
         (("--device", "skl", "--jobs", "0"), "--jobs"),
         (("--device", "skl", "-o", "/nowhere/x.klens"), "/nowhere/x.klens"),
@@ -231,6 +231,8 @@ def test_without_a_compiler_the_package_is_named(
     kernlens: Kernlens, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    names = ("intel-opencl-icd", "clang-15", "llvm-spirv-15")
+    monkeypatch.setattr("kernlens.toolchain.packages._packages", lambda: names)
     done = kernlens("compile", source, "--device", "skl", "-o", tmp_path / "x.klens")
     assert done.status == 3
     assert "apt install intel-opencl-icd" in done.err
@@ -340,3 +342,14 @@ def test_a_failed_program_of_a_recording_hides_no_other(kernlens: Kernlens, tmp_
     assert "it does not compile" in done.err.splitlines()[0]
     assert "there is no stage 'asm' here" in done.err
     assert kernlens("stages", path, "--stage", "source").out == 2 * FULL.sources[0].text
+
+
+def test_a_header_that_is_not_recorded_is_named(kernlens: Kernlens, source: Path, compiler: Path) -> None:
+    outside = source.parent.with_name(f"{source.parent.name}-outside")
+    outside.mkdir()
+    header = outside / "private.h"
+    header.write_text("")
+    source.write_text(f'#include "{header}"\n' + source.read_text())
+    done = kernlens("compile", source, "--device", "skl", "-o", source.parent / "x.klens")
+    assert done.status == 0
+    assert f"kernlens: {header} is included and not recorded: it lies at {header.parent}, outside" in done.err

@@ -117,7 +117,11 @@ def test_run_becomes_the_application(kernlens: Kernlens, compiler: Path, monkeyp
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
-        (("--simulate", "bmg", "--", "env"), 2, "does not simulate 'bmg'; it simulates: skl"),
+        (
+            ("--simulate", "bmg", "--", "env"),
+            2,
+            "does not simulate 'bmg', which is newer; kernlens toolchain add newest",
+        ),
         (("--simulate", "skl", "--", "no-such-program"), 2, "there is no program no-such-program; give its path"),
         (("--simulate", "skl", "--", "/"), 3, "cannot start /: it is a folder"),
         (("--simulate", "skl", "--", __file__), 3, "is not executable"),

@@ -70,6 +70,22 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
         Recording(path)
 
 
+def test_a_recording_that_was_cut_off(tmp_path: Path) -> None:
+    """What SQLite says of it helps nobody; what is missing does."""
+    path = tmp_path / "x.klens"
+    with RecordingWriter(path) as writer:
+        writer.add(FULL)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:5000])
+    with pytest.raises(
+        FormatError, match=rf"is damaged: it was cut off after 5,000 of {len(whole):,} bytes; copy or make"
+    ):
+        Recording(path).builds()
+    path.write_bytes(whole[:4096] + bytes(byte ^ 0x55 for byte in whole[4096:]))
+    with pytest.raises(FormatError, match=r"x\.klens is damaged; copy or make it again$"):
+        Recording(path).builds()
+
+
 def change(path: Path, *statements: str) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in statements:

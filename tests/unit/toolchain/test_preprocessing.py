@@ -104,3 +104,9 @@ def test_hostile_texts_take_no_time() -> None:
     assert included('#if "' + "\\" * 200_000 + "\n") == []
     with processor_time():
         assert included('"' + '\\"' * 200_000 + "\n#include <x>\n") == ["x"]
+
+
+def test_a_header_that_a_macro_names() -> None:
+    assert included('#define A B\n#define B "b.h"\n#include A\n') == ["b.h"]
+    assert included("#include CONFIG\n", '-DCONFIG="c.h"') == ["c.h"]
+    assert included("#include UNKNOWN\n#define F(x) x\n#include F\n#define C C\n#include C\n") == []

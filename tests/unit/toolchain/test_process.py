@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kernlens.errors import ToolError
-from kernlens.toolchain import process
+from kernlens.toolchain import packages, process
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.process import run
 from tests.processes import ASLEEP, LATE, OVERSTAY, PATIENCE
@@ -154,6 +154,7 @@ def test_another_thread_can_end_it(tmp_path: Path) -> None:
 )
 def test_a_missing_program(program: str, advice: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(packages, "_packages", lambda: ("intel-opencl-icd",))
     with pytest.raises(ToolError, match=advice):
         run([program, "--help"], timeout=5)
 

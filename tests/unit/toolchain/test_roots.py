@@ -74,7 +74,7 @@ def test_register_and_remove_an_existing_root(root: Path, folder: Path) -> None:
 
 
 def test_a_root_named_by_the_environment(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NotFoundError, match="'kernlens toolchain add newest' builds one"):
+    with pytest.raises(NotFoundError, match="'kernlens toolchain add newest' builds newest"):
         toolchain("newest")
     monkeypatch.setenv("KERNLENS_NEWEST_ROOT", str(root))
     assert toolchain("newest").root == root

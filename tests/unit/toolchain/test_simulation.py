@@ -58,6 +58,7 @@ def test_a_device_that_is_not_simulated() -> None:
         simulated_environment("bmg", OLDER)
 
 
-def test_a_toolchain_without_a_known_driver() -> None:
+def test_a_toolchain_without_a_known_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernlens.toolchain.packages._packages", lambda: ("intel-opencl-icd",))
     with pytest.raises(UnsupportedError, match="apt install intel-opencl-icd"):
         simulated_environment("dg2", UNKNOWN)

@@ -20,6 +20,7 @@ from kernlens.toolchain.application import (
     environment_for,
     find_application,
     initial_environment,
+    is_static,
     restore_signals,
 )
 from kernlens.toolchain.native_layers import OPENCL_LAYER, is_opencl_layer, needed_layer
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 #: Where loaders of OpenCL lie; those of LD_LIBRARY_PATH come first.
 _LIBRARY_FOLDERS = ("/usr/local/lib", "/usr/lib/aarch64-linux-gnu", *SYSTEM_LIBRARY_FOLDERS)
 _LAYERS = "OPENCL_LAYERS"
-#: Bytes of a program that hold its program headers.
-_HEADERS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,7 @@ def capture(
     build_options: str = "",
     replace: Mapping[str, str | os.PathLike[str]] | None = None,
     fresh_cache: bool = False,
+    on_start: Callable[[], None] | None = None,
     on_progress: Progress | None = None,
     unconfined: bool = False,
 ) -> Capture:
@@ -92,8 +92,8 @@ def capture(
     ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options`` and ``replace``, as what is built
     with these must not be what the application's next run finds. What is built again can read the toolchain, the
     application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a simulated device the
-    application may write no file of more than 1 GiB. ``on_progress`` is called with the number of builds that are in the
-    recording, and that of all, once it has ended.
+    application may write no file of more than 1 GiB. ``on_start`` is called when nothing keeps the application from being
+    started, ``on_progress`` with the number of builds that are in the recording, and that of all, once it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
     read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
@@ -116,6 +116,8 @@ def capture(
         _turn_on(application, layer, spool, chosen, changes)
         if device is not None:
             application.environment[ZEROS] = "1"
+        if on_start is not None:
+            on_start()
         try:
             status = _run(application, device is not None)
         except BaseException:
@@ -295,8 +297,11 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str], words: Sequ
     if captured.nested:
         return "nothing was built but by applications that kernlens capture ran within this one"
     program = shutil.which(words[0]) if words else None
-    if program is not None and _is_static(program):
-        return f"nothing was built that kernlens can see: {program} is statically linked, and takes no layers"
+    if program is not None and is_static(program):
+        return (
+            f"nothing was built that kernlens can see: {program} is statically linked and takes no layers; link it"
+            " dynamically"
+        )
     folders = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *_LIBRARY_FOLDERS]
     loader = next((path for folder in folders if folder and (path := Path(folder, "libOpenCL.so.1")).is_file()), None)
     if loader is not None and _is_too_old(loader):
@@ -315,11 +320,3 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str], words: Sequ
         " (kernlens doctor), or what did has another environment or rights than its parent (env -i, sudo)"
         f"{why_not_recorded()}"
     )
-
-
-def _is_static(program: str) -> bool:
-    """Return whether a program starts without the dynamic loader: an ELF file without an interpreter (PT_INTERP)."""
-    from kernlens.formats.host_object import is_static
-
-    with open(program, "rb") as file:
-        return is_static(file.read(_HEADERS))

@@ -16,7 +16,7 @@ from pathlib import Path
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError, ToolError, UnsupportedError
 from kernlens.formats.spirv.magic import LITTLE_ENDIAN
-from kernlens.toolchain.process import PACKAGES, Completed, command_line, run, temporary_folder
+from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 
 TIMEOUT = 120.0
 _VERSION_OFFSET = 4
@@ -102,6 +102,6 @@ def _failure(completed: Completed, modules: Sequence[tuple[str, bytes]]) -> Link
         if complaint is not None:
             return LinkError(advice.format(complaint[1]), (complaint[1],))
     names = ", ".join(name for name, _ in modules)
-    reason = log.splitlines()[0] if log else f"it {completed.ending} (package {PACKAGES['spirv-link']})"
+    reason = log.splitlines()[0] if log else f"it {completed.ending}"
     message = f"spirv-link cannot link {names}: {reason}"
     return ToolError(message, command=command_line(completed.command), log=completed.log)

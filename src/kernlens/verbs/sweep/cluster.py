@@ -57,7 +57,7 @@ def measure_on_cluster(address: str, cells: Sequence[Cell], request: Wanted, *, 
         import distributed
     except ImportError as error:
         raise UnsupportedError(
-            "--scheduler needs Dask's package distributed: pip install 'kernlens[cluster]', here and for the workers"
+            "--scheduler needs Dask's package distributed: pip install distributed, here and for the workers"
         ) from error
     with _connected(address) as client:
         waiting = iter(cells)
