@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.cli.verb_group import VERBS
+from kernlens.cli.verb_group import GROUPS, VERBS
 from tests.tree import ROOT
 from tests.unit.conftest import Kernlens
 
@@ -126,6 +126,19 @@ def test_help_lists_every_verb_with_its_sentence(kernlens: Kernlens) -> None:
     words = " ".join(done.out.split())
     for verb, sentence in VERBS.items():
         assert f"{verb} {sentence}" in words
+
+
+def test_help_groups_the_verbs_by_what_one_wants(kernlens: Kernlens) -> None:
+    help_text = kernlens("--help").out
+    titles = ["Look", "Explain", "Compare", "Compile", "Applications", "This machine"]
+    blocks = [help_text.split(f"\n{title}:\n")[1].split("\n\n")[0] for title in titles]
+    verbs = [[line.split()[0] for line in block.splitlines() if line[2] != " "] for block in blocks]
+    assert verbs == [list(group) for group in GROUPS.values()]
+    assert "check" in verbs[titles.index("Compare")]
+    columns = {
+        line.index(VERBS[line.split()[0]][:8]) for block in blocks for line in block.splitlines() if line[2] != " "
+    }
+    assert len(columns) == 1
 
 
 def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
