@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ROWS = 20
 
 
-@option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo")
+@option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo", option.ApplicationCommand)
 @option.file("The recording, APP.klens if not given.", "-o", "--output")
 @option.device("Simulate a device: nothing is computed (kernlens run).", "--simulate")
 @option.toolchain("Whose driver builds.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,24 @@ class HelpingGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else [ctx.help_option_names[-1]])
+
+
+class ApplicationCommand(click.Command):
+    """A command whose last words are an application and its own options, which begin behind ``--``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        parser = self.make_parser(ctx)
+        parser.allow_interspersed_args = False
+        application = parser.parse_args(list(args))[0].get("command_line")
+        words = application if isinstance(application, tuple) else ()
+        before = args[: len(args) - len(words)]
+        options = [word for word in words if word.startswith("-")]
+        if options and before[-1:] != ["--"] and not ctx.resilient_parsing:
+            line = shlex.join([*ctx.command_path.split(), *before, "--", *words])
+            raise click.UsageError(
+                f"{options[0]} stands behind {words[0]}; the application and its options follow after --: {line}", ctx
+            )
+        return super().parse_args(ctx, args)
 
 
 def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[Callable[..., Any]], click.Command]:
