@@ -13,6 +13,7 @@ import click
 from kernlens.cli import completion
 from kernlens.cli.output import colour_output, print_message, show_in_full
 from kernlens.cli.terminal import COLOURS
+from kernlens.errors import likeliest
 from kernlens.log import print_messages
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
@@ -26,6 +27,20 @@ class HelpingGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else [ctx.help_option_names[-1]])
+
+
+class Choice(click.Choice):  # type: ignore[type-arg]
+    """A choice of words; the error for another word offers the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = likeliest(str(value), map(str, self.choices))
+            if not near:
+                raise
+            meant = f"{error.message.rstrip('.')}; did you mean {' or '.join(near)}?"
+            raise click.BadParameter(meant, ctx, param) from None
 
 
 class ApplicationCommand(click.Command):
@@ -68,7 +83,7 @@ def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
             colour_output(when)
 
     function = click.option(
-        "--color", metavar="WHEN", type=click.Choice(COLOURS), expose_value=False, is_eager=True, callback=choose_colours,
+        "--color", metavar="WHEN", type=Choice(COLOURS), expose_value=False, is_eager=True, callback=choose_colours,
         help="Colours: auto (on a terminal), always or never.",
     )(function)  # fmt: skip
     function = click.option(

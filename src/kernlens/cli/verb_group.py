@@ -8,7 +8,7 @@ import click
 
 from kernlens import __version__
 from kernlens.cli import option
-from kernlens.errors import nearest
+from kernlens.errors import likeliest
 
 #: What one wants -> verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function
 #: ``command``; only the one that is asked for gets imported, so that a short question gets a quick answer.
@@ -74,7 +74,7 @@ class VerbGroup(option.HelpingGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in VERBS:
-            near = nearest(name, VERBS)
+            near = likeliest(name, VERBS)
             meant = f"did you mean {' or '.join(near)}?" if near else "see kernlens --help"
             raise click.UsageError(f"there is no verb '{name}'; {meant}")
         return super().resolve_command(ctx, args)
