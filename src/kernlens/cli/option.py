@@ -53,6 +53,10 @@ class ApplicationCommand(click.Command):
         words = application if isinstance(application, tuple) else ()
         before = args[: len(args) - len(words)]
         options = [word for word in words if word.startswith("-")]
+        if words[1:2] == ("--",) and before[-1:] == ["--json"]:  # which took a file once
+            raise click.UsageError(
+                f"--json takes no file: --json prints the answer, --json-file {words[0]} writes it", ctx
+            )
         if options and before[-1:] != ["--"] and not ctx.resilient_parsing:
             line = shlex.join([*ctx.command_path.split(), *before, "--", *words])
             raise click.UsageError(
