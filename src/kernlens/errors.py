@@ -125,6 +125,20 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     return get_close_matches(name, list(known), 4, 0.5)
 
 
+def likeliest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the names that a misspelt ``name`` is likely to mean: of the nearest those that are nearly as like as the
+    first, or else the names that ``name`` is a part of."""
+    from difflib import SequenceMatcher
+
+    names = list(known)
+    near = nearest(name, names)
+    ratios = [SequenceMatcher(None, each, name).ratio() for each in near]
+    if ratios and ratios[0] >= 0.7:
+        return [each for each, ratio in zip(near, ratios, strict=True) if ratio > ratios[0] - 0.1]
+    parts = [each for each in names if len(name) > 2 and name in each]
+    return parts[:4] or near
+
+
 def telling_line(log: str) -> str:
     """Return the first line of a build log that speaks of an error, else its first line; empty for an empty log."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]

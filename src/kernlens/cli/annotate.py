@@ -31,10 +31,10 @@ FORMATS = ("text", "json", "csv")
 @click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
 @option.own_lines()
 @click.option("--top", "count", metavar="N", type=click.IntRange(min=1), help="Only the N costliest lines, as a table.")
-@click.option("--by", "order", type=click.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
+@click.option("--by", "order", type=option.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
 @option.flag("Which lines' values hold the registers where most do.", "--pressure", "is_pressure")
 @option.value(
-    "What to print; as the output is called, else text.", "--format", "format_name", type=click.Choice(FORMATS)
+    "What to print; as the output is called, else text.", "--format", "format_name", type=option.Choice(FORMATS)
 )
 @option.file("Write to this file instead.", "-o", "--output")
 @option.file("The source, where the line table does not name it.", "--source")
@@ -62,6 +62,8 @@ def command(
     from kernlens.cli.listings import OnOwnLines, listing
     from kernlens.loading import open_file
 
+    if as_json and format_name not in (None, "json"):
+        raise click.UsageError(f"--json and --format {format_name} are two formats; give one of them")
     format_name = "json" if as_json else format_name or _format_of(output)
     if count is None and order is not None:
         raise click.UsageError("--by needs --top, whose order it is")

@@ -11,7 +11,7 @@ import click
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
-from kernlens.cli.output import Progress, finish_output, fit_output, print_message, print_pieces
+from kernlens.cli.output import Progress, finish_output, fit_output, print_json, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 #: The kernels that the table shows.
 _ROWS = 20
+#: The exit status where the application's is 0, but a replacement stood in for nothing.
+_UNMATCHED = 2
 
 
-@option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo")
+@option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo", option.ApplicationCommand)
 @option.file("The recording, APP.klens if not given.", "-o", "--output")
 @option.device("Simulate a device: nothing is computed (kernlens run).", "--simulate")
 @option.toolchain(
@@ -50,11 +52,12 @@ _ROWS = 20
     "--fresh-cache",
 )
 @option.file("Write the recording as a page too.", "--html", dir_okay=False)
-@option.file("Write the answer as JSON too.", "--json", "json_file", dir_okay=False)
+@option.file("Write the answer as JSON too.", "--json-file", dir_okay=False)
 @option.value(
     "Make the recording of a capture that was killed.", "--recover", metavar="FOLDER", type=click.Path(file_okay=False)
 )
 @option.full()
+@option.json()
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, type=click.UNPROCESSED)
 def command(
     output: str | None,
@@ -69,6 +72,7 @@ def command(
     html: str | None,
     json_file: str | None,
     recover: str | None,
+    as_json: bool,
     command_line: tuple[str, ...],
 ) -> None:
     """Run an application, and record every program that it builds with OpenCL or Level Zero, and which kernels it launches.
@@ -92,7 +96,7 @@ def command(
         with Progress("recording", later=True) as progress:
             done = recover_folder(recover, output, stages=stages, unconfined=unconfined, on_progress=progress.show)
         _tell(done, recover)
-        _write_answers(done, html, json_file)
+        _give_answers(done, html, as_json, json_file)
         return
     with Progress("recording", later=True) as progress:
         done = capture(
@@ -110,8 +114,8 @@ def command(
             on_progress=progress.show,
         )
     _tell(done, command_line[0])
-    _write_answers(done, html, json_file)
-    _end_like(done.exit_status or 0)
+    _give_answers(done, html, as_json, json_file)
+    _end_like(done.exit_status or (_UNMATCHED if done.unmatched else 0))
 
 
 def _tell_start(device: str | None) -> None:
@@ -129,8 +133,9 @@ def _replacement(text: str) -> tuple[str, str]:
     return program, path
 
 
-def _write_answers(done: Capture, html: str | None, json_file: str | None) -> None:
-    """Write the requested files next to the recording. Report what cannot be written; the exit status stays."""
+def _give_answers(done: Capture, html: str | None, as_json: bool, json_file: str | None) -> None:
+    """Print and write what was asked for beside the recording. Report what cannot be written; the exit status stays. The
+    last word is on replacements that stood in for nothing."""
     from kernlens.loading import open_file
     from kernlens.report.json_text import json_pieces
     from kernlens.verbs.report import report_page
@@ -140,8 +145,12 @@ def _write_answers(done: Capture, html: str | None, json_file: str | None) -> No
             print_pieces([*json_pieces(_document(done)), "\n"], json_file)
         if html is not None and done.recording is not None:
             print_pieces(report_page(open_file(str(done.recording))), html)
+        if as_json:
+            print_json(_document(done))
+            finish_output()  # The end by a signal would not.
     except KernlensError as error:
         print_message(f"kernlens: {error}")
+    print_message(*(f"kernlens: {sentence}" for sentence in done.unmatched.values()))
 
 
 def _document(done: Capture) -> dict[str, Any]:
@@ -165,6 +174,7 @@ def _document(done: Capture) -> dict[str, Any]:
         ],
         "missing": done.missing,
         "findings": done.findings,
+        "unmatched": list(done.unmatched),
         "reason": done.reason or None,
     }
 
@@ -212,6 +222,8 @@ def _tell(done: Capture, application: str) -> None:
 
 def _tell_findings(done: Capture) -> None:
     for finding in done.findings:
+        if finding in done.unmatched.values():
+            continue  # It is the last word.
         sentence, *log = finding.split("\n")
         print_message(f"kernlens: {sentence}", *log)
 

@@ -58,7 +58,7 @@ _MESSAGES = 5
 @option.file("The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.", "-o", "--output")
 @option.parallel
 @option.flag("Make modules that export functions and variables, for kernlens link.", "--library")
-@click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
+@click.option("--redact", type=option.Choice(["source"]), help="Leave source texts out of the recording.")
 @option.cache
 @option.unconfined()
 @option.full()

@@ -34,6 +34,8 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
 
     if lines and recording is None:
         raise click.UsageError("--lines is for --capture")
+    if unset and as_json:
+        raise click.UsageError("--unset prints shell lines, which have no JSON; give one of the two options")
     if recording is not None and not unset:
         _print_capture(recording, lines, as_json)
         return

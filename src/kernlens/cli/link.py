@@ -70,6 +70,10 @@ def command(
         )
     if specialize and how == "offline":
         raise click.UsageError("--specialize goes with a forecast or a driver: merged modules keep their constants")
+    if dot and (as_json or how):
+        raise click.UsageError(
+            "--dot prints the graph of a forecast: without --json, --dynamic, --static and --offline"
+        )
     if output and how not in ("static", "offline"):
         raise click.UsageError("-o needs --static or --offline: a dynamic link leaves no file")
     from kernlens.analysis.linking.driver_rules import rules_of

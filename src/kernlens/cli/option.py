@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import click
 from kernlens.cli import completion
 from kernlens.cli.output import colour_output, print_message, show_in_full
 from kernlens.cli.terminal import COLOURS
+from kernlens.errors import likeliest
 from kernlens.log import print_messages
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
@@ -25,6 +27,42 @@ class HelpingGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else [ctx.help_option_names[-1]])
+
+
+class Choice(click.Choice):  # type: ignore[type-arg]
+    """A choice of words; the error for another word offers the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = likeliest(str(value), map(str, self.choices))
+            if not near:
+                raise
+            meant = f"{error.message.rstrip('.')}; did you mean {' or '.join(near)}?"
+            raise click.BadParameter(meant, ctx, param) from None
+
+
+class ApplicationCommand(click.Command):
+    """A command whose last words are an application and its own options, which begin behind ``--``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        parser = self.make_parser(ctx)
+        parser.allow_interspersed_args = False
+        application = parser.parse_args(list(args))[0].get("command_line")
+        words = application if isinstance(application, tuple) else ()
+        before = args[: len(args) - len(words)]
+        options = [word for word in words if word.startswith("-")]
+        if words[1:2] == ("--",) and before[-1:] == ["--json"]:  # which took a file once
+            raise click.UsageError(
+                f"--json takes no file: --json prints the answer, --json-file {words[0]} writes it", ctx
+            )
+        if options and before[-1:] != ["--"] and not ctx.resilient_parsing:
+            line = shlex.join([*ctx.command_path.split(), *before, "--", *words])
+            raise click.UsageError(
+                f"{options[0]} stands behind {words[0]}; the application and its options follow after --: {line}", ctx
+            )
+        return super().parse_args(ctx, args)
 
 
 def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[Callable[..., Any]], click.Command]:
@@ -49,7 +87,7 @@ def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
             colour_output(when)
 
     function = click.option(
-        "--color", metavar="WHEN", type=click.Choice(COLOURS), expose_value=False, is_eager=True, callback=choose_colours,
+        "--color", metavar="WHEN", type=Choice(COLOURS), expose_value=False, is_eager=True, callback=choose_colours,
         help="Colours: auto (on a terminal), always or never.",
     )(function)  # fmt: skip
     function = click.option(

@@ -13,7 +13,7 @@ import click
 from kernlens.analysis.kernel_names import is_named
 from kernlens.cli import completion, option
 from kernlens.cli.output import print_json, print_lines, print_message
-from kernlens.errors import FormatError, KernlensError
+from kernlens.errors import FormatError, KernlensError, likeliest
 from kernlens.report.table import table
 
 if TYPE_CHECKING:
@@ -123,7 +123,9 @@ def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], out
     kinds = {kind for words in drop for kind in words.split(",") if kind}
     unknown = sorted(kinds - KINDS.keys())
     if unknown:
-        raise click.UsageError(f"--drop knows no '{unknown[0]}', but {', '.join(KINDS)}")
+        near = likeliest(unknown[0], KINDS)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise click.UsageError(f"--drop knows no '{unknown[0]}', but {', '.join(KINDS)}{meant}")
     if not keep and not kinds:
         raise click.UsageError("say what to keep (--keep) or what to leave out (--drop)")
     _tell(prune(path, output, keep=_choice(keep), drop=kinds), "left out", as_json)

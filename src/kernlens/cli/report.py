@@ -12,7 +12,7 @@ from kernlens.cli.output import print_message, print_pieces
 @option.path()
 @option.file("The page.", "-o", "--output", required=True, dir_okay=False)
 @option.kernel()
-@click.option("--redact", type=click.Choice(["source"]), help="Leave source text out, wherever it stands.")
+@click.option("--redact", type=option.Choice(["source"]), help="Leave source text out, wherever it stands.")
 @option.value(
     "Compile programs again whose stages were not kept, to show them; or show no stages. Else those that were kept.",
     "--stages/--no-stages",

@@ -46,7 +46,7 @@ def _is_the_path(args: list[str], place: int) -> bool:
 @click.option("--stage", metavar="S", shell_complete=completion.stages, help="Print this stage.")
 @click.option("--kernel", metavar="K", shell_complete=completion.kernels, help="Only this kernel.")
 @option.value(
-    "Which form of the stage; text where there is one if not given.", "--form", type=click.Choice(["text", "binary"])
+    "Which form of the stage; text where there is one if not given.", "--form", type=option.Choice(["text", "binary"])
 )
 @option.value("Print what differs between two stages, or what one pass changed.", "--diff", nargs=2, metavar="S1 [S2]")
 @click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
@@ -76,6 +76,8 @@ def command(
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
         raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
+    if form is not None and stage is None:
+        raise click.UsageError("--form is that of a stage; name it with --stage")
     from kernlens.verbs.stages import NoDeviceError, record, stages_in, those_with_kernel
 
     try:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import FormatError, KernlensError, NotFoundError, nearest
+from kernlens.errors import FormatError, KernlensError, NotFoundError, likeliest
 from kernlens.model.bounds import Rule, Tolerance, bound, bound_names, told, tolerance
 from kernlens.model.figures import as_name
 
@@ -122,7 +122,7 @@ def _rule(pattern: str, table: Mapping[str, object], device: str | None, place: 
 def _check_keys(table: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
     for key in table:
         if key not in known:
-            near = nearest(key, known)
+            near = likeliest(key, known)
             meant = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known[:8])}"
             raise NotFoundError(f"{place}: there is no key {told(key)}; {meant}")
 

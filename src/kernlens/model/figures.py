@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import NotFoundError, nearest
+from kernlens.errors import NotFoundError, likeliest
 
 if TYPE_CHECKING:
     from kernlens.model.pressure import Pressure
@@ -311,7 +311,7 @@ def known_name(known: Collection[str], name: str, kind: str, origin: str = "") -
     """Return the one of ``known`` that is meant, as ``as_name`` writes it. Raises NotFoundError with the nearest names."""
     if as_name(name) in known:
         return as_name(name)
-    near = nearest(as_name(name), known)
+    near = likeliest(as_name(name), known)
     hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists the figures"
     raise NotFoundError(f"{at(origin)}there is no {kind} {name!r}; {hint}")
 

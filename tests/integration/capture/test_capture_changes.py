@@ -116,7 +116,7 @@ def test_stages_of_pocl(folder: Path, tmp_path: Path) -> None:
 
 def test_added_options_and_whether_they_change_the_code(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     answer = tmp_path / "answer.json"
-    options = ("--build-options", "-cl-opt-disable -DEXTRA", "--json", str(answer))
+    options = ("--build-options", "-cl-opt-disable -DEXTRA", "--json-file", str(answer))
     done = captured(dg2, folder, tmp_path, str(folder / "app"), "source", "link", options=options)
     assert [build.options for build in done.builds] == [
         "-cl-fast-relaxed-math -cl-opt-disable -DEXTRA",
@@ -205,7 +205,9 @@ def test_what_does_not_stand_in(folder: Path, tmp_path: Path, edited: Path) -> N
         f"{edited} stood in for nothing: no program that the application made has a kernel ad; there are add"
         in done.err
     )
-    assert f"{edited} stood in for nothing: no program is made from 0123456789" in done.err
+    last = f"{edited} stood in for nothing: no program is made from 0123456789; there are [0-9a-f]{{12}}"
+    assert re.fullmatch(f"kernlens: {last}", done.err.splitlines()[-1])
+    assert done.status == 2, "the application ended with 0"
     assert f"{garbage} did not stand in for multiply, as the driver refused it (CL_INVALID_BINARY)" in done.err
     edited.write_text(EDITED.replace("n + 100", "no_such_name"))
     done = captured(under, folder, tmp_path, app, "source", options=("--replace", f"add={edited}"))
@@ -214,6 +216,9 @@ def test_what_does_not_stand_in(folder: Path, tmp_path: Path, edited: Path) -> N
     assert re.search(r"^  .*no_such_name", done.err, re.MULTILINE)
     done = captured(under, folder, tmp_path, "true", options=("--replace", f"add={edited}"))
     assert f"{edited} stood in for nothing: the application built no program" in done.err
+    assert done.status == 2
+    done = captured(under, folder, tmp_path, "false", options=("--replace", f"add={edited}"))
+    assert done.status == 1, "the application's own"
     done = captured(under, folder, tmp_path, app, "source", options=("--replace", "add=no-such-file.cl"))
     assert (done.status, done.out) == (2, "")
     assert "no-such-file.cl" in done.err
@@ -238,10 +243,11 @@ def test_fresh_caches(folder: Path, tmp_path: Path) -> None:
 
 def test_a_page_and_json(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     page, answer = tmp_path / "x.html", tmp_path / "x.json"
-    options = ("--lines", "--html", str(page), "--json", str(answer))
+    options = ("--lines", "--html", str(page), "--json-file", str(answer), "--json")
     done = captured(dg2, folder, tmp_path, str(folder / "app"), "source", "7", options=options)
     assert done.status == 7
     document = json.loads(answer.read_text())
+    assert json.loads(done.out.splitlines()[-1]) == document, "behind all that the application printed"
     assert (document["builds"], document["exit_status"], document["recording"]) == (1, 7, str(done.recording))
     assert [(kernel["name"], kernel["launches"], kernel["line_table"]) for kernel in document["kernels"]] == [
         ("add", 5, True),
@@ -250,7 +256,7 @@ def test_a_page_and_json(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     read = Page(page.read_text("utf-8"))
     (program,) = read.index["programs"]
     assert "kernel void add" in read.chunk(program["files"][0]["chunk"])["text"]
-    elsewhere = ("--html", str(page), "--json", str(tmp_path / "no" / "x.json"))
+    elsewhere = ("--html", str(page), "--json-file", str(tmp_path / "no" / "x.json"))
     done = captured(dg2, folder, tmp_path, str(folder / "app"), "source", "7", options=elsewhere)
     assert done.status == 7, "what cannot be written is told"
     assert "no/x.json" in done.err

@@ -50,7 +50,7 @@ def ran(
     named = ":".join(places[layer] for layer in layers)
     libraries = f"{Path(places[FOREIGN]).parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     variables |= {"OPENCL_LAYERS": named, "COUNTED": str(counted), "LD_LIBRARY_PATH": libraries, **more}
-    options = ("-o", str(work / "x.klens"), "--json", str(work / "x.json")) if verb == "capture" else ()
+    options = ("-o", str(work / "x.klens"), "--json-file", str(work / "x.json")) if verb == "capture" else ()
     done = subprocess.run(
         [*MAIN, verb, "--simulate", "dg2", *options, "--", str(work / "snapshot_test"), *words],
         cwd=work,

@@ -102,7 +102,7 @@ def test_a_program_without_kernels_has_nothing_to_compare(dg2: Platform, folder:
 
 def test_a_capture_within_a_capture(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     def nested(*script: str) -> dict[str, object]:
-        command = [*MAIN, "capture", "-o", "outer.klens", "--json", "outer.json", "--"]
+        command = [*MAIN, "capture", "-o", "outer.klens", "--json-file", "outer.json", "--"]
         words = ["sh", "-c", "; ".join(script), "sh", *MAIN]
         subprocess.run(
             [*command, *words], cwd=tmp_path, env=environment(dg2), check=True, timeout=120, capture_output=True

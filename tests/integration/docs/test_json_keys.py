@@ -274,7 +274,7 @@ def test_layer(tmp_path: Path) -> None:
 def test_capture(tmp_path: Path) -> None:
     (shape,) = shapes("capture")
     path = tmp_path / "answer.json"
-    where = ("--simulate", "dg2", "--build-options", "-DEXTRA", "-o", tmp_path / "x.klens", "--json", path)
+    where = ("--simulate", "dg2", "--build-options", "-DEXTRA", "-o", tmp_path / "x.klens", "--json-file", path)
     done = kernlens("capture", *where, "--", sys.executable, "-c", WAITING, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     compare(shape, json.loads(path.read_text()))
@@ -348,6 +348,5 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
         word for line in re.findall(r"^## (.*)$", PAGE.read_text(), re.MULTILINE) for word in re.split(r"[, ]+", line)
     }
     sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
-    # Standard output of capture is the application's: its option names a file.
-    prints = {verb for verb, text in sources.items() if "@option.json()" in text or '"--json", "json_file"' in text}
+    prints = {verb for verb, text in sources.items() if "@option.json()" in text}
     assert prints == headings - {"list", "--top", "--pressure"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.cli.verb_group import VERBS
+from kernlens.cli.verb_group import GROUPS, VERBS
 from tests import pages
 from tests.tree import ROOT
 from tests.unit.conftest import Kernlens
@@ -129,6 +129,19 @@ def test_help_lists_every_verb_with_its_sentence(kernlens: Kernlens) -> None:
         assert f"{verb} {sentence}" in words
 
 
+def test_help_groups_the_verbs_by_what_one_wants(kernlens: Kernlens) -> None:
+    help_text = kernlens("--help").out
+    titles = ["Look", "Explain", "Compare", "Compile", "Applications", "This machine"]
+    blocks = [help_text.split(f"\n{title}:\n")[1].split("\n\n")[0] for title in titles]
+    verbs = [[line.split()[0] for line in block.splitlines() if line[2] != " "] for block in blocks]
+    assert verbs == [list(group) for group in GROUPS.values()]
+    assert "check" in verbs[titles.index("Compare")]
+    columns = {
+        line.index(VERBS[line.split()[0]][:8]) for block in blocks for line in block.splitlines() if line[2] != " "
+    }
+    assert len(columns) == 1
+
+
 def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -136,3 +149,40 @@ def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monk
     monkeypatch.setattr("kernlens.loading.open_file", interrupt)
     done = kernlens("inspect", file)
     assert (done.status, done.err) == (130, "kernlens: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("annotate", "x", "--json", "--format", "csv"), "--json and --format csv are two formats"),
+        (("annotate", "x", "--json", "--format", "text"), "--json and --format text are two formats"),
+        (("link", "a", "b", "--dot", "--json"), "--dot prints the graph of a forecast: without --json"),
+        (("link", "a", "b", "--dot", "--offline"), "--dot prints the graph of a forecast: without --json"),
+        (("layer", "--unset", "--json"), "--unset prints shell lines, which have no JSON"),
+        (("stages", "x", "--form", "text"), "--form is that of a stage; name it with --stage"),
+    ],
+)
+def test_options_that_contradict_one_another_are_bad_usage(
+    words: tuple[str, ...], sentence: str, kernlens: Kernlens
+) -> None:
+    done = kernlens(*words)
+    assert (done.status, done.out) == (2, "")
+    assert f"Error: {sentence}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("annotate", "x", "--top", "3", "--by", "memry"), "did you mean memory?"),
+        (("annotate", "x", "--format", "jsn"), "did you mean json?"),
+        (("inspect", "x", "--color", "alway"), "did you mean always?"),
+        (("inspect", "x", "--sort", "spil"), "did you mean spill, spills?"),
+        (("inspect", "x", "--sort", "registrs"), "did you mean registers?"),
+        (("inspect", "x", "--sort", "peak"), "did you mean peak-registers?"),
+        (("check", "x", "--max-spil", "0"), "--max-spill"),
+    ],
+)
+def test_a_misspelt_word_gets_the_nearest(words: tuple[str, ...], meant: str, kernlens: Kernlens) -> None:
+    done = kernlens(*words)
+    assert (done.status, done.out) == (2, "")
+    assert meant in done.err

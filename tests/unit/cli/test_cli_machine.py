@@ -17,6 +17,24 @@ from tests.unit.conftest import Kernlens
 from tests.writers.programs import spirv
 
 
+@pytest.mark.parametrize("verb", ["run", "capture"])
+@pytest.mark.parametrize("own", ["-l", "--json", "--help"])
+def test_an_option_behind_the_application_is_told_where_it_belongs(verb: str, own: str, kernlens: Kernlens) -> None:
+    done = kernlens(verb, "--simulate", "dg2", "clinfo", own)
+    assert (done.status, done.out) == (2, "")
+    sentence = f"{own} stands behind clinfo; the application and its options follow after --"
+    assert done.err.endswith(f"Error: {sentence}: kernlens {verb} --simulate dg2 -- clinfo {own}\n")
+    assert "Missing argument" in kernlens(verb).err
+    assert "No such option" in kernlens(verb, "-l").err
+    assert "Usage: " in kernlens(verb, "--help").out
+
+
+def test_the_file_of_capture_has_an_option_of_its_own(kernlens: Kernlens) -> None:
+    done = kernlens("capture", "--json", "x.json", "--", "true")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.endswith("--json takes no file: --json prints the answer, --json-file x.json writes it\n")
+
+
 def test_doctor_prints_what_works_and_what_closes_a_gap(kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
     checks = [Check("one", True, "1.0"), Check("two", False, "no two", "apt install two", needed=False)]
     monkeypatch.setattr(doctor, "checks", lambda: iter(checks))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
@@ -51,7 +51,8 @@ class Capture:
     negative for the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched
     first; ``lines`` is whether line tables were asked for, ``empty_caches`` whether it had empty caches. ``builds`` counts
     what it built, ``failed`` those that failed, ``from_binary`` programs that it made from binaries. ``missing`` says what is
-    not in the recording, ``reason`` why nothing is; ``findings`` are sentences on what else is to be known of it."""
+    not in the recording, ``reason`` why nothing is; ``findings`` are sentences on what else is to be known of it;
+    ``unmatched`` has those on programs of ``replace`` that nothing stood in for, by the program."""
 
     recording: Path | None
     exit_status: int | None
@@ -61,6 +62,7 @@ class Capture:
     from_binary: int
     missing: tuple[str, ...]
     findings: tuple[str, ...] = ()
+    unmatched: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     lines: bool = False
     empty_caches: bool = False
@@ -272,6 +274,7 @@ def _finish(
         from_binary=captured.from_binary,
         missing=tuple(captured.missing),
         findings=(*findings, *captured.findings),
+        unmatched=captured.unmatched,
         reason="" if captured.builds else _why_nothing(captured, plan.environment, asked.words),
         lines=asked.changes.lines,
         empty_caches=asked.changes.empties_caches,

@@ -90,7 +90,8 @@ class CapturedKernel:
 class Captured:
     """The result of a capture: numbers of builds and of those that failed, the kernels, most launched first, and what
     is missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``nested`` are the recordings
-    of captures within this one, ``findings`` are sentences on the second builds."""
+    of captures within this one, ``findings`` are sentences on the second builds and replacements, ``unmatched`` those on
+    replacements that stood in for nothing, by the program."""
 
     was_entered: bool
     nested: Sequence[str] = ()
@@ -100,3 +101,4 @@ class Captured:
     kernels: list[CapturedKernel] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
+    unmatched: dict[str, str] = field(default_factory=dict)

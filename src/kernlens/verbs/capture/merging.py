@@ -111,7 +111,10 @@ class Merging:
             if on_progress is not None:
                 on_progress(captured.builds, len(entries))
         self._count()
-        captured.findings = list(self._findings())
+        names = [kernel.name for kernel in captured.kernels]
+        hashes = [str(call["sha256"]) for call in self._calls if call["sha256"]]
+        captured.unmatched = self._stood_in.unmatched(captured.builds, names, hashes)
+        captured.findings = [*self._findings(), *captured.unmatched.values()]
         used = [kernel.document for kernel in captured.kernels]
         self._writer.note(CAPTURE, json.dumps({"builds": self._calls, "kernels": used}))
         return captured
@@ -233,8 +236,7 @@ class Merging:
             yield f"what kernlens capture recorded that ran within this one is in {recording}, and not here"
         compared = [(kernel.name, kernel.same_code) for kernel in captured.kernels if kernel.same_code is not None]
         yield from self._second_builds.sentences(compared)
-        names = [kernel.name for kernel in captured.kernels]
-        yield from self._stood_in.sentences(names, captured.builds, self._failures)
+        yield from self._stood_in.sentences(self._failures)
         yield from self._changes.unused_options(self._changed_options)
 
 

@@ -32,6 +32,8 @@ _SOURCE, _IL, _BINARY = 1, 2, 3
 _CANNOT, _ANOTHER = 1, 2
 #: So many lines of a log are shown, and so many kernels named.
 _QUOTED, _NAMED = 20, 5
+#: So many digits of a SHA-256 tell programs apart.
+_DIGITS = 12
 _NUMBER = struct.Struct("<Q")
 
 
@@ -148,9 +150,9 @@ class StoodIn:
             elif other := _differences(built, held):
                 self._other.setdefault(event.by, {}).update(other)
 
-    def sentences(self, kernels: Iterable[str], builds: int, failures: Mapping[Identity, str]) -> list[str]:
-        """Return sentences on what came of each replacement, some with lines of the driver's log. ``kernels`` are the names
-        that were built, ``builds`` the number of builds, ``failures`` the logs of programs that failed to build."""
+    def sentences(self, failures: Mapping[Identity, str]) -> list[str]:
+        """Return sentences on what came of each replacement that stood in, some with lines of the driver's log; ``failures``
+        are the logs of programs that failed to build."""
         told = []
         for replacement in self._replacements:
             path, program = replacement.path, replacement.program
@@ -167,9 +169,18 @@ class StoodIn:
                     f"{path} did not stand in for {program}, as {replacement.why_not(error)}"
                     f"{'' if error == _ANOTHER else '; the application got its own program'}{_quoted(log)}"
                 )
-            if not events:
-                told.append(f"{path} stood in for nothing: {_why(replacement, sorted(set(kernels)), builds)}")
         return told
+
+    def unmatched(self, builds: int, kernels: Iterable[str], hashes: Iterable[str]) -> dict[str, str]:
+        """Return the programs of the replacements that stood in for nothing, each with a sentence that says what there is:
+        the number of ``builds``, the ``kernels`` that were built, and the ``hashes`` of what programs were made from."""
+        used = {event.program for event in self._events}
+        known = builds, sorted(set(kernels)), sorted(set(hashes))
+        return {
+            each.program: f"{each.path} stood in for nothing: {_why(each, *known)}"
+            for each in self._replacements
+            if each.program not in used
+        }
 
     def _taken(self, replacement: Replacement, taken: Sequence[Replaced]) -> str:
         times = "" if len(taken) == 1 else f" {len(taken)} times"
@@ -212,11 +223,12 @@ def _differences(built: Mapping[str, bytes], held: Mapping[str, bytes]) -> dict[
     return differences
 
 
-def _why(replacement: Replacement, kernels: list[str], builds: int) -> str:
+def _why(replacement: Replacement, builds: int, kernels: list[str], hashes: list[str]) -> str:
     if not builds:
         return "the application built no program"
     if replacement.hash:
-        return f"no program is made from {replacement.program}"
+        there = f"; there are {listed([known[:_DIGITS] for known in hashes])}" if hashes else ""
+        return f"no program is made from {replacement.program}{there}"
     near = nearest(replacement.kernel, kernels) or kernels[:8]
     there = f"; there are {', '.join(near)}" if near else ""
     return f"no program that the application made has a kernel {replacement.kernel}{there}"
