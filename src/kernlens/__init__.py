@@ -57,8 +57,13 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module 'kernlens' has no attribute {name!r}")
     from importlib import import_module
+    from types import FunctionType
 
     value: object = getattr(import_module(home), name)
+    if isinstance(value, FunctionType):
+        from kernlens.arguments import checked
+
+        value = checked(value)
     globals()[name] = value
     return value
 

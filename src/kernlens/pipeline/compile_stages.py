@@ -34,6 +34,7 @@ class Pipeline(Sequence[Snapshot]):
 
     @property
     def snapshots(self) -> tuple[Snapshot, ...]:
+        """The build's snapshots, in pipeline order."""
         return self.build.snapshots
 
     def __len__(self) -> int:

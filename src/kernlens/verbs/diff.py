@@ -16,7 +16,7 @@ from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.figures import Figure, figure_named
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot, of_kernel
-from kernlens.verbs.programs import Opening, programs_of
+from kernlens.verbs.programs import Opening, for_device, programs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,13 @@ class Difference:
         return comparison_document(self.old_title, self.new_title, self.pairing, documents)
 
 
+#: One side of a comparison: a path, or what ``load`` and ``compile`` return.
+Side = str | os.PathLike[str] | Program | Sequence[Program]
+
+
 def diff(
-    old: str | os.PathLike[str],
-    new: str | os.PathLike[str] | None = None,
+    old: Side,
+    new: Side | None = None,
     *,
     device: str | Sequence[str] | None = None,
     toolchain: str | Sequence[str] | None = None,
@@ -63,7 +67,7 @@ def diff(
     source_roots: Sequence[str] = (),
     unconfined: bool = False,
 ) -> Difference:
-    """Compare two paths: binaries, recordings or folders, or sources, which are compiled for ``device``.
+    """Compare two sides, each a path or Programs: binaries, recordings, folders, or sources, which are compiled for ``device``.
 
     ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
     ``kernels`` are names or patterns of those to compare, ``sort`` a name of the figure by which they are ordered. ``stages``
@@ -73,11 +77,16 @@ def diff(
     Raises KernlensError: NotFoundError for what is not there, ToolError for a source that does not compile.
     """
     order = figure_named(sort) if sort else None
-    paths = [os.fspath(path) for path in (old, new) if path is not None]
     choices = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
-    sides = _two_sides(paths, *choices)
-    old_programs, new_programs = programs_of(
-        [opening for opening, _ in sides], source_roots, stages=stages, all_passes=all_passes
+    sides = _two_sides([_title(side) for side in (old, new) if side is not None], *choices)
+    both = [
+        (opening, _programs(side)) for (opening, _), side in zip(sides, (old, old if new is None else new), strict=True)
+    ]
+    opened = programs_of(
+        [opening for opening, programs in both if programs is None], source_roots, stages=stages, all_passes=all_passes
+    )
+    old_programs, new_programs = (
+        opened.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both
     )
     titles = [title for _, title in sides]
     return between(
@@ -90,6 +99,27 @@ def diff(
         all_passes=all_passes,
         unconfined=unconfined,
     )
+
+
+def _programs(side: Side) -> list[Program] | None:
+    """Return the Programs that a side consists of; None for a path."""
+    if isinstance(side, str | os.PathLike):
+        return None
+    return [side] if isinstance(side, Program) else list(side)
+
+
+def _title(side: Side) -> str:
+    programs = _programs(side)
+    if programs is None:
+        return os.fspath(side)  # type: ignore[arg-type]  # a path
+    return ", ".join(dict.fromkeys(program.name for program in programs)) or "no program"
+
+
+def _chosen_programs(programs: Sequence[Program], opening: Opening) -> Sequence[Program]:
+    """Return the Programs of a side, those for the device that is asked for. Raises KernlensError if a compile is asked for."""
+    if opening.toolchain or opening.options:
+        raise KernlensError("toolchain and options are those of a compile, and a Program is compiled already")
+    return for_device(programs, opening.device)
 
 
 def _two_sides(

@@ -14,6 +14,8 @@ from kernlens.dataclass import dataclass
 from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
+from kernlens.loading import load
+from kernlens.model.program import Program
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 from kernlens.toolchain.application import (
     Application,
@@ -73,6 +75,11 @@ class Capture:
     lines: bool = False
     empty_caches: bool = False
 
+    @property
+    def programs(self) -> Sequence[Program]:
+        """The programs of the recording, opened anew each time; empty if nothing was built."""
+        return load(self.recording) if self.recording is not None else ()
+
 
 def capture(
     command_line: Sequence[str | os.PathLike[str]],
@@ -83,7 +90,7 @@ def capture(
     lines: bool = False,
     stages: bool = False,
     build_options: str = "",
-    replace: Mapping[str, str | os.PathLike[str]] | None = None,
+    replace: Mapping[str, str | os.PathLike[str] | Program] | None = None,
     fresh_cache: bool = False,
     on_progress: Progress | None = None,
     unconfined: bool = False,
@@ -94,7 +101,7 @@ def capture(
     built. ``simulate`` names a device that the toolchain's driver simulates. ``lines`` adds -gline-tables-only to what
     Intel's compiler for GPUs builds, ``build_options`` are added to all builds from source or IL; once the application has
     ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the compile stages,
-    from second builds too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
+    from second builds too. ``replace`` has a file of source, SPIR-V or binary, or a Program, for each program to be replaced:
     by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
     ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options`` and ``replace``, as what is built
     with these must not be what the application's next run finds. What is built again can read the toolchain, the
@@ -107,7 +114,7 @@ def capture(
     installation without the OpenCL layer, OutputError if the recording cannot be written: what was captured then stays in the
     folder that the error names, for ``recover``.
     """
-    replacements = [Replacement.of(program, os.fspath(path)) for program, path in (replace or {}).items()]
+    replacements = [Replacement.of(*both) for both in (replace or {}).items()]
     words = [os.fspath(word) for word in command_line]
     chosen = find_toolchain(toolchain)
     device = None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
