@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, overload
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
 from kernlens.model.effects import Effects
 from kernlens.model.flag_bits import indexes_of
 from kernlens.model.instruction_kind import OTHER, InstructionKind
@@ -101,7 +101,7 @@ class Instruction:
     _of: Instructions = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return f"<Instruction {self.offset:#06x}: {' '.join(self.text.split())}>"
+        return in_short(f"<Instruction {self.offset:#06x}: {' '.join(self.text.split())}>")
 
     @property
     def text(self) -> str:

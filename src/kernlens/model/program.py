@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Build
@@ -48,7 +48,7 @@ class Kernels(Mapping[str, "Kernel"]):
 
     def __repr__(self) -> str:
         names = ", ".join([*islice(self, 8), *(["..."] if len(self) > 8 else [])])
-        return f"<Kernels count={len(self)}{': ' if names else ''}{names}>"
+        return in_short(f"<Kernels count={len(self)}{': ' if names else ''}{names}>")
 
     def _repr_html_(self) -> str:
         from kernlens.model.notebook import kernel_table
@@ -94,7 +94,9 @@ class Program:
             object.__setattr__(self, "kernels", Kernels(self.kernels))
 
     def __repr__(self) -> str:
-        return f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
+        return in_short(
+            f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
+        )
 
     def is_for(self, device: Device) -> bool:
         """Return whether the program is for ``device``, whatever its stepping, or does not say what it is for."""

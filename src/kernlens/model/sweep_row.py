@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, in_short
 from kernlens.model.figures import COSTS, FIGURES, PRESSURES, Figure
 
 #: The figures of a row, in its order: those that tables show, then the costs.
@@ -50,6 +50,10 @@ class SweepRow:
     values: tuple[int | None, ...] = ()
     reason: str = ""
     lines: tuple[CostlyLine, ...] = ()
+
+    def __repr__(self) -> str:
+        by = " ".join(filter(None, (f"for {self.device}", f"by {self.toolchain}", self.options)))
+        return in_short(f"<SweepRow {self.kernel!r} of {self.source} {by}{f': {self.reason}' if self.reason else ''}>")
 
     @property
     def figures(self) -> dict[str, int | None]:

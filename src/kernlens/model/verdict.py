@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Bound, Tolerance
@@ -51,6 +52,11 @@ class Finding:
     cause: Cause | None = None
     reason: str | None = None
 
+    def __repr__(self) -> str:
+        limit = "" if self.bound is None else f" against {self.bound.value:,}"
+        value = "not known" if self.value is None else f"{self.value:,}"
+        return in_short(f"<Finding {self.kernel.name!r} {self.rule}: {value}{limit}, {self.state}>")
+
     @property
     def rule(self) -> str:
         """The rule that it is held against: ``max-spill``, ``min-simd``; ``baseline-spill`` against a baseline."""
@@ -85,6 +91,14 @@ class Verdict:
     budget_file: str | None = None
     baseline: str | None = None
     failing: frozenset[str] = field(default=frozenset())
+
+    def __repr__(self) -> str:
+        states = Counter(finding.state for finding in self.findings)
+        words = [f"{states[state]:,} {state}" for state in (FAILED, UNKNOWN, SKIPPED, PASSED) if states[state]]
+        words += [
+            f"{len(places):,} {kind}" for kind, places in (("new", self.new), ("missing", self.missing)) if places
+        ]
+        return in_short(f"<Verdict {'ok' if self.ok else 'not ok'}: {', '.join(words) or 'nothing was checked'}>")
 
     def in_state(self, state: str) -> list[Finding]:
         """Return the findings that ended so."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.line_choice import LineChoice
@@ -42,7 +42,9 @@ class Pipeline(Sequence[Snapshot]):
 
     def __repr__(self) -> str:
         reason = "" if self.build.ok else f" reason={self.build.reason!r}"
-        return f"<Pipeline source={self.build.source!r} device={self.build.device} snapshots={len(self)}{reason}>"
+        return in_short(
+            f"<Pipeline source={self.build.source!r} device={self.build.device} snapshots={len(self)}{reason}>"
+        )
 
     @overload
     def __getitem__(self, index: int) -> Snapshot: ...

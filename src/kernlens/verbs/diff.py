@@ -10,7 +10,7 @@ from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, pair
 from kernlens.analysis.comparison.stage_partings import Parting, parting
 from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.figures import Figure, figure_named
@@ -32,6 +32,13 @@ class Difference:
     pairing: Pairing
     changes: tuple[KernelChange, ...]
     partings: tuple[Parting | None, ...]
+
+    def __repr__(self) -> str:
+        alone = len(self.pairing.only_old) + len(self.pairing.only_new)
+        words = f"{len(self.changes):,} of {len(self.pairing.kernels):,} kernels differ"
+        return in_short(
+            f"<Difference {self.old_title!r} -> {self.new_title!r}: {words}{f', {alone:,} on one side' if alone else ''}>"
+        )
 
     @property
     def equal(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, in_short
 from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
@@ -74,6 +74,10 @@ class Capture:
     reason: str = ""
     lines: bool = False
     empty_caches: bool = False
+
+    def __repr__(self) -> str:
+        words = f"{self.builds:,} builds, {self.failed:,} failed, {len(self.kernels):,} kernels"
+        return in_short(f"<Capture {str(self.recording)!r}: {words if self.recording else self.reason}>")
 
     @property
     def programs(self) -> Sequence[Program]:
