@@ -1,6 +1,6 @@
-"""The types of what ``kernlens.diff``, ``check``, ``stages`` and ``capture`` return, and of what these hold.
+"""The types of what ``kernlens.annotate``, ``diff``, ``check``, ``stages``, ``sweep`` and ``capture`` return.
 
-A verdict and its findings are in ``kernlens.model.verdict``, the rows of a sweep in ``kernlens.model.sweep_row``.
+Each ``Tabular`` answer has a ``table``, and gives it to pandas, polars, DuckDB and whoever else takes Arrow's streams.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from kernlens.analysis.comparison.kernel_changes import FigureChange, KernelChan
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting, PassParting
-from kernlens.model.sweep_row import SweepRow
+from kernlens.model.columns import Table, Tabular
+from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.model.verdict import Finding, Verdict
 from kernlens.pipeline.compile_stages import Pipeline
+from kernlens.verbs.annotate import Annotation
 from kernlens.verbs.capture.capture import Capture
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.diff import Difference
 
 __all__ = [
+    "Annotation",
     "Capture",
     "CapturedKernel",
     "Difference",
@@ -30,7 +33,10 @@ __all__ = [
     "Parting",
     "PassParting",
     "Pipeline",
+    "Sweep",
     "SweepRow",
+    "Table",
+    "Tabular",
     "Unpaired",
     "Verdict",
 ]

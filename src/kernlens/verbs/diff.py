@@ -13,14 +13,18 @@ from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.figures import Figure, figure_named
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot, of_kernel
 from kernlens.verbs.programs import Opening, for_device, programs_of
 
+#: The most kernels that a notebook shows of a comparison.
+_SHOWN = 50
+
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Tabular):
     """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
     belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
     where the compiles of each part, None where that was not asked for."""
@@ -44,6 +48,28 @@ class Difference:
     def equal(self) -> bool:
         """True if both sides have the same kernels, and none differs."""
         return not (self.changes or self.pairing.only_old or self.pairing.only_new)
+
+    @property
+    def table(self) -> Table:
+        """A row for each figure that changed of each kernel that differs (one row if none did), and for what one side has."""
+        kinds = {"kernel": str, "program": str, "change": str, "figure": str, "old": int, "new": int}
+        rows: list[tuple[Cell, ...]] = []
+        for change in self.changes:
+            figures: list[tuple[Cell, ...]] = [(each.figure.key, each.old, each.new) for each in change.figures]
+            figures = figures or [(None, None, None)]
+            rows += ((change.pair.new.name, change.pair.new_program.name, "changed", *figure) for figure in figures)
+        for side, alone in (("only old", self.pairing.only_old), ("only new", self.pairing.only_new)):
+            names = ((each.kernel.name if each.kernel else None, each.program.name) for each in alone)
+            rows += ((*name, side, None, None, None) for name in names)
+        return Table.of_rows(kinds, rows)
+
+    def _repr_html_(self) -> str:
+        from kernlens.report.comparison_page import comparison_body
+
+        changes, partings = self.changes[:_SHOWN], self.partings[:_SHOWN]
+        body = comparison_body(self.old_title, self.new_title, self.pairing, changes, partings, has_instructions=False)
+        more = len(self.changes) - len(changes)
+        return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more else "")
 
     def document(self, *, lines: bool = False) -> dict[str, Any]:
         """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
