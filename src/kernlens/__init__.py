@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernlens.loading import load as load
     from kernlens.loading.live_programs import from_level_zero as from_level_zero
     from kernlens.loading.live_programs import from_opencl as from_opencl
+    from kernlens.verbs.annotate import annotate as annotate
     from kernlens.verbs.capture.capture import capture as capture
     from kernlens.verbs.check import check as check
     from kernlens.verbs.compile import compile as compile
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 # Public name -> the module that defines it.
 _HOMES = {
     "KernlensError": "kernlens.errors",
+    "annotate": "kernlens.verbs.annotate",
     "capture": "kernlens.verbs.capture.capture",
     "check": "kernlens.verbs.check",
     "compile": "kernlens.verbs.compile",
@@ -38,8 +40,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "KernlensError", "__version__", "capture", "check", "compile", "diff", "from_level_zero", "from_opencl", "load",
-    "stages", "sweep",
+    "KernlensError", "__version__", "annotate", "capture", "check", "compile", "diff", "from_level_zero", "from_opencl",
+    "load", "stages", "sweep",
 ]  # fmt: skip
 
 
@@ -48,8 +50,13 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module 'kernlens' has no attribute {name!r}")
     from importlib import import_module
+    from types import FunctionType
 
     value: object = getattr(import_module(home), name)
+    if isinstance(value, FunctionType):
+        from kernlens.arguments import checked
+
+        value = checked(value)
     globals()[name] = value
     return value
 

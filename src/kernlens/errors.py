@@ -25,6 +25,10 @@ def _remade(kind: type[KernlensError], arguments: tuple[object, ...], fields: di
     return error
 
 
+class ArgumentError(KernlensError, TypeError):
+    """A call of a public function with an argument that is missing, unknown, or of another type."""
+
+
 class FormatError(KernlensError):
     """Bytes that do not hold what the format demands. ``format`` is the reader's name (``"zebin"``), ``section`` the
     section if any, ``offset`` the byte offset within the buffer that the reader was given."""

@@ -200,7 +200,7 @@ def _csv(rows: Sequence[SweepRow], has_pressure: bool) -> Iterator[bytes]:
 def _parquet(rows: Sequence[SweepRow], has_pressure: bool) -> list[bytes]:
     from kernlens.report.sweep_parquet import sweep_parquet
 
-    return [sweep_parquet(rows, has_pressure=has_pressure)]
+    return [sweep_parquet(rows)]
 
 
 def _heat_map(rows: Sequence[SweepRow], figure: Figure, *, is_picture: bool) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.errors import ArgumentError, KernlensError, UnsupportedError
 from kernlens.isa.devices import device
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
@@ -53,9 +53,16 @@ def _other_platform(platform: str, builds: tuple[Build, ...]) -> str:
 
 
 def from_level_zero(module: Any) -> list[Program]:
-    """Return the Program that a live Level Zero module (a LiveModule of ``kernlens.level_zero``) holds."""
+    """Return the Program that a live Level Zero module (a LiveModule of ``kernlens.level_zero``) holds. Raises ArgumentError
+    for anything else."""
+    from kernlens.runtime.level_zero.live_module import LiveModule
     from kernlens.runtime.level_zero.module_build import live_build
 
+    if not isinstance(module, LiveModule):
+        raise ArgumentError(
+            f"kernlens.from_level_zero: module must be a LiveModule, not {type(module).__name__};"
+            " build_spirv of kernlens.level_zero makes one, and LiveModule.from_handle takes an application's"
+        )
     return programs_of((live_build(module),))
 
 

@@ -7,7 +7,7 @@ from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
 
 EMPTY = memoryview(b"")
 
@@ -54,6 +54,12 @@ class Symbol(NamedTuple):
     index: int  # type: ignore[assignment]  # not the method of tuples
     kind: str = "local"
     is_hidden: bool = False
+
+    def __repr__(self) -> str:
+        where = "undefined" if self.section is None else f"{self.section}+{self.value:#x}"
+        return in_short(
+            f"<Symbol {self.name!r}: {self.kind}, {self.binding} {self.type}, {self.size:,} bytes, {where}>"
+        )
 
     def of_kind(self, kind: str) -> Symbol:
         """Return the symbol with this kind."""
@@ -115,7 +121,7 @@ class Container:
         self.find_children: Callable[[], tuple[Container, ...]] = tuple
 
     def __repr__(self) -> str:
-        return f"Container({self.kind!r}, {self.name!r}, offset={self.offset:#x}, size={self.size})"
+        return in_short(f"Container({self.kind!r}, {self.name!r}, offset={self.offset:#x}, size={self.size})")
 
     @property
     def size(self) -> int:

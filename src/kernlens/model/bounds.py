@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError
 from kernlens.model.figures import EVERY_FIGURE, Figure, at, figure_named, known_name
 
@@ -28,6 +28,9 @@ class Bound:
     is_least: bool
     value: int
     origin: str = ""
+
+    def __repr__(self) -> str:
+        return in_short(f"<Bound {self.name} {self.value:,}{f' ({self.origin})' if self.origin else ''}>")
 
     @property
     def name(self) -> str:

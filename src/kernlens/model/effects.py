@@ -28,6 +28,9 @@ class Effect(NamedTuple):
     is_partial: bool = False
     is_lower_bound: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Effect reads={len(self.reads)} writes={len(self.writes)}>"
+
 
 class Route(NamedTuple):
     """The ways of the lanes from an instruction: to the next one (``falls``) and to those with the indexes ``targets``.

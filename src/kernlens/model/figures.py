@@ -101,6 +101,9 @@ class Figure:
     more_is_better: bool = False
     caused_by: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Figure {self.key}: {self.heading}, in {self.unit}>"
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names in options and files, the shortest first: key and heading in small letters, with hyphens."""

@@ -13,7 +13,8 @@ from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, overload
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
+from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.effects import Effects
 from kernlens.model.flag_bits import indexes_of
 from kernlens.model.instruction_kind import OTHER, InstructionKind
@@ -101,7 +102,7 @@ class Instruction:
     _of: Instructions = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return f"<Instruction {self.offset:#06x}: {' '.join(self.text.split())}>"
+        return in_short(f"<Instruction {self.offset:#06x}: {' '.join(self.text.split())}>")
 
     @property
     def text(self) -> str:
@@ -114,7 +115,7 @@ class Instruction:
         return self._of.kinds[self.index]
 
 
-class Instructions(Sequence[Instruction]):
+class Instructions(Tabular, Sequence[Instruction]):
     """A kernel's instructions in the order of their offsets.
 
     ``trailing`` is the number of bytes after the last instruction that are too few for another. Texts are rendered on
@@ -175,6 +176,22 @@ class Instructions(Sequence[Instruction]):
         from kernlens.model.notebook import listing
 
         return listing(self.offsets, self.texts)
+
+    @property
+    def table(self) -> Table:
+        """The instructions with their kinds, and of messages the operation and the most bytes that it accesses in memory."""
+        accesses = [kind.access for kind in self.kinds]
+        columns: dict[str, Sequence[Cell]] = {
+            "offset": self.offsets,
+            "size": self.sizes,
+            "opcode": self.opcodes,
+            "text": self.texts,
+            "kind": [kind.name for kind in self.kinds],
+            "operation": [access.operation if access else None for access in accesses],
+            "bytes": [access.size if access else None for access in accesses],
+        }
+        texts = ("opcode", "text", "kind", "operation")
+        return Table(columns, {name: str if name in texts else int for name in columns})
 
     @property
     def records(self) -> memoryview:

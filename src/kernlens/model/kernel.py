@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import KernelResources, figure_words
 
@@ -110,7 +110,7 @@ class Kernel:
             words = ", ".join(filter(None, (figure_words(self), f"{self.code_size:,} bytes of code")))
         except KernlensError as error:  # A damaged kernel must have a name all the same.
             words = str(error)
-        return f"<Kernel {self.name!r}: {words}>"
+        return in_short(f"<Kernel {self.name!r}: {words}>")
 
     def _repr_html_(self) -> str:
         from kernlens.model.notebook import kernel_page, listing

@@ -35,7 +35,26 @@ def _cells(kernel: Measured) -> str:
         values = figures_of(kernel).values()
     except KernlensError as error:
         return f'<td colspan="{len(STATED)}">{escape(str(error))}</td>'
-    return "".join(f"<td>{'-' if value is None else f'{value:,}'}</td>" for value in values)
+    return "".join(f"<td>{_cell(value)}</td>" for value in values)
+
+
+def data_table(columns: Mapping[str, Sequence[str | float | None]], count: int) -> str:
+    """Return an HTML table of columns that have ``count`` rows."""
+    headings = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>"
+        for row in islice(zip(*columns.values(), strict=True), SHOWN)
+    )
+    more = f"<p>and {count - SHOWN:,} more</p>" if count > SHOWN else ""
+    return f"<table><thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _cell(value: str | float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))
 
 
 def kernel_page(name: str, words: str, instructions: int = 0, lines: str = "", page: str = "") -> str:

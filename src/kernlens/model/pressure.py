@@ -26,3 +26,7 @@ class Pressure:
     register_bytes: int
     has_calls: bool
     is_lower_bound: bool
+
+    def __repr__(self) -> str:
+        where = "" if self.peak_index is None else f" at instruction {self.peak_index:,}"
+        return f"<Pressure peak={self.peak}{where} named={self.named}>"

@@ -7,10 +7,11 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Build
+from kernlens.model.columns import Table, Tabular
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kernlens.model.stage_text import StageTexts
 
 
-class Kernels(Mapping[str, "Kernel"]):
+class Kernels(Tabular, Mapping[str, "Kernel"]):
     """A program's kernels by name; a name that is none raises UnknownKernelError, with the nearest names.
 
     It is a view of the mapping that it is given, which costs the same however many kernels that holds.
@@ -48,7 +49,16 @@ class Kernels(Mapping[str, "Kernel"]):
 
     def __repr__(self) -> str:
         names = ", ".join([*islice(self, 8), *(["..."] if len(self) > 8 else [])])
-        return f"<Kernels count={len(self)}{': ' if names else ''}{names}>"
+        return in_short(f"<Kernels count={len(self)}{': ' if names else ''}{names}>")
+
+    @property
+    def table(self) -> Table:
+        """The kernels with their stated figures, and whether each has source lines. Raises FormatError if one is damaged."""
+        from kernlens.model.figures import STATED, figures_of
+
+        kinds = {"kernel": str, **dict.fromkeys((figure.key for figure in STATED), int), "lines": bool}
+        rows = ((name, *figures_of(kernel).values(), kernel.line_table_reason is None) for name, kernel in self.items())
+        return Table.of_rows(kinds, rows)
 
     def _repr_html_(self) -> str:
         from kernlens.model.notebook import kernel_table
@@ -94,7 +104,9 @@ class Program:
             object.__setattr__(self, "kernels", Kernels(self.kernels))
 
     def __repr__(self) -> str:
-        return f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
+        return in_short(
+            f"<Program {self.name!r} format={self.format} device={self.device} kernels={len(self.kernels)}>"
+        )
 
     def is_for(self, device: Device) -> bool:
         """Return whether the program is for ``device``, whatever its stepping, or does not say what it is for."""

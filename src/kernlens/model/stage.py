@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import NotFoundError, OutputError, nearest
 from kernlens.model.allowance import Allowance
 
@@ -44,7 +44,7 @@ class Snapshot:
         of = f" of {self.kernel}" if self.kernel else ""
         size = "" if self.size is None else f", {self.size:,} bytes"
         again = f", attempt {self.attempt}" if self.attempt > 1 else ""
-        return f"<Snapshot {self.stage}{of}: {self.failure or self.form + size + again}>"
+        return in_short(f"<Snapshot {self.stage}{of}: {self.failure or self.form + size + again}>")
 
     @cached_property
     def content(self) -> bytes:

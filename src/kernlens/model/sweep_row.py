@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, in_short
+from kernlens.model.columns import Table, Tabular
 from kernlens.model.figures import COSTS, FIGURES, PRESSURES, Figure
 
 #: The figures of a row, in its order: those that tables show, then the costs.
 MEASURED = (*FIGURES, *COSTS)
+#: What tells the rows of a sweep from one another: the names of these fields.
+LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
 _PLACES = {figure.key: place for place, figure in enumerate((*MEASURED, *PRESSURES))}
 
 
@@ -51,6 +54,15 @@ class SweepRow:
     reason: str = ""
     lines: tuple[CostlyLine, ...] = ()
 
+    def __repr__(self) -> str:
+        by = " ".join(filter(None, (f"for {self.device}", f"by {self.toolchain}", self.options)))
+        return in_short(f"<SweepRow {self.kernel!r} of {self.source} {by}{f': {self.reason}' if self.reason else ''}>")
+
+    @property
+    def labels(self) -> tuple[str | None, ...]:
+        """The values that tell it from the other rows of a sweep, in the order of ``LABELS``."""
+        return self.source, self.device, self.toolchain, self.compiler, self.options, self.kernel
+
     @property
     def figures(self) -> dict[str, int | None]:
         """The values by the keys of their figures; all None in a row without a kernel."""
@@ -59,6 +71,22 @@ class SweepRow:
     def value(self, figure: Figure) -> int | None:
         """Return the value of one figure; None if it is not known."""
         return self.values[_PLACES[figure.key]] if self.values else None
+
+
+class Sweep(list[SweepRow], Tabular):
+    """The rows of a sweep, in the order of its matrix."""
+
+    @property
+    def table(self) -> Table:
+        """The rows with their figures by name; those of a compile that failed are None, and ``reason`` says why."""
+        figures = measured_figures(has_pressure=any(len(row.values) > len(MEASURED) for row in self))
+        kinds = {**dict.fromkeys(LABELS, str), **dict.fromkeys((figure.key for figure in figures), int), "reason": str}
+        blank = (None,) * len(figures)
+        rows = ((*row.labels, *(row.values or blank), row.reason or None) for row in self)
+        return Table.of_rows(kinds, rows)
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
 
 
 def worst_first(rows: Iterable[SweepRow], figure: Figure) -> list[SweepRow]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
+from kernlens.model.columns import Table, Tabular
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Bound, Tolerance
@@ -51,6 +53,20 @@ class Finding:
     cause: Cause | None = None
     reason: str | None = None
 
+    def __repr__(self) -> str:
+        limit = "" if self.bound is None else f" against {self.bound.value:,}"
+        value = "not known" if self.value is None else f"{self.value:,}"
+        return in_short(f"<Finding {self.kernel.name!r} {self.rule}: {value}{limit}, {self.state}>")
+
+    @property
+    def cells(self) -> tuple[str | int | None, ...]:
+        """Its row in the table of a verdict."""
+        cause, bound = self.cause, self.bound
+        where = (cause.path, cause.line) if cause else (None, None)
+        device = str(self.program.device) if self.program.device else None
+        values = self.rule, self.figure.key, self.state, self.value, bound and bound.value, self.before
+        return self.kernel.name, self.program.name, device, *values, *where, self.reason or self.hidden
+
     @property
     def rule(self) -> str:
         """The rule that it is held against: ``max-spill``, ``min-simd``; ``baseline-spill`` against a baseline."""
@@ -66,12 +82,17 @@ class Finding:
         return PASSED if self.bound.allows(self.value) else FAILED
 
 
+#: The columns of a verdict's table.
+_COLUMNS = (
+    *("kernel", "program", "device", "rule", "figure", "state", "value", "limit", "baseline"),
+    *("path", "line", "reason"),
+)
 #: A kernel in its program.
 Place = tuple["Program", "Kernel"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Tabular):
     """The outcome of a check. ``new`` and ``missing`` are kernels that only the checked programs, or only the baseline,
     have; ``without_budget`` those for which no bound was given; ``idle`` the rules for devices that no program is for.
     ``budget_file`` is the file that was read, ``baseline`` the path that was compared with; None: there was none.
@@ -85,6 +106,25 @@ class Verdict:
     budget_file: str | None = None
     baseline: str | None = None
     failing: frozenset[str] = field(default=frozenset())
+
+    def __repr__(self) -> str:
+        states = Counter(finding.state for finding in self.findings)
+        words = [f"{states[state]:,} {state}" for state in (FAILED, UNKNOWN, SKIPPED, PASSED) if states[state]]
+        words += [
+            f"{len(places):,} {kind}" for kind, places in (("new", self.new), ("missing", self.missing)) if places
+        ]
+        return in_short(f"<Verdict {'ok' if self.ok else 'not ok'}: {', '.join(words) or 'nothing was checked'}>")
+
+    @property
+    def table(self) -> Table:
+        """The findings, each with the source line that is the likely cause."""
+        kinds = {name: int if name in ("value", "limit", "baseline", "line") else str for name in _COLUMNS}
+        return Table.of_rows(kinds, (finding.cells for finding in self.findings))
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(repr(self)[1:-1])}</p>{self.table._repr_html_()}"
 
     def in_state(self, state: str) -> list[Finding]:
         """Return the findings that ended so."""

@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import UnsupportedError
 from kernlens.model.build import Build
+from kernlens.model.columns import Table, Tabular
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pipeline(Sequence[Snapshot]):
+class Pipeline(Tabular, Sequence[Snapshot]):
     """A sequence of one build's snapshots, in pipeline order, with the programs and source maps made from them.
     ``written_below`` is the temporary folder that recorded sources were written to; paths of lines leave it out."""
 
@@ -32,14 +33,40 @@ class Pipeline(Sequence[Snapshot]):
 
     @property
     def snapshots(self) -> tuple[Snapshot, ...]:
+        """The build's snapshots, in pipeline order."""
         return self.build.snapshots
+
+    @property
+    def table(self) -> Table:
+        """The snapshots, single passes too, with the bytes of each and the seconds until it was complete."""
+        kinds = {
+            "stage": str,
+            "kernel": str,
+            "form": str,
+            "attempt": int,
+            "bytes": int,
+            "seconds": float,
+            "failure": str,
+        }
+        rows = (
+            (each.stage, each.kernel, each.form, each.attempt, each.size, each.seconds, each.failure)
+            for each in self.snapshots
+        )
+        return Table.of_rows(kinds, rows)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(repr(self)[1:-1])}</p>{self.table._repr_html_()}"
 
     def __len__(self) -> int:
         return len(self.snapshots)
 
     def __repr__(self) -> str:
         reason = "" if self.build.ok else f" reason={self.build.reason!r}"
-        return f"<Pipeline source={self.build.source!r} device={self.build.device} snapshots={len(self)}{reason}>"
+        return in_short(
+            f"<Pipeline source={self.build.source!r} device={self.build.device} snapshots={len(self)}{reason}>"
+        )
 
     @overload
     def __getitem__(self, index: int) -> Snapshot: ...

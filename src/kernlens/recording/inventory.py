@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import astuple
 
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Build
@@ -53,7 +54,8 @@ class StoredProgram:
         it was."""
         build = self.build
         parts = [(part.kind, part.label, part.blob and part.blob.sha256) for part in self.parts]
-        what = (build.device, build.toolchain, build.options, build.ok, build.reason, parts)
+        toolchain = build.toolchain and astuple(build.toolchain)
+        what = (build.device, toolchain, build.options, build.ok, build.reason, parts)
         return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).digest()
 
 

@@ -45,7 +45,22 @@ def comparison_page(
 ) -> Iterator[str]:
     """Yield the page in pieces; the arguments are those of the text."""
     yield page_head("kernlens diff", _STYLE)
-    yield f"<h1>kernlens diff</h1>\n{_block(summary(old, new, pairing, changes))}"
+    yield "<h1>kernlens diff</h1>\n"
+    yield from comparison_body(old, new, pairing, changes, partings, has_instructions=has_instructions)
+    yield "</html>\n"
+
+
+def comparison_body(
+    old: str,
+    new: str,
+    pairing: Pairing,
+    changes: Sequence[KernelChange],
+    partings: Sequence[Parting | None],
+    *,
+    has_instructions: bool,
+) -> Iterator[str]:
+    """Yield what the page says, in pieces, as notebooks show it too."""
+    yield _block(summary(old, new, pairing, changes))
     if changes:
         headings, rows = figure_rows(changes)
         cells = "".join(f"<th>{html_line(heading)}</th>" for heading in headings)
@@ -58,7 +73,6 @@ def comparison_page(
         _, title, *lines = kernel_lines(change, parting=parting, has_instructions=has_instructions)
         is_open = " open" if number == 0 else ""
         yield f'<details id="kernel-{number}"{is_open}><summary>{html_line(title)}</summary>\n{_block(lines)}</details>\n'
-    yield "</html>\n"
 
 
 def _block(lines: Iterable[str]) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from kernlens.errors import UnsupportedError
-from kernlens.model.sweep_row import SweepRow
-from kernlens.report.sweep_table import LABELS, sweep_columns
+from kernlens.model.columns import Cell, Table
+from kernlens.model.sweep_row import Sweep, SweepRow
+from kernlens.report.style import rendered
 
 
 def check_parquet() -> None:
@@ -18,15 +19,18 @@ def check_parquet() -> None:
         raise UnsupportedError("--parquet needs pyarrow: pip install pyarrow, or use --csv") from error
 
 
-def sweep_parquet(rows: Sequence[SweepRow], *, has_pressure: bool = False) -> bytes:
+def sweep_parquet(rows: Iterable[SweepRow]) -> bytes:
     """Return the content of a Parquet file. Raises UnsupportedError without pyarrow."""
     check_parquet()
-    import pyarrow
     import pyarrow.parquet
 
-    kinds = dict.fromkeys((*LABELS, "reason"), pyarrow.string())
-    columns = sweep_columns(rows, has_pressure=has_pressure)
-    arrays = {name: pyarrow.array(values, kinds.get(name, pyarrow.int64())) for name, values in columns.items()}
+    plain = Sweep(rows).table
+    texts = {name: list(map(_text, plain[name])) for name, kind in plain.kinds.items() if kind is str}
     content = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(arrays), content, compression="zstd")
+    pyarrow.parquet.write_table(Table({**plain.columns, **texts}, plain.kinds).to_arrow(), content, compression="zstd")
     return content.getvalue()
+
+
+def _text(value: Cell) -> Cell:
+    """Return a text without control characters, and all Unicode."""
+    return rendered(value) if isinstance(value, str) else value

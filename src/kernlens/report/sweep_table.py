@@ -1,4 +1,4 @@
-"""A sweep's rows as a text table, CSV, JSON and the columns of Parquet."""
+"""A sweep's rows as a text table, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import Any
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
-from kernlens.model.sweep_row import SweepRow, measured_figures, worst_first
+from kernlens.model.sweep_row import LABELS, SweepRow, measured_figures, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
 from kernlens.report.style import rendered, style
 from kernlens.report.table import Cell, table
 from kernlens.report.width import Name
-
-#: The columns before those of the figures; "reason" follows them.
-LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
 
 
 def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[str]:
@@ -81,17 +78,6 @@ def csv_rows(rows: Iterable[SweepRow], *, has_pressure: bool = False) -> Iterato
 
 def _text(text: str) -> str:
     return spreadsheet_safe(rendered(text))
-
-
-def sweep_columns(rows: Sequence[SweepRow], *, has_pressure: bool = False) -> dict[str, list[Any]]:
-    """Return the rows by column; an unknown value is None. Texts have no control characters, and are all Unicode."""
-    columns: dict[str, list[Any]] = {}
-    for name in LABELS:
-        texts = [getattr(row, name) for row in rows]
-        columns[name] = [None if text is None else rendered(text) for text in texts]
-    for figure in measured_figures(has_pressure=has_pressure):
-        columns[figure.key] = [row.value(figure) for row in rows]
-    return columns | {"reason": [rendered(row.reason) or None for row in rows]}
 
 
 def sweep_document(rows: Iterable[SweepRow]) -> dict[str, Any]:

@@ -61,10 +61,7 @@ def check(
     Raises KernlensError: NotFoundError for a pattern that fits no kernel, a bound that there is not and a baseline of
     another device, ToolError for a source that does not compile.
     """
-    items = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
-    names = [os.fspath(each) for each in items if not isinstance(each, Program)]
-    programs = [each for each in items if isinstance(each, Program)]
-    programs += opened(names, _words(device), _words(toolchain), join_options(options), source_roots)
+    programs, names = programs_at(paths, _words(device), _words(toolchain), join_options(options), source_roots)
     file = os.fspath(budget) if budget is not None else found_file(names)
     return judged(
         programs,
@@ -81,6 +78,20 @@ def check(
 
 def _words(words: str | Sequence[str]) -> Sequence[str]:
     return [words] if isinstance(words, str) else words
+
+
+def programs_at(
+    paths: PathName | Program | Sequence[PathName | Program],
+    devices: Sequence[str],
+    toolchains: Sequence[str],
+    options: str,
+    source_roots: Sequence[str],
+) -> tuple[list[Program], list[str]]:
+    """Return the Programs among the paths, then those that the others hold, and the names of these paths."""
+    items = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
+    names = [os.fspath(each) for each in items if not isinstance(each, Program)]
+    programs = [each for each in items if isinstance(each, Program)]
+    return [*programs, *(opened(names, devices, toolchains, options, source_roots) if names else ())], names
 
 
 def opened(

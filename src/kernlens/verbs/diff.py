@@ -11,17 +11,21 @@ from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, pair
 from kernlens.analysis.comparison.stage_partings import Parting, parting
 from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.figures import Figure, figure_named
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot, of_kernel
-from kernlens.verbs.programs import Opening, programs_of
+from kernlens.verbs.programs import Opening, for_device, programs_of
+
+#: The most kernels that a notebook shows of a comparison.
+_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Tabular):
     """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
     belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
     where the compiles of each part, None where that was not asked for."""
@@ -34,10 +38,39 @@ class Difference:
     changes: tuple[KernelChange, ...]
     partings: tuple[Parting | None, ...]
 
+    def __repr__(self) -> str:
+        alone = len(self.pairing.only_old) + len(self.pairing.only_new)
+        words = f"{len(self.changes):,} of {len(self.pairing.kernels):,} kernels differ"
+        return in_short(
+            f"<Difference {self.old_title!r} -> {self.new_title!r}: {words}{f', {alone:,} on one side' if alone else ''}>"
+        )
+
     @property
     def equal(self) -> bool:
         """True if both sides have the same kernels, and none differs."""
         return not (self.changes or self.pairing.only_old or self.pairing.only_new)
+
+    @property
+    def table(self) -> Table:
+        """A row for each figure that changed of each kernel that differs (one row if none did), and for what one side has."""
+        kinds = {"kernel": str, "program": str, "change": str, "figure": str, "old": int, "new": int}
+        rows: list[tuple[Cell, ...]] = []
+        for change in self.changes:
+            figures: list[tuple[Cell, ...]] = [(each.figure.key, each.old, each.new) for each in change.figures]
+            figures = figures or [(None, None, None)]
+            rows += ((change.pair.new.name, change.pair.new_program.name, "changed", *figure) for figure in figures)
+        for side, alone in (("only old", self.pairing.only_old), ("only new", self.pairing.only_new)):
+            names = ((each.kernel.name if each.kernel else None, each.program.name) for each in alone)
+            rows += ((*name, side, None, None, None) for name in names)
+        return Table.of_rows(kinds, rows)
+
+    def _repr_html_(self) -> str:
+        from kernlens.report.comparison_page import comparison_body
+
+        changes, partings = self.changes[:_SHOWN], self.partings[:_SHOWN]
+        body = comparison_body(self.old_title, self.new_title, self.pairing, changes, partings, has_instructions=False)
+        more = len(self.changes) - len(changes)
+        return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more else "")
 
     def document(self, *, lines: bool = False) -> dict[str, Any]:
         """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
@@ -50,9 +83,13 @@ class Difference:
         return comparison_document(self.old_title, self.new_title, self.pairing, documents)
 
 
+#: One side of a comparison: a path, or what ``load`` and ``compile`` return.
+Side = str | os.PathLike[str] | Program | Sequence[Program]
+
+
 def diff(
-    old: str | os.PathLike[str],
-    new: str | os.PathLike[str] | None = None,
+    old: Side,
+    new: Side | None = None,
     *,
     device: str | Sequence[str] | None = None,
     toolchain: str | Sequence[str] | None = None,
@@ -64,7 +101,7 @@ def diff(
     source_roots: Sequence[str] = (),
     unconfined: bool = False,
 ) -> Difference:
-    """Compare two paths: binaries, recordings or folders, or sources, which are compiled for ``device``.
+    """Compare two sides, each a path or Programs: binaries, recordings, folders, or sources, which are compiled for ``device``.
 
     ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
     ``kernels`` are names or patterns of those to compare, ``sort`` a name of the figure by which they are ordered. ``stages``
@@ -74,11 +111,16 @@ def diff(
     Raises KernlensError: NotFoundError for what is not there, ToolError for a source that does not compile.
     """
     order = figure_named(sort) if sort else None
-    paths = [os.fspath(path) for path in (old, new) if path is not None]
     choices = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
-    sides = _two_sides(paths, *choices)
-    old_programs, new_programs = programs_of(
-        [opening for opening, _ in sides], source_roots, stages=stages, all_passes=all_passes
+    sides = _two_sides([_title(side) for side in (old, new) if side is not None], *choices)
+    both = [
+        (opening, _programs(side)) for (opening, _), side in zip(sides, (old, old if new is None else new), strict=True)
+    ]
+    opened = programs_of(
+        [opening for opening, programs in both if programs is None], source_roots, stages=stages, all_passes=all_passes
+    )
+    old_programs, new_programs = (
+        opened.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both
     )
     titles = [title for _, title in sides]
     return between(
@@ -91,6 +133,27 @@ def diff(
         all_passes=all_passes,
         unconfined=unconfined,
     )
+
+
+def _programs(side: Side) -> list[Program] | None:
+    """Return the Programs that a side consists of; None for a path."""
+    if isinstance(side, str | os.PathLike):
+        return None
+    return [side] if isinstance(side, Program) else list(side)
+
+
+def _title(side: Side) -> str:
+    programs = _programs(side)
+    if programs is None:
+        return os.fspath(side)  # type: ignore[arg-type]  # a path
+    return ", ".join(dict.fromkeys(program.name for program in programs)) or "no program"
+
+
+def _chosen_programs(programs: Sequence[Program], opening: Opening) -> Sequence[Program]:
+    """Return the Programs of a side, those for the device that is asked for. Raises KernlensError if a compile is asked for."""
+    if opening.toolchain or opening.options:
+        raise KernlensError("toolchain and options are those of a compile, and a Program is compiled already")
+    return for_device(programs, opening.device)
 
 
 def _two_sides(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.loading.identify import kind_of
+from kernlens.model.program import Program
 from kernlens.model.stage import Attempts, Snapshot, of_kernel
 from kernlens.model.stages import OTHER_DEVICES
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
@@ -28,34 +29,57 @@ class NoDeviceError(KernlensError):
 
 
 def stages(
-    source: str | os.PathLike[str],
-    device: str,
+    source: str | os.PathLike[str] | Program,
+    device: str | None = None,
     *,
     options: str | Sequence[str] = "",
     lines: bool = True,
     toolchain: str = DEFAULT,
     all_passes: bool = False,
     recording: str | os.PathLike[str] | None = None,
+    unconfined: bool = False,
 ) -> Pipeline:
-    """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage.
+    """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage. Of a Program,
+    return the stages that were kept of its compile; it is compiled again if none were, or ``all_passes`` are missing.
 
     ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
     ``options`` are one string, or words; ``lines`` adds -gline-tables-only, by which lines are followed.
     ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
-    ``recording`` names a file to save everything in. A snapshot that could not be made has a ``failure``.
+    ``recording`` names a file to save everything in. A snapshot that could not be made has a ``failure``. A Program's own
+    device, options and toolchain count where it is compiled again, by a compiler that can read nothing else of this machine
+    unless it is ``unconfined``.
 
-    Raises ToolError, with the compiler's log, if the source does not compile, and NotFoundError for what does not exist.
+    Raises ToolError, with the compiler's log, if the source does not compile, NotFoundError for what does not exist,
+    NoDeviceError for a source without a device, and UnsupportedError for a Program that holds nothing to compile again.
     """
     words = join_options(options)
-    pipeline = compile_stages(
-        source, device, options=with_lines(words) if lines else words, toolchain=toolchain, all_passes=all_passes
-    )
+    if isinstance(source, Program):
+        if device or words or toolchain:
+            raise KernlensError("device, options and toolchain are those of a source; a Program has its own")
+        pipeline = _of_program(source, all_passes=all_passes, unconfined=unconfined)
+    elif device is None:
+        raise NoDeviceError(
+            f"which device is {os.fspath(source)} to be compiled for? name it: kernlens.stages(source, 'dg2')"
+        )
+    else:
+        pipeline = compile_stages(
+            source, device, options=with_lines(words) if lines else words, toolchain=toolchain, all_passes=all_passes
+        )
     if recording is not None:
         record([pipeline], Path(recording))
     build = pipeline.build
     if not build.ok:
         raise ToolError(build.failure, command=build.command, log=build.log)
     return pipeline
+
+
+def _of_program(program: Program, *, all_passes: bool, unconfined: bool) -> Pipeline:
+    from kernlens.pipeline.second_build_of_recording import second_build_of_recording
+
+    snapshots = program.build.snapshots
+    if snapshots and (not all_passes or any(snapshot.is_pass for snapshot in snapshots)):
+        return Pipeline(program.build)
+    return second_build_of_recording(program.build, all_passes=all_passes, unconfined=unconfined)
 
 
 def stages_in(

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Mapping
+from array import array
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from kernlens.errors import FormatError, NotFoundError, UnknownKernelError
+import kernlens
+from kernlens import answers
+from kernlens.answers import Capture
+from kernlens.dataclass import LONGEST_REPR
+from kernlens.errors import FormatError, KernlensError, NotFoundError, UnknownKernelError
 from kernlens.isa.devices import device
-from kernlens.model.build import Build, HeldParts
+from kernlens.loading.open import Growing
+from kernlens.model.binary import Symbol
+from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.effects import Effect
+from kernlens.model.figures import EVERY_FIGURE
 from kernlens.model.instruction import Instructions
 from kernlens.model.kernel import Kernel, KernelParts
 from kernlens.model.line_table import LineRow
+from kernlens.model.module import Module
 from kernlens.model.notebook import SHOWN
+from kernlens.model.pressure import Pressure
 from kernlens.model.program import Kernels, Program
+from kernlens.model.register_links import RegisterRows
 from kernlens.model.stage import Snapshot
-from kernlens.model.stages import IGC_2, held
+from kernlens.model.stage_text import StageName, StageText
+from kernlens.model.stages import IGC_2, STAGES, held
+from kernlens.model.sweep_row import SweepRow
 from kernlens.pipeline.compile_stages import Pipeline
+from tests.unit.analysis.test_comparison import with_code
 from tests.unit.report.test_listing import Parts, listed_program
 from tests.writers.instruction_records import record
 
@@ -183,3 +201,65 @@ def test_a_long_listing_is_cut() -> None:
     html = Kernels({str(number): kernel for number in range(SHOWN + 2)})._repr_html_()
     assert html.count("<tr>") == SHOWN + 1
     assert html.endswith("<p>and 2 more</p>")
+
+
+def public_objects(roots: Iterable[object]) -> Iterator[object]:
+    """Every object of a public class that can be reached from others through their attributes, a few of each kind."""
+    seen: set[int] = set()
+    counts: Counter[type] = Counter()
+    held: list[object] = []  # So that no two of them share an id.
+    waiting = deque(roots)
+    while waiting:
+        value = waiting.popleft()
+        if isinstance(value, list | tuple | Growing) and not hasattr(value, "_fields"):
+            waiting += value[:3]
+        elif isinstance(value, Mapping) and not isinstance(value, Kernels):
+            waiting += list(value.values())[:3]
+        elif type(value).__module__.startswith("kernlens") and id(value) not in seen and counts[type(value)] < 5:
+            seen.add(id(value))
+            held.append(value)
+            counts[type(value)] += 1
+            if type(value).__module__.startswith("kernlens.model") or type(value).__name__ in answers.__all__:
+                yield value
+            names = [name for name in dir(value) if not name.startswith(("_", "find_")) and name not in ("parts",)]
+            for name in names:
+                with suppress(KernlensError, AssertionError, NotImplementedError, AttributeError):
+                    waiting.append(getattr(value, name))
+
+
+def test_no_public_object_fills_the_screen(tmp_path: Path) -> None:
+    (tmp_path / "small.bin").write_bytes(with_code(48))
+    (tmp_path / "large.bin").write_bytes(with_code(80, simd=8))
+    small, large = tmp_path / "small.bin", tmp_path / "large.bin"
+    verdict = kernlens.check([small, large], max_code_size=64, min_simd=16, max_spill=0, max_instructions=4)
+    difference = kernlens.diff(small, large)
+    listed, kernel = listed_program()
+    row = SweepRow("a.cl", "dg2", "system", "NEO", "-cl-fast-relaxed-math " * 9, "k", tuple(range(40)))
+    capture = Capture(Path("a.klens"), 0, (), 4, 1, 0, ("x" * 500,))
+    line = StageText(StageName("visa", 1, "kernel", False), rows=["mov"] * 9000)
+    roots = [verdict, difference, listed, kernel, row, capture, line, *EVERY_FIGURE, *STAGES, *MORE]
+    shown: dict[str, str] = {}
+    for value in public_objects(roots):
+        text = shown.setdefault(type(value).__name__, repr(value))
+        assert len(repr(value)) <= LONGEST_REPR, f"{type(value).__name__}: {len(text)} characters: {text}"
+        assert "\n" not in repr(value)
+    assert len(shown) > 30
+    assert shown["Verdict"] == "<Verdict not ok: 3 failed, 5 passed>"
+    assert shown["Difference"] == f"<Difference '{small}' -> '{large}': 1 of 1 kernels differ>"
+    assert shown["Finding"] == "<Finding 'scale' min-simd: 16 against 16, passed>"
+    assert shown["Figure"].startswith("<Figure ")
+    assert shown["Capture"] == "<Capture 'a.klens': 4 builds, 1 failed, 0 kernels>"
+
+
+#: What no file here holds.
+MORE = (
+    Pressure(array("H", range(5000)), 4999, 4999, 40, 32, False, False),
+    RegisterRows(list(range(5000)), list(range(5000))),
+    Effect(((2048, (1 << 512) - 1),) * 9, ((2048, (1 << 512) - 1),)),
+    Module("m" * 300, "zebin", (), (), (), tuple("kernel" * 90), options="-g " * 100),
+    Source("a.cl" * 80, "text" * 900),
+    Symbol("s" * 900, 0, 8, "global", "func", ".text", 1, 2),
+    named("k" * 900),
+    named("k" * 900).kernels,
+    Kernel("k" * 900, Parts()),
+)

@@ -65,7 +65,15 @@ FOR_INSPECT = FOR_VERSION | {
     *(".formats.zebin", ".formats.zebin.notes", ".formats.zebin.ze_info", ".formats.zebin.ze_info_text"),
     *(".formats.zebin.zebin_file", ".loading", ".loading.assemble", ".loading.context", ".loading.identify"),
     *(".loading.kernel_parts", ".loading.open", ".loading.unpack", ".model", ".model.binary", ".model.allowance"),
-    *(".model.build", ".model.compiler", ".model.device", ".model.figures", ".model.intel_symbols", ".model.kernel"),
+    *(
+        ".model.build",
+        ".model.columns",
+        ".model.compiler",
+        ".model.device",
+        ".model.figures",
+        ".model.intel_symbols",
+        ".model.kernel",
+    ),
     *(".model.program", ".report.describe", ".report.overview", ".report.table", ".report.width", ".toolchain"),
     *(".toolchain.source_reading", ".verbs", ".verbs.programs"),
 }

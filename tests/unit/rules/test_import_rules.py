@@ -26,6 +26,8 @@ GROUND = {"errors", "dataclass"}
 ALLOWED = {
     "errors": set(),
     "dataclass": set(),
+    # The types of the public functions' arguments.
+    "arguments": set(),
     # What was tried and passed over. Rooms that only compute have nothing to tell; a driver's child process loads none.
     "log": set(),
     # How many there are for this process: the same for decoding, rendering and compiles.
@@ -59,10 +61,10 @@ ALLOWED = {
         *("analysis", "explorer", "formats", "isa", "loading", "log", "model", "pipeline", "processors", "recording"),
         *("report", "runtime", "toolchain", "verbs"),
     },
-    # The public modules for live objects, which only export what the rooms hold, and the pytest plugin: no room imports them.
-    "public": {"isa", "model", "pipeline", "report", "runtime", "toolchain", "verbs"},
+    # The public modules, which only export what the rooms hold, and the pytest plugin: no room imports them.
+    "public": {"analysis", "isa", "model", "pipeline", "report", "runtime", "toolchain", "verbs"},
     # The package itself names its public functions' homes.
-    "": {"loading", "verbs"},
+    "": {"arguments", "loading", "verbs"},
 }
 
 #: Modules that open files, processes or sockets: not for rooms that only compute.
@@ -76,7 +78,11 @@ def room_of(path: Path) -> str:
     relative = path.relative_to(PACKAGE)
     if len(relative.parts) > 1:
         return relative.parts[0]
-    own = {"__init__": "", "__main__": "cli", **dict.fromkeys(("level_zero", "opencl", "pytest_plugin"), "public")}
+    own = {
+        "__init__": "",
+        "__main__": "cli",
+        **dict.fromkeys(("answers", "level_zero", "opencl", "pytest_plugin"), "public"),
+    }
     return own.get(path.stem, path.stem)
 
 

@@ -20,7 +20,7 @@ from tests.tree import ROOT
 
 MODEL = [f"kernlens.model.{path.stem}" for path in sorted(Path(kernlens.model.__path__[0]).glob("[a-z]*.py"))]
 #: Modules with a list of names; of the others, all names without an underscore that they define are public.
-LISTED = ["kernlens", "kernlens.opencl", "kernlens.level_zero"]
+LISTED = ["kernlens", "kernlens.answers", "kernlens.opencl", "kernlens.level_zero"]
 PUBLIC = [*LISTED, "kernlens.errors", *MODEL]
 
 

@@ -9,7 +9,7 @@ from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.comparison.normal_form import Code, Origin, Reader
 from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
-from kernlens.dataclass import dataclass, field, replace
+from kernlens.dataclass import dataclass, field, in_short, replace
 from kernlens.model.figures import FIGURES, STATED, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import INHERITED, SourceMap
@@ -71,6 +71,12 @@ class KernelChange:
     edited: tuple[LineKey, ...] = ()
     has_lines: bool = True
     codes: tuple[Code, Code] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        words = [f"{change.figure.heading} {change.old} -> {change.new}" for change in self.figures[:3]]
+        return in_short(
+            f"<KernelChange {self.pair.new.name!r}: {', '.join([*words, f'{len(self.lines):,} changed lines'])}>"
+        )
 
     @property
     def differs(self) -> bool:

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, in_short
 from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
+from kernlens.loading import load
+from kernlens.model.program import Program
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 from kernlens.toolchain.application import (
     Application,
@@ -67,6 +69,15 @@ class Capture:
     lines: bool = False
     empty_caches: bool = False
 
+    def __repr__(self) -> str:
+        words = f"{self.builds:,} builds, {self.failed:,} failed, {len(self.kernels):,} kernels"
+        return in_short(f"<Capture {str(self.recording)!r}: {words if self.recording else self.reason}>")
+
+    @property
+    def programs(self) -> Sequence[Program]:
+        """The programs of the recording, opened anew each time; empty if nothing was built."""
+        return load(self.recording) if self.recording is not None else ()
+
 
 def capture(
     command_line: Sequence[str | os.PathLike[str]],
@@ -77,7 +88,7 @@ def capture(
     lines: bool = False,
     stages: bool = False,
     build_options: str = "",
-    replace: Mapping[str, str | os.PathLike[str]] | None = None,
+    replace: Mapping[str, str | os.PathLike[str] | Program] | None = None,
     fresh_cache: bool = False,
     on_start: Callable[[], None] | None = None,
     on_progress: Progress | None = None,
@@ -89,7 +100,7 @@ def capture(
     built. ``simulate`` names a device that the toolchain's driver simulates. ``lines`` adds -gline-tables-only to what
     Intel's compiler for GPUs builds, ``build_options`` are added to all builds from source or IL; once the application has
     ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the compile stages,
-    from second builds too. ``replace`` names a file of source, SPIR-V or binary for a program that it is to stand in for:
+    from second builds too. ``replace`` has a file of source, SPIR-V or binary, or a Program, for each program to be replaced:
     by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
     ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options`` and ``replace``, as what is built
     with these must not be what the application's next run finds. What is built again can read the toolchain, the
@@ -102,7 +113,7 @@ def capture(
     installation without the OpenCL layer, OutputError if the recording cannot be written: what was captured then stays in the
     folder that the error names, for ``recover``.
     """
-    replacements = [Replacement.of(program, os.fspath(path)) for program, path in (replace or {}).items()]
+    replacements = [Replacement.of(*both) for both in (replace or {}).items()]
     words = [os.fspath(word) for word in command_line]
     # Without a device to simulate the application keeps the drivers that it has.
     chosen = find_toolchain(toolchain or (DEFAULT if simulate else SYSTEM))

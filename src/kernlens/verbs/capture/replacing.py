@@ -7,6 +7,7 @@ driver that took a binary need not have taken its machine code, so that is compa
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from kernlens.formats.intermediate_code import without_intermediate_code
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
+from kernlens.model.program import Program
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.toolchain.source_reading import open_regular
@@ -68,15 +70,19 @@ class Replacement:
         return f"the driver refused it ({name}){alone}"
 
     @classmethod
-    def of(cls, program: str, path: str) -> Replacement:
-        """Return the replacement of ``program`` by the file: a SHA-256 or its first 8 digits and more, a kernel's name,
-        or a file that holds what the program is made from, as ``kernlens extract`` writes it. A binary is put in
-        without the SPIR-V that it holds: a driver whose device it is not for would compile that instead, and not refuse
-        it.
+    def of(cls, program: str, stand_in: str | os.PathLike[str] | Program) -> Replacement:
+        """Return the replacement of ``program`` by a file, or by a Program's binary. ``program`` is a SHA-256 or its first 8
+        digits and more, a kernel's name, or a file that holds what the program is made from, as ``kernlens extract``
+        writes it. A binary is put in without the SPIR-V that it holds: a driver whose device it is not for would compile
+        that instead, and not refuse it.
 
         Raises NotFoundError if it is none of these, or a file cannot be read, FormatError if it is damaged SPIR-V.
         """
-        content = _read(path)
+        if isinstance(stand_in, Program):
+            path, content = stand_in.name, stand_in.build.binary or bytes(stand_in.binary)
+        else:
+            path = os.fspath(stand_in)
+            content = _read(path)
         if not content:
             raise NotFoundError(f"{path} is empty, so it can stand in for nothing")
         form = _BINARY if b"\0" in content else _SOURCE

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
-from kernlens.model.sweep_row import SweepRow
+from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.ocloc import TIMEOUT
@@ -33,7 +33,7 @@ def sweep(
     cache: bool = True,
     pressure: bool = False,
     on_progress: Progress | None = None,
-) -> list[SweepRow]:
+) -> Sweep:
     """Compile every source for every device with every toolchain and set of options; return a row for each kernel.
 
     ``options`` are one option string, or several sets, each a string or words. ``lines`` adds -gline-tables-only, as
@@ -54,7 +54,7 @@ def sweep(
     results = measure(
         planned, workers=jobs, scheduler=scheduler, cache=open_cache() if cache else None, pressure=pressure
     )
-    return in_order(planned, results, on_progress)
+    return Sweep(in_order(planned, results, on_progress))
 
 
 def measure(

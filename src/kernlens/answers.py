@@ -1,0 +1,42 @@
+"""The types of what ``kernlens.annotate``, ``diff``, ``check``, ``stages``, ``sweep`` and ``capture`` return.
+
+Each ``Tabular`` answer has a ``table``, and gives it to pandas, polars, DuckDB and whoever else takes Arrow's streams.
+"""
+
+from __future__ import annotations
+
+from kernlens.analysis.comparison.kernel_changes import FigureChange, KernelChange, LineChange
+from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
+from kernlens.analysis.comparison.source_lines import LineKey
+from kernlens.analysis.comparison.stage_partings import Parting, PassParting
+from kernlens.model.columns import Table, Tabular
+from kernlens.model.sweep_row import Sweep, SweepRow
+from kernlens.model.verdict import Finding, Verdict
+from kernlens.pipeline.compile_stages import Pipeline
+from kernlens.verbs.annotate import Annotation
+from kernlens.verbs.capture.capture import Capture
+from kernlens.verbs.capture.captured import CapturedKernel
+from kernlens.verbs.diff import Difference
+
+__all__ = [
+    "Annotation",
+    "Capture",
+    "CapturedKernel",
+    "Difference",
+    "FigureChange",
+    "Finding",
+    "KernelChange",
+    "KernelPair",
+    "LineChange",
+    "LineKey",
+    "Pairing",
+    "Parting",
+    "PassParting",
+    "Pipeline",
+    "Sweep",
+    "SweepRow",
+    "Table",
+    "Tabular",
+    "Unpaired",
+    "Verdict",
+]

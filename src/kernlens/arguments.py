@@ -1,0 +1,109 @@
+"""The arguments of the public functions, held against their types: a wrong one is answered by a sentence, not by a traceback.
+
+The types are those of the functions' own annotations, so that what a type checker takes is taken here too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from kernlens.errors import ArgumentError, nearest
+
+_Parameters = ParamSpec("_Parameters")
+_Answer = TypeVar("_Answer")
+
+#: Types in the words of an error, of one value and of many.
+_WORDS: dict[object, tuple[str, str]] = {
+    str: ("a string", "strings"),
+    os.PathLike: ("a path", "paths"),
+    bool: ("True or False", "truth values"),
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    NoneType: ("None", "None"),
+}
+#: The most characters of a wrong value that an error tells.
+_TOLD = 60
+
+
+def checked(function: Callable[_Parameters, _Answer]) -> Callable[_Parameters, _Answer]:
+    """Return the function with its arguments held against its annotations. Raises ArgumentError, when it is called, for
+    arguments that are missing, unknown or of another type."""
+    name = f"kernlens.{function.__name__}"
+    hints: dict[str, Any] = {}
+
+    @wraps(function)
+    def call(*arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Answer:
+        from inspect import Parameter, signature
+
+        own = signature(function)
+        takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in own.parameters.values())
+        for word in () if takes_any else named.keys() - own.parameters.keys():
+            near = nearest(word, own.parameters)
+            hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(own.parameters)}"
+            raise ArgumentError(f"{name} has no argument {word!r}; {hint}")
+        try:
+            bound = own.bind(*arguments, **named)
+        except TypeError as error:
+            raise ArgumentError(f"{name}: {error}; it takes {', '.join(own.parameters)}") from None
+        if not hints:
+            hints.update(get_type_hints(function))
+        for key, value in bound.arguments.items():
+            kind = own.parameters[key].kind
+            values = value.items() if kind is Parameter.VAR_KEYWORD else ((key, value),)
+            for word, each in values:
+                if not _fits(each, hints[key]):
+                    raise ArgumentError(f"{name}: {word} must be {_words(hints[key])}, not {_told(each)}")
+        return function(*arguments, **named)
+
+    return call
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Return whether a value is of a type, with what it holds where that is at hand: nothing here uses up an iterator."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if kind is Any or kind is object or isinstance(kind, TypeVar):
+        return True
+    if origin is Callable or get_origin(kind) is Callable:
+        return callable(value)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if not isinstance(value, origin or kind):
+        return False
+    if origin is None or origin is os.PathLike:
+        return True
+    if isinstance(value, str | bytes):
+        return False  # A string alone where a list of them is asked for would be read letter by letter.
+    if isinstance(value, Mapping):
+        keys, values = parts
+        return all(_fits(key, keys) and _fits(each, values) for key, each in value.items())
+    return not isinstance(value, Sequence) or all(_fits(each, parts[0]) for each in value)
+
+
+def _words(kind: Any, number: int = 0) -> str:
+    """Return a type in words, of one value (0) or of many (1)."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        *others, last = dict.fromkeys(_words(part, number) for part in parts)
+        return f"{', '.join(others)} or {last}" if others else last
+    if (origin or kind) in _WORDS:
+        return _WORDS[origin or kind][number]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return "a mapping"
+    if isinstance(origin, type) and issubclass(origin, Iterable):
+        return f"{'a list' if not number else 'lists'} of {_words(parts[0], 1)}"
+    if callable(kind) and isinstance(kind, type):
+        return f"{'' if number else 'a '}{kind.__name__}{'s' if number else ''}"
+    return "a function"
+
+
+def _told(value: object) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= _TOLD else text[:_TOLD] + '...'} ({type(value).__name__})"

@@ -1,0 +1,128 @@
+"""``kernlens.annotate``: source lines with the instructions that they became, as text, as tables, and in notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from kernlens.analysis.cxx_names import kernel_title
+from kernlens.dataclass import dataclass, in_short
+from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.model.columns import Cell, Table, Tabular
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+from kernlens.toolchain.includes import join_options
+from kernlens.verbs.check import PathName, programs_at
+from kernlens.verbs.programs import select
+
+#: The most kernels that a notebook shows.
+_SHOWN = 20
+_LINES = {"program": str, "device": str, "kernel": str, "path": str, "line": int, "source": str, "inherited": int}
+_INSTRUCTIONS = {
+    **{"program": str, "device": str, "kernel": str, "offset": int, "size": int, "opcode": str, "text": str},
+    **{"path": str, "line": int, "column": int, "line_origin": str},
+}
+
+
+@dataclass(frozen=True)
+class Annotation(Tabular):
+    """Kernels with their source lines: ``kernels`` are those that were asked for, each with its program. As text (``str``) it
+    is what ``kernlens annotate`` prints; ``table`` and ``lines`` have a row for each source line."""
+
+    kernels: tuple[tuple[Program, Kernel], ...]
+
+    def __repr__(self) -> str:
+        return in_short(f"<Annotation of {', '.join(kernel.name for _, kernel in self.kernels)}>")
+
+    def __str__(self) -> str:
+        from kernlens.report.style import rendered_lines
+
+        return "\n".join(line for program, kernel in self.kernels for line in rendered_lines(_listing(program, kernel)))
+
+    def _repr_html_(self) -> str:
+        from kernlens.report.style import html_line
+
+        parts = []
+        for program, kernel in self.kernels[:_SHOWN]:
+            lines = "\n".join(map(html_line, _listing(program, kernel)))
+            name = html_line(kernel_title(kernel.name))
+            parts.append(f"<details open><summary>{name}</summary><pre>{lines}</pre></details>")
+        more = len(self.kernels) - len(parts)
+        return "".join(parts) + (f"<p>and {more:,} more kernels</p>" if more else "")
+
+    @property
+    def table(self) -> Table:
+        """The same as ``lines``."""
+        return self.lines
+
+    @cached_property
+    def lines(self) -> Table:
+        """A row for each source line that has instructions, in the order of the files: its text, its costs by the keys of
+        ``figures.COSTS``, the number of its ``instructions``, and of those that only stand under it (``inherited``)."""
+        from kernlens.model.figures import COSTS
+
+        kinds = {**_LINES, "instructions": int, **dict.fromkeys((cost.key for cost in COSTS), int)}
+        return Table.of_rows(kinds, (row for program, kernel in self.kernels for row in _line_rows(program, kernel)))
+
+    @cached_property
+    def instructions(self) -> Table:
+        """A row for each instruction with its source place, as ``kernlens annotate --format csv`` has it."""
+        rows = (row for program, kernel in self.kernels for row in _instruction_rows(program, kernel))
+        return Table.of_rows(_INSTRUCTIONS, rows)
+
+
+def annotate(
+    paths: PathName | Program | Sequence[PathName | Program],
+    *,
+    kernel: str | Sequence[str] = (),
+    device: str | Sequence[str] = (),
+    toolchain: str | Sequence[str] = (),
+    options: str | Sequence[str] = "",
+    source_roots: Sequence[str] = (),
+) -> Annotation:
+    """Return kernels with the instructions that each source line became.
+
+    ``paths`` are Programs, what holds machine code, or sources, which are compiled for each ``device`` by each ``toolchain``
+    with ``options``. ``kernel`` are names or patterns of the kernels; none: all. ``source_roots`` are folders to look for
+    source files in.
+
+    Raises KernlensError: UnknownKernelError for a name that fits no kernel, UnsupportedError where no libiga64 knows the
+    device, ToolError for a source that does not compile.
+    """
+    words = [[value] if isinstance(value, str) else list(value) for value in (kernel, device, toolchain)]
+    programs, _ = programs_at(paths, words[1], words[2], join_options(options), source_roots)
+    selection = select(programs, words[0])
+    decode_kernels(selection, texts=True)
+    return Annotation(tuple((program, each) for program, kernels in selection for each in kernels))
+
+
+def _listing(program: Program, kernel: Kernel) -> list[str]:
+    from kernlens.report.listing import annotated
+
+    return annotated(program, kernel)
+
+
+def _names(program: Program, kernel: Kernel) -> tuple[Cell, ...]:
+    return program.name, program.device.name if program.device else None, kernel.name
+
+
+def _line_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:
+    from kernlens.analysis.costs import costs_of
+    from kernlens.analysis.line_texts import source_line, source_texts
+
+    if kernel.source_map is None:
+        return
+    texts, kinds, inherited = source_texts(program), kernel.instructions.kinds, kernel.source_map.inherited
+    for (path, line), ranges in sorted(kernel.source_map.lines.items()):
+        costs = costs_of(kind for run in ranges for kind in kinds[run.start : run.stop])
+        under = sum(map(len, inherited.get((path, line), ())))
+        yield *_names(program, kernel), path, line, source_line(texts, path, line), under, *costs.values()
+
+
+def _instruction_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:
+    names, source_map, code = _names(program, kernel), kernel.source_map, kernel.instructions
+    parts = zip(code.offsets, code.sizes, code.opcodes, code.texts, strict=True)
+    for index, instruction in enumerate(parts):
+        place = source_map.place(index) if source_map else None
+        where = (place.path, place.line, place.column or None) if place else (None, None, None)
+        yield *names, *instruction, *where, source_map.origin(index) if source_map else None
