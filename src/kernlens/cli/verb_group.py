@@ -8,7 +8,6 @@ import click
 
 from kernlens import __version__
 from kernlens.cli import option
-from kernlens.cli.usage_advice import instead_of_verb
 from kernlens.errors import likeliest
 
 #: What one wants -> verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function
@@ -75,6 +74,8 @@ class VerbGroup(option.HelpingGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in VERBS:
+            from kernlens.cli.usage_advice import instead_of_verb
+
             near = likeliest(name, VERBS)
             meant = f"did you mean {' or '.join(near)}?" if near else instead_of_verb(name)
             raise click.UsageError(f"there is no verb '{name}'; {meant}")
