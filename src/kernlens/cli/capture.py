@@ -21,6 +21,7 @@ from kernlens.cli.output import Progress, finish_output, fit_output, print_messa
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES
+from kernlens.model.former_keys import with_former_keys
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.report.style import style
 from kernlens.report.table import table
@@ -38,34 +39,40 @@ _ROWS = 20
 
 
 @verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo")
-@file_option("The recording, APP.klens if not given.", "-o", "--output")
-@device_option("Simulate a device: nothing is computed (kernlens run).", "--simulate")
-@toolchain_option("Whose driver builds.")
-@click.option("--lines", is_flag=True, help="Add -gline-tables-only to what Intel's compiler for GPUs builds.")
-@click.option("--stages", is_flag=True, help="Keep the compile stages; each program is built once more for them.")
-@click.option("--build-options", metavar="OPTIONS", default="", help="Add these to builds from source or IL.")
+@file_option("Recording to write.  [default: APP.klens]", "-o", "--output")
+@device_option("Target device without hardware: the driver compiles for it, and no kernel executes.", "--simulate")
+@toolchain_option("Toolchain whose driver compiles.")
+@click.option("--lines", is_flag=True, help="Add -gline-tables-only to builds for Intel GPUs.")
+@click.option("--stages", is_flag=True, help="Save the compile stages. kernlens rebuilds each program once for them.")
+@click.option(
+    "--build-options", metavar="OPTIONS", default="", help="Append these options to builds from source or IL."
+)
 @click.option(
     "--replace",
     "replacements",
     metavar="PROGRAM=FILE",
     multiple=True,
-    help="Have a source, SPIR-V or binary stand in for a program: its SHA-256, a kernel of its, or a file that it is made of.",
+    help="Replace a program by this source, SPIR-V or binary. PROGRAM is its SHA-256, one of its kernels or one of its"
+    " source files.",
 )
 @unconfined_option()
 @click.option(
     "--fresh-cache",
     is_flag=True,
-    help="Give the application empty caches, so that it builds from source; so do --lines, --build-options and --replace.",
+    help="Give the application empty driver and application caches, so that it compiles from source. --lines,"
+    " --build-options and --replace imply it.",
 )
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write the recording as a page too.")
 @click.option(
-    "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Write the answer as JSON too."
+    "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the recording as an HTML page."
+)
+@click.option(
+    "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write the result as JSON."
 )
 @click.option(
     "--recover",
     metavar="FOLDER",
     type=click.Path(file_okay=False),
-    help="Make the recording of a capture that was killed.",
+    help="Write the recording of a capture that was killed, from its capture directory.",
 )
 @full_option()
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, type=click.UNPROCESSED)
@@ -84,11 +91,12 @@ def command(
     recover: str | None,
     command_line: tuple[str, ...],
 ) -> None:
-    """Run an application, and record every program that it builds with OpenCL or Level Zero, and which kernels it launches.
+    """Run an application and record every program that it builds with OpenCL or Level Zero, and every kernel that it
+    launches.
 
-    The recording holds sources, IL, options, logs, binaries and debug data, also of builds that failed. Unless an option
-    changes what is built, the application runs as it does without: input, output, signals and exit status are the same.
-    Standard error says at the end which kernels were launched most.
+    The recording contains sources, IL, build options, logs, binaries and debug info, also of failed builds. The
+    application keeps its input, output, signals and exit status. When it exits, kernlens prints its most launched
+    kernels to stderr.
     """
     from kernlens.verbs.capture.capture import capture
     from kernlens.verbs.capture.capture import recover as recover_folder
@@ -177,7 +185,7 @@ def _document(done: Capture) -> dict[str, Any]:
                 "created": kernel.created,
                 "launches": kernel.launches,
                 "shapes": kernel.shape_documents,
-                **{figure.key: kernel.figures.get(figure.key) for figure in FIGURES},
+                **with_former_keys({figure.key: kernel.figures.get(figure.key) for figure in FIGURES}),
                 "line_table": kernel.line_table,
                 "same_code": kernel.same_code,
             }

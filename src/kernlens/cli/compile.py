@@ -30,6 +30,7 @@ from kernlens.cli.options import (
 )
 from kernlens.cli.output import Progress, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
+from kernlens.model.former_keys import with_former_keys
 from kernlens.report.style import rendered, style
 from kernlens.report.table import table
 from kernlens.report.width import Name
@@ -62,15 +63,15 @@ _MESSAGES = 5
 
 @verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
 @click.argument("sources", nargs=-1, required=True, type=click.Path())
-@devices_option("The devices to compile for; all: all that the toolchain has.")
-@kernel_option("Only SPIR-V that holds this kernel, in libraries and recordings")
+@devices_option("Target devices, separated by commas; all: every device of the toolchain.")
+@kernel_option("Compile only SPIR-V modules with this kernel (in libraries and recordings)")
 @specialize_option()
 @build_options_option()
-@toolchain_option("Which compilers (kernlens toolchain list).", several=True)
-@file_option("The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.", "-o", "--output")
+@toolchain_option("Toolchains to use, separated by commas (kernlens toolchain list shows them).", several=True)
+@file_option("Recording to write (default: FIRST-SOURCE.klens); with --library, the output folder.", "-o", "--output")
 @parallel_options()
-@click.option("--library", is_flag=True, help="Make modules that export functions and variables, for kernlens link.")
-@click.option("--redact", type=click.Choice(["source"]), help="Leave source texts out of the recording.")
+@click.option("--library", is_flag=True, help="Compile modules that export functions and variables, for kernlens link.")
+@click.option("--redact", type=click.Choice(["source"]), help="Do not save source text in the recording.")
 @cache_option()
 @unconfined_option()
 @full_option()
@@ -91,15 +92,15 @@ def command(
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Compile OpenCL C or SPIR-V for one or several devices: a table kernel by device, and a recording.
+    """Compile OpenCL C or SPIR-V for one or more devices, print metrics per kernel and device, and save a recording.
 
-    SOURCES may also be executables and libraries with embedded device images (SYCL), recordings and device binaries: the
-    SPIR-V modules in them that hold a --kernel are compiled. A recording that exists under the output's name is replaced.
-    With --library each OpenCL C source becomes SOURCE.spv and, for each device, SOURCE.DEVICE.bin, in which every function
-    and variable that is not static is exported.
+    SOURCES may also be SYCL executables and libraries, recordings and device binaries: kernlens compiles the SPIR-V
+    modules in them that contain a --kernel. It overwrites an existing recording of the output's name. With --library,
+    it compiles each OpenCL C source to SOURCE.spv and, for each device, to SOURCE.DEVICE.bin. These export every
+    function and variable that is not static.
     """
     if library and (kernel_names or specialize):
-        raise click.UsageError("--library makes modules of sources: it takes neither --kernel nor --specialize")
+        raise click.UsageError("--library compiles whole sources; remove --kernel or --spec-constant")
     if library:
         _compile_library(sources, listed(devices), options, toolchains, output, timeout, as_json)
         return
@@ -226,7 +227,7 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
                 "ok": compiled.ok,
                 "reason": compiled.reason,
                 "seconds": round(compiled.seconds, 3),
-                "kernels": _rows(compiled, kernels),
+                "kernels": list(map(with_former_keys, _rows(compiled, kernels))),
             }
             for compiled, kernels in builds
         ],

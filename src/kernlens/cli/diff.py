@@ -9,13 +9,13 @@ import click
 
 from kernlens.cli.options import (
     devices_option,
-    figure_option,
     file_option,
     full_option,
     json_option,
     kernel_option,
     listed,
     options_option,
+    sort_option,
     source_root_option,
     toolchain_option,
     unconfined_option,
@@ -33,23 +33,25 @@ if TYPE_CHECKING:
 @verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
 @devices_option(
-    "Compile sources for this device, or only programs for it; with two, the one on each side.", metavar="D[,D]"
+    "Compile sources for this device; compare only its programs. Two devices: one per side.", metavar="DEVICE[,DEVICE]"
 )
 @toolchain_option(
-    "Compile sources with this one (system if not given), or only its programs; with two, the one on each side.",
+    "Compile sources with this toolchain (default: system); compare only its programs. Two toolchains: one per side.",
     several=True,
     default=None,
-    metavar="T[,T]",
+    metavar="TOOLCHAIN[,...]",
 )
-@options_option("Build options, beside -gline-tables-only; twice: of each side.", several=True)
+@options_option("Build options for sources, added to -gline-tables-only. Given twice: one set per side.", several=True)
 @kernel_option()
-@click.option("--lines", is_flag=True, help="The old and the new instructions of each changed line; as with --kernel.")
-@figure_option("The worst of this figure first", "--sort")
-@click.option("--stages", is_flag=True, help="The first stage of the compile at which each changed kernel parts.")
-@click.option("--all-passes", is_flag=True, help="With --stages, the compiler's first pass too.")
+@click.option(
+    "--lines", is_flag=True, help="Print the old and new instructions of each changed line. --kernel implies it."
+)
+@sort_option("Sort by growth of this metric, largest first")
+@click.option("--stages", is_flag=True, help="Print the first compile stage that differs, for each changed kernel.")
+@click.option("--all-passes", is_flag=True, help="With --stages, also print the first compiler pass that differs.")
 @source_root_option()
 @unconfined_option()
-@file_option("Write one HTML page too.", "--html")
+@file_option("Also write an HTML page.", "--html")
 @full_option()
 @json_option()
 def command(
@@ -67,15 +69,15 @@ def command(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Show what changed between A and B: kernels, figures, and the source lines with their old and new instructions.
+    """Show what changed between A and B: kernels, metrics, and source lines with their old and new instructions.
 
-    A and B are binaries, recordings or folders, or sources that are compiled for --device. One PATH alone is compared with
-    itself: with two devices, two toolchains or two --options. The exit status is 0 if all is equal and 1 if not.
+    A and B are binaries, recordings, folders, or sources to compile for --device. With one PATH, kernlens compares two
+    devices, two toolchains or two sets of --build-options. The exit status is 0 if both sides are equal and 1 if not.
     """
     if all_passes and not stages:
-        raise click.UsageError("--all-passes is about stages; give --stages too")
+        raise click.UsageError("--all-passes needs --stages")
     if len(paths) > 2:
-        raise KernlensError(f"A and B are two, not {len(paths)}; put several files of a side into a folder")
+        raise KernlensError(f"diff compares two paths, not {len(paths)}; put the files of one side into a folder")
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.diff import diff
 

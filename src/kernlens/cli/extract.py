@@ -13,7 +13,7 @@ from kernlens.report.table import table
 
 @verb("kernlens extract blur.bin -o blur.parts")
 @path_argument()
-@click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="The folder to write to.")
+@click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="Output folder.")
 @source_root_option()
 @device_option()
 @json_option()

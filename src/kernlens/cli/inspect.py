@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kernlens.cli.options import device_option, figure_option, full_option, json_option, path_argument, verb
+from kernlens.cli.options import device_option, full_option, json_option, path_argument, sort_option, verb
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
 from kernlens.verbs.programs import containers_for, for_device
 
@@ -22,11 +22,11 @@ _MANY = 500
 @verb("kernlens inspect blur.bin")
 @path_argument()
 @device_option()
-@figure_option("Kernels with most of this figure first", "--sort")
+@sort_option("Sort kernels by this metric, largest first")
 @full_option()
 @json_option()
 def command(path: str, device: str | None, sort: str | None, as_json: bool) -> None:
-    """Show what a file is: nested containers, kernels, resources, symbols."""
+    """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
     from kernlens.model.figures import figure_named
 

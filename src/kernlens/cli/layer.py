@@ -15,26 +15,27 @@ _LEVEL_ZERO_VARIABLES = ("ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_LOADER_DRIVER_DDI_P
 
 
 @verb('eval "$(kernlens layer)"; ./application')
-@click.option("--unset", is_flag=True, help="Print what turns it off again.")
+@click.option("--unset", is_flag=True, help="Print the shell lines that turn the layer off.")
 @click.option(
     "--capture",
     "recording",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Print what records programs that are started with it instead (kernlens capture).",
+    help="Print shell lines that record every application started with them in FILE (kernlens capture).",
 )
-@click.option("--lines", is_flag=True, help="With --capture: ask for line tables, as kernlens capture --lines does.")
+@click.option(
+    "--lines", is_flag=True, help="With --capture: add -gline-tables-only to builds, as kernlens capture --lines."
+)
 @json_option()
 def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> None:
     """Print the shell lines that add cl_codeplay_program_snapshot to every OpenCL platform.
 
-    The OpenCL loader loads the layer (OPENCL_LAYERS). The folder of the extension's header is what --json calls
-    include.
+    The OpenCL loader loads the layer (OPENCL_LAYERS). With --json, `include` is the folder of the extension's header.
     """
     from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 
     if lines and recording is None:
-        raise click.UsageError("--lines is for --capture")
+        raise click.UsageError("--lines needs --capture")
     if recording is not None and not unset:
         _print_capture(recording, lines, as_json)
         return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli.options import (
+    RenamedOption,
     constant_of,
     device_option,
     json_option,
@@ -26,34 +27,42 @@ if TYPE_CHECKING:
     from kernlens.verbs.link.link_modules import Linkable
 
 
-@verb("kernlens link kernels.spv library.spv --options -library-compilation")
+@verb("kernlens link kernels.spv library.spv --build-options -library-compilation")
 @click.argument("paths", nargs=-1, type=click.Path())
-@options_option("The build options of SPIR-V modules.")
+@options_option("Build options for SPIR-V modules.")
 @click.option(
-    "--options-for", metavar="PATH O", nargs=2, multiple=True, help="The build options of one module; may be repeated."
+    "--build-options-for",
+    "options_for",
+    cls=RenamedOption,
+    former=("--options-for",),
+    metavar="PATH OPTIONS",
+    nargs=2,
+    multiple=True,
+    help="Build options for one module. May be repeated.",
 )
 @specialize_option()
 @click.option(
     "--driver",
     metavar="RELEASE",
-    help="Predict for this driver (22.43, 26.27); else the newest that takes the modules.",
+    help="Predict for this driver release (22.43, 26.27).  [default: the newest that accepts the modules]",
 )
 @click.option(
-    "--compile", "is_compiled", is_flag=True, help="Build SPIR-V for --device first: the forecast is certain then."
+    "--compile",
+    "is_compiled",
+    is_flag=True,
+    help="Compile SPIR-V for --device first, which makes the prediction certain.",
 )
-@click.option("--dot", is_flag=True, help="Print the graph in Graphviz's language.")
-@device_option("The device: of modules to take from files that hold several, and to link on.")
-@click.option("--dynamic", "how", flag_value="dynamic", help="Link on the driver: zeModuleDynamicLink.")
-@click.option("--static", "how", flag_value="static", help="Build one module of all on the driver.")
+@click.option("--dot", is_flag=True, help="Print the module graph in Graphviz's DOT language.")
+@device_option("Target device: selects modules in files with several, and the device to link on.")
+@click.option("--dynamic", "how", flag_value="dynamic", help="Link on the driver with zeModuleDynamicLink.")
 @click.option(
-    "--offline", "how", flag_value="offline", help="Merge zebins, or SPIR-V, into one file; no driver is needed."
+    "--static", "how", flag_value="static", help="Build one module from all inputs on the driver (static link)."
 )
-@toolchain_option("Whose driver links.")
-@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="The linked module.")
-@click.option("--partial", is_flag=True, help="With --offline: imports may stay unresolved.")
-@click.option(
-    "--base", metavar="ADDRESS", help="With --offline: fill in every relocation as if loaded at this address."
-)
+@click.option("--offline", "how", flag_value="offline", help="Merge zebins or SPIR-V into one file, without a driver.")
+@toolchain_option("Toolchain whose driver links.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Linked module to write.")
+@click.option("--partial", is_flag=True, help="With --offline: allow unresolved imports, like ld -r.")
+@click.option("--base", metavar="ADDRESS", help="With --offline: apply every relocation for this load address.")
 @click.option("--map", "with_map", is_flag=True, help="With --offline: print each relocation with symbol and value.")
 @json_option()
 def command(
@@ -73,22 +82,24 @@ def command(
     with_map: bool,
     as_json: bool,
 ) -> None:
-    """Say whether modules link, who provides what to whom, and why not; or link them.
+    """Predict whether modules link, and which module provides each symbol; or link them.
 
-    Without --dynamic, --static or --offline nothing is run: the answer is what zeModuleDynamicLink of the chosen driver
-    will return and log, worked out from the modules alone. Exit status 0: they link, 1: they do not, or SPIR-V alone does
-    not tell.
+    Without --dynamic, --static or --offline, kernlens runs nothing: it predicts from the modules what
+    zeModuleDynamicLink of the chosen driver will return and log. The exit status is 0 if the modules link, and 1 if
+    they do not or if SPIR-V alone does not determine it.
     """
     if not paths:
         raise click.UsageError("there is nothing to link: name at least one module")
     if how != "offline" and (partial or base or with_map):
-        raise click.UsageError("--partial, --base and --map belong to --offline")
+        raise click.UsageError("--partial, --base and --map need --offline")
     if is_compiled and (how or driver or device is None):
         raise click.UsageError(
-            "--compile needs --device, whose driver builds the modules, and goes with the forecast alone"
+            "--compile needs --device and works with a prediction only (without --dynamic, --static or --offline)"
         )
     if specialize and how == "offline":
-        raise click.UsageError("--specialize goes with a forecast or a driver: merged modules keep their constants")
+        raise click.UsageError(
+            "--spec-constant needs a prediction or a driver: --offline keeps the modules' constants as they are"
+        )
     if output and how not in ("static", "offline"):
         raise click.UsageError("-o needs --static or --offline: a dynamic link leaves no file")
     from kernlens.analysis.linking.driver_rules import rules_of
@@ -127,7 +138,7 @@ def _modules(
     module_options = dict(options_for)
     unknown = [path for path in module_options if path not in paths]
     if unknown:
-        raise KernlensError(f"--options-for names {unknown[0]}, which is not among the modules to link")
+        raise KernlensError(f"--build-options-for names {unknown[0]}, which is not among the modules to link")
     constants = dict(map(constant_of, specialize))
     target = None if device == REAL_DEVICE else device
     # A path that is named twice counts once, as a handle given twice does to the driver.

@@ -341,7 +341,7 @@ class _LineSearch:
             return
         reasons = [note.reason for note in self._notes]
         if reasons and None not in reasons:
-            raise UnsupportedError(f"nothing says what came from {self._only}: {reasons[0]}")
+            raise UnsupportedError(f"there is no line information for {self._only}: {reasons[0]}")
         raise NoCodeError(
             f"no instruction came from {self._only}; kernlens annotate without --line shows those that have"
         )

@@ -27,6 +27,20 @@ class HelpingGroup(click.Group):
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else [ctx.help_option_names[-1]])
 
 
+class RenamedOption(click.Option):
+    """An option that takes its ``former`` names too, which no help lists."""
+
+    def __init__(self, *words: Any, former: Sequence[str], **others: Any) -> None:
+        super().__init__(*words, **others)
+        self.former = former
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        names = self.opts
+        self.opts = [*names, *self.former]
+        super().add_to_parser(parser, ctx)
+        self.opts = names
+
+
 def path_argument() -> Decorator:
     return click.argument("path", type=click.Path())
 
@@ -46,11 +60,11 @@ def diagnostic_options(function: Callable[..., Any]) -> Callable[..., Any]:
     are read."""
     function = click.option(
         "--color", metavar="WHEN", type=click.Choice(COLOURS), expose_value=False, is_eager=True, callback=_choose_colours,
-        help="Colours: auto (on a terminal), always or never.",
+        help="When to print colours: auto (on a terminal), always or never.",
     )(function)  # fmt: skip
     function = click.option(
         "--verbose", is_flag=True, expose_value=False, is_eager=True, callback=_print_messages,
-        help="Tell on standard error what was tried, and why it was passed over.",
+        help="Log to stderr what was tried and why it was rejected.",
     )(function)  # fmt: skip
     return click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")(function)
 
@@ -69,7 +83,7 @@ def full_option() -> Decorator:
     """Add ``--full``, which takes effect as soon as it is read."""
     return click.option(
         "--full", is_flag=True, expose_value=False, is_eager=True, callback=_show_in_full,
-        help="Names and tables in full, wider than the terminal.",
+        help="Do not shorten names and tables to the width of the terminal.",
     )  # fmt: skip
 
 
@@ -79,11 +93,11 @@ def _show_in_full(context: click.Context, parameter: click.Parameter, is_full: b
 
 
 def json_option() -> Decorator:
-    return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON (schema 1).")
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON (schema 1).")
 
 
 def toolchain_option(
-    meaning: str = "Which compiler (kernlens toolchain list).",
+    meaning: str = "Toolchain to use (kernlens toolchain list shows them).",
     *,
     several: bool = False,
     default: str | None = "system",
@@ -91,13 +105,13 @@ def toolchain_option(
 ) -> Decorator:
     """Add ``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a text with commas, if several may be named."""
     names = ("--toolchain", "toolchains") if several else ("--toolchain",)
-    metavar = metavar or ("T,..." if several else "T")
+    metavar = metavar or ("TOOLCHAIN,..." if several else "TOOLCHAIN")
     return click.option(
         *names, metavar=metavar, shell_complete=completion.toolchains, default=default, show_default=True, help=meaning
     )
 
 
-def devices_option(meaning: str, metavar: str = "D,...", *, required: bool = False) -> Decorator:
+def devices_option(meaning: str, metavar: str = "DEVICE,...", *, required: bool = False) -> Decorator:
     """Add ``--device`` of several: the command gets ``devices``, a text with commas."""
     complete = completion.devices
     return click.option(
@@ -116,17 +130,19 @@ def file_option(meaning: str, *names: str) -> Decorator:
 
 
 def options_option(meaning: str, *, several: bool = False) -> Decorator:
-    """Add ``--options``: the command gets ``options``, a text, or all of them if it may be repeated."""
-    default = () if several else ""
-    return click.option("--options", metavar="O", multiple=several, default=default, help=meaning)
+    """Add ``--build-options``: the command gets ``options``, a text, or all of them if it may be repeated."""
+    return click.option(
+        "--build-options", "options", cls=RenamedOption, former=("--options",), metavar="OPTIONS", multiple=several,
+        default=() if several else "", help=meaning,
+    )  # fmt: skip
 
 
 def build_options_option() -> Decorator:
-    """Add ``--options``: the command gets them with the option for line tables, unless ``--no-lines`` is set."""
+    """Add ``--build-options``: the command gets them with the option for line tables, unless ``--no-lines`` is set."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @options_option("Build options, beside -gline-tables-only.")
-        @click.option("--no-lines", is_flag=True, help="Without -gline-tables-only: no line tables.")
+        @options_option("Build options for sources, added to -gline-tables-only.")
+        @click.option("--no-lines", is_flag=True, help="Do not add -gline-tables-only: the binary gets no line table.")
         @functools.wraps(function)
         def with_options(*words: Any, options: str, no_lines: bool, **others: Any) -> Any:
             from kernlens.toolchain.includes import with_lines
@@ -143,11 +159,11 @@ def parallel_options() -> Decorator:
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         return click.option(
-            "--jobs", metavar="N", type=click.IntRange(1), help="Compiles at a time; as many as processors if not given."
+            "--jobs", metavar="N", type=click.IntRange(1), help="Number of parallel compiles.  [default: number of cores]"
         )(
             click.option(
                 "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True,
-                help="For each compile.",
+                help="Time limit of each compile.",
             )(command)
         )  # fmt: skip
 
@@ -158,7 +174,7 @@ def cache_option() -> Decorator:
     """Add ``--no-cache``: the command gets the ``cache`` of compiles, None without one."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @click.option("--no-cache", is_flag=True, help="Compile what was compiled before again.")
+        @click.option("--no-cache", is_flag=True, help="Do not use the cache of earlier compiles.")
         @functools.wraps(function)
         def with_cache(*words: Any, no_cache: bool, **others: Any) -> Any:
             from kernlens.toolchain.compile_cache import open_cache
@@ -176,7 +192,7 @@ def own_lines_option() -> Decorator:
         "--own-lines",
         "is_own",
         is_flag=True,
-        help="Inlined library code on the lines of your own files that it came through.",
+        help="Show inlined library code under the line of your own files that calls it.",
     )
 
 
@@ -189,59 +205,59 @@ def unconfined_option() -> Decorator:
     return click.option(
         "--unconfined",
         is_flag=True,
-        help="Let the compiler read any file, though the text may be somebody else's.",
+        help="Run the compiler without the sandbox: foreign source code can then read any file.",
     )
 
 
 def device_option(
-    meaning: str = "Only programs for this device; also what to decode raw instructions as.",
+    meaning: str = "Show only programs for this device; decode raw machine code for it.",
     name: str = "--device",
     *,
     required: bool = False,
 ) -> Decorator:
     """Add ``--device`` of one, or another option of that kind: the command gets ``device``."""
     complete = completion.devices
-    return click.option(name, "device", metavar="D", shell_complete=complete, required=required, help=meaning)
+    return click.option(name, "device", metavar="DEVICE", shell_complete=complete, required=required, help=meaning)
 
 
 def kernel_option(meaning: str = "Only this kernel") -> Decorator:
     return click.option(
         "--kernel",
         "kernel_names",
-        metavar="K",
+        metavar="KERNEL",
         shell_complete=completion.kernels,
         multiple=True,
-        help=f"{meaning}, as the binary or as C++ calls it, or by a pattern (blur_*); may be repeated.",
+        help=f"{meaning}: a mangled or C++ name, or a pattern (blur_*). May be repeated.",
     )
 
 
-def figure_option(meaning: str, name: str, default: str | None = None) -> Decorator:
-    """Add an option that takes any name of a figure."""
+def sort_option(meaning: str, name: str = "sort", default: str | None = None, former: Sequence[str] = ()) -> Decorator:
+    """Add ``--sort``, which takes any name of a figure: the command gets ``name``."""
     return click.option(
-        name, metavar="FIGURE", shell_complete=completion.figures, default=default, show_default=True,
-        help=f"{meaning}: spill, code-size, sends, ... (docs/figures.md).",
+        "--sort", name, cls=RenamedOption, former=former, metavar="METRIC", shell_complete=completion.figures,
+        default=default, show_default=True, help=f"{meaning}: spill-bytes, code-size, sends, ... (docs/figures.md).",
     )  # fmt: skip
 
 
 def specialize_option() -> Decorator:
     return click.option(
-        "--specialize", metavar="ID=VALUE", multiple=True,
-        help="A specialisation constant of SPIR-V modules, by its SpecId; may be repeated (kernlens symbols lists them).",
+        "--spec-constant", "specialize", cls=RenamedOption, former=("--specialize",), metavar="ID=VALUE", multiple=True,
+        help="Set a specialization constant of SPIR-V modules by its SpecId (kernlens symbols lists them). May be repeated.",
     )  # fmt: skip
 
 
 def constant_of(text: str) -> tuple[int, str]:
-    """Return the number and the value of ``--specialize``. Raises UsageError for anything else."""
+    """Return the number and the value of ``--spec-constant``. Raises UsageError for anything else."""
     number, is_given, value = text.partition("=")
     if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
-        raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
+        raise click.UsageError(f"--spec-constant {text!r} is not of the form 5=1: the constant's SpecId and its value")
     return int(number), value
 
 
 def source_root_option() -> Decorator:
     return click.option(
         "--source-root", "source_roots", metavar="DIR", multiple=True, type=click.Path(file_okay=False),
-        help="Look for source files here too; may be repeated.",
+        help="Also search this folder for source files. May be repeated.",
     )  # fmt: skip
 
 
@@ -250,7 +266,7 @@ def number_of(text: str, option: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise click.UsageError(f"{option} takes a number, not '{text}'") from None
+        raise click.UsageError(f"{option} needs a number, not '{text}'") from None
 
 
 def line_of(text: str) -> LineChoice:

@@ -20,15 +20,17 @@ from kernlens.cli.output import print_message, print_pieces
 
 @verb("kernlens report blur.klens -o blur.html")
 @path_argument()
-@click.option("-o", "--output", metavar="FILE", required=True, type=click.Path(dir_okay=False), help="The page.")
+@click.option(
+    "-o", "--output", metavar="FILE", required=True, type=click.Path(dir_okay=False), help="HTML file to write."
+)
 @kernel_option()
-@click.option("--redact", type=click.Choice(["source"]), help="Leave source text out, wherever it stands.")
+@click.option("--redact", type=click.Choice(["source"]), help="Remove all source text from the page.")
 @click.option(
     "--stages/--no-stages",
     default=None,
-    help="Compile programs again whose stages were not kept, to show them; or show no stages. Else those that were kept.",
+    help="Recompile programs without saved stages to show their stages; or show no stages.  [default: show saved stages]",
 )
-@file_option("The source, where the line table does not name it.", "--source")
+@file_option("Source file to use if the line table does not name it.", "--source")
 @source_root_option()
 @own_lines_option()
 @device_option()
@@ -45,7 +47,7 @@ def command(
     device: str | None,
     unconfined: bool,
 ) -> None:
-    """Write one HTML file that shows source, stages and machine code side by side; it needs no network and no server."""
+    """Write one HTML file with source, stages and machine code side by side. It needs no network and no server."""
     from kernlens.loading import open_file
     from kernlens.verbs.report import report_page
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from kernlens.cli.options import (
+    RenamedOption,
     device_option,
     listed,
     options_option,
@@ -29,30 +30,33 @@ _NEEDED = ("starlette", "uvicorn")
 @verb("kernlens serve blur.klens")
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port; any that is free if not given."
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port to listen on.  [default: any free port]"
 )
 @click.option(
-    "--idle", type=click.FloatRange(0), default=0, metavar="SECONDS",
-    help="End when nothing was asked for so long; 0: never.",
+    "--idle-timeout", "idle", cls=RenamedOption, former=("--idle",), type=click.FloatRange(0), default=0, metavar="SECONDS",
+    help="Exit after this many seconds without a request (0: never).",
 )  # fmt: skip
-@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @click.option(
-    "--jobs", type=click.IntRange(1, 64), metavar="N", help="Compiles at a time; one less than there are processors."
+    "--jobs",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Number of parallel compiles.  [default: number of cores - 1]",
 )
 @click.option(
     "--timeout", type=click.FloatRange(0.1, 3600), default=60, show_default=True, metavar="SECONDS",
-    help="What one compile may take.",
+    help="Time limit of each compile.",
 )  # fmt: skip
 @toolchain_option(
-    "Which compilers the page offers; all if not given. The first compiles the sources among the paths.",
+    "Toolchains that the page offers; the first one compiles the sources in PATHS.  [default: all]",
     several=True,
     default=None,
 )
-@device_option("What sources among the paths are compiled for.")
-@options_option("Their build options, beside -gline-tables-only.")
+@device_option("Target device for the sources in PATHS.")
+@options_option("Build options for the sources in PATHS, added to -gline-tables-only.")
 @click.option(
     "--include", "include", metavar="DIR", multiple=True, type=click.Path(file_okay=False),
-    help="Compiles may include files from below this folder; may be repeated.",
+    help="Let compiles include files from this folder. May be repeated.",
 )  # fmt: skip
 @source_root_option()
 @own_lines_option()
@@ -72,10 +76,10 @@ def command(
     is_own: bool,
     unconfined: bool,
 ) -> None:
-    """Show programs in the browser: source, stages and machine code, linked; edit the source and see what becomes of it.
+    """Show programs in the browser: source, stages and machine code side by side. Edit the source there and recompile.
 
-    PATH is anything that holds kernels, or a source with --device. The page is for you alone: the server listens on this
-    machine only, and the printed address holds a token that every request needs. Ctrl-C ends it.
+    PATH is a file with kernels, or a source with --device. Only you can open the page: the server listens on this
+    machine only, and every request needs the token in the printed address. Ctrl-C stops the server.
     """
     _check_installed()
     from kernlens.explorer.app import Explorer
@@ -126,9 +130,9 @@ def command(
 
         ended_by = server.run(tell_ready)
     if ended_by is None:
-        print_message(f"kernlens: nothing was asked for {idle:g} seconds: the server has ended")
+        print_message(f"kernlens: no request for {idle:g} seconds: the server has stopped")
     elif ended_by == signal.SIGINT:
-        print_message("kernlens: the server has ended")
+        print_message("kernlens: the server has stopped")
     else:
         signal.raise_signal(ended_by)
 

@@ -54,19 +54,22 @@ def _is_the_path(args: list[str], place: int) -> bool:
 @device_option(f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}.")
 @build_options_option()
 @toolchain_option()
-@click.option("--stage", metavar="S", shell_complete=completion.stages, help="Print this stage.")
-@click.option("--kernel", metavar="K", shell_complete=completion.kernels, help="Only this kernel.")
+@click.option("--stage", metavar="STAGE", shell_complete=completion.stages, help="Print this stage.")
+@click.option("--kernel", metavar="KERNEL", shell_complete=completion.kernels, help="Show only this kernel.")
 @click.option(
     "--form",
     type=click.Choice(["text", "binary"]),
-    help="Which form of the stage; text where there is one if not given.",
+    help="Form of the stage to print.  [default: text if there is one]",
 )
 @click.option(
-    "--diff", nargs=2, metavar="S1 [S2]", help="Print what differs between two stages, or what one pass changed."
+    "--diff",
+    nargs=2,
+    metavar="STAGE [STAGE]",
+    help="Print the difference between two stages, or what one pass changed.",
 )
 @click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
-@click.option("--all-passes", is_flag=True, help="Each pass of the compiler, and whether it changed the program.")
-@file_option("Save all snapshots as a recording.", "-o", "--output")
+@click.option("--all-passes", is_flag=True, help="List every compiler pass and whether it changed the program.")
+@file_option("Save all stages in a recording.", "-o", "--output")
 @unconfined_option()
 @full_option()
 @json_option()
@@ -87,10 +90,10 @@ def command(
 ) -> None:
     """Show what the compiler made of a source, stage by stage.
 
-    PATH is a source (OpenCL C, or SPIR-V) that is compiled for --device, or a recording of stages or of compile.
+    PATH is a source (OpenCL C or SPIR-V) to compile for --device, or a recording.
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
-        raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
+        raise click.UsageError("--stage, --diff and --line exclude each other; use one of them")
     from kernlens.verbs.stages import NoDeviceError, record, stages_in, those_with_kernel
 
     try:
@@ -187,8 +190,8 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
             print_text((heading + snapshot.text).removesuffix("\n").split("\n"), snapshot.ending)
         elif is_terminal():
             raise KernlensError(
-                f"the stage {snapshot.stage} has no text, only its {snapshot.ending} file of {snapshot.size:,} bytes;"
-                " send it to a file: > FILE"
+                f"the stage {snapshot.stage} has no text form, only a {snapshot.ending} file of {snapshot.size:,} bytes;"
+                " redirect it to a file: > FILE"
             )
         else:
             print_bytes(snapshot.content)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @verb("kernlens symbols library.bin --json")
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
-@device_option("Only programs for this device.")
-@options_option("The build options that SPIR-V will be compiled with.")
+@device_option("Show only programs for this device.")
+@options_option("Build options that SPIR-V modules will be compiled with.")
 @click.option(
-    "--driver", metavar="RELEASE", default="26.27", show_default=True, help="The driver that compiles SPIR-V."
+    "--driver", metavar="RELEASE", default="26.27", show_default=True, help="Driver release that will compile SPIR-V."
 )
-@click.option("--all", "everything", is_flag=True, help="Show the relocations of debug sections too.")
+@click.option("--all", "everything", is_flag=True, help="Also show relocations of debug sections.")
 @full_option()
 @json_option()
 def command(
@@ -36,8 +36,9 @@ def command(
 ) -> None:
     """Show exports, imports, kernels and relocations of SPIR-V, zebin and patch-token programs, and of recordings.
 
-    Which symbols a module exports depends on the flags that it was compiled with: -library-compilation for functions,
-    -ze-take-global-address for variables. What a missing flag hides is shown where the binary keeps its SPIR-V.
+    A module exports functions if it was compiled with -library-compilation, and variables if compiled with
+    -ze-take-global-address. If the binary contains its SPIR-V, kernlens also shows the symbols that a missing flag
+    hides.
     """
     from kernlens.analysis.linking.driver_rules import rules_of
     from kernlens.loading import open_file

@@ -13,26 +13,26 @@ from kernlens.errors import nearest
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
 #: one that is asked for gets imported, so that a short question gets a quick answer.
 VERBS = {
-    "annotate": "Source lines with the instructions they became, and back.",
-    "capture": "What an unmodified application builds and launches, in one recording.",
-    "check": "Kernels against budgets and a baseline, for CI.",
-    "compile": "Compile sources for devices: a table kernel by device, and a recording.",
-    "devices": "Every known device, and how it can be had here.",
-    "diff": "What changed between two compilers, options, devices or sources, line by line.",
-    "disasm": "Machine instructions.",
-    "doctor": "What is installed, what works, and what fixes each gap.",
-    "extract": "Every part of a file, as files.",
-    "inspect": "What a file is: containers, kernels, resources, symbols.",
-    "layer": "How to turn on the layer that gives C programs snapshots of compile stages.",
-    "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
-    "recording": "What recordings hold; merge, prune and redact them.",
-    "report": "One HTML file that shows source, stages and machine code side by side.",
-    "run": "An application on a simulated device.",
-    "serve": "The explorer in the browser: programs, their stages and machine code, and compiles in place.",
-    "stages": "A program at every stage of its compile, and one source line followed through all of them.",
-    "sweep": "Sources for devices with toolchains and options: every kernel measured, in parallel.",
-    "symbols": "What modules export and import, and their relocations.",
-    "toolchain": "Compilers and drivers side by side: list, add, remove.",
+    "annotate": "Print each source line with the instructions it became.",
+    "capture": "Run an application and record every program that it builds.",
+    "check": "Check kernels against limits and a baseline, for CI.",
+    "compile": "Compile sources, print metrics per kernel and device, and save a recording.",
+    "devices": "List the supported devices.",
+    "diff": "Show what changed between two compilers, options, devices or sources, line by line.",
+    "disasm": "Print machine instructions.",
+    "doctor": "Check what is installed, what works, and how to fix the rest.",
+    "extract": "Write every part of a file into a folder.",
+    "inspect": "Show what a file contains: containers, kernels, resources, symbols.",
+    "layer": "Print how to enable the layer that gives C programs their compile stages.",
+    "link": "Predict whether modules link, and why not; or link them.",
+    "recording": "List, merge, prune and redact recordings.",
+    "report": "Write one HTML file with source, stages and machine code side by side.",
+    "run": "Run an application on a simulated device.",
+    "serve": "Open the explorer in the browser: source, stages and machine code, and recompiles.",
+    "stages": "Show a program at every compile stage, or follow one source line through all of them.",
+    "sweep": "Measure kernels over devices, toolchains and build options, in parallel.",
+    "symbols": "Show what modules export and import, and their relocations.",
+    "toolchain": "List, add and remove compilers and drivers.",
 }
 
 
@@ -60,7 +60,7 @@ class VerbGroup(HelpingGroup):
         if name and not name.startswith("-") and name not in VERBS:
             near = nearest(name, VERBS)
             meant = f"did you mean {' or '.join(near)}?" if near else "see kernlens --help"
-            raise click.UsageError(f"there is no verb '{name}'; {meant}")
+            raise click.UsageError(f"there is no command '{name}'; {meant}")
         return super().resolve_command(ctx, args)
 
 

@@ -112,7 +112,7 @@ class Guard:
             )
         is_page = scope["path"] == "/"
         if not _is_own(only, is_page) or only.get(b"origin", b"http://" + host) != b"http://" + host:
-            raise RefusedError(403, "the request comes from another site")
+            raise RefusedError(403, "cross-origin request rejected")
         if scope["path"].startswith("/api") and not self._has_token(only.get(b"authorization", b"")):
             raise RefusedError(
                 401,

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from kernlens.errors import UnsupportedError
+from kernlens.model.former_keys import with_current_keys
 from kernlens.toolchain.source_reading import open_regular
 
 #: Bytes of a table, at most: 100,000 rows.
@@ -31,4 +32,7 @@ def sweep_in(path: str) -> dict[str, Any] | None:
     rows = document.get("rows") if isinstance(document, dict) and document.get("schema") == 1 else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and row.keys() >= _KEYS for row in rows):
         return None
+    for row in rows:
+        if isinstance(row["figures"], dict):
+            row["figures"] = with_current_keys(row["figures"])
     return document  # type: ignore[no-any-return]

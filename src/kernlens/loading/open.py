@@ -208,7 +208,7 @@ class Folder(Contents):
         self.damaged: dict[str, KernlensError] = {}
         if next(self.files(), None) is None:
             self.check()
-            raise KernlensError(f"the folder {path} holds no GPU binary, SPIR-V or recording")
+            raise KernlensError(f"the folder {path} contains no GPU binary, SPIR-V or recording")
 
     @cached_property
     def containers(self) -> Sequence[Container]:  # type: ignore[override]

@@ -51,7 +51,7 @@ class LiveProgram:
     def stages(self) -> tuple[Stage, ...]:
         """The program's stages in pipeline order.
 
-        ``source`` is missing if there is no text, everything before ``program`` if the program was made from a binary.
+        ``source`` is missing if there is no text, everything before ``program`` if the program was created from a binary.
         """
         compiler = self._compiler
         if self.text is None and self.spirv is None:
@@ -165,9 +165,9 @@ def second_build_stages(build: SecondBuild, driver_version: str) -> Build:
     if build.modules or build.platform in INTEL_GPU_PLATFORMS:
         return igc.snapshots_of(build, driver_version)
     if build.platform not in SECOND_BUILDS:
-        raise UnsupportedError(f"the compiler of {build.platform} shows no stages")
+        raise UnsupportedError(f"the compiler of {build.platform} does not support stages")
     if build.parts:
-        raise UnsupportedError(f"the stages of linked programs are not read from {build.platform}")
+        raise UnsupportedError(f"stages of linked programs are not supported on {build.platform}")
     return SECOND_BUILDS[build.platform](build)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.model.verdict import UNKNOWN, Cause, Finding, Place, Verdict
-from kernlens.report.program_document import place_document
+from kernlens.report.program_document import metric_keys, place_document
 
 Document = dict[str, Any]
 
@@ -35,7 +35,7 @@ def _finding(finding: Finding) -> Document:
     return {
         **_place((finding.program, finding.kernel)),
         "rule": finding.rule,
-        "figure": finding.figure.key,
+        **metric_keys(finding.figure),
         "state": finding.state,
         "value": finding.value,
         "limit": bound.value if bound else None,

@@ -71,7 +71,7 @@ def programs_of(
     to_compile = [opening for opening in dict.fromkeys(openings) if is_source(opening.path)]
     for opening in to_compile:
         if opening.device is None:
-            raise KernlensError(f"which device is {opening.path} to be compiled for? --device D (kernlens devices)")
+            raise KernlensError(f"no target device for {opening.path}: add --device D (kernlens devices lists them)")
     opened = {opening: _opened(opening, source_roots) for opening in openings if opening not in to_compile}
     builds = _compiled_with_stages(to_compile, all_passes) if stages else _compiled(to_compile)
     failed = [build for of_one in builds for build in of_one if not build.ok]
@@ -140,7 +140,7 @@ def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
     from kernlens.loading import open_file
 
     if opening.options:
-        raise KernlensError(f"--options are those of a compile, and {opening.path} is compiled already")
+        raise KernlensError(f"--build-options are for compiling, but {opening.path} is already compiled")
     contents = open_file(opening.path, device=opening.device, source_roots=source_roots)
     programs = for_device(contents.machine_code(), opening.device)
     contents.check()  # A file that cannot be read is no program that is missing.

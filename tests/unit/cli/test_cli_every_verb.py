@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
 
+from kernlens.cli import verb_group
+from kernlens.cli.options import RenamedOption
 from kernlens.cli.verb_group import VERBS
 from tests.tree import ROOT
 from tests.unit.conftest import Kernlens
@@ -135,3 +138,24 @@ def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monk
     monkeypatch.setattr("kernlens.loading.open_file", interrupt)
     done = kernlens("inspect", file)
     assert (done.status, done.err) == (130, "kernlens: interrupted\n")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_former_names_of_options_work_and_are_in_no_help(verb: str, kernlens: Kernlens) -> None:
+    command = verb_group.kernlens.get_command(click.Context(verb_group.kernlens), verb)
+    assert command is not None
+    help_words = kernlens(verb, "--help").out.split()
+    for option in command.params:
+        if isinstance(option, RenamedOption):
+            assert option.opts[0] in help_words
+            parser = command.make_parser(click.Context(command))
+            for name in (option.opts[0], *option.former):
+                assert name == option.opts[0] or name not in help_words
+                values, _, _ = parser.parse_args([name, *["1"] * option.nargs])
+                assert option.name in values
+
+
+def test_former_options_give_the_same_answer(kernlens: Kernlens, file: Path) -> None:
+    words = ("annotate", file, "--kernel", "scale", "--top", "3")
+    answers = {kernlens(*words, name, "math").out for name in ("--sort", "--by")}
+    assert len(answers) == 1

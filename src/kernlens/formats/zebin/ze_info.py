@@ -55,7 +55,7 @@ class ZeInfoKernel:
         buffers = self._list("per_thread_memory_buffers")
         return KernelResources(
             simd=simd,
-            registers=_integer(environment, "grf_count", None),
+            grf_count=_integer(environment, "grf_count", None),
             spill_bytes=self._spill_bytes(environment, buffers),
             scratch_bytes=sum(
                 _integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("type") == "scratch"

@@ -107,7 +107,7 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     inputs = []
     for program, module in modules:
         if not len(program.spirv):
-            raise UnsupportedError(f"{module.name} holds no SPIR-V, which is what a static link takes")
+            raise UnsupportedError(f"{module.name} contains no SPIR-V, which a static link needs")
         inputs.append(
             StaticInput(bytes(program.spirv), module.options or "", module.name, tuple(module.constants.items()))
         )

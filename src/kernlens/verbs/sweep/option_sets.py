@@ -74,7 +74,7 @@ def macro_sets(macros: Sequence[str]) -> Iterator[str]:
         if not _MACRO.fullmatch(name):
             raise KernlensError(f"-D {text} does not read like NAME=1,2,4")
         if name in choices:
-            raise KernlensError(f"-D {name} is given twice; list all its values in one: -D {name}=1,2,4")
+            raise KernlensError(f"-D {name} is given twice; list all values in one option: -D {name}=1,2,4")
         listed = values.split(",")
         if "" in listed and len(listed) > 1:
             raise KernlensError(f"-D {text} has an empty value among others; give one of them to each comma")
@@ -90,7 +90,7 @@ def option_sets(stated: Sequence[str], macros: Sequence[str] = ()) -> list[str]:
     """Return the sets of a sweep: each that is ``stated`` (none: the empty one) with each choice of ``macros``; of those that
     have the same words only the first. Raises what ``macro_sets`` raises."""
     products = list(macro_sets(macros))
-    bases = [checked(options, "--options") for options in stated] or [""]
+    bases = [checked(options, "--build-options") for options in stated] or [""]
     if len(bases) * len(products) > SETS_LIMIT:
         raise KernlensError(
             f"{len(bases):,} sets of options with {len(products):,} choices of -D are more than {SETS_LIMIT:,}"
