@@ -291,4 +291,6 @@ def _print_failure(builds: Sequence[Build], messages: Sequence[ErrorLine]) -> No
         print_message(f"and {plural(len(messages) - _MESSAGES, 'more message')} of the compiler")
     language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())
     if language is not None:
-        print_message(f"{first.source} is named like {language}; kernlens compiles OpenCL C, and SPIR-V for OpenCL")
+        print_message(
+            f"{first.source} has the extension of {language}; kernlens compiles OpenCL C and SPIR-V for OpenCL"
+        )

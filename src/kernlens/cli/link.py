@@ -148,6 +148,6 @@ def _modules(
     )
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
     if twice:
-        print_message(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once")
+        print_message(f"kernlens: {twice[0]} is given {paths.count(twice[0])} times; kernlens uses it once")
     check_constants(constants, (constant for _, module in modules for constant in module.spec_constants))
     return rules, modules

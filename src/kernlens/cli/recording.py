@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 @click.group("recording", cls=HelpingGroup, epilog="\b\nExample:\n  kernlens recording list blur.klens")
 @diagnostic_options
 def command() -> None:
-    """List what recordings hold, merge them, and leave out what nobody needs or nobody may see.
+    """List, merge, prune and redact recordings.
 
     kernlens writes a changed recording to a new file, which then replaces the old one. If the command is interrupted, the
-    old recording stays as it was. A new recording contains nothing of what was removed.
+    old recording stays as it was. The new file contains no trace of removed parts.
     """
 
 

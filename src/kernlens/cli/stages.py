@@ -88,7 +88,7 @@ def command(
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Show what the compiler made of a source, stage by stage.
+    """Show a source at every compile stage, from IL to machine code.
 
     PATH is a source (OpenCL C or SPIR-V) to compile for --device, or a recording.
     """

@@ -13,7 +13,7 @@ from kernlens.errors import nearest
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
 #: one that is asked for gets imported, so that a short question gets a quick answer.
 VERBS = {
-    "annotate": "Print each source line with the instructions it became.",
+    "annotate": "Print each source line with the instructions compiled from it.",
     "capture": "Run an application and record every program that it builds.",
     "check": "Check kernels against limits and a baseline, for CI.",
     "compile": "Compile sources, print metrics per kernel and device, and save a recording.",
@@ -23,7 +23,7 @@ VERBS = {
     "doctor": "Check what is installed, what works, and how to fix the rest.",
     "extract": "Write every part of a file into a folder.",
     "inspect": "Show what a file contains: containers, kernels, resources, symbols.",
-    "layer": "Print how to enable the layer that gives C programs their compile stages.",
+    "layer": "Print the shell lines that enable the OpenCL layer for compile stages.",
     "link": "Predict whether modules link, and why not; or link them.",
     "recording": "List, merge, prune and redact recordings.",
     "report": "Write one HTML file with source, stages and machine code side by side.",

@@ -101,7 +101,7 @@ class Guard:
         # No preflight is ever answered, so that no other site can send headers of its own.
         if scope["method"] == "OPTIONS":
             allowed = "POST" if scope["path"] == COMPILE else "GET"
-            raise RefusedError(405, "this server answers no OPTIONS", None, {"Allow": allowed})
+            raise RefusedError(405, "this server does not support OPTIONS requests", None, {"Allow": allowed})
         host = only.get(b"host", b"")
         if host not in self._hosts:
             raise RefusedError(

@@ -145,7 +145,7 @@ def _compiled(
 ) -> Build:
     """Return the build of a source, which sees the files ``beside`` it, those to include, and what its options name."""
     if how.device is None:
-        raise UnsupportedError(f"{path} is a source: say for which device it is to be compiled, --device dg2 for one")
+        raise UnsupportedError(f"{path} is a source: add the target device, for example --device dg2")
     chosen = toolchain(how.toolchain)
     words = [how.options, *(f'-I "{os.path.abspath(folder)}"' for folder in include)]
     options = with_lines(" ".join(word for word in words if word))

@@ -55,14 +55,15 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
 
     if len(content) > LIMIT:
         raise FormatError(
-            f"the file is larger than {LIMIT >> 10} KB: it is no file of budgets, name one with --budget", format=name
+            f"the file is larger than {LIMIT >> 10} KB, so it is not a file of limits; name one with --budget",
+            format=name,
         )
     try:
         text = content.decode("utf-8")
         _check_depth(text, name)
         document = tomllib.loads(text)
     except ValueError as error:  # That of encodings, of TOML, and of numbers with 5,000 digits.
-        raise FormatError(f"this is no TOML: {error}", format=name) from None
+        raise FormatError(f"invalid TOML: {error}", format=name) from None
     _check_keys(document, _TABLES, name)
     rules = [
         rule

@@ -92,12 +92,12 @@ class LiveProgram:
             return (held(asked, content or b"", BINARY),)
         second = self._second_build(options)
         if not second.ok:
-            raise ToolError(f"the second build, in a process of its own, failed: {second.reason}", log=second.log)
+            raise ToolError(f"the rebuild in a child process failed: {second.reason}", log=second.log)
         self._check_same(second.snapshots)
         try:
             return choose(second.snapshots, stage, form=chosen)
         except NotFoundError as error:
-            raise UnsupportedError(f"this compiler left none for this program ({error})") from error
+            raise UnsupportedError(f"the compiler wrote no stages for this program ({error})") from error
 
     def build_keeping(self, stage: str, form: str | None) -> AbstractContextManager[ApplicationBuild | None]:
         """Return a context for the application's build whose compiler keeps the stage; it gives None if that cannot be."""
@@ -182,8 +182,8 @@ def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | No
     chosen = next((each for each in devices if each.handle == device), None)
     if chosen is None:
         raise UnsupportedError(
-            "the device is a part of another, which a second process cannot build for; 'kernlens layer' says how to load"
-            " the layer that can"
+            "a second process cannot compile for this sub-device; 'kernlens layer' prints how to load the"
+            " OpenCL layer, which can"
         )
     same_platform = [each.handle for each in devices if each.platform == chosen.platform]
     text = _made_from(library, program, CL_PROGRAM_SOURCE, "CL_PROGRAM_SOURCE").split(b"\0", 1)[0]

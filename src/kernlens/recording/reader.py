@@ -342,7 +342,7 @@ def _checked_schema(path: Path) -> int:
     except OSError as error:
         raise KernlensError(f"the recording {path} cannot be read: {error.strerror}") from error
     if len(head) < HEADER_SIZE or not is_recording(head):
-        raise FormatError(f"{path} is no recording of kernlens", format="recording", offset=0)
+        raise FormatError(f"{path} is not a kernlens recording", format="recording", offset=0)
     version = int.from_bytes(head[60:64], "big")
     if version > SCHEMA_VERSION:
         raise UnsupportedError(

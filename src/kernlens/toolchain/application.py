@@ -70,7 +70,7 @@ def find_program(name: str) -> str:
         raise NotFoundError(f"there is no program {name}; the current folder is {os.getcwd()}")
     if os.path.isdir(name):
         raise ToolError(f"cannot start {name}: it is a folder")
-    raise ToolError(f"cannot start {name}: it is not executable; make it so (chmod +x {name}), or give its interpreter")
+    raise ToolError(f"cannot start {name}: it is not executable; run chmod +x {name}, or put its interpreter first")
 
 
 def _is_elf(path: str) -> bool:

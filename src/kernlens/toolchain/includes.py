@@ -55,7 +55,7 @@ def join_options(options: str | Sequence[str]) -> str:
         return options
     for word in options:
         if '"' in word:
-            raise UnsupportedError(f"the option {word} holds a double quote, which no option string can say")
+            raise UnsupportedError(f"the option {word} contains a double quote, which build options cannot contain")
     return " ".join(map(_quoted, options))
 
 

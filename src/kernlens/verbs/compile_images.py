@@ -108,7 +108,7 @@ def _kind(path: str) -> str | None:
     kind = identify(memoryview(start))
     if kind is None and b"\0" in start:
         raise UnsupportedError(
-            f"{path} is neither OpenCL C nor SPIR-V: it holds zero bytes, which no source does; if it is text, save it as UTF-8"
+            f"{path} is neither OpenCL C nor SPIR-V: it contains NUL bytes; if it is text, save it as UTF-8"
         )
     return kind
 

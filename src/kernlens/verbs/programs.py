@@ -92,7 +92,7 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
     chosen = [program for program in programs if program.is_for(target)]
     if must_be and not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
-        raise NotFoundError(f"the file holds nothing for {target}, but for {there}")
+        raise NotFoundError(f"the file contains no program for {target}, only for {there}")
     return chosen
 
 
@@ -155,7 +155,7 @@ def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
     ]
     if not chosen:
         there = ", ".join(sorted({toolchain.name for toolchain in made_by})) or "no named toolchain"
-        raise NotFoundError(f"{opening.path} holds nothing by the toolchain {opening.toolchain}, but by {there}")
+        raise NotFoundError(f"{opening.path} contains no program of the toolchain {opening.toolchain}, only of {there}")
     return chosen
 
 

@@ -203,7 +203,7 @@ def test_another_device(folder: Path, tmp_path: Path) -> None:
 def test_the_same_module_twice(folder: Path) -> None:
     done = kernlens("link", folder / "b.dg2.bin", folder / "a.dg2.bin", folder / "a.dg2.bin")
     assert done.returncode == 0
-    assert "is named 2 times and counts once" in done.stderr
+    assert "is given 2 times; kernlens uses it once" in done.stderr
 
 
 def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:

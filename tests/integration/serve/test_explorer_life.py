@@ -141,7 +141,7 @@ def test_a_port_that_is_taken(recording: Path) -> None:
         taken.listen()
         status, errors = refused(recording, "--port", str(taken.getsockname()[1]))
     assert status == 2
-    assert "leave --port out" in errors
+    assert "omit --port" in errors
 
 
 def test_two_servers_at_once_do_not_share_a_token(recording: Path) -> None:

@@ -91,7 +91,7 @@ def test_the_output_s_ending_chooses_the_format(
         (("--offset", "x"), "--offset needs a number, not 'x'"),
         (("--offset", "4096"), "no selected kernel has an instruction at offset 0x1000"),
         (("--kernel", "skal"), "there is no kernel 'skal'; the binary holds scale"),
-        (("--device", "dg2"), "the file holds nothing for dg2"),
+        (("--device", "dg2"), "the file contains no program for dg2"),
         (("--device", "dg3"), "dg2"),
         (("--format", "html"), "'text', 'json', 'csv'"),
         (("-o", "x.html"), "kernlens report PATH -o x.html"),

@@ -114,10 +114,10 @@ def test_prune_in_place_merge_and_redact(kernlens: Kernlens, recording: Path) ->
     ("words", "sentence"),
     [
         (("list", "nowhere"), "there is no recording nowhere"),
-        (("list", "text"), "text is no recording of kernlens"),
+        (("list", "text"), "text is not a kernlens recording"),
         (("merge", "a.klens"), "Missing option '-o'"),
         (("merge", "-o", "b.klens"), "Missing argument 'FILE...'"),
-        (("merge", "a.klens", "text", "-o", "b.klens"), "text is no recording of kernlens"),
+        (("merge", "a.klens", "text", "-o", "b.klens"), "text is not a kernlens recording"),
         (("merge", "a.klens", "-o", "text"), "text exists and is no recording; it is left alone"),
         (("prune", "a.klens"), "choose what to keep"),
         (("prune", "a.klens", "--drop", "source"), "--drop does not support 'source'; it supports sources, binaries"),

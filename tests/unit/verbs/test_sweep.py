@@ -254,7 +254,7 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--options-file", "none"), "there is no file of options none"),
         (("--options-file", "bad"), 'bad:3: a double quote is not closed in -DB="2'),
         (("--options-file", "empty"), "empty holds no options"),
-        (("--options-file", "binary"), "is no text in UTF-8"),
+        (("--options-file", "binary"), "is not UTF-8 text"),
         (("--options-file", "many"), "many holds more than 100,000 sets of options, the most that are swept at a time"),
         (
             ("--options-file", "long"),

@@ -85,7 +85,7 @@ def check_raw_handle(handle: object, kind: str, like: int | None = None) -> int:
     if handle < 0 or handle >= 1 << 64:
         raise HandleError(f"the {kind} handle {handle:#x} is not an address")
     if handle % 8:
-        raise HandleError(f"the {kind} handle {handle:#x} is not aligned to 8 bytes, so it is no driver object")
+        raise HandleError(f"the {kind} handle {handle:#x} is not aligned to 8 bytes, so it is not a driver object")
     known_kind = _kinds.get(handle)
     if known_kind is not None and known_kind != kind:
         raise HandleError(f"the handle {handle:#x} is a {known_kind}, not a {kind}")

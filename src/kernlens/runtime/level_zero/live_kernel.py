@@ -160,7 +160,7 @@ class LiveKernel(HandleOwner):
         if len(view) < len(code):
             raise BufferTooSmallError(
                 f"the buffer for kernel {self.name} has {len(view)} bytes, but its binary has {len(code)}: "
-                "make it as large as binary_size"
+                "allocate binary_size bytes"
             )
         view[: len(code)] = code
         return len(code)
