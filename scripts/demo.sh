@@ -34,6 +34,6 @@ kernlens=$VENV/bin/kernlens
 say "$("$kernlens" --version)"
 "$kernlens" toolchain list
 say "kernlens compile $PROGRAM.cl --device $DEVICE"
-"$kernlens" compile "$kernels/$PROGRAM.cl" --device "$DEVICE" --options "-gline-tables-only -I $kernels" -o "$recording"
+"$kernlens" compile "$kernels/$PROGRAM.cl" --device "$DEVICE" --build-options "-gline-tables-only -I $kernels" -o "$recording"
 say "kernlens annotate $PROGRAM.klens --kernel $KERNEL"
 "$kernlens" annotate "$recording" --kernel "$KERNEL"

@@ -65,7 +65,7 @@ def small_document(
     if log:
         chunks.add("log", "c" * 16, lambda: {"schema": 2, "kind": "log", "text": log})
     columns: dict[str, list[Any]] = {
-        "name": [name], "shown": [name], "simd": [16], "registers": [128], "spill_bytes": [0], "instructions": [count],
+        "name": [name], "shown": [name], "simd": [16], "grf_count": [128], "spill_bytes": [0], "instructions": [count],
         "memory": [None], "peak": [None], "lines": [int(has_lines)], "chunk": ["d" * 16 if is_damaged else "a" * 16],
     }  # fmt: skip
     program = {

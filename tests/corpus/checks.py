@@ -88,7 +88,7 @@ def check_stated_scratch(built: Built) -> Outcome:
     for kernel in load(built).kernels.values():
         costs, stated, where = kernel.costs, kernel.resources, f"{built.name} {kernel.name}"
         if stated.spill_bytes is not None:
-            outcome.compare(f"{where} spills", [costs["spills"] > 0], [stated.spill_bytes > 0])
+            outcome.compare(f"{where} spills", [costs["spill_stores"] > 0], [stated.spill_bytes > 0])
         if stated.scratch_bytes is not None and built.device in WIDE_REGISTERS:
             messages = costs["scratch_loads"] + costs["scratch_stores"]
             outcome.compare(f"{where} scratch", [messages > 0], [stated.scratch_bytes > 0])

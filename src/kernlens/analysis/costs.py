@@ -97,7 +97,7 @@ def _costs_of_one(kind: InstructionKind) -> Iterable[tuple[str, int]]:
         return
     yield "sends", 1
     if access.size is None:
-        yield "unsized_messages", 1
+        yield "dynamic_messages", 1
     if not access.action:
         yield f"{kind.name}_instructions", 1
         return
@@ -108,5 +108,5 @@ def _costs_of_one(kind: InstructionKind) -> Iterable[tuple[str, int]]:
     if access.action in (STORE, ATOMIC):
         yield f"{kind.name}_store_bytes", size
     if access.is_spill:
-        yield ("spills" if access.action == STORE else "fills"), 1
+        yield ("spill_stores" if access.action == STORE else "fill_loads"), 1
         yield ("spill_store_bytes" if access.action == STORE else "spill_load_bytes"), size

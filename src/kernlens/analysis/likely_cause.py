@@ -32,17 +32,15 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
 
 
 def _peak(program: Program, kernel: Kernel) -> Cause | str:
-    """Return the line where most registers hold values: what needs many is compiled narrower, or for more registers."""
+    """Return the line of the peak register pressure: what needs many is compiled narrower, or for more registers."""
     if kernel.pressure is None:
-        return "the decoder does not tell what these instructions do to registers"
+        return "this decoder does not report which registers these instructions read and write"
     index = kernel.pressure.peak_index
     place = kernel.source_map.place(index) if kernel.source_map and index is not None else None
     if place is None:
-        return "most registers hold values where there is no source line"
+        return "the peak register pressure is at an instruction without a source line"
     source, peak = _source_line(program, place.path, place.line), kernel.pressure.peak
-    return Cause(
-        place.path, place.line, source, "registers hold values there", peak, kernel.resources.registers or peak
-    )
+    return Cause(place.path, place.line, source, "GRFs are live there", peak, kernel.resources.grf_count or peak)
 
 
 def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:

@@ -64,7 +64,7 @@ def _fitting(part: Part, room: int) -> Part:
     """Return the part. Raises FormatError if there is no room for it: parts may share bytes of the file."""
     if room < 0:
         raise FormatError(
-            f"its parts share so many bytes that together they are more than {RATIO} times larger than it",
+            f"its parts overlap: together they are more than {RATIO} times larger than the file",
             format="file",
             section="/".join(part.path),
         )

@@ -27,17 +27,29 @@ FORMATS = ("text", "json", "csv")
 @option.verb("kernlens annotate blur.bin --kernel blur --line 42")
 @option.path()
 @option.kernel()
-@click.option("--line", metavar="[FILE:]N", help="Only the instructions of this source line.")
-@click.option("--offset", metavar="N", help="Which source line is the instruction at this offset of the kernel?")
+@option.value("Show only this source line.", "--line", metavar="[FILE:]N")
+@option.value("Print the source line of the instruction at this offset in the kernel.", "--offset", metavar="N")
 @option.own_lines()
-@click.option("--top", "count", metavar="N", type=click.IntRange(min=1), help="Only the N costliest lines, as a table.")
-@click.option("--by", "order", type=option.Choice(tuple(LINE_ORDERS)), help="What --top counts; else instructions.")
-@option.flag("Which lines' values hold the registers where most do.", "--pressure", "is_pressure")
 @option.value(
-    "What to print; as the output is called, else text.", "--format", "format_name", type=option.Choice(FORMATS)
+    "Print a table of the N costliest source lines.", "--top", "count", metavar="N", type=click.IntRange(min=1)
 )
-@option.file("Write to this file instead.", "-o", "--output")
-@option.file("The source, where the line table does not name it.", "--source")
+@option.value(
+    "Sort key for --top.  [default: instructions]",
+    "--sort",
+    "order",
+    cls=option.RenamedOption,
+    former=("--by",),
+    type=option.Choice(tuple(LINE_ORDERS)),
+)
+@option.flag("Print the peak register pressure and the lines whose values are live there.", "--pressure", "is_pressure")
+@option.value(
+    "Output format.  [default: by the extension of --output, else text]",
+    "--format",
+    "format_name",
+    type=option.Choice(FORMATS),
+)
+@option.file("Write to this file instead of stdout.", "-o", "--output")
+@option.file("Source file to use if the line table does not name it.", "--source")
 @option.source_root()
 @option.device()
 @option.full()
@@ -58,7 +70,7 @@ def command(
     device: str | None,
     as_json: bool,
 ) -> None:
-    """Print each source line with its instruction count, its share, and the instructions it became."""
+    """Print each source line with its instruction count, its % of the kernel, and its instructions."""
     from kernlens.cli.listings import OnOwnLines, listing
     from kernlens.loading import open_file
 
@@ -66,15 +78,13 @@ def command(
         raise click.UsageError(f"--json and --format {format_name} are two formats; give one of them")
     format_name = "json" if as_json else format_name or _format_of(output)
     if count is None and order is not None:
-        raise click.UsageError("--by needs --top, whose order it is")
+        raise click.UsageError("--sort needs --top: it orders that table")
     if count is not None and (line is not None or offset is not None or format_name == "csv"):
-        raise click.UsageError("--top prints a table of lines, as text or JSON: without --line, --offset and csv")
+        raise click.UsageError("--top prints a table as text or JSON; remove --line, --offset or csv")
     if is_pressure and (count is not None or line is not None or offset is not None or format_name == "csv"):
-        raise click.UsageError("--pressure prints a table, as text or JSON: without --top, --line, --offset and csv")
+        raise click.UsageError("--pressure prints a table as text or JSON; remove --top, --line, --offset or csv")
     if is_own and offset is not None:
-        raise click.UsageError(
-            "--offset names the instruction's own line, and the calls around it: without --own-lines"
-        )
+        raise click.UsageError("--offset prints the instruction's own line and its inlined calls; remove --own-lines")
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
         _print_place(contents, kernel_names, device, option.number_of(offset, "--offset"))
@@ -97,7 +107,7 @@ def _format_of(output: str | None) -> str:
     """Return the format that a file's ending stands for: ``x.csv`` is a table."""
     ending = os.path.splitext(output or "")[1].lower().lstrip(".")
     if ending == "html":
-        raise click.UsageError(f"kernlens report writes pages: kernlens report PATH -o {output}")
+        raise click.UsageError(f"annotate does not write HTML; use kernlens report PATH -o {output}")
     return ending if ending in FORMATS else "text"
 
 
@@ -151,7 +161,7 @@ def _print_place(contents: Contents, kernel_names: tuple[str, ...], device: str 
         print_pieces([piece])
     if not is_covered:
         raise NotFoundError(
-            f"no chosen kernel has an instruction at offset {offset:#x}; kernlens disasm lists the offsets"
+            f"no selected kernel has an instruction at offset {offset:#x}; kernlens disasm lists the offsets"
         )
 
 

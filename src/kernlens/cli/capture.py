@@ -15,6 +15,7 @@ from kernlens.cli.output import Progress, finish_output, fit_output, print_json,
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES
+from kernlens.model.former_keys import with_former_keys
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.report.style import style
 from kernlens.report.table import table
@@ -32,30 +33,34 @@ _UNMATCHED = 2
 
 
 @option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo", option.ApplicationCommand)
-@option.file("The recording, APP.klens if not given.", "-o", "--output")
-@option.device("Simulate a device: nothing is computed (kernlens run).", "--simulate")
+@option.file("Recording to write.  [default: APP.klens]", "-o", "--output")
+@option.device("Target device without hardware: the driver compiles for it, and no kernel executes.", "--simulate")
 @option.toolchain(
-    "Whose driver builds; the machine's own if not given, and with --simulate the default toolchain's.", default=None
+    "Toolchain whose driver compiles.  [default: the machine's own drivers; with --simulate the default toolchain]",
+    default=None,
 )
-@option.flag("Add -gline-tables-only to what Intel's compiler for GPUs builds.", "--lines")
-@option.flag("Keep the compile stages; each program is built once more for them.", "--stages")
-@click.option("--build-options", metavar="OPTIONS", default="", help="Add these to builds from source or IL.")
+@option.flag("Add -gline-tables-only to builds for Intel GPUs.", "--lines")
+@option.flag("Save the compile stages. kernlens rebuilds each program once for them.", "--stages")
+@option.value("Append these options to builds from source or IL.", "--build-options", metavar="OPTIONS", default="")
 @option.several(
-    "Have a source, SPIR-V or binary stand in for a program: its SHA-256, a kernel of its, or a file that it is made of.",
+    "Replace a program by this source, SPIR-V or binary. PROGRAM is its SHA-256, one of its kernels or one of its source"
+    " files.",
     "--replace",
     "replacements",
     metavar="PROGRAM=FILE",
 )
 @option.unconfined()
 @option.flag(
-    "Give the application empty caches, so that it builds from source; so do --lines, --build-options and --replace.",
+    "Give the application empty driver and application caches, so that it compiles from source. --lines, --build-options"
+    " and --replace imply it.",
     "--fresh-cache",
 )
-@option.file("Write the recording as a page too.", "--html", dir_okay=False)
-@option.file("Write the answer as JSON too.", "--json-file", dir_okay=False)
+@option.file("Also write the recording as an HTML page.", "--html", dir_okay=False)
+@option.file("Also write the result as JSON.", "--json-file", dir_okay=False)
 @option.value(
-    "Make the recording of a capture that was killed.", "--recover", metavar="FOLDER", type=click.Path(file_okay=False)
-)
+    "Write the recording of a capture that was killed, from its capture directory.", "--recover", metavar="FOLDER",
+    type=click.Path(file_okay=False),
+)  # fmt: skip
 @option.full()
 @option.json()
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, type=click.UNPROCESSED)
@@ -75,11 +80,12 @@ def command(
     as_json: bool,
     command_line: tuple[str, ...],
 ) -> None:
-    """Run an application, and record every program that it builds with OpenCL or Level Zero, and which kernels it launches.
+    """Run an application and record every program that it builds with OpenCL or Level Zero, and every kernel that it
+    launches.
 
-    The recording holds sources, IL, options, logs, binaries and debug data, also of builds that failed. Unless an option
-    changes what is built, the application runs as it does without: input, output, signals and exit status are the same.
-    Standard error says at the end which kernels were launched most.
+    The recording contains sources, IL, build options, logs, binaries and debug info, also of failed builds. The
+    application keeps its input, output, signals and exit status. When it exits, kernlens prints its most launched
+    kernels to stderr.
     """
     from kernlens.verbs.capture.capture import capture
     from kernlens.verbs.capture.capture import recover as recover_folder
@@ -166,7 +172,7 @@ def _document(done: Capture) -> dict[str, Any]:
                 **kernel.document,
                 "program": kernel.build or None,
                 "device": kernel.device or None,
-                **{figure.key: kernel.figures.get(figure.key) for figure in FIGURES},
+                **with_former_keys({figure.key: kernel.figures.get(figure.key) for figure in FIGURES}),
                 "line_table": kernel.line_table,
                 "same_code": kernel.same_code,
             }

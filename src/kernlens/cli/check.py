@@ -15,7 +15,7 @@ from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, written
 from kernlens.errors import KernlensError
 from kernlens.model.bounds import Rule, bound, bound_names, tolerance
-from kernlens.model.figures import FIGURES
+from kernlens.model.figures import FIGURES, PEAK
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Tolerance
@@ -37,14 +37,14 @@ def bound_options() -> option.Decorator:
             )
 
         for name, (figure, is_least) in reversed(names.items()):
-            is_shown = figure in FIGURES and name[4:] == figure.names[0] and is_least == figure.more_is_better
+            is_usual = (figure in FIGURES or figure.key == PEAK) and is_least == figure.more_is_better
             click.option(
                 f"--{name}",
                 _parameter(name),
                 metavar="N",
                 type=click.IntRange(0),
-                hidden=not is_shown,
-                help=f"The {'least' if is_least else 'most'} {figure.heading} that a kernel may have.",
+                hidden=not is_usual or name[4:] != figure.names[0],
+                help=f"{'Minimum' if is_least else 'Maximum'} {figure.heading} of a kernel ({figure.unit}).",
             )(decorated)
         return decorated
 
@@ -55,29 +55,31 @@ def _parameter(name: str) -> str:
     return f"bound_{name.replace('-', '_')}"
 
 
-@option.verb("kernlens check blur.klens --max-spill 0 --min-simd 16")
+@option.verb("kernlens check blur.klens --max-spill-bytes 0 --min-simd 16")
 @option.paths()
 @bound_options()
-@option.file("The file of budgets, if not kernlens.toml.", "--budget", "budget_file")
-@click.option("--baseline", metavar="PATH", type=click.Path(), help="What no figure may be worse than.")
+@option.file("File with limits.  [default: kernlens.toml]", "--budget", "budget_file")
+@option.value(
+    "Fail if a metric is worse than in this recording or binary.", "--baseline", metavar="PATH", type=click.Path()
+)
 @option.several(
-    "By how much a figure may be worse than the baseline's: N, N% or any; may be repeated.",
+    "Accept values worse than the baseline's by up to N, N% or any amount (any). May be repeated.",
     "--tolerance",
     "tolerances",
-    metavar="FIGURE=N",
+    metavar="METRIC=N",
 )
-@option.flag("Fail for kernels that the baseline does not have.", "--fail-on-new")
-@option.flag("Fail for kernels that the baseline alone has.", "--fail-on-missing")
-@option.flag("What the binary does not say passes.", "--allow-unknown")
+@option.flag("Fail if there are kernels that the baseline lacks.", "--fail-on-new")
+@option.flag("Fail if kernels of the baseline are missing.", "--fail-on-missing")
+@option.flag("Pass metrics that the binary does not state.  [default: exit status 2]", "--allow-unknown")
 @option.kernel()
-@option.devices("Compile sources for these devices, or only programs for them.")
+@option.devices("Compile sources for these devices; check only their programs.")
 @option.toolchain(
-    "Compile sources with these (the default one if not given), or only their programs.", several=True, default=None
+    "Compile sources with these toolchains (default: system); check only their programs.", several=True, default=None
 )
-@option.build_options("Build options of sources, beside -gline-tables-only.")
+@option.build_options("Build options for sources, added to -gline-tables-only.")
 @option.source_root()
-@option.file("Write JUnit XML too.", "--junit")
-@option.file("Write SARIF 2.1.0 too.", "--sarif")
+@option.file("Also write JUnit XML.", "--junit")
+@option.file("Also write SARIF 2.1.0.", "--sarif")
 @option.full()
 @option.json()
 def command(
@@ -98,12 +100,12 @@ def command(
     sarif: str | None,
     as_json: bool,
 ) -> None:
-    """Hold kernels against budgets: exit status 1 names each kernel and figure that is not within its bounds, and the
-    source line that is the likely cause.
+    """Check kernels against limits. If a kernel exceeds one, the exit status is 1 and kernlens prints the metric and
+    the source line that is the likely cause.
 
-    PATHS are binaries, recordings or folders, or sources that are compiled for --device. Every figure of docs/figures.md has
-    --max-FIGURE and --min-FIGURE, costs of code too (--max-global-loads). A kernlens.toml beside a path, or in the working
-    folder, holds budgets for patterns of kernels.
+    PATHS are binaries, recordings, folders, or sources to compile for --device. Every metric of docs/figures.md has the
+    options --max-METRIC and --min-METRIC, for example --max-global-loads. A file kernlens.toml next to a path or in the
+    working folder sets limits for patterns of kernel names.
     """
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.check import MISSING, NEW, found_file, judged, opened
@@ -138,7 +140,7 @@ def _tolerance(words: str) -> Tolerance:
     name, is_given, value = words.partition("=")
     if not is_given:
         raise KernlensError(
-            f"--tolerance {words!r} does not read like code-size=5%: a figure and by how much it may grow"
+            f"--tolerance {words!r} is not of the form code-size=5%: a metric and how much worse it may get"
         )
     return tolerance(name, value, "--tolerance")
 

@@ -16,6 +16,7 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
 from kernlens.cli.output import Progress, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
+from kernlens.model.former_keys import with_former_keys
 from kernlens.report.style import rendered, style
 from kernlens.report.table import table
 from kernlens.report.width import Name
@@ -50,15 +51,15 @@ _MESSAGES = 5
 
 @option.verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
 @option.paths("sources")
-@option.devices("The devices to compile for; all: all that the toolchain has.")
-@option.kernel("Only SPIR-V that holds this kernel, in libraries and recordings")
+@option.devices("Target devices, separated by commas; all: every device of the toolchain.")
+@option.kernel("Compile only SPIR-V modules with this kernel (in libraries and recordings)")
 @option.specialize()
 @option.options_with_lines()
-@option.toolchain("Which compilers (kernlens toolchain list).", several=True)
-@option.file("The recording, FIRST-SOURCE.klens if not given; with --library the folder to write to.", "-o", "--output")
+@option.toolchain("Toolchains to use, separated by commas (kernlens toolchain list shows them).", several=True)
+@option.file("Recording to write (default: FIRST-SOURCE.klens); with --library, the output folder.", "-o", "--output")
 @option.parallel
-@option.flag("Make modules that export functions and variables, for kernlens link.", "--library")
-@click.option("--redact", type=option.Choice(["source"]), help="Leave source texts out of the recording.")
+@option.flag("Compile modules that export functions and variables, for kernlens link.", "--library")
+@option.value("Do not save source text in the recording.", "--redact", type=option.Choice(["source"]))
 @option.cache
 @option.unconfined()
 @option.full()
@@ -79,15 +80,15 @@ def command(
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Compile OpenCL C or SPIR-V for one or several devices: a table kernel by device, and a recording.
+    """Compile OpenCL C or SPIR-V for one or more devices, print metrics per kernel and device, and save a recording.
 
-    SOURCES may also be executables and libraries with embedded device images (SYCL), recordings and device binaries: the
-    SPIR-V modules in them that hold a --kernel are compiled. A recording that exists under the output's name is replaced.
-    With --library each OpenCL C source becomes SOURCE.spv and, for each device, SOURCE.DEVICE.bin, in which every function
-    and variable that is not static is exported.
+    SOURCES may also be SYCL executables and libraries, recordings and device binaries: kernlens compiles the SPIR-V
+    modules in them that contain a --kernel. It overwrites an existing recording of the output's name. With --library,
+    it compiles each OpenCL C source to SOURCE.spv and, for each device, to SOURCE.DEVICE.bin. These export every
+    function and variable that is not static.
     """
     if library and (kernel_names or specialize):
-        raise click.UsageError("--library makes modules of sources: it takes neither --kernel nor --specialize")
+        raise click.UsageError("--library compiles whole sources; remove --kernel or --spec-constant")
     if library:
         from kernlens.verbs.compile_library import compile_modules
 
@@ -205,7 +206,7 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
                 "ok": compiled.ok,
                 "reason": compiled.reason,
                 "seconds": round(compiled.seconds, 3),
-                "kernels": _rows(compiled, kernels),
+                "kernels": list(map(with_former_keys, _rows(compiled, kernels))),
             }
             for compiled, kernels in builds
         ],
@@ -273,9 +274,11 @@ def _print_failure(builds: Sequence[Build], messages: Sequence[ErrorLine]) -> No
             mark = f"{' ' * len(rendered(line[: max(message.column - 1, 0)].expandtabs(4)))}^"
             print_message(f"  {line.expandtabs(4)}", f"  {mark}")
     for header in dict.fromkeys(match[1] for message in messages if (match := _NO_HEADER.match(message.message))):
-        print_message(f"kernlens: name the folder of {header}: --options '-I FOLDER'")
+        print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
     if len(messages) > _MESSAGES:
         print_message(f"and {plural(len(messages) - _MESSAGES, 'more message')} of the compiler")
     language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())
     if language is not None:
-        print_message(f"{first.source} is named like {language}; kernlens compiles OpenCL C, and SPIR-V for OpenCL")
+        print_message(
+            f"{first.source} has the extension of {language}; kernlens compiles OpenCL C and SPIR-V for OpenCL"
+        )

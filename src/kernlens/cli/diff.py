@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 @option.verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
 @option.paths()
 @option.devices(
-    "Compile sources for this device, or only programs for it; with two, the one on each side.", metavar="D[,D]"
+    "Compile sources for this device; compare only its programs. Two devices: one per side.", metavar="DEVICE[,DEVICE]"
 )
 @option.toolchain(
-    "Compile sources with this one (the default one if not given), or only its programs; with two, the one on each side.",
+    "Compile sources with this toolchain (default: the default one); compare only its programs. Two: one per side.",
     several=True,
     default=None,
-    metavar="T[,T]",
+    metavar="TOOLCHAIN[,...]",
 )
-@option.build_options("Build options, beside -gline-tables-only; twice: of each side.", several=True)
+@option.build_options(
+    "Build options for sources, added to -gline-tables-only. Given twice: one set per side.", several=True
+)
 @option.kernel()
-@option.flag("The old and the new instructions of each changed line; as with --kernel.", "--lines")
-@option.figure("The worst of this figure first", "--sort")
-@option.flag("The first stage of the compile at which each changed kernel parts.", "--stages")
-@option.flag("With --stages, the compiler's first pass too.", "--all-passes")
+@option.flag("Print the old and new instructions of each changed line. --kernel implies it.", "--lines")
+@option.sort("Sort by growth of this metric, largest first")
+@option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
+@option.flag("With --stages, also print the first compiler pass that differs.", "--all-passes")
 @option.source_root()
 @option.unconfined()
-@option.file("Write one HTML page too.", "--html")
+@option.file("Also write an HTML page.", "--html")
 @option.full()
 @option.json()
 def command(
@@ -54,15 +56,15 @@ def command(
     html: str | None,
     as_json: bool,
 ) -> None:
-    """Show what changed between A and B: kernels, figures, and the source lines with their old and new instructions.
+    """Show what changed between A and B: kernels, metrics, and source lines with their old and new instructions.
 
-    A and B are binaries, recordings or folders, or sources that are compiled for --device. One PATH alone is compared with
-    itself: with two devices, two toolchains or two --options. The exit status is 0 if all is equal and 1 if not.
+    A and B are binaries, recordings, folders, or sources to compile for --device. With one PATH, kernlens compares two
+    devices, two toolchains or two sets of --build-options. The exit status is 0 if both sides are equal and 1 if not.
     """
     if all_passes and not stages:
-        raise click.UsageError("--all-passes is about stages; give --stages too")
+        raise click.UsageError("--all-passes needs --stages")
     if len(paths) > 2:
-        raise KernlensError(f"A and B are two, not {len(paths)}; put several files of a side into a folder")
+        raise KernlensError(f"diff compares two paths, not {len(paths)}; put the files of one side into a folder")
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.diff import diff
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @option.verb("kernlens doctor")
 @option.json()
 def command(as_json: bool) -> None:
-    """Try every part that kernlens works with; exit status 1 if a needed one does not work."""
+    """Test every tool and driver that kernlens uses. The exit status is 1 if a required one does not work."""
     from kernlens.verbs.doctor import checks
 
     results = []

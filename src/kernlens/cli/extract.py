@@ -13,7 +13,7 @@ from kernlens.report.table import table
 
 @option.verb("kernlens extract blur.bin -o blur.parts")
 @option.path()
-@click.option("-o", "--output", metavar="DIR", type=click.Path(), required=True, help="The folder to write to.")
+@option.value("Output folder.", "-o", "--output", metavar="DIR", type=click.Path(), required=True)
 @option.source_root()
 @option.device()
 @option.json()

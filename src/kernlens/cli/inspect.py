@@ -22,11 +22,11 @@ _MANY = 500
 @option.verb("kernlens inspect blur.bin")
 @option.path()
 @option.device()
-@option.figure("Kernels with most of this figure first", "--sort")
+@option.sort("Sort kernels by this metric, largest first")
 @option.full()
 @option.json()
 def command(path: str, device: str | None, sort: str | None, as_json: bool) -> None:
-    """Show what a file is: nested containers, kernels, resources, symbols."""
+    """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
     from kernlens.model.figures import figure_named
 

@@ -15,27 +15,26 @@ _LEVEL_ZERO_VARIABLES = ("ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_LOADER_DRIVER_DDI_P
 
 
 @option.verb('eval "$(kernlens layer)"; ./application')
-@option.flag("Print what turns it off again.", "--unset")
+@option.flag("Print the shell lines that turn the layer off.", "--unset")
 @option.file(
-    "Print what records programs that are started with it instead (kernlens capture).",
+    "Print shell lines that record every application started with them in FILE (kernlens capture).",
     "--capture",
     "recording",
     dir_okay=False,
 )
-@option.flag("With --capture: ask for line tables, as kernlens capture --lines does.", "--lines")
+@option.flag("With --capture: add -gline-tables-only to builds, as kernlens capture --lines.", "--lines")
 @option.json()
 def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> None:
     """Print the shell lines that add cl_codeplay_program_snapshot to every OpenCL platform.
 
-    The OpenCL loader loads the layer (OPENCL_LAYERS). The folder of the extension's header is what --json calls
-    include.
+    The OpenCL loader loads the layer (OPENCL_LAYERS). With --json, `include` is the folder of the extension's header.
     """
     from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 
     if lines and recording is None:
-        raise click.UsageError("--lines is for --capture")
+        raise click.UsageError("--lines needs --capture")
     if unset and as_json:
-        raise click.UsageError("--unset prints shell lines, which have no JSON; give one of the two options")
+        raise click.UsageError("--unset prints shell lines, which have no JSON; remove one of the two options")
     if recording is not None and not unset:
         _print_capture(recording, lines, as_json)
         return

@@ -17,24 +17,34 @@ if TYPE_CHECKING:
     from kernlens.verbs.link.link_modules import Linkable
 
 
-@option.verb("kernlens link kernels.spv library.spv --options -library-compilation")
+@option.verb("kernlens link kernels.spv library.spv --build-options -library-compilation")
 @click.argument("paths", nargs=-1, type=click.Path())
-@option.build_options("The build options of SPIR-V modules.")
-@option.several("The build options of one module; may be repeated.", "--options-for", metavar="PATH O", nargs=2)
+@option.build_options("Build options for SPIR-V modules.")
+@option.several(
+    "Build options for one module. May be repeated.",
+    "--build-options-for",
+    "options_for",
+    cls=option.RenamedOption,
+    former=("--options-for",),
+    metavar="PATH OPTIONS",
+    nargs=2,
+)
 @option.specialize()
 @option.value(
-    "Predict for this driver (22.43, 26.27); else the newest that takes the modules.", "--driver", metavar="RELEASE"
+    "Predict for this driver release (22.43, 26.27).  [default: the newest that accepts the modules]",
+    "--driver",
+    metavar="RELEASE",
 )
-@option.flag("Build SPIR-V for --device first: the forecast is certain then.", "--compile", "is_compiled")
-@option.flag("Print the graph in Graphviz's language.", "--dot")
-@option.device("The device: of modules to take from files that hold several, and to link on.")
-@click.option("--dynamic", "how", flag_value="dynamic", help="Link on the driver: zeModuleDynamicLink.")
-@click.option("--static", "how", flag_value="static", help="Build one module of all on the driver.")
-@option.value("Merge zebins, or SPIR-V, into one file; no driver is needed.", "--offline", "how", flag_value="offline")
-@option.toolchain("Whose driver links.")
-@option.file("The linked module.", "-o", "--output", dir_okay=False)
-@option.flag("With --offline: imports may stay unresolved.", "--partial")
-@option.value("With --offline: fill in every relocation as if loaded at this address.", "--base", metavar="ADDRESS")
+@option.flag("Compile SPIR-V for --device first, which makes the prediction certain.", "--compile", "is_compiled")
+@option.flag("Print the module graph in Graphviz's DOT language.", "--dot")
+@option.device("Target device: selects modules in files with several, and the device to link on.")
+@option.value("Link on the driver with zeModuleDynamicLink.", "--dynamic", "how", flag_value="dynamic")
+@option.value("Build one module from all inputs on the driver (static link).", "--static", "how", flag_value="static")
+@option.value("Merge zebins or SPIR-V into one file, without a driver.", "--offline", "how", flag_value="offline")
+@option.toolchain("Toolchain whose driver links.")
+@option.file("Linked module to write.", "-o", "--output", dir_okay=False)
+@option.flag("With --offline: allow unresolved imports, like ld -r.", "--partial")
+@option.value("With --offline: apply every relocation for this load address.", "--base", metavar="ADDRESS")
 @option.flag("With --offline: print each relocation with symbol and value.", "--map", "with_map")
 @option.json()
 def command(
@@ -54,25 +64,27 @@ def command(
     with_map: bool,
     as_json: bool,
 ) -> None:
-    """Say whether modules link, who provides what to whom, and why not; or link them.
+    """Predict whether modules link, and which module provides each symbol; or link them.
 
-    Without --dynamic, --static or --offline nothing is run: the answer is what zeModuleDynamicLink of the chosen driver
-    will return and log, worked out from the modules alone. Exit status 0: they link, 1: they do not, or SPIR-V alone does
-    not tell.
+    Without --dynamic, --static or --offline, kernlens runs nothing: it predicts from the modules what
+    zeModuleDynamicLink of the chosen driver will return and log. The exit status is 0 if the modules link, and 1 if
+    they do not or if SPIR-V alone does not determine it.
     """
     if not paths:
         raise click.UsageError("there is nothing to link: name at least one module")
     if how != "offline" and (partial or base or with_map):
-        raise click.UsageError("--partial, --base and --map belong to --offline")
+        raise click.UsageError("--partial, --base and --map need --offline")
     if is_compiled and (how or driver or device is None):
         raise click.UsageError(
-            "--compile needs --device, whose driver builds the modules, and goes with the forecast alone"
+            "--compile needs --device and works with a prediction only (without --dynamic, --static or --offline)"
         )
     if specialize and how == "offline":
-        raise click.UsageError("--specialize goes with a forecast or a driver: merged modules keep their constants")
+        raise click.UsageError(
+            "--spec-constant needs a prediction or a driver: --offline keeps the modules' constants as they are"
+        )
     if dot and (as_json or how):
         raise click.UsageError(
-            "--dot prints the graph of a forecast: without --json, --dynamic, --static and --offline"
+            "--dot prints the graph of a prediction; remove --json, --dynamic, --static or --offline"
         )
     if output and how not in ("static", "offline"):
         raise click.UsageError("-o needs --static or --offline: a dynamic link leaves no file")
@@ -112,7 +124,7 @@ def _modules(
     module_options = dict(options_for)
     unknown = [path for path in module_options if path not in paths]
     if unknown:
-        raise KernlensError(f"--options-for names {unknown[0]}, which is not among the modules to link")
+        raise KernlensError(f"--build-options-for names {unknown[0]}, which is not among the modules to link")
     constants = dict(map(option.constant_of, specialize))
     target = None if device == REAL_DEVICE else device
     # A path that is named twice counts once, as a handle given twice does to the driver.
@@ -122,6 +134,6 @@ def _modules(
     )
     twice = [path for path in dict.fromkeys(paths) if paths.count(path) > 1]
     if twice:
-        print_message(f"kernlens: {twice[0]} is named {paths.count(twice[0])} times and counts once")
+        print_message(f"kernlens: {twice[0]} is given {paths.count(twice[0])} times; kernlens uses it once")
     check_constants(constants, (constant for _, module in modules for constant in module.spec_constants))
     return rules, modules

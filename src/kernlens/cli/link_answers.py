@@ -130,10 +130,10 @@ def link_offline(
 ) -> int:
     """Print the answer of the offline linker: zebins are merged, SPIR-V goes through spirv-link."""
     if output is None:
-        raise click.UsageError("--offline writes the linked module: name it with -o")
+        raise click.UsageError("--offline writes the linked module; name the file with -o")
     if all(module.format == "spirv" for _, module in modules):
         if base is not None or with_map:
-            raise KernlensError("SPIR-V has no sites to fill in yet: --base and --map are for zebins")
+            raise KernlensError("--base and --map need zebins; SPIR-V has no relocations yet")
         return _link_spirv(modules, output, partial, as_json)
     return _link_zebins(modules, output, partial, base, with_map, as_json)
 

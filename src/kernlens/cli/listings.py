@@ -315,5 +315,5 @@ def _check_line(only: LineChoice, notes: Sequence[_LineNote]) -> None:
         return
     reasons = [note.reason for note in notes]
     if reasons and None not in reasons:
-        raise UnsupportedError(f"nothing says what came from {only}: {reasons[0]}")
+        raise UnsupportedError(f"there is no line information for {only}: {reasons[0]}")
     raise NoCodeError(f"no instruction came from {only}; kernlens annotate without --line shows those that have")

@@ -136,7 +136,7 @@ def _tell(error: BaseException, debug: bool) -> int:
             print_message("kernlens: interrupted")
             return INTERRUPTED
         case MemoryError():
-            print_message("kernlens: the memory does not suffice for this; ask for less, or allow it more (ulimit -v)")
+            print_message("kernlens: out of memory; select fewer kernels, or raise the limit (ulimit -v)")
             return FAILED
         case OSError():
             where = f" ({error.filename})" if error.filename else ""
@@ -168,4 +168,4 @@ def _obey_variables(kernlens: click.Command) -> None:
     if level.lower() == "debug":
         print_messages(print_message)
     elif level:
-        raise KernlensError(f"{VARIABLE} is '{level}'; the only level there is is debug")
+        raise KernlensError(f"{VARIABLE} is '{level}'; the only log level is debug")

@@ -43,6 +43,20 @@ class Choice(click.Choice):  # type: ignore[type-arg]
             raise click.BadParameter(meant, ctx, param) from None
 
 
+class RenamedOption(click.Option):
+    """An option that takes its ``former`` names too, which no help lists."""
+
+    def __init__(self, *words: Any, former: Sequence[str], **others: Any) -> None:
+        super().__init__(*words, **others)
+        self.former = former
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        names = self.opts
+        self.opts = [*names, *self.former]
+        super().add_to_parser(parser, ctx)
+        self.opts = names
+
+
 class ApplicationCommand(click.Command):
     """A command whose last words are an application and its own options, which begin behind ``--``."""
 
@@ -88,11 +102,11 @@ def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
 
     function = click.option(
         "--color", metavar="WHEN", type=Choice(COLOURS), expose_value=False, is_eager=True, callback=choose_colours,
-        help="Colours: auto (on a terminal), always or never.",
+        help="When to print colours: auto (on a terminal), always or never.",
     )(function)  # fmt: skip
     function = click.option(
         "--verbose", is_flag=True, expose_value=False, is_eager=True, callback=print_them,
-        help="Tell on standard error what was tried, and why it was passed over.",
+        help="Log to stderr what was tried and why it was rejected.",
     )(function)  # fmt: skip
     return click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")(function)
 
@@ -106,7 +120,7 @@ def full() -> Decorator:
 
     return click.option(
         "--full", is_flag=True, expose_value=False, is_eager=True, callback=show,
-        help="Names and tables in full, wider than the terminal.",
+        help="Do not shorten names and tables to the width of the terminal.",
     )  # fmt: skip
 
 
@@ -119,7 +133,7 @@ def paths(name: str = "paths") -> Decorator:
 
 
 def json() -> Decorator:
-    return flag("Print the answer as JSON (schema 1).", "--json", "as_json")
+    return flag("Print the result as JSON (schema 1).", "--json", "as_json")
 
 
 def flag(meaning: str, *names: str) -> Decorator:
@@ -142,15 +156,15 @@ def file(meaning: str, *names: str, required: bool = False, **kind: Any) -> Deco
 
 def folders(meaning: str, *names: str) -> Decorator:
     """Add an option that names a folder, and may be repeated."""
-    return several(f"{meaning}; may be repeated.", *names, metavar="DIR", type=click.Path(file_okay=False))
+    return several(f"{meaning}. May be repeated.", *names, metavar="DIR", type=click.Path(file_okay=False))
 
 
 def source_root() -> Decorator:
-    return folders("Look for source files here too", "--source-root", "source_roots")
+    return folders("Also search this folder for source files", "--source-root", "source_roots")
 
 
 def toolchain(
-    meaning: str = "Which compiler (kernlens toolchain list).",
+    meaning: str = "Toolchain to use (kernlens toolchain list shows them).",
     *,
     several: bool = False,
     default: str | None = "",
@@ -160,23 +174,25 @@ def toolchain(
     is the empty text, for the default toolchain, or None."""
     names = ("--toolchain", "toolchains") if several else ("--toolchain",)
     return click.option(
-        *names, metavar=metavar or ("T,..." if several else "T"), shell_complete=completion.toolchains, default=default,
-        callback=_listed if several else None, help=meaning,
+        *names, metavar=metavar or ("TOOLCHAIN,..." if several else "TOOLCHAIN"), default=default, help=meaning,
+        shell_complete=completion.toolchains, callback=_listed if several else None,
         show_default="KERNLENS_TOOLCHAIN, or system" if default == "" else False,
     )  # fmt: skip
 
 
 def device(
-    meaning: str = "Only programs for this device; also what to decode raw instructions as.",
+    meaning: str = "Show only programs for this device; decode raw machine code for it.",
     name: str = "--device",
     *,
     required: bool = False,
 ) -> Decorator:
     """Add ``--device`` of one, or another option of that kind: the command gets ``device``."""
-    return click.option(name, "device", metavar="D", shell_complete=completion.devices, required=required, help=meaning)
+    return click.option(
+        name, "device", metavar="DEVICE", shell_complete=completion.devices, required=required, help=meaning
+    )
 
 
-def devices(meaning: str, metavar: str = "D,...", *, required: bool = False) -> Decorator:
+def devices(meaning: str, metavar: str = "DEVICE,...", *, required: bool = False) -> Decorator:
     """Add ``--device`` of several: the command gets ``devices``, a list."""
     return click.option(
         "--device", "devices", metavar=metavar, shell_complete=completion.devices, callback=_listed, required=required,
@@ -190,29 +206,32 @@ def _listed(context: click.Context, parameter: click.Parameter, names: str | Non
 
 def kernel(meaning: str = "Only this kernel") -> Decorator:
     return several(
-        f"{meaning}, as the binary or as C++ calls it, or by a pattern (blur_*); may be repeated.",
-        "--kernel", "kernel_names", metavar="K", shell_complete=completion.kernels,
+        f"{meaning}: a mangled or C++ name, or a pattern (blur_*). May be repeated.",
+        "--kernel", "kernel_names", metavar="KERNEL", shell_complete=completion.kernels,
     )  # fmt: skip
 
 
-def figure(meaning: str, name: str, default: str | None = None) -> Decorator:
-    """Add an option that takes any name of a figure."""
+def sort(meaning: str, name: str = "sort", default: str | None = None, former: Sequence[str] = ()) -> Decorator:
+    """Add ``--sort``, which takes any name of a figure: the command gets ``name``."""
     return click.option(
-        name, metavar="FIGURE", shell_complete=completion.figures, default=default, show_default=True,
-        help=f"{meaning}: spill, code-size, sends, ... (docs/figures.md).",
+        "--sort", name, cls=RenamedOption, former=former, metavar="METRIC", shell_complete=completion.figures,
+        default=default, show_default=True, help=f"{meaning}: spill-bytes, code-size, sends, ... (docs/figures.md).",
     )  # fmt: skip
 
 
 def build_options(meaning: str, *, several: bool = False) -> Decorator:
-    """Add ``--options``: the command gets ``options``, a text, or all of them if it may be repeated."""
-    return click.option("--options", metavar="O", multiple=several, default=() if several else "", help=meaning)
+    """Add ``--build-options``: the command gets ``options``, a text, or all of them if it may be repeated."""
+    return click.option(
+        "--build-options", "options", cls=RenamedOption, former=("--options",), metavar="OPTIONS", multiple=several,
+        default=() if several else "", help=meaning,
+    )  # fmt: skip
 
 
 def options_with_lines() -> Decorator:
-    """Add ``--options``: the command gets them with the option for line tables, unless ``--no-lines`` is set."""
+    """Add ``--build-options``: the command gets them with the option for line tables, unless ``--no-lines`` is set."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @build_options("Build options, beside -gline-tables-only.")
+        @build_options("Build options for sources, added to -gline-tables-only.")
         @no_lines()
         @functools.wraps(function)
         def with_options(*words: Any, options: str, no_lines: bool, **others: Any) -> Any:
@@ -226,13 +245,13 @@ def options_with_lines() -> Decorator:
 
 
 def no_lines() -> Decorator:
-    return flag("Without -gline-tables-only: no line tables.", "--no-lines")
+    return flag("Do not add -gline-tables-only: the binary gets no line table.", "--no-lines")
 
 
 def specialize() -> Decorator:
     return several(
-        "A specialisation constant of SPIR-V modules, by its SpecId; may be repeated (kernlens symbols lists them).",
-        "--specialize", metavar="ID=VALUE",
+        "Set a specialization constant of SPIR-V modules by its SpecId (kernlens symbols lists them). May be repeated.",
+        "--spec-constant", "specialize", cls=RenamedOption, former=("--specialize",), metavar="ID=VALUE",
     )  # fmt: skip
 
 
@@ -240,17 +259,17 @@ def parallel(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of parallel compiles: ``jobs``, their number, and ``timeout`` in seconds."""
     command = click.option(
         "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True,
-        help="For each compile.",
+        help="Time limit of each compile.",
     )(command)  # fmt: skip
     return click.option(
-        "--jobs", metavar="N", type=click.IntRange(1), help="Compiles at a time; as many as processors if not given."
+        "--jobs", metavar="N", type=click.IntRange(1), help="Number of parallel compiles.  [default: number of cores]"
     )(command)
 
 
 def cache(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--no-cache``: the command gets the ``cache`` of compiles, None without one."""
 
-    @flag("Compile what was compiled before again.", "--no-cache")
+    @flag("Do not use the cache of earlier compiles.", "--no-cache")
     @functools.wraps(function)
     def with_cache(*words: Any, no_cache: bool, **others: Any) -> Any:
         from kernlens.toolchain.compile_cache import open_cache
@@ -262,11 +281,11 @@ def cache(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def own_lines() -> Decorator:
     """Add ``--own-lines``, the parameter ``is_own``."""
-    return flag("Inlined library code on the lines of your own files that it came through.", "--own-lines", "is_own")
+    return flag("Show inlined library code under the line of your own files that calls it.", "--own-lines", "is_own")
 
 
 def unconfined() -> Decorator:
-    return flag("Let the compiler read any file, though the text may be somebody else's.", "--unconfined")
+    return flag("Run the compiler without the sandbox: foreign source code can then read any file.", "--unconfined")
 
 
 def own_roots(source_roots: Sequence[str]) -> list[str]:
@@ -275,10 +294,10 @@ def own_roots(source_roots: Sequence[str]) -> list[str]:
 
 
 def constant_of(text: str) -> tuple[int, str]:
-    """Return the number and the value of ``--specialize``. Raises UsageError for anything else."""
+    """Return the number and the value of ``--spec-constant``. Raises UsageError for anything else."""
     number, is_given, value = text.partition("=")
     if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
-        raise click.UsageError(f"--specialize {text!r} does not read like 5=1: the constant's SpecId and its value")
+        raise click.UsageError(f"--spec-constant {text!r} is not of the form 5=1: the constant's SpecId and its value")
     return int(number), value
 
 
@@ -287,7 +306,7 @@ def number_of(text: str, option: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise click.UsageError(f"{option} takes a number, not '{text}'") from None
+        raise click.UsageError(f"{option} needs a number, not '{text}'") from None
 
 
 def line_of(text: str) -> LineChoice:

@@ -219,7 +219,7 @@ def drop_output() -> None:
 
 def _standard_output() -> TextIO:
     if sys.stdout is None or sys.stdout.closed:
-        raise OutputError("there is no standard output to print to: it was closed when kernlens was started")
+        raise OutputError("standard output is closed; start kernlens with one")
     return sys.stdout
 
 
@@ -262,7 +262,7 @@ def write_bytes(path: str, pieces: Iterable[bytes]) -> None:
         with _whole(os.path.realpath(path)) as file:
             file.writelines(pieces)
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}; name another place") from error
+        raise OutputError(f"cannot write {path}: {error.strerror}; choose another location") from error
 
 
 @contextlib.contextmanager
@@ -299,7 +299,7 @@ def refuse_input(path: str) -> None:
     ]
     every = [file for value in named for file in (value if isinstance(value, tuple) else (value,)) if file is not None]
     if [os.path.realpath(file) for file in every].count(os.path.realpath(path)) > 1:
-        raise OutputError(f"{path} is named twice in this command, and writing it would destroy it; name another file")
+        raise OutputError(f"{path} is named twice in this command and would be overwritten; choose another output file")
 
 
 @contextlib.contextmanager

@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 @click.group("recording", cls=option.HelpingGroup, epilog="\b\nExample:\n  kernlens recording list blur.klens")
 @option.diagnostic
 def command() -> None:
-    """List what recordings hold, merge them, and leave out what nobody needs or nobody may see.
+    """List, merge, prune and redact recordings.
 
-    A recording that is changed is written anew beside its place and then takes it: whatever ends the command before leaves
-    the old one, and nothing of what was left out stays in the file.
+    kernlens writes a changed recording to a new file, which then replaces the old one. If the command is interrupted, the
+    old recording stays as it was. The new file contains no trace of removed parts.
     """
 
 
 def _output_option(required: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    meaning = "The recording to write; one that exists is replaced." if required else "Write another recording instead."
+    meaning = "Write to this recording instead of changing the input."
+    if required:
+        meaning = "Recording to write. kernlens overwrites an existing one."
     return click.option("-o", "--output", metavar="FILE", type=click.Path(), required=required, help=meaning)
 
 
@@ -55,7 +57,7 @@ _recording = click.argument("path", metavar="FILE", type=click.Path(), callback=
 @option.json()
 @option.diagnostic
 def list_programs(path: str, as_json: bool) -> None:
-    """Show the programs of a recording, and what takes the room in it."""
+    """Show the programs in a recording and the sizes of its parts."""
     from kernlens.recording.capture_notes import launches
     from kernlens.recording.inventory import stored_programs
     from kernlens.recording.reader import Recording
@@ -88,8 +90,8 @@ def list_programs(path: str, as_json: bool) -> None:
 def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None:
     """Write the programs of several recordings into one.
 
-    A program that several recordings hold is there once. Programs of different recordings that have the same name, device
-    and toolchain are told apart by a number behind the name. Launches that captures counted are added up.
+    A program that several recordings contain is written once. If different programs have the same name, device and
+    toolchain, kernlens appends a number to the name. It adds up the launch counts of captures.
     """
     from kernlens.recording.editing import merge
 
@@ -101,13 +103,13 @@ def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None
 )
 @_recording
 @option.several(
-    "Keep programs of this name, or with a kernel of this name (blur_*), and no others; may be repeated.",
+    "Keep only programs with this name or with a kernel of this name (blur_*). May be repeated.",
     "--keep",
     metavar="PATTERN",
     shell_complete=completion.kernels,
 )
 @option.several(
-    "Leave out sources, binaries, debug, spirv, logs or stages.",
+    "Remove these parts: sources, binaries, debug, spirv, logs, stages.",
     "--drop",
     metavar="KIND,...",
     shell_complete=completion.recorded_kinds,
@@ -116,7 +118,7 @@ def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None
 @option.json()
 @option.diagnostic
 def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], output: str | None, as_json: bool) -> None:
-    """Leave programs, or parts of all programs, out of a recording. The room that they took is free afterwards."""
+    """Remove programs, or parts of all programs, from a recording, and free their disk space."""
     from kernlens.recording.editing import prune
     from kernlens.recording.inventory import KINDS
 
@@ -125,28 +127,28 @@ def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], out
     if unknown:
         near = likeliest(unknown[0], KINDS)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise click.UsageError(f"--drop knows no '{unknown[0]}', but {', '.join(KINDS)}{meant}")
+        raise click.UsageError(f"--drop does not support '{unknown[0]}'; it supports {', '.join(KINDS)}{meant}")
     if not keep and not kinds:
-        raise click.UsageError("say what to keep (--keep) or what to leave out (--drop)")
+        raise click.UsageError("choose what to keep (--keep) or what to remove (--drop)")
     _tell(prune(path, output, keep=_choice(keep), drop=kinds), "left out", as_json)
 
 
 @command.command("redact", epilog="\b\nExample:\n  kernlens recording redact app.klens --source -o shareable.klens")
 @_recording
-@option.flag("Leave out source text, wherever it stands.", "--source", "of_source")
+@option.flag("Remove all source text.", "--source", "of_source")
 @_output_option()
 @option.json()
 @option.diagnostic
 def redact_recording(path: str, of_source: bool, output: str | None, as_json: bool) -> None:
-    """Leave source text out of a recording: sources, lines that logs quote, texts in SPIR-V and in stages.
+    """Remove source text from a recording: sources, source lines in logs, text in SPIR-V and in stages.
 
-    Names of kernels, functions, variables and files stay, and so do build options and the command line: look at them
-    before the recording leaves the machine (kernlens recording list FILE --json).
+    Names of kernels, functions, variables and files stay, as do build options and the command line. Check them before
+    you share the recording (kernlens recording list FILE --json).
     """
     from kernlens.recording.editing import redact_source
 
     if not of_source:
-        raise click.UsageError("say what to leave out: --source")
+        raise click.UsageError("add --source: it is what redact removes")
     _tell(redact_source(path, output), "left out", as_json)
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import click
-
 from kernlens.cli import option
 from kernlens.cli.output import print_message, print_pieces
 
 
 @option.verb("kernlens report blur.klens -o blur.html")
 @option.path()
-@option.file("The page.", "-o", "--output", required=True, dir_okay=False)
+@option.file("HTML file to write.", "-o", "--output", required=True, dir_okay=False)
 @option.kernel()
-@click.option("--redact", type=option.Choice(["source"]), help="Leave source text out, wherever it stands.")
+@option.value("Remove all source text from the page.", "--redact", type=option.Choice(["source"]))
 @option.value(
-    "Compile programs again whose stages were not kept, to show them; or show no stages. Else those that were kept.",
+    "Recompile programs without saved stages to show their stages; or show no stages.  [default: show saved stages]",
     "--stages/--no-stages",
     default=None,
 )
-@option.file("The source, where the line table does not name it.", "--source")
+@option.file("Source file to use if the line table does not name it.", "--source")
 @option.source_root()
 @option.own_lines()
 @option.device()
@@ -35,7 +33,7 @@ def command(
     device: str | None,
     unconfined: bool,
 ) -> None:
-    """Write one HTML file that shows source, stages and machine code side by side; it needs no network and no server."""
+    """Write one HTML file with source, stages and machine code side by side. It needs no network and no server."""
     from kernlens.loading import open_file
     from kernlens.verbs.report import report_page
 

@@ -11,15 +11,15 @@ from kernlens.cli.output import finish_output, print_message
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 
 
-@option.verb("kernlens run --simulate dg2 -- clinfo -l", option.ApplicationCommand)
-@option.device("The device to simulate (kernlens devices).", "--simulate", required=True)
-@option.toolchain("Whose driver simulates it.")
+@option.verb("kernlens run --simulate dg2 -- clinfo -l")
+@option.device("Device to simulate (kernlens devices lists them).", "--simulate", required=True)
+@option.toolchain("Toolchain whose driver simulates it.")
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
-    """Run an application on a simulated device: the real driver builds its programs, and nothing is computed.
+    """Run an application on a simulated device: the real driver compiles its programs, and no kernel executes.
 
-    No GPU is needed. The driver writes no dump of its command stream (.aub), and the application may write no file of
-    more than 1 GiB. The exit status is the application's.
+    It needs no GPU. The driver does not dump its command stream (.aub), and the application cannot write files larger
+    than 1 GiB. The exit status is the application's.
     """
     from kernlens.isa.devices import name_among
     from kernlens.toolchain.application import find_application, is_static, restore_signals

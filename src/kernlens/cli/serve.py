@@ -19,31 +19,44 @@ _NEEDED = ("starlette", "uvicorn")
 @option.verb("kernlens serve blur.klens")
 @option.paths()
 @option.value(
-    "The port; any that is free if not given.", "--port", type=click.IntRange(0, 65535), default=0, metavar="N"
+    "Port to listen on.  [default: any free port]", "--port", type=click.IntRange(0, 65535), default=0, metavar="N"
 )
 @option.value(
-    "End when nothing was asked for so long; 0: never.",
-    "--idle",
+    "Exit after this many seconds without a request (0: never).",
+    "--idle-timeout",
+    "idle",
+    cls=option.RenamedOption,
+    former=("--idle",),
     type=click.FloatRange(0),
     default=0,
     metavar="SECONDS",
 )
-@option.flag("Print the address, and open no browser.", "--no-browser")
+@option.flag("Print the address without opening a browser.", "--no-browser")
 @option.value(
-    "Compiles at a time; one less than there are processors.", "--jobs", type=click.IntRange(1, 64), metavar="N"
+    "Number of parallel compiles.  [default: number of cores - 1]", "--jobs", type=click.IntRange(1, 64), metavar="N"
 )
 @option.value(
-    "What one compile may take.", "--timeout", type=click.FloatRange(0.1, 3600), default=60, show_default=True,
+    "Time limit of each compile.",
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    default=60,
+    show_default=True,
     metavar="SECONDS",
-)  # fmt: skip
+)
 @option.toolchain(
-    "Which compilers the page offers; all if not given. The first compiles the sources among the paths.",
+    "Toolchains that the page offers; the first one compiles the sources in PATHS.  [default: all]",
     several=True,
     default=None,
 )
-@option.device("What sources among the paths are compiled for.")
-@option.build_options("Their build options, beside -gline-tables-only.")
-@option.folders("Compiles may include files from below this folder", "--include")
+@option.device("Target device for the sources in PATHS.")
+@option.build_options("Build options for the sources in PATHS, added to -gline-tables-only.")
+@option.several(
+    "Let compiles include files from this folder. May be repeated.",
+    "--include",
+    "include",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+)
 @option.source_root()
 @option.own_lines()
 @option.unconfined()
@@ -62,10 +75,10 @@ def command(
     is_own: bool,
     unconfined: bool,
 ) -> None:
-    """Show programs in the browser: source, stages and machine code, linked; edit the source and see what becomes of it.
+    """Show programs in the browser: source, stages and machine code side by side. Edit the source there and recompile.
 
-    PATH is anything that holds kernels, or a source with --device. The page is for you alone: the server listens on this
-    machine only, and the printed address holds a token that every request needs. Ctrl-C ends it.
+    PATH is a file with kernels, or a source with --device. Only you can open the page: the server listens on this
+    machine only, and every request needs the token in the printed address. Ctrl-C stops the server.
     """
     _check_installed()
     from kernlens.explorer.app import Explorer
@@ -115,9 +128,9 @@ def command(
 
         ended_by = server.run(tell_ready)
     if ended_by is None:
-        print_message(f"kernlens: nothing was asked for {idle:g} seconds: the server has ended")
+        print_message(f"kernlens: no request for {idle:g} seconds: the server has stopped")
     elif ended_by == signal.SIGINT:
-        print_message("kernlens: the server has ended")
+        print_message("kernlens: the server has stopped")
     else:
         signal.raise_signal(ended_by)
 

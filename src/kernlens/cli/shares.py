@@ -110,7 +110,7 @@ class _Worker:
         if status:
             code = os.waitstatus_to_exitcode(status)
             how = signal.Signals(-code).name if code < 0 else f"status {code}"
-            raise ToolError(f"a process that did a part of the work ended early ({how})")
+            raise ToolError(f"a worker process ended early ({how})")
         self._file.seek(0)
         with suppress(EOFError):
             while True:

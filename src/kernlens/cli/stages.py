@@ -43,15 +43,15 @@ def _is_the_path(args: list[str], place: int) -> bool:
 @option.device(f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}.")
 @option.options_with_lines()
 @option.toolchain()
-@click.option("--stage", metavar="S", shell_complete=completion.stages, help="Print this stage.")
-@click.option("--kernel", metavar="K", shell_complete=completion.kernels, help="Only this kernel.")
+@option.value("Print this stage.", "--stage", metavar="STAGE", shell_complete=completion.stages)
+@option.value("Show only this kernel.", "--kernel", metavar="KERNEL", shell_complete=completion.kernels)
 @option.value(
-    "Which form of the stage; text where there is one if not given.", "--form", type=option.Choice(["text", "binary"])
+    "Form of the stage to print.  [default: text if there is one]", "--form", type=option.Choice(["text", "binary"])
 )
 @option.value("Print what differs between two stages, or what one pass changed.", "--diff", nargs=2, metavar="S1 [S2]")
 @click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
-@option.flag("Each pass of the compiler, and whether it changed the program.", "--all-passes")
-@option.file("Save all snapshots as a recording.", "-o", "--output")
+@option.flag("List every compiler pass and whether it changed the program.", "--all-passes")
+@option.file("Save all stages in a recording.", "-o", "--output")
 @option.unconfined()
 @option.full()
 @option.json()
@@ -70,14 +70,14 @@ def command(
     unconfined: bool,
     as_json: bool,
 ) -> None:
-    """Show what the compiler made of a source, stage by stage.
+    """Show a source at every compile stage, from IL to machine code.
 
-    PATH is a source (OpenCL C, or SPIR-V) that is compiled for --device, or a recording of stages or of compile.
+    PATH is a source (OpenCL C or SPIR-V) to compile for --device, or a recording.
     """
     if sum(what is not None for what in (stage, diff, line)) > 1:
-        raise click.UsageError("--stage, --diff and --line are three questions; ask one of them")
+        raise click.UsageError("--stage, --diff and --line exclude each other; use one of them")
     if form is not None and stage is None:
-        raise click.UsageError("--form is that of a stage; name it with --stage")
+        raise click.UsageError("--form needs --stage, whose form it is")
     from kernlens.verbs.stages import NoDeviceError, record, stages_in, those_with_kernel
 
     try:
@@ -177,8 +177,8 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
             print_text((heading + snapshot.text).removesuffix("\n").split("\n"), snapshot.ending)
         elif is_terminal():
             raise KernlensError(
-                f"the stage {snapshot.stage} has no text, only its {snapshot.ending} file of {snapshot.size:,} bytes;"
-                " send it to a file: > FILE"
+                f"the stage {snapshot.stage} has no text form, only a {snapshot.ending} file of {snapshot.size:,} bytes;"
+                " redirect it to a file: > FILE"
             )
         else:
             print_bytes(snapshot.content)

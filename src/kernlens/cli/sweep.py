@@ -28,25 +28,28 @@ _ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math"
 
 @option.verb("kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv")
 @option.paths("sources")
-@option.devices("The devices to compile for; all: all that a toolchain has.", required=True)
-@option.toolchain("Which compilers (kernlens toolchain list).", several=True)
-@option.build_options("A set of build options; each is one more, if repeated.", several=True)
-@option.file("More sets of build options, one a line.", "--options-file")
+@option.devices("Target devices, separated by commas; all: every device of each toolchain.", required=True)
+@option.toolchain("Toolchains to use, separated by commas (kernlens toolchain list shows them).", several=True)
+@option.build_options("A set of build options. Repeat the option for more sets.", several=True)
+@option.value(
+    "Read more sets of build options from this file, one per line.", "--build-options-file", "options_file",
+    cls=option.RenamedOption, former=("--options-file",), metavar="FILE", type=click.Path(),
+)  # fmt: skip
 @option.several(
-    "Values of a macro: each set of options with each of them; if repeated, all combinations.",
+    "Values of a macro: compile each set of options with each value. Repeat the option for all combinations.",
     "-D",
     "macros",
     metavar="NAME=V,...",
 )
 @option.no_lines()
-@option.figure("What is worst", "--figure", default="spills")
+@option.sort("Sort kernels by this metric, worst first", "figure", "spill-stores", ("--figure",))
 @option.value(
-    "Rows that are printed; 0: all.", "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True
+    "Number of rows to print (0: all).", "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True
 )
 @option.file("Write all rows as CSV.", "--csv", "csv_file")
 @option.file("Write all rows as Parquet.", "--parquet", "parquet_file")
 @option.file("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
-@option.file("Keep all programs in a recording.", "-o", "--output")
+@option.file("Save all programs in a recording.", "-o", "--output")
 @option.parallel
 @click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
 @option.cache
@@ -72,13 +75,13 @@ def command(
     cache: CompileCache | None,
     as_json: bool,
 ) -> None:
-    """Compile SOURCES for all devices, with all toolchains and sets of options, and measure every kernel.
+    """Compile SOURCES for every combination of devices, toolchains and build options, and measure every kernel.
 
-    Compiles run in parallel, here or on a Dask cluster; what was measured before is not compiled again, so a command that
-    was interrupted goes on when it is repeated. A compile that fails, crashes or hangs says so, and the others finish.
+    Compiles run in parallel, here or on a Dask cluster. kernlens caches each result: repeat an interrupted sweep and it
+    resumes. A compile that fails, crashes or hangs is reported and does not stop the others.
     """
     if jobs is not None and scheduler is not None:
-        raise click.UsageError("--jobs is for this machine; on a cluster the workers' threads count")
+        raise click.UsageError("--jobs has no effect with --scheduler: each Dask worker uses its own threads")
     from kernlens.model.figures import PRESSURES, figure_named
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
@@ -139,21 +142,21 @@ def _check_outputs(
 
     files = [path for path in (csv_file, parquet_file, heat_map_file, output) if path is not None]
     if len({os.path.realpath(path) for path in files}) < len(files):
-        raise click.UsageError("two outputs go to the same file")
+        raise click.UsageError("two output options name the same file")
     for path in files:
         refuse_input(path)
         folder = os.path.dirname(path) or "."
         if not os.path.isdir(folder):
-            raise OutputError(f"there is no folder {folder} to write {path} to; make it first")
+            raise OutputError(f"cannot write {path}: the folder {folder} does not exist; create it first")
         if not os.access(folder, os.W_OK) or os.path.isdir(path):
-            raise OutputError(f"{path} cannot be written; name another place")
+            raise OutputError(f"cannot write {path}; choose another location")
     if output is not None:
         is_recorded(Path(output), overwrite=True)
     if heat_map_file is not None:
         if _is_picture(heat_map_file):
             check_pictures()
         elif not heat_map_file.lower().endswith((".html", ".htm")):
-            raise click.UsageError(f"--heat-map writes X.html or X.png, not {heat_map_file}")
+            raise click.UsageError(f"--heat-map writes .html or .png files, not {heat_map_file}")
     if parquet_file is not None:
         check_parquet()
 

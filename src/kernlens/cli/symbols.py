@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 @option.verb("kernlens symbols library.bin --json")
 @option.paths()
-@option.device("Only programs for this device.")
-@option.build_options("The build options that SPIR-V will be compiled with.")
-@option.value("The driver that compiles SPIR-V.", "--driver", metavar="RELEASE", default="26.27", show_default=True)
-@option.flag("Show the relocations of debug sections too.", "--all", "everything")
+@option.device("Show only programs for this device.")
+@option.build_options("Build options that SPIR-V modules will be compiled with.")
+@option.value(
+    "Driver release that will compile SPIR-V.", "--driver", metavar="RELEASE", default="26.27", show_default=True
+)
+@option.flag("Also show relocations of debug sections.", "--all", "everything")
 @option.full()
 @option.json()
 def command(
@@ -32,8 +34,9 @@ def command(
 ) -> None:
     """Show exports, imports, kernels and relocations of SPIR-V, zebin and patch-token programs, and of recordings.
 
-    Which symbols a module exports depends on the flags that it was compiled with: -library-compilation for functions,
-    -ze-take-global-address for variables. What a missing flag hides is shown where the binary keeps its SPIR-V.
+    A module exports functions if it was compiled with -library-compilation, and variables if compiled with
+    -ze-take-global-address. If the binary contains its SPIR-V, kernlens also shows the symbols that a missing flag
+    hides.
     """
     from kernlens.analysis.linking.driver_rules import rules_of
     from kernlens.loading import open_file

@@ -53,10 +53,8 @@ def list_toolchains(as_json: bool) -> None:
 
 @command.command("add", epilog="\b\nExample:\n  kernlens toolchain add newest")
 @click.argument("name")
-@click.option("--mirror", metavar="URL", help="A Debian mirror; the one that apt uses if not given.")
-@click.option(
-    "--keyring", metavar="FILE", type=click.Path(), help="The keys that sign its lists; Debian's if not given."
-)
+@option.value("Debian mirror to download from.  [default: the one that apt uses]", "--mirror", metavar="URL")
+@option.file("Keys that sign the mirror's package lists.  [default: Debian's]", "--keyring")
 @click.option("--root", metavar="DIR", type=click.Path(), help="Register this existing root instead of building one.")
 @option.diagnostic
 def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str | None) -> None:

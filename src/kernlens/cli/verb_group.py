@@ -14,36 +14,36 @@ from kernlens.errors import likeliest
 #: ``command``; only the one that is asked for gets imported, so that a short question gets a quick answer.
 GROUPS = {
     "Look": {
-        "inspect": "What a file is: containers, kernels, resources, symbols.",
-        "disasm": "Machine instructions.",
-        "symbols": "What modules export and import, and their relocations.",
-        "extract": "Every part of a file, as files.",
+        "inspect": "Show what a file contains: containers, kernels, resources, symbols.",
+        "disasm": "Print machine instructions.",
+        "symbols": "Show what modules export and import, and their relocations.",
+        "extract": "Write every part of a file into a folder.",
     },
     "Explain": {
-        "annotate": "Source lines with the instructions they became, and back.",
-        "stages": "A program at every stage of its compile, and one source line followed through all of them.",
-        "report": "One HTML file that shows source, stages and machine code side by side.",
-        "serve": "The explorer in the browser: programs, their stages and machine code, and compiles in place.",
+        "annotate": "Print each source line with the instructions compiled from it.",
+        "stages": "Show a program at every compile stage, or follow one source line through all of them.",
+        "report": "Write one HTML file with source, stages and machine code side by side.",
+        "serve": "Open the explorer in the browser: source, stages and machine code, and recompiles.",
     },
     "Compare": {
-        "diff": "What changed between two compilers, options, devices or sources, line by line.",
-        "check": "Kernels against budgets and a baseline, for CI.",
+        "diff": "Show what changed between two compilers, options, devices or sources, line by line.",
+        "check": "Check kernels against limits and a baseline, for CI.",
     },
     "Compile": {
-        "compile": "Compile sources for devices: a table kernel by device, and a recording.",
-        "sweep": "Sources for devices with toolchains and options: every kernel measured, in parallel.",
-        "link": "Whether modules link, who provides what to whom, and why not; the linked module.",
+        "compile": "Compile sources, print metrics per kernel and device, and save a recording.",
+        "sweep": "Measure kernels over devices, toolchains and build options, in parallel.",
+        "link": "Predict whether modules link, and why not; or link them.",
     },
     "Applications": {
-        "capture": "What an unmodified application builds and launches, in one recording.",
-        "recording": "What recordings hold; merge, prune and redact them.",
-        "run": "An application on a simulated device.",
-        "layer": "How to turn on the layer that gives C programs snapshots of compile stages.",
+        "capture": "Run an application and record every program that it builds.",
+        "recording": "List, merge, prune and redact recordings.",
+        "run": "Run an application on a simulated device.",
+        "layer": "Print the shell lines that enable the OpenCL layer for compile stages.",
     },
     "This machine": {
-        "doctor": "What is installed, what works, and what fixes each gap.",
-        "devices": "Every known device, and how it can be had here.",
-        "toolchain": "Compilers and drivers side by side: list, add, remove.",
+        "doctor": "Check what is installed, what works, and how to fix the rest.",
+        "devices": "List the supported devices.",
+        "toolchain": "List, add and remove compilers and drivers.",
     },
 }
 VERBS = {verb: sentence for verbs in GROUPS.values() for verb, sentence in verbs.items()}
@@ -78,7 +78,7 @@ class VerbGroup(option.HelpingGroup):
 
             near = likeliest(name, VERBS)
             meant = f"did you mean {' or '.join(near)}?" if near else instead_of_verb(name)
-            raise click.UsageError(f"there is no verb '{name}'; {meant}")
+            raise click.UsageError(f"there is no command '{name}'; {meant}")
         return super().resolve_command(ctx, args)
 
 

@@ -82,12 +82,12 @@ def compile_request(document: Any) -> CompileRequest:
     source = _object(top["source"], "source", {"path", "text"}, {"program"})
     items = top["configurations"]
     if not isinstance(items, list) or not 1 <= len(items) <= CONFIGURATIONS:
-        raise RefusedError(400, f"configurations is no list of 1 to {CONFIGURATIONS}")
+        raise RefusedError(400, f"configurations must be a list of 1 to {CONFIGURATIONS}")
     serial = top["serial"]
     if isinstance(serial, float) and serial.is_integer():  # 1.0 is a whole number in JSON
         serial = int(serial)
     if isinstance(serial, bool) or not isinstance(serial, int) or not 0 <= serial < 1 << 53:
-        raise RefusedError(400, "serial is no whole number from 0 on")
+        raise RefusedError(400, "serial must be a whole number from 0")
     program = source.get("program")
     return CompileRequest(
         session=_text(top["session"], "session", _NAME),
@@ -105,7 +105,7 @@ def _configurations(items: list[Any]) -> Iterator[Configuration]:
         fields = _object(item, where, {"device", "toolchain", "options"}, {"all_passes"})
         all_passes = fields.get("all_passes", False)
         if not isinstance(all_passes, bool):
-            raise RefusedError(400, f"{where}.all_passes is neither true nor false")
+            raise RefusedError(400, f"{where}.all_passes must be true or false")
         options = _text(fields["options"], f"{where}.options", _OPTIONS, least=0)
         yield Configuration(
             _text(fields["device"], f"{where}.device", _NAME),
@@ -117,11 +117,11 @@ def _configurations(items: list[Any]) -> Iterator[Configuration]:
 
 def _object(value: Any, where: str, needed: Set[str], possible: Set[str] = frozenset()) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise RefusedError(400, f"{where} is no JSON object")
+        raise RefusedError(400, f"{where} must be a JSON object")
     for key in sorted(needed - value.keys()):
         raise RefusedError(400, f"{where} lacks {key!r}")
     for key in sorted(value.keys() - needed - possible):
-        raise RefusedError(400, f"{where} has a key {key!r}, which nobody knows")
+        raise RefusedError(400, f"{where} has an unknown key {key!r}")
     return value
 
 

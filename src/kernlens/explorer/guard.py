@@ -101,7 +101,7 @@ class Guard:
         # No preflight is ever answered, so that no other site can send headers of its own.
         if scope["method"] == "OPTIONS":
             allowed = "POST" if scope["path"] == COMPILE else "GET"
-            raise RefusedError(405, "this server answers no OPTIONS", None, {"Allow": allowed})
+            raise RefusedError(405, "this server does not support OPTIONS requests", None, {"Allow": allowed})
         host = only.get(b"host", b"")
         if host not in self._hosts:
             raise RefusedError(
@@ -112,7 +112,7 @@ class Guard:
             )
         is_page = scope["path"] == "/"
         if not _is_own(only, is_page) or only.get(b"origin", b"http://" + host) != b"http://" + host:
-            raise RefusedError(403, "the request comes from another site")
+            raise RefusedError(403, "cross-origin request rejected")
         if scope["path"].startswith("/api") and not self._has_token(only.get(b"authorization", b"")):
             raise RefusedError(
                 401,

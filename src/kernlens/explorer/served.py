@@ -17,6 +17,7 @@ from kernlens.explorer.compile_work import Newest, Results, confined
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
+from kernlens.model.former_keys import with_current_keys
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import compile_stages
 from kernlens.report.explore import ExploreDocument, explore_document
@@ -160,6 +161,9 @@ def sweep_in(path: str) -> dict[str, Any] | None:
     rows = document.get("rows") if isinstance(document, dict) and document.get("schema") == 1 else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and row.keys() >= _ROW_KEYS for row in rows):
         return None
+    for row in rows:
+        if isinstance(row["figures"], dict):
+            row["figures"] = with_current_keys(row["figures"])
     return document  # type: ignore[no-any-return]
 
 
@@ -168,7 +172,7 @@ def _compiled(
 ) -> Build:
     """Return the build of a source, which sees the files ``beside`` it, those to include, and what its options name."""
     if how.device is None:
-        raise UnsupportedError(f"{path} is a source: say for which device it is to be compiled, --device dg2 for one")
+        raise UnsupportedError(f"{path} is a source: add the target device, for example --device dg2")
     chosen = toolchain(how.toolchain)
     words = [how.options, *(f'-I "{os.path.abspath(folder)}"' for folder in include)]
     options = with_lines(" ".join(word for word in words if word))

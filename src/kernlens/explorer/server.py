@@ -43,7 +43,7 @@ def listening(port: int) -> socket.socket:
     except OSError as error:
         server.close()
         raise KernlensError(
-            f"the port {port} cannot be had: {error.strerror}; choose another, or leave --port out for one that is free"
+            f"the port {port} is not available: {error.strerror}; choose another port, or omit --port for any free port"
         ) from error
     return server
 

@@ -57,18 +57,19 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
 
     if len(content) > LIMIT:
         raise FormatError(
-            f"the file is larger than {LIMIT >> 10} KB: it is no file of budgets, name one with --budget", format=name
+            f"the file is larger than {LIMIT >> 10} KB, so it is not a file of limits; name one with --budget",
+            format=name,
         )
     try:
         text = content.decode("utf-8")
         _check_depth(text, name)
         document = tomllib.loads(text)
     except ValueError as error:  # That of encodings, of TOML, and of numbers with 5,000 digits.
-        raise FormatError(f"this is no TOML: {error}", format=name) from None
+        raise FormatError(f"invalid TOML: {error}", format=name) from None
     _check_keys(document, (*_TABLES, _TOOLCHAIN), name)
     toolchain = document.get(_TOOLCHAIN)
     if not isinstance(toolchain, str | None):
-        raise KernlensError(f"{name}: {_TOOLCHAIN} is the name of one, not {told(toolchain)}")
+        raise KernlensError(f"{name}: {_TOOLCHAIN} must be the name of a toolchain, not {told(toolchain)}")
     rules = [
         rule
         for pattern, table in _tables(document.get("kernel", {}), f"{name}, kernel").items()

@@ -158,7 +158,7 @@ def _is_bundle(section: Section) -> bool:
 def _listed(elf: Elf, table: Section) -> Iterator[_ImageSpan]:
     """Yield each image that the table lists."""
     if len(table.data) % _ENTRY_LAYOUT.size:
-        raise _error(f"its {len(table.data)} bytes are no whole number of entries of {_ENTRY_LAYOUT.size}", table)
+        raise _error(f"its {len(table.data)} bytes are not a whole number of entries of {_ENTRY_LAYOUT.size}", table)
     entries = list(map(_ImageEntry._make, _ENTRY_LAYOUT.iter_unpack(bytes(table.data))))
     addresses = _relocated(elf, table) if any(not entry.address for entry in entries) else {}
     loaded = [section for section in elf.sections if section.flags & _SHF_ALLOC and len(section.data)]

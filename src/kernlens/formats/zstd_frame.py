@@ -69,7 +69,7 @@ def unpack_frame(frame: memoryview, size: int) -> bytes:
     claim = claimed_size(frame)
     if claim is not None and claim > size:
         # zstandard would allocate what the frame claims, whatever it is told to give at most.
-        raise _error(f"the frame says that it holds {claim:,} bytes, and at most {size:,} are read", 0)
+        raise _error(f"the frame claims to contain {claim:,} bytes; the limit is {size:,}", 0)
     if not hasattr(_of_thread, "decompressor"):
         _of_thread.decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_LIMIT)
     try:

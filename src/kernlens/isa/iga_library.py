@@ -122,9 +122,9 @@ def library_for(platform: int, device_name: str, compiler: Compiler = UNKNOWN_CO
         return chosen
     title = PLATFORM_TITLES.get(platform, f"platform {platform:#x}")
     if others:
-        ranges = ", ".join(f"{library} knows {_span(library.platform_titles)}" for library in others)
+        ranges = ", ".join(f"{library} supports {_span(library.platform_titles)}" for library in others)
         raise UnsupportedError(
-            f"{device_name} is of {title} and {ranges}: install a newer libiga64 ({_INSTALL}) "
+            f"{device_name} is a device of {title}, but {ranges}: install a newer libiga64 ({_INSTALL}) "
             f"or name one in {PATH_VARIABLE}"
         )
     reasons = f" ({'; '.join(failures)})" if failures else ""

@@ -87,8 +87,7 @@ def _ctni_kind(start: bytes) -> str:
 def unknown_input(path: str, content: memoryview) -> KernlensError:
     """Return the error for content that ``identify`` does not know; it says what it looks like and what would help."""
     return no_instructions(path, content, 0) or KernlensError(
-        f"{path} has no known magic number; if it is raw kernel instructions, say for which device: --device D "
-        "(kernlens devices lists them)"
+        f"{path} has no known magic number; if it is raw machine code, add --device D (kernlens devices lists them)"
     )
 
 

@@ -68,8 +68,8 @@ class Code:
 
         if self._device is None:
             raise UnsupportedError(
-                f"the binary is for a device that is not known ({self._device_id}); "
-                "say what to decode it as with --device D (kernlens devices lists them)"
+                f"kernlens does not support the device of this binary ({self._device_id}); "
+                "choose the device to decode it for with --device D (kernlens devices lists them)"
             )
         register_roots()
         return decode(self._device, self.code(), self.compiler())

@@ -115,7 +115,7 @@ def _of_binary(program: Program, name: str) -> Module:
 
 def _frame(program: Program, kernel: str) -> Frame:
     resources = program.kernels[kernel].resources
-    return Frame(resources.registers, resources.simd)
+    return Frame(resources.grf_count, resources.simd)
 
 
 def _symbol(symbol: Symbol, linkages: dict[str, SpirvLinkage], spirv: memoryview) -> ModuleSymbol:

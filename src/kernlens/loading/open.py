@@ -185,7 +185,7 @@ class Folder(Contents):
         if next(self.files(), None) is None:
             self.check()
             raise KernlensError(
-                f"the folder {path} holds no GPU binary, SPIR-V or recording; kernlens compile makes a recording of sources"
+                f"the folder {path} contains no GPU binary, SPIR-V or recording; kernlens compile makes a recording of sources"
             )
 
     @cached_property

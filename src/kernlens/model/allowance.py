@@ -33,8 +33,8 @@ class Allowance:
         """Count ``size`` bytes that are about to be unpacked. Raises FormatError if they are too many."""
         if self._unpacked + size > self.limit:
             raise FormatError(
-                f"with these {size:,} bytes the input of {self.size:,} would unpack to {self._unpacked + size:,},"
-                f" and at most {self.limit:,} are read of one so small",
+                f"the input of {self.size:,} bytes would unpack to {self._unpacked + size:,} bytes; the limit for its size is"
+                f" {self.limit:,}",
                 format=format,
                 section=section,
             )
@@ -46,8 +46,8 @@ class Allowance:
         self._entries += number * weight
         if self._entries > FREE_ENTRIES + (self.size + self._unpacked) // BYTES_PER_ENTRY:
             raise TooManyError(
-                f"with {'one more' if number == 1 else f'these {number:,}'} {things} the input of {self.size:,} bytes"
-                " holds more entries than are read of one so small",
+                f"{'one more' if number == 1 else f'another {number:,}'} {things} are too many for an input of"
+                f" {self.size:,} bytes",
                 format=format,
                 section=section,
             )
@@ -59,7 +59,7 @@ class Allowance:
         limit = FREE_LINES + self.size // BYTES_PER_LINE
         if self._lines > limit:
             raise TooManyError(
-                f"with these {number:,} lines the input of {self.size:,} bytes has more than the {limit:,} that are read of"
-                " one so small",
+                f"another {number:,} lines are too many for an input of {self.size:,} bytes; the limit for its size is"
+                f" {limit:,}",
                 format=format,
             )

@@ -1,7 +1,7 @@
 """Bounds of figures: what a kernel may cost, and by how much a figure may get worse. Each figure of the list can be bounded.
 
-A bound is called ``max-`` or ``min-`` and a name of its figure: ``max-spill``, ``min-simd``, ``max-code-size``. The options
-of ``check``, the keys of ``kernlens.toml`` and the words of the mark ``kernel_budget`` are these names.
+A bound is called ``max-`` or ``min-`` and a name of its figure: ``max-spill-bytes``, ``min-simd``. The options of
+``check``, the keys of ``kernlens.toml`` and the words of the mark ``kernel_budget`` are these names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Bound:
 
     @property
     def name(self) -> str:
-        """The name: ``max-spill``, ``min-simd``."""
+        """The name: ``max-spill-bytes``, ``min-simd``."""
         return f"{'min' if self.is_least else 'max'}-{self.figure.names[0]}"
 
     @property
@@ -88,7 +88,7 @@ def bound_names() -> dict[str, tuple[Figure, bool]]:
         f"{'min' if is_least else 'max'}-{name}": (figure, is_least)
         for figure in EVERY_FIGURE
         for is_least in (False, True)
-        for name in figure.names
+        for name in figure.all_names
     }
 
 

@@ -1,10 +1,9 @@
 """Figures: what can be said of a kernel in one number each. The only list of them.
 
-The tables of ``compile`` and ``inspect``, the JSON documents, the viewer, the words above a listing, notebooks and the
-table of ``docs/figures.md`` are all made from ``FIGURES``: a new figure is one entry here (and, if a binary states it, a
-field of ``KernelResources``, which that format's reader fills). ``COSTS`` are figures of source lines too, ``PRESSURES``
-those of the registers that code needs. What takes an analysis is read through a part of the kernel, as its source map is:
-``model`` computes nothing itself.
+All tables, JSON documents, the viewer, the words above a listing and the table of ``docs/figures.md`` are made from
+``FIGURES``: a new figure is one entry here (and, if a binary states it, a field of ``KernelResources``, which that format's
+reader fills). ``COSTS`` are figures of source lines too, ``PRESSURES`` those of the registers that code needs. ``model``
+computes nothing: what takes an analysis is read through a part of the kernel.
 """
 
 from __future__ import annotations
@@ -22,17 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """The resources that a kernel takes of the machine, as its binary states them; a field is None where the binary
-    does not say.
+    """The resources of a kernel, as its binary states them; a field is None where the binary does not.
 
-    Meaning and unit of ``simd``, ``registers``, ``spill_bytes``, ``scratch_bytes``, ``slm_bytes`` and ``barriers`` are
+    Meaning and unit of ``simd``, ``grf_count``, ``spill_bytes``, ``scratch_bytes``, ``slm_bytes`` and ``barriers`` are
     those of the figures with these keys. ``private_bytes`` is private memory per work-item. The two sizes that the
     source requires count work-items. ``prologue_bytes`` is the code before the kernel's own first instruction, which
     loads its payload.
     """
 
     simd: int | None = None
-    registers: int | None = None
+    grf_count: int | None = None
     spill_bytes: int | None = None
     scratch_bytes: int | None = None
     private_bytes: int | None = None
@@ -41,6 +39,11 @@ class KernelResources:
     required_work_group_size: tuple[int, int, int] | None = None
     required_sub_group_size: int | None = None
     prologue_bytes: int | None = None
+
+    @property
+    def registers(self) -> int | None:
+        """The former name of ``grf_count``, for one release."""
+        return self.grf_count
 
 
 class Measured(Protocol):
@@ -65,8 +68,7 @@ class Measured(Protocol):
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
 
 
-#: The key of the figure that says how many registers hold values at once.
-PEAK = "peak_registers"
+PEAK = "live_grfs"
 
 
 def as_name(words: str) -> str:
@@ -84,7 +86,7 @@ class Figure:
     ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
     ``is_upper_bound``: the true value depends on the run, and is never more. ``more_is_better``: less of it is worse.
     ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines, or
-    PEAK: it is the line where most registers hold values.
+    PEAK, the line of the peak pressure. ``former`` are its key and headings before the current release: see ``former_keys``.
     """
 
     key: str
@@ -100,6 +102,7 @@ class Figure:
     is_upper_bound: bool = False
     more_is_better: bool = False
     caused_by: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Figure {self.key}: {self.heading}, in {self.unit}>"
@@ -109,8 +112,13 @@ class Figure:
         """The names in options and files, the shortest first: key and heading in small letters, with hyphens."""
         return tuple(sorted({as_name(self.key), as_name(self.heading)}, key=lambda name: (len(name), name)))
 
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names, and behind them those that it had before."""
+        return tuple(dict.fromkeys((*self.names, *map(as_name, self.former))))
+
     def phrase(self, value: int | None) -> str:
-        """Return the value in words (``128 registers``); empty where there is nothing to say."""
+        """Return the value in words (``128 GRFs available``); empty where there is nothing to say."""
         if value is None:
             return ""
         words = self.words if value else self.zero
@@ -126,21 +134,21 @@ FIGURES = (
         read=attrgetter("resources.simd"), words="SIMD{}", more_is_better=True, caused_by=(PEAK,),
     ),
     Figure(
-        key="registers", heading="registers", unit="registers per hardware thread",
-        meaning="general registers that the compiler could use",
+        key="grf_count", heading="GRF count", unit="registers per hardware thread",
+        meaning="size of the register file (GRF mode): general registers that the compiler may use, whether it does or not",
         origin="zebin: `grf_count`; patch tokens: execution environment",
-        read=attrgetter("resources.registers"), words="{} register(s)", caused_by=(PEAK,),
+        read=attrgetter("resources.grf_count"), words="{} GRF(s) available", caused_by=(PEAK,), former=("registers",),
     ),
     Figure(
-        key="spill_bytes", heading="spill", unit="bytes per hardware thread",
-        meaning="values that did not fit into registers and live in memory",
+        key="spill_bytes", heading="spill bytes", unit="bytes per hardware thread",
+        meaning="memory for spilled values: those that did not fit into registers",
         origin="zebin: `spill_size`, before ze_info 1.39 the buffers for spills, unknown where the kernel's stack is in it"
         " (`has_stack_calls`); patch tokens: 0 without scratch space, else unknown",
         read=attrgetter("resources.spill_bytes"), words="spills {} byte(s)", zero="no spill",
-        unknown="a patch-token binary holds only the rounded sum of spilled and private memory, which is its scratch"
-        " space, and a zebin one number for spills and the stack of a kernel that calls functions (kernlens annotate"
-        " --top finds the messages that spill)",
+        unknown="a patch-token binary states only the rounded sum of spilled and private memory (scratch), and a zebin one"
+        " number for spills and the stack of a kernel that calls functions; kernlens annotate --top finds the spills",
         caused_by=("spill_store_bytes", "spill_load_bytes"),
+        former=("spill_bytes", "spill"),
     ),
     Figure(
         key="scratch_bytes", heading="scratch", unit="bytes per hardware thread",
@@ -167,19 +175,19 @@ FIGURES = (
         read=lambda kernel: len(kernel.instructions), needs_decoding=True, caused_by=("instructions",),
     ),
     Figure(
-        key="code_size", heading="code bytes", unit="bytes",
+        key="code_size", heading="code size", unit="bytes",
         meaning="machine code without padding, functions in it included",
         origin="zebin: the kernel's section up to the end of its last function; patch tokens: the unpadded size in the"
         " kernel's header",
-        read=attrgetter("code_size"), caused_by=("instructions",),
+        read=attrgetter("code_size"), caused_by=("instructions",), former=("code_size", "code bytes"),
     ),
 )
 # fmt: on
 
 
-def _of_pressure(key: str, heading: str, meaning: str, origin: str) -> Figure:
+def _of_pressure(key: str, heading: str, former: str, meaning: str, origin: str) -> Figure:
     """Return a figure of the registers that the code needs."""
-    attribute = attrgetter(key.removesuffix("_registers"))
+    attribute = attrgetter(former.removesuffix("_registers"))
     return Figure(
         key=key,
         heading=heading,
@@ -190,6 +198,7 @@ def _of_pressure(key: str, heading: str, meaning: str, origin: str) -> Figure:
         unknown="the decoder does not tell what the instructions do to registers, or their branches are too many to follow",
         needs_decoding=True,
         caused_by=(PEAK,),
+        former=(former,),
     )
 
 
@@ -197,20 +206,24 @@ def _of_pressure(key: str, heading: str, meaning: str, origin: str) -> Figure:
 PRESSURES = (
     _of_pressure(
         PEAK,
-        "peak registers",
-        "general registers that hold values at once, where most do",
-        "liveness over the decoded code, of the lanes that run, whichever caller a function has",
+        "live GRFs",
+        "peak_registers",
+        "peak register pressure: the most general registers that are live at once",
+        "liveness over the decoded code, of active lanes, whichever caller a function has",
     ),
     _of_pressure(
+        "referenced_grfs",
+        "referenced GRFs",
         "named_registers",
-        "named registers",
-        "general registers that an instruction reads or writes",
+        "general registers that at least one instruction reads or writes",
         "decoded operands",
     ),
 )
 
 
-def _cost(key: str, meaning: str, unit: str = "instructions", *, is_upper_bound: bool = False) -> Figure:
+def _cost(
+    key: str, meaning: str, unit: str = "instructions", *, is_upper_bound: bool = False, former: tuple[str, ...] = ()
+) -> Figure:
     """Return a figure that a kernel's instructions add up to, and those of a line."""
     origin = "the sum over the decoded messages" if unit == "bytes" else "counted in the decoded code"
     return Figure(
@@ -218,11 +231,12 @@ def _cost(key: str, meaning: str, unit: str = "instructions", *, is_upper_bound:
         heading=key.replace("_", " "),
         unit=unit,
         meaning=meaning,
-        origin=f"{origin}, an upper bound: all lanes run" if is_upper_bound else origin,
+        origin=f"{origin}, an upper bound: assumes all lanes active" if is_upper_bound else origin,
         read=lambda kernel: kernel.costs[key],
         needs_decoding=True,
         is_upper_bound=is_upper_bound,
         caused_by=(key,),
+        former=former,
     )
 
 
@@ -258,12 +272,15 @@ COSTS = (
     _cost("other_instructions", "no operation, bytes that are no instruction, messages to units of graphics"),
     _cost("sends", "messages to shared functions, of every kind", "messages"),
     *(cost for space, meaning in _MEMORIES.items() for cost in _costs_of_memory(space, meaning)),
-    _cost("spills", "those of `scratch_stores` that save a value that did not fit into registers", "messages"),
-    _cost("fills", "those of `scratch_loads` that bring such a value back", "messages"),
-    _cost("spill_store_bytes", "bytes that `spills` write", "bytes"),
-    _cost("spill_load_bytes", "bytes that `fills` read", "bytes"),
+    _cost("spill_stores", "`scratch_stores` that spill a register", "messages", former=("spills",)),
+    _cost("fill_loads", "`scratch_loads` that fill a register with its spilled value", "messages", former=("fills",)),
+    _cost("spill_store_bytes", "bytes that `spill_stores` write", "bytes"),
+    _cost("spill_load_bytes", "bytes that `fill_loads` read", "bytes"),
     _cost(
-        "unsized_messages", "messages whose descriptor is computed at run time: their bytes are in no sum", "messages"
+        "dynamic_messages",
+        "messages with a dynamic descriptor, which is computed at run time: no sum has their bytes",
+        "messages",
+        former=("unsized_messages",),
     ),
 )
 
@@ -287,14 +304,13 @@ LINE_COLUMNS = (
     LineColumn(
         "memory bytes", tuple(f"{space}_{way}_bytes" for space in _MEMORIES for way in ("load", "store")), by="memory"
     ),
-    LineColumn("spills", ("spills",)),
-    LineColumn("fills", ("fills",)),
-    LineColumn("spill bytes", ("spill_store_bytes", "spill_load_bytes"), by="spill"),
+    LineColumn("spill stores", ("spill_stores",)),
+    LineColumn("fill loads", ("fill_loads",)),
+    LineColumn("spill/fill bytes", ("spill_store_bytes", "spill_load_bytes"), by="spill"),
     LineColumn("math", ("math_instructions",), by="math"),
 )
 #: What lines can be ordered by.
 LINE_ORDERS = {column.by: column for column in LINE_COLUMNS if column.by}
-
 #: The figures that are there without decoding.
 STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 
@@ -304,9 +320,9 @@ EVERY_FIGURE = (*FIGURES, *PRESSURES, *COSTS)
 
 
 def figure_named(name: str, origin: str = "") -> Figure:
-    """Return the figure that has this key, heading or name, in capital letters or with ``_`` too; ``origin`` says where
-    it is named. Raises NotFoundError, with the nearest names, if there is none."""
-    named = {word: figure for figure in EVERY_FIGURE for word in figure.names}
+    """Return the figure of this key, heading or former name; ``origin`` says where it is named. Raises NotFoundError, with
+    the nearest names, if there is none."""
+    named = {word: figure for figure in EVERY_FIGURE for word in figure.all_names}
     return named[known_name(named, name, "figure", origin)]
 
 
@@ -320,7 +336,7 @@ def known_name(known: Collection[str], name: str, kind: str, origin: str = "") -
 
 
 def at(origin: str) -> str:
-    """Return the beginning of a sentence on what stands there."""
+    """Return the beginning of a message about what stands there."""
     return f"{origin}: " if origin else ""
 
 
@@ -345,12 +361,12 @@ def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
     """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
     rows = list(values)
     return [
-        f"{figure.heading} is not known everywhere (-): {figure.unknown}"
+        f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"
         for figure in FIGURES
         if figure.unknown and any(figure.key in row and row[figure.key] is None for row in rows)
     ]
 
 
 def figure_words(kernel: Measured) -> str:
-    """Return the stated figures in one line of words: ``SIMD32, 128 registers, no spill``; what is not known is left out."""
+    """Return the stated figures in words, ``SIMD32, 128 GRFs available, no spill``; what is not known is left out."""
     return ", ".join(words for figure in STATED if (words := figure.phrase(figure.read(kernel))))

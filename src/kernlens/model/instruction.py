@@ -163,7 +163,7 @@ class Instructions(Tabular, Sequence[Instruction]):
             return self._slice(index)
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
-            raise IndexError(f"instruction {index} of {len(self)}")
+            raise IndexError(f"instruction index {index} is out of range: there are {len(self)} instructions")
         return self._make(number)
 
     def __iter__(self) -> Iterator[Instruction]:

@@ -69,7 +69,7 @@ class Finding:
 
     @property
     def rule(self) -> str:
-        """The rule that it is held against: ``max-spill``, ``min-simd``; ``baseline-spill`` against a baseline."""
+        """The rule that it is held against: ``max-spill-bytes``, ``min-simd``; ``baseline-spill-bytes`` against a baseline."""
         if self.tolerance is not None or self.bound is None:
             return f"baseline-{self.figure.names[0]}"
         return self.bound.name

@@ -34,7 +34,7 @@ def runtime_library() -> Path | None:
     named = os.environ.get(LIBRARY_VARIABLE)
     if named:
         if not os.path.isfile(named):
-            raise NotFoundError(f"{LIBRARY_VARIABLE} names {named}, which is no file; correct or unset it")
+            raise NotFoundError(f"{LIBRARY_VARIABLE} names {named}, which is not a file; correct or unset it")
         return Path(named)
     from importlib.metadata import PackageNotFoundError, files
 

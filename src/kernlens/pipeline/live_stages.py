@@ -48,7 +48,7 @@ class LiveProgram:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The program's stages in pipeline order. ``source`` is missing if there is no text, everything before
-        ``program`` if the program was made from a binary."""
+        ``program`` if the program was created from a binary."""
         compiler = self._compiler
         if self.text is None and self.spirv is None:
             return tuple(stage for stage in compiler.stages if stage.name == "program")
@@ -86,12 +86,12 @@ class LiveProgram:
             return (held(asked, content or b"", BINARY),)
         second = self._second_build(options)
         if not second.ok:
-            raise ToolError(f"the second build, in a process of its own, failed: {second.reason}", log=second.log)
+            raise ToolError(f"the rebuild in a child process failed: {second.reason}", log=second.log)
         self._check_same(second.snapshots)
         try:
             return choose(second.snapshots, stage, form=chosen)
         except NotFoundError as error:
-            raise UnsupportedError(f"this compiler left none for this program ({error})") from error
+            raise UnsupportedError(f"the compiler wrote no stages for this program ({error})") from error
 
     def build_keeping(self, stage: str, form: str | None) -> AbstractContextManager[ApplicationBuild | None]:
         """Return a context for the application's build whose compiler keeps the stage; it gives None if that cannot be."""
@@ -155,9 +155,9 @@ def second_build_stages(build: SecondBuild, driver_version: str) -> Build:
     if build.modules or build.platform in INTEL_GPU_PLATFORMS:
         return igc.snapshots_of(build, driver_version)
     if build.platform not in SECOND_BUILDS:
-        raise UnsupportedError(f"the compiler of {build.platform} shows no stages")
+        raise UnsupportedError(f"the compiler of {build.platform} does not support stages")
     if build.parts:
-        raise UnsupportedError(f"the stages of linked programs are not read from {build.platform}")
+        raise UnsupportedError(f"stages of linked programs are not supported on {build.platform}")
     return SECOND_BUILDS[build.platform](build)
 
 
@@ -170,8 +170,8 @@ def live_program(library: OpenCL, program: int, device: int) -> LiveProgram | No
     chosen = next((each for each in devices if each.handle == device), None)
     if chosen is None:
         raise UnsupportedError(
-            "the device is a part of another, which a second process cannot build for; 'kernlens layer' says how to load"
-            " the layer that can"
+            "a second process cannot compile for this sub-device; 'kernlens layer' prints how to load the"
+            " OpenCL layer, which can"
         )
     same_platform = [each.handle for each in devices if each.platform == chosen.platform]
     text = _made_from(library, program, CL_PROGRAM_SOURCE, "CL_PROGRAM_SOURCE").split(b"\0", 1)[0]

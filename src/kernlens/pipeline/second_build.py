@@ -111,7 +111,7 @@ def second_build(build: SecondBuild, dumps: Mapping[str, str]) -> tuple[Build, i
     confined = confinement()
     trap = None if confined is None else confined.trap()
     if trap is not None:
-        raise ToolError(f"the driver of {build.platform} {trap} and what it wrote is not read")
+        raise ToolError(f"the driver of {build.platform} {trap} so kernlens discards its output")
     return _build(build, dumps, build_of(answer), time.monotonic() - clock), start_time
 
 

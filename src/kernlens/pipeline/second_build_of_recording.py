@@ -54,7 +54,7 @@ def second_build_of_recording(
             path = Path(folder) / f"{build.name.replace('/', '_')}.spv"
             path.write_bytes(specialized(memoryview(build.spirv), build.constants) if build.constants else build.spirv)
         else:
-            raise UnsupportedError(f"the recording holds neither source nor SPIR-V of {build.name}")
+            raise UnsupportedError(f"the recording contains neither source nor SPIR-V of {build.name}")
         compiled = compile_stages(path, build.device, options=words, toolchain=chosen, all_passes=all_passes).build
         compiled = compiled.with_parts(
             log=compiled.log.replace(folder, ""),

@@ -168,8 +168,8 @@ def _extend_build(program: Any, request: _Request) -> None:
     """Make the program's next successful ``build`` deliver the request before it returns."""
     if not hasattr(program, "__dict__") or not callable(getattr(type(program), "build", None)):
         raise UnsupportedError(
-            f"without the OpenCL layer only pyopencl's Program can be asked for snapshots, not {type(program).__name__};"
-            " 'kernlens layer' says how to load the layer"
+            f"without the OpenCL layer, only pyopencl's Program supports snapshots, not {type(program).__name__};"
+            " 'kernlens layer' prints how to load the layer"
         )
 
     def build(options: Any = None, *arguments: Any, **keywords: Any) -> Any:

@@ -331,7 +331,9 @@ def _checked_schema(path: Path) -> int:
         raise KernlensError(f"the recording {path} cannot be read: {error.strerror}") from error
     if len(head) < schema.HEADER_SIZE or not schema.is_recording(head):
         raise FormatError(
-            f"{path} is no recording; kernlens compile and kernlens capture make them", format="recording", offset=0
+            f"{path} is not a kernlens recording; kernlens compile and kernlens capture write them",
+            format="recording",
+            offset=0,
         )
     version = int.from_bytes(head[60:64], "big")
     if version > schema.SCHEMA_VERSION:

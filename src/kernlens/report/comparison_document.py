@@ -18,7 +18,7 @@ from kernlens.analysis.comparison.pairs import Pairing, Unpaired
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.program import Program
 from kernlens.report.json_text import attributes
-from kernlens.report.program_document import place_document
+from kernlens.report.program_document import metric_keys, place_document
 
 Document = dict[str, Any]
 
@@ -52,7 +52,7 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
         "old": _program(change.pair.old_program),
         "new": _program(change.pair.new_program),
         "figures": [
-            {"figure": figure_change.figure.key, "old": figure_change.old, "new": figure_change.new}
+            {**metric_keys(figure_change.figure), "old": figure_change.old, "new": figure_change.new}
             for figure_change in change.figures
         ],
         "same_instructions": change.is_same_code,

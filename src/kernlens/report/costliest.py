@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kernlens.analysis.costs import Costs, costliest_lines, costs_of
+from kernlens.analysis.costs import CostliestLines, Costs, costliest_lines, costs_of
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS, PEAK
+from kernlens.model.former_keys import with_former_keys
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -34,13 +35,21 @@ def costliest_program(program: Program) -> dict[str, Any]:
     for figure in EVERY_FIGURE:
         is_code = figure.needs_decoding or figure.key == "code_size"
         origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
-    return program_document(program, has_sources=False) | {"origins": origins}
+    return program_document(program, has_sources=False) | {"origins": with_former_keys(origins)}
 
 
 def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -> str:
     """Return the JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them."""
-    measured: dict[str, Any] = {"costs": kernel.costs, "pressure": pressure_document(kernel, has_live=False)}
-    measured["functions"] = [function_document(each) | _of_function(kernel, each) for each in kernel.functions]
+    measured: dict[str, Any] = {
+        "costs": with_former_keys(kernel.costs),
+        "pressure": pressure_document(kernel, has_live=False),
+    }
+    measured["functions"] = []
+    for each in kernel.functions:
+        costs, peak = _of_function(kernel, each)
+        measured["functions"].append(
+            function_document(each) | {"costs": with_former_keys(costs), **with_former_keys({PEAK: peak})}
+        )
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
     if kernel.source_map is None:
         return encoded(document | dict.fromkeys(_PARTS))
@@ -48,10 +57,14 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -
     texts = source_texts(program)
     lines = [
         attributes(row, "path", "line")
-        | {"source": source_line(texts, row.path, row.line), "costs": row.costs, "inherited": row.inherited}
+        | {
+            "source": source_line(texts, row.path, row.line),
+            "costs": with_former_keys(row.costs),
+            "inherited": row.inherited,
+        }
         for row in by_line.lines
     ]
-    return encoded(document | {"lines": lines} | {part: getattr(by_line, part) for part in _PARTS[1:]})
+    return encoded(document | {"lines": lines} | {part: _part(by_line, part) for part in _PARTS[1:]})
 
 
 def costliest_table(program: Program, kernel: Kernel, count: int, order: str) -> list[str]:
@@ -61,7 +74,7 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
     if kernel.functions:
         above += [*_functions_table(kernel), ""]
     if kernel.pressure and (
-        kernel.costs["spills"] or kernel.costs["fills"]
+        kernel.costs["spill_stores"] or kernel.costs["fill_loads"]
     ):  # What holds the registers is why others spill.
         above += [*held_table(program, kernel, count), "", *spilled_table(program, kernel, count)]
     if kernel.source_map is None:
@@ -90,11 +103,16 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
     return [*above, *table(("line", first, "%", *columns, "source"), rows), ""]
 
 
-def _of_function(kernel: Kernel, function: CodeFunction) -> dict[str, Any]:
-    """Return the costs of a function in the kernel's code, and the most registers that hold values in it."""
+def _part(by_line: CostliestLines, part: str) -> object:
+    value = getattr(by_line, part)
+    return with_former_keys(value) if isinstance(value, dict) else value
+
+
+def _of_function(kernel: Kernel, function: CodeFunction) -> tuple[Costs, int | None]:
+    """Return the costs of a function in the kernel's code, and the most registers that are live in it."""
     code, pressure = slice(function.code.start, function.code.stop), kernel.pressure
     peak = max(pressure.live[code], default=0) if pressure else None
-    return {"costs": costs_of(kernel.instructions.kinds[code]), PEAK: peak}
+    return costs_of(kernel.instructions.kinds[code]), peak
 
 
 def _functions_table(kernel: Kernel) -> Iterator[str]:
@@ -102,11 +120,11 @@ def _functions_table(kernel: Kernel) -> Iterator[str]:
     the kernel."""
     rows = []
     for function in kernel.functions:
-        of_function = _of_function(kernel, function)
-        *cells, _ = _row(function_name(function), of_function["costs"], kernel.costs, "")
-        rows.append([*cells, of_function[PEAK]])
+        costs, peak = _of_function(kernel, function)
+        *cells, _ = _row(function_name(function), costs, kernel.costs, "")
+        rows.append([*cells, peak])
     first, *columns = (column.heading for column in LINE_COLUMNS)
-    return table(("function", first, "%", *columns, "peak registers"), rows)
+    return table(("function", first, "%", *columns, "live GRFs"), rows)
 
 
 def _row(title: str, costs: Costs, total: Mapping[str, int], source: str) -> list[Cell]:
@@ -126,12 +144,12 @@ def _mix(costs: Mapping[str, int]) -> Iterator[str]:
         if (words := _sizes(costs[f"{space}_load_bytes"], costs[f"{space}_store_bytes"]))
     ]
     if sizes:
-        yield f"  bytes at most, if each instruction runs once: {', '.join(sizes)}"
-    if costs["spills"] or costs["fills"]:
-        spills, fills = plural(costs["spills"], "spill"), plural(costs["fills"], "fill")
+        yield f"  bytes at most, if each instruction runs once with all lanes active: {', '.join(sizes)}"
+    if costs["spill_stores"] or costs["fill_loads"]:
+        spills, fills = plural(costs["spill_stores"], "spill store"), plural(costs["fill_loads"], "fill load")
         yield f"  {spills} of {costs['spill_store_bytes']:,} bytes, {fills} of {costs['spill_load_bytes']:,}"
-    if costs["unsized_messages"]:
-        yield f"  {plural(costs['unsized_messages'], 'message')} of which only the run time tells the size"
+    if costs["dynamic_messages"]:
+        yield f"  {plural(costs['dynamic_messages'], 'message')} with a dynamic descriptor, whose bytes are not counted"
 
 
 def _sizes(loaded: int, stored: int) -> list[str]:

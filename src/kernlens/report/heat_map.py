@@ -171,7 +171,7 @@ def _part(row: SweepRow, name: str) -> str:
         + "</pre>\n"
         for line in row.lines
     )
-    options = ["--options", quote(row.options)] if row.options else []
+    options = ["--build-options", quote(row.options)] if row.options else []
     command = ["kernlens compile", quote(row.source), "--device", row.device, "--toolchain", quote(row.toolchain)]
     then = f"kernlens annotate kernel.klens --kernel {quote(row.kernel or '')}"
     return (

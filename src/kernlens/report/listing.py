@@ -32,6 +32,8 @@ CHANGED_BY_DEBUG = (
     " code"
 )
 
+#: What stands above the two numbers of a line.
+_COUNTS = f"  {'line':>6} {'instr':>5} {'%':>6} | instructions from the line, and % of the kernel's instructions"
 #: Source lines printed above the first line that has code.
 LEAD = 2
 
@@ -220,6 +222,7 @@ def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineR
     if source and source.unread:
         note = f"  (source text not read: {source.unread})"
     listing.append(f"  {style(path, fg='green')}{note}")
+    listing.append(style(_COUNTS, dim=True))
     gap = style("                     ...", dim=True)
     previous = next(iter(lines)) - LEAD - 1
     for line, (count, runs) in lines.items():

@@ -8,6 +8,7 @@ from typing import Any
 from kernlens.analysis.flow.register_peak import HeldValues, held_at
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figures import PRESSURES, figures_of
+from kernlens.model.former_keys import with_former_keys
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
@@ -30,7 +31,7 @@ def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | Non
     if pressure is None:
         return None
     return {
-        **figures_of(kernel, PRESSURES),
+        **with_former_keys(figures_of(kernel, PRESSURES)),
         **attributes(pressure, "register_bytes", "has_calls", "is_lower_bound"),
         "peak": _peak(kernel, pressure),
         "held": [
@@ -68,19 +69,18 @@ def peak_words(kernel: Kernel) -> Iterator[str]:
     pressure = kernel.pressure
     if pressure is None or pressure.peak_index is None:
         return
-    stated = kernel.resources.registers
+    stated = kernel.resources.grf_count
     of_all = f" of {stated:,}" if stated is not None else ""
     peak = _peak(kernel, pressure)
     where = f"at {peak['offset']:#06x}" if peak else ""
     if peak and peak["line"] is not None:
         where += f", {peak['path'].rsplit('/', 1)[-1]}:{peak['line']}"
     least = "at least " if pressure.is_lower_bound else ""
-    named = plural(pressure.named, "register")
-    yield f"  {least}{pressure.peak:,}{of_all} registers hold values {where}; the code names {named}"
+    yield f"  peak pressure: {least}{pressure.peak:,}{of_all} GRFs live {where}; {pressure.named:,} referenced"
     if pressure.has_calls:
-        yield "  (a function that is called has the needs of all of its callers)"
+        yield "  (functions are analysed once for all of their callers)"
     if pressure.is_lower_bound:
-        yield "  (a lower bound: registers that only the run time knows, or code that is not the kernel's, are left out)"
+        yield "  (a lower bound: it excludes registers addressed at run time and code outside the kernel)"
 
 
 def held_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:
@@ -93,7 +93,7 @@ def held_table(program: Program, kernel: Kernel, count: int | None = None) -> It
     if others:
         registers = {number for values in others for number in values.registers}
         rows.append([plural(len(others), "other line"), len(registers), ""])
-    yield from table(("values of", "registers at the peak", "source"), rows)
+    yield from table(("values of", "GRFs live at the peak", "source"), rows)
 
 
 def spilled_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:

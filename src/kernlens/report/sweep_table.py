@@ -7,6 +7,7 @@ from typing import Any
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
+from kernlens.model.former_keys import with_former_keys
 from kernlens.model.sweep_row import LABELS, SweepRow, measured_figures, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
@@ -88,7 +89,7 @@ def sweep_document(rows: Iterable[SweepRow]) -> dict[str, Any]:
             {
                 **{name: getattr(row, name) for name in LABELS},
                 "toolchain_name": row.toolchain,
-                "figures": row.figures if row.kernel is not None else None,
+                "figures": with_former_keys(row.figures) if row.kernel is not None else None,
                 "reason": row.reason or None,
             }
             for row in rows

@@ -6,7 +6,7 @@ from typing import Any
 
 from kernlens.model.verdict import UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.json_text import attributes
-from kernlens.report.program_document import place_document
+from kernlens.report.program_document import metric_keys, place_document
 
 Document = dict[str, Any]
 
@@ -36,7 +36,7 @@ def _finding(finding: Finding) -> Document:
     return {
         **_place((finding.program, finding.kernel)),
         "rule": finding.rule,
-        "figure": finding.figure.key,
+        **metric_keys(finding.figure),
         "state": finding.state,
         "value": finding.value,
         "limit": bound.value if bound else None,

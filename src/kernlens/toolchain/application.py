@@ -68,13 +68,13 @@ def find_program(name: str) -> str:
     if os.path.isdir(name):
         raise ToolError(f"cannot start {name}: it is a folder; name a program in it")
     if os.path.isfile(name) and name.endswith((".cl", ".klens", ".spv")):
-        raise ToolError(f"cannot start {name}, which is no program; name the application that builds it")
+        raise ToolError(f"cannot start {name}, which is not a program; name the application that builds it")
     if not os.path.exists(name) or (os.sep not in name and os.access(name, os.X_OK)):
         where = (
             f"give its path (./{name}), or install it" if os.sep not in name else f"the current folder is {os.getcwd()}"
         )
         raise NotFoundError(f"there is no program {name}; {where}")
-    raise ToolError(f"cannot start {name}: it is not executable; make it so (chmod +x {name}), or give its interpreter")
+    raise ToolError(f"cannot start {name}: it is not executable; run chmod +x {name}, or put its interpreter first")
 
 
 def _is_elf(path: str) -> bool:

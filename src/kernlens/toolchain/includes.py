@@ -31,8 +31,7 @@ def existing_source(source: str | os.PathLike[str]) -> Path:
         start = file.read(_START)
     if b"\0" in start and not is_spirv(start[:4]):
         raise UnsupportedError(
-            f"{source} is neither OpenCL C nor SPIR-V: it holds zero bytes, which no source does; if it is text, save it as"
-            " UTF-8"
+            f"{source} is neither OpenCL C nor SPIR-V: it contains NUL bytes; if it is text, save it as UTF-8"
         )
     return Path(source)
 
@@ -60,7 +59,7 @@ def join_options(options: str | Sequence[str]) -> str:
         return options
     for word in options:
         if '"' in word:
-            raise UnsupportedError(f"the option {word} holds a double quote, which no option string can say")
+            raise UnsupportedError(f"the option {word} contains a double quote, which build options cannot contain")
     return " ".join(map(_quoted, options))
 
 

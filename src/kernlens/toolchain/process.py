@@ -208,7 +208,7 @@ def run(
         )
     if confined is not None and (trap := confined.trap()):
         raise ToolError(
-            f"{os.path.basename(arguments[0])} {trap} and what it wrote is not read", command=command_line(arguments)
+            f"{os.path.basename(arguments[0])} {trap} so kernlens discards its output", command=command_line(arguments)
         )
     done = Completed(arguments, process.returncode, readers[0].text, readers[1].text, seconds)
     log.debug("toolchain", "%s after %.2f s: %s", done.ending, seconds, command_line(arguments))

@@ -108,7 +108,7 @@ def _own_options(words: Sequence[str], folder: Path) -> tuple[list[str], list[Pa
             changed.append(word)
         else:
             raise UnsupportedError(
-                f"the recording's build option {word} may name a file of this machine; say what to build with: --options"
+                f"the recording's build option {word} may name a file of this machine; give the options with --build-options"
             )
     return changed, folders
 

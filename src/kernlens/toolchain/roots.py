@@ -157,7 +157,7 @@ def _locked(folder: Path, on_progress: Progress) -> Iterator[int]:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise KernlensError(
-                        f"another 'kernlens toolchain' command is at work in {folder}; try again when it has ended"
+                        f"another 'kernlens toolchain' command is changing {folder}; try again when it has ended"
                     ) from None
                 if not waiting:
                     on_progress("Waiting for another 'kernlens toolchain' command to end")
@@ -173,7 +173,7 @@ def _link(path: Path, root: Path) -> None:
     if not target.is_dir():
         raise NotFoundError(f"there is no folder {root} to register as a toolchain")
     if not programs(target, "ocloc"):
-        raise KernlensError(f"{root} holds no ocloc below usr/bin, so it is no toolchain's root")
+        raise KernlensError(f"{root} holds no ocloc below usr/bin, so it is not the root of a toolchain")
     if loader(target) is None:
         raise KernlensError(f"{root} holds no dynamic loader (ld-linux), so its programs cannot run; name a whole root")
     path.symlink_to(target)

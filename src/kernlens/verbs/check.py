@@ -105,7 +105,7 @@ def opened(
         for toolchain in dict.fromkeys(toolchains or (None,))
     ]
     if options and not any(opening.options for opening in openings):
-        raise KernlensError("--options are those of a compile, and there is no source to compile")
+        raise KernlensError("--build-options are for compiling, but there is no source to compile")
     return [program for programs in programs_of(openings, source_roots) for program in programs]
 
 
@@ -130,9 +130,9 @@ def judged(
 ) -> Verdict:
     """Do what ``check`` does; ``own_rules`` go before those of the file."""
     if not fail_on <= {NEW, MISSING}:
-        raise KernlensError(f"a check can fail on {NEW} and {MISSING} kernels, not on {', '.join(sorted(fail_on))}")
+        raise KernlensError(f"a check can fail on {NEW} or {MISSING} kernels, not on {', '.join(sorted(fail_on))}")
     if baseline is None and (tolerances or fail_on):
-        raise KernlensError("tolerances, and kernels that are new or missing, are told against a --baseline")
+        raise KernlensError("--tolerance, --fail-on-new and --fail-on-missing need a --baseline")
     file = BudgetFile((), ()) if budget_file is None else _read(budget_file)
     every = places_of(programs)
     if not every:
@@ -149,8 +149,12 @@ def judged(
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
     findings = [finding for _, of_place in by_place for finding in of_place]
     if baseline is None and not findings:
-        where = f"{budget_file} has none for these kernels" if budget_file else f"--max-spill 0, a {NAME}, a --baseline"
-        raise KernlensError(f"there is no budget to check against: {where}")
+        where = (
+            f"{budget_file} has none for these kernels"
+            if budget_file
+            else f"--max-spill-bytes 0, a {NAME}, a --baseline"
+        )
+        raise KernlensError(f"there are no limits to check: {where}")
     new: list[Place] = []
     missing: list[Place] = []
     pairs: dict[tuple[int, str], KernelPair] = {}
@@ -208,7 +212,7 @@ def _paired(
     Raises NotFoundError if the baseline has nothing for a device that is checked, or no kernel of it.
     """
     if is_source(baseline):
-        raise KernlensError(f"{baseline} is a source; a baseline is compiled already (kernlens compile -o FILE.klens)")
+        raise KernlensError(f"{baseline} is a source, but a baseline must be compiled: kernlens compile -o FILE.klens")
     (before,) = programs_of([Opening(baseline)], source_roots)
     pairs: dict[tuple[int, str], KernelPair] = {}
     new: list[Place] = []
@@ -231,7 +235,7 @@ def _paired(
     if kernels and missing:
         missing = [place for pattern in kernels for place in _fitting(missing, pattern)]
     if not pairs:
-        raise NotFoundError(f"the baseline {baseline} has none of the kernels that are checked")
+        raise NotFoundError(f"the baseline {baseline} contains none of the checked kernels")
     return pairs, new, missing
 
 

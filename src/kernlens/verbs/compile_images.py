@@ -83,7 +83,9 @@ def compilable(
     is_chosen = bool(kernel_names or constants)
     if is_chosen and None in kinds.values():
         source = next(path for path, kind in kinds.items() if kind is None)
-        raise ChoiceError(f"--kernel and --specialize are for SPIR-V, and {source} is a source, compiled as a whole")
+        raise ChoiceError(
+            f"--kernel and --spec-constant are for SPIR-V, but {source} is a source, which is compiled as a whole"
+        )
     holders = [path for path in paths if is_chosen or kinds[path] not in _WHOLE]
     chosen = _chosen(holders, kernel_names, constants)
     with temporary_folder() as folder:

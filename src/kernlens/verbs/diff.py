@@ -160,13 +160,13 @@ def _two_sides(
     paths: Sequence[str], devices: Sequence[str], toolchains: Sequence[str], options: Sequence[str]
 ) -> tuple[tuple[Opening, str], tuple[Opening, str]]:
     """Return the opening and the title of each side. Raises KernlensError if these words do not name two sides."""
-    named = [("--device", devices), ("--toolchain", toolchains), ("--options", options)]
+    named = [("--device", devices), ("--toolchain", toolchains), ("--build-options", options)]
     for name, values in named:
         if len(values) > 2:
-            raise KernlensError(f"{name} takes one for both sides or one for each, not {len(values)}")
+            raise KernlensError(f"{name} takes one value for both sides or one per side, not {len(values)}")
     if max(map(len, (paths, devices, toolchains, options))) < 2:
         raise KernlensError(
-            "what is it to be compared with? name a second file, or two of --device a,b, --toolchain a,b or --options"
+            "there is nothing to compare with: name a second file, or two values for --device, --toolchain or --build-options"
         )
 
     def side(number: int) -> tuple[Opening, str]:

@@ -32,7 +32,7 @@ def _write(folder: Path, names: tuple[str, ...], content: memoryview | bytes, ch
     try:
         if target.parent not in checked:
             if not target.parent.resolve().is_relative_to(folder.resolve()):
-                raise OutputError(f"{target.parent} is a link that leads out of {folder}; name an empty folder with -o")
+                raise OutputError(f"{target.parent} is a symbolic link out of {folder}; name an empty folder with -o")
             make_folder(target.parent)
             checked.add(target.parent)
         target.unlink(missing_ok=True)

@@ -65,7 +65,7 @@ def programs_of(
     to_compile = [opening for opening in dict.fromkeys(openings) if is_source(opening.path)]
     for opening in to_compile:
         if opening.device is None:
-            raise KernlensError(f"which device is {opening.path} to be compiled for? --device D (kernlens devices)")
+            raise KernlensError(f"no target device for {opening.path}: add --device D (kernlens devices lists them)")
     opened = {opening: _opened(opening, source_roots) for opening in openings if opening not in to_compile}
     builds = _compiled_with_stages(to_compile, all_passes) if stages else _compiled(to_compile)
     failed = [build for of_one in builds for build in of_one if not build.ok]
@@ -86,7 +86,7 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
     chosen = [program for program in programs if program.is_for(target)]
     if must_be and not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
-        raise NotFoundError(f"the file holds nothing for {target}, but for {there}")
+        raise NotFoundError(f"the file contains no program for {target}, only for {there}")
     return chosen
 
 
@@ -133,7 +133,7 @@ def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
     from kernlens.loading import open_file
 
     if opening.options:
-        raise KernlensError(f"--options are those of a compile, and {opening.path} is compiled already")
+        raise KernlensError(f"--build-options are for compiling, but {opening.path} is already compiled")
     contents = open_file(opening.path, device=opening.device, source_roots=source_roots)
     programs = for_device(contents.machine_code(), opening.device)
     contents.check()  # A file that cannot be read is no program that is missing.
@@ -148,7 +148,7 @@ def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
     ]
     if not chosen:
         there = ", ".join(sorted({toolchain.name for toolchain in made_by})) or "no named toolchain"
-        raise NotFoundError(f"{opening.path} holds nothing by the toolchain {opening.toolchain}, but by {there}")
+        raise NotFoundError(f"{opening.path} contains no program of the toolchain {opening.toolchain}, only of {there}")
     return chosen
 
 

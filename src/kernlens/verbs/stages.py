@@ -129,7 +129,7 @@ def stages_in(
             f" 'kernlens extract {path} -o DIR' finds in it: kernlens stages SOURCE --device D"
         )
     if device is None:
-        raise NoDeviceError("which device is it to be compiled for? --device D (kernlens devices lists them)")
+        raise NoDeviceError("no target device: add --device D (kernlens devices lists them)")
     name = toolchain or DEFAULT
     if device not in OTHER_DEVICES:
         from kernlens.verbs.compile import compiler_name
@@ -212,7 +212,7 @@ def snapshots_of_stage(pipeline: Pipeline, stage: str, kernel: str | None, form:
     part. Raises NotFoundError if there is no such stage, KernlensError if it has no such form."""
     snapshots = pipeline.choose(stage, kernel, form or "text")
     if form is not None and snapshots[0].form != form:
-        raise KernlensError(f"the stage {snapshots[0].stage} has no {form} form here, only {snapshots[0].form}")
+        raise KernlensError(f"the stage {snapshots[0].stage} has only a {snapshots[0].form} form here, not {form}")
     return tuple(_part_of_kernel(snapshot, kernel) for snapshot in snapshots)
 
 
@@ -237,7 +237,7 @@ def compared_snapshots(
         return _pairs(before, after)
     chosen = pipeline.choose(names[0], kernel, "text")
     if not chosen[0].is_pass:
-        raise NotFoundError(f"{names[0]} is no single pass; name the stage to compare it with: --diff {names[0]} STAGE")
+        raise NotFoundError(f"{names[0]} is not a compiler pass; name a second stage: --diff {names[0]} STAGE")
     pairs = ((before_pass(pipeline.snapshots, snapshot), snapshot) for snapshot in chosen)
     return [(_part_of_kernel(before, kernel), _part_of_kernel(after, kernel)) for before, after in pairs]
 

@@ -66,7 +66,7 @@ def test_stages_are_those_of_the_applications_builds(dg2: Platform, folder: Path
     for program in (program for program in kernlens.load(done.recording) if program.kernels):
         code = {each.kernel: each.content for each in program.build.snapshots if each.ending == ".dat"}
         assert not code or all(code[name] == bytes(kernel.code) for name, kernel in program.kernels.items())
-    assert "no stages of program-7: the program was made from a binary" in done.err
+    assert "no stages of program-7: the program was created from a binary" in done.err
     assert "with the added options the machine code of all 5 kernels is the same as without" in done.err
 
 
@@ -136,7 +136,7 @@ def test_options_for_machine_code_act_where_programs_are_linked(dg2: Platform, f
     linked = "-cl-fast-relaxed-math -cl-intel-256-GRF-per-thread"
     assert [build.options for build in done.builds] == [f"-DFIRST=1 {added}", f"-DSECOND=2 {added}", linked]
     (program,) = (program for program in kernlens.load(done.recording) if program.kernels)
-    assert program.kernels["linked"].resources.registers == 256
+    assert program.kernels["linked"].resources.grf_count == 256
 
 
 def test_options_on_a_platform_whose_code_is_not_read(folder: Path, tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_modules_are_built_again(driver: Driver, tmp_path: Path) -> None:
     programs = [program for program in kernlens.load(done.recording) if program.kernels]
     compared = sum(len(program.kernels) for program in programs if program.name != "program-3")
     assert f"with the added options the machine code of all {compared} kernels is the same as without" in done.err
-    assert "no stages of program-3: the program was made from a binary" in done.err
+    assert "no stages of program-3: the program was created from a binary" in done.err
     assert "no stages of program-" not in done.err.replace("no stages of program-3:", "")
     for program in programs:
         code = {each.kernel: each.content for each in program.build.snapshots if each.ending == ".dat"}

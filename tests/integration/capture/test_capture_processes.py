@@ -126,7 +126,7 @@ def test_wrong_use(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     os.chown(own, 1 if os.geteuid() == 0 else -1, -1)
     if os.geteuid() == 0:
         own.chmod(0o4755)
-        with pytest.raises(UnsupportedError, match="rights of its own"):
+        with pytest.raises(UnsupportedError, match="setuid, setgid or file capabilities"):
             capture([own])
     done = capture(["true"])
     assert (done.recording, done.exit_status) == (None, 0)

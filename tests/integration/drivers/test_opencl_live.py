@@ -95,7 +95,7 @@ def test_what_is_no_program(driver_environment: DriverEnvironment, source: Path)
         "null": "OpenCLHandleError: the OpenCL program handle is null",
         "none": "OpenCLHandleError: an OpenCL program must be pyopencl's or an integer",
         "context": "OpenCLHandleError: this needs an OpenCL program, not pyopencl's Context",
-        "unmapped": "OpenCLHandleError: the OpenCL program handle 0x8 is no object of an installed platform",
+        "unmapped": "OpenCLHandleError: the OpenCL program handle 0x8 is not an object of an installed platform",
         "beside": "OpenCLHandleError: the OpenCL program handle 0x",
     }
     assert {what: errors[what][: len(text)] for what, text in expected.items()} == expected

@@ -168,7 +168,7 @@ def test_resources_equal_the_compilers_own_dump(compiled: Compiled) -> None:
         assert f"//.kernel {kernel.name}\n" in dump
         registers = re.search(r"numGRF=(\d+)", dump)
         assert registers is not None
-        assert resources.registers == int(registers[1])
+        assert resources.grf_count == int(registers[1])
         spill = re.search(r"^//\.spill size (\d+)", dump, re.MULTILINE)
         private = re.search(r"^//\.private memory size (\d+)", dump, re.MULTILINE)
         scratch = sum(int(size[1]) for size in (spill, private) if size)
@@ -181,7 +181,7 @@ def test_resources_equal_the_compilers_own_dump(compiled: Compiled) -> None:
 
 
 #: Keys of ze_info's execution_env and what they are called here.
-ZE_INFO = {"simd_size": "simd", "grf_count": "registers", "slm_size": "slm_bytes", "barrier_count": "barriers"}
+ZE_INFO = {"simd_size": "simd", "grf_count": "grf_count", "slm_size": "slm_bytes", "barrier_count": "barriers"}
 
 
 def zebin_environments(zebin: Path) -> dict[str, dict[str, int]]:

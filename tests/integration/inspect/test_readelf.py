@@ -214,7 +214,7 @@ def test_parts_of_a_zebin(zebin: Path) -> None:
     assert program.notes.device_id.product_family == 0x4F6
     assert program.ze_info is not None
     add, gather = (program.ze_info.kernels[name] for name in ("add", "gather"))
-    assert (add.resources.simd, add.resources.registers, add.resources.barriers) == (32, 128, 1)
+    assert (add.resources.simd, add.resources.grf_count, add.resources.barriers) == (32, 128, 1)
     assert gather.resources.required_work_group_size == (16, 2, 1)
     assert gather.resources.required_sub_group_size == 16
     assert [

@@ -50,11 +50,11 @@ REFUSED |= {("many_symbols", verb): "120,001 symbols" for verb in ("inspect", "a
 REFUSED |= {("dense_symbols", verb): "320,001 symbols" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_patch_token_kernels", verb): "180,000 kernels" for verb in VERBS}
 REFUSED |= {("dense_debug_kernels", verb): "500,000 kernels" for verb in VERBS}
-REFUSED |= {("dense_images", verb): "with one more device image" for verb in VERBS}
-REFUSED |= {("dense_unreadable_images", verb): "with one more device image" for verb in VERBS}
-REFUSED |= {("dense_frames", verb): "with one more device image" for verb in VERBS}
-REFUSED |= {("dense_builds", verb): "with one more kernels" for verb in VERBS}
-REFUSED |= {(name, "stages"): "lines the input of" for name in ("dense_gen_assembly", "dense_visa")}
+REFUSED |= {("dense_images", verb): "one more device image" for verb in VERBS}
+REFUSED |= {("dense_unreadable_images", verb): "one more device image" for verb in VERBS}
+REFUSED |= {("dense_frames", verb): "one more device image" for verb in VERBS}
+REFUSED |= {("dense_builds", verb): "one more kernels" for verb in VERBS}
+REFUSED |= {(name, "stages"): "lines are too many for an input" for name in ("dense_gen_assembly", "dense_visa")}
 REFUSED |= {("dense_kernels", verb): "60,000 kernels" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_members", verb): "90,000 members" for verb in VERBS}
 

@@ -164,10 +164,10 @@ def test_bad_usage(folder: Path) -> None:
     assert "name at least one module" in refusal("link")
     assert "needs --device" in refusal("link", "--dynamic", module)
     assert "a dynamic link leaves no file" in refusal("link", "--dynamic", "--device", "dg2", "-o", "x", module)
-    assert "belong to --offline" in refusal("link", "--map", module)
-    assert "name it with -o" in refusal("link", "--offline", module)
+    assert "need --offline" in refusal("link", "--map", module)
+    assert "name the file with -o" in refusal("link", "--offline", module)
     assert "--device is missing" in refusal("compile", module)
-    assert "is no driver release" in refusal("link", "--driver", "newest", module)
+    assert "is not a driver release" in refusal("link", "--driver", "newest", module)
     assert "not among the modules" in refusal("link", module, "--options-for", "other.spv", "-g")
     assert "there is no device 'nonsense'" in refusal("link", "--dynamic", "--device", "nonsense", module)
     assert "text file" in refusal("symbols", folder / "a.cl")
@@ -203,7 +203,7 @@ def test_another_device(folder: Path, tmp_path: Path) -> None:
 def test_the_same_module_twice(folder: Path) -> None:
     done = kernlens("link", folder / "b.dg2.bin", folder / "a.dg2.bin", folder / "a.dg2.bin")
     assert done.returncode == 0
-    assert "is named 2 times and counts once" in done.stderr
+    assert "is given 2 times; kernlens uses it once" in done.stderr
 
 
 def test_two_hundred_modules_at_once(folder: Path, tmp_path: Path) -> None:

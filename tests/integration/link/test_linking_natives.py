@@ -113,7 +113,7 @@ def test_data_imports_can_be_inspected(driver_environment: DriverEnvironment, bi
 
 def test_older_drivers_take_spirv_only(binaries: dict[str, bytes]) -> None:
     modules = [linkable(name, binaries[name]) for name in ("importer", "exporter")]
-    with pytest.raises(UnsupportedError, match=r"importer holds no SPIR-V, .* NEO 26.27 links binaries too"):
+    with pytest.raises(UnsupportedError, match=r"importer contains no SPIR-V, .* NEO 26.27 also links binaries"):
         link_on_driver(modules, simulated_driver("dg2", SYSTEM), static=True)
 
 

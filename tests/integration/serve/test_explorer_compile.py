@@ -68,7 +68,7 @@ def server(folder: Path, slow_ocloc: dict[str, str]) -> Iterator[Server]:
     with serving(*words, environment=slow_ocloc, folder=folder / "elsewhere") as started:
         yield started
         status, errors = started.end(signal.SIGINT)
-        assert (status, errors) == (0, "kernlens: the server has ended\n")
+        assert (status, errors) == (0, "kernlens: the server has stopped\n")
 
 
 @pytest.fixture(scope="module")

@@ -72,9 +72,10 @@ def test_the_same_answers_as_json(recording: Path, corpus_sample: list[Built], t
 
 def test_the_table_of_a_sweep(recording: Path, tmp_path: Path) -> None:
     row = dict.fromkeys(("source", "device", "toolchain", "compiler", "options", "kernel", "figures", "reason"))
-    document = {"schema": 1, "rows": [{**row, "device": "dg2", "figures": {"spills": 1}}]}
+    document = {"schema": 1, "rows": [{**row, "device": "dg2", "figures": {"spill_stores": 1}}]}
     table = tmp_path / "table.json"
-    table.write_text(json.dumps(document))
+    # What a former release wrote.
+    table.write_text(json.dumps(document).replace("spill_stores", "spills"))
     with serving(recording, table) as server:
         assert server.get("/api/sweep").json() == document
         assert len(server.index()["programs"]) == 2
@@ -140,7 +141,7 @@ def test_a_port_that_is_taken(recording: Path) -> None:
         taken.listen()
         status, errors = refused(recording, "--port", str(taken.getsockname()[1]))
     assert status == 2
-    assert "leave --port out" in errors
+    assert "omit --port" in errors
 
 
 def test_two_servers_at_once_do_not_share_a_token(recording: Path) -> None:
@@ -150,7 +151,7 @@ def test_two_servers_at_once_do_not_share_a_token(recording: Path) -> None:
         for server, token in ((first, second.token), (second, first.token)):
             assert server.get("/api/index", headers={"Authorization": f"Bearer {token}"}).status_code == 401
             assert server.get("/api/index").status_code == 200
-        assert first.end(signal.SIGINT) == (0, "kernlens: the server has ended\n")
+        assert first.end(signal.SIGINT) == (0, "kernlens: the server has stopped\n")
         assert second.get("/api/index").status_code == 200
     # The port is free again at once.
     with serving(recording, "--port", str(first.port)) as again:

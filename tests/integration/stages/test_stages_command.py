@@ -71,7 +71,7 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["SMALL"], 2, "which device"),
+        (["SMALL"], 2, "no target device"),
         (["SMALL", "--device", "no-such"], 2, "knows no device"),
         (["MISSING", "--device", "skl"], 2, "there is no source file"),
         (["BROKEN", "--device", "skl"], 3, "does not compile for skl"),
@@ -80,7 +80,7 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
         (["SMALL", "--device", "skl", "--line", "1000"], 1, "no stage says of line 1000"),
         (["SMALL", "--device", "skl", "--line", "x"], 2, "--line takes a number"),
         (["SMALL", "--device", "skl", "--line", "5", "--no-lines"], 2, "build with -gline-tables-only"),
-        (["SMALL", "--device", "skl", "--line", "5", "--stage", "visa"], 2, "three questions"),
+        (["SMALL", "--device", "skl", "--line", "5", "--stage", "visa"], 2, "exclude each other"),
         (["SMALL", "--device", "skl", "--diff", "spirv", "program"], 2, "has no text to compare"),
     ],
 )

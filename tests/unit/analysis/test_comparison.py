@@ -354,7 +354,7 @@ def test_the_document(kernlens: Kernlens, folder: Path) -> None:
     done = kernlens("diff", "old.bin", "new.bin", "--lines", "--json")
     assert done.status == 1
     (kernel,) = done.document["kernels"]
-    assert kernel["figures"][0] == {"figure": "simd", "old": 16, "new": 8}
+    assert kernel["figures"][0] == {"metric": "simd", "figure": "simd", "old": 16, "new": 8}
     (line,) = kernel["lines"]
     assert (line["path"], line["old_line"], line["new_line"], line["old"], line["new"]) == ("scale.cl", 3, 3, 2, 4)
     assert [pair["old"] and pair["old"]["offset"] for pair in line["instructions"]] == [16, 32, None, None]
@@ -379,8 +379,8 @@ def test_names_cannot_forge_lines(kernlens: Kernlens, folder: Path) -> None:
 def test_two_options_of_one_source(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
     done = kernlens("diff", "scale.cl", "--device", "skl", "--options=-DA=1", "--options=-DA=2")
     assert (done.status, done.err) == (0, "")
-    assert "- scale.cl --options -DA=1" in done.out
-    assert "+ scale.cl --options -DA=2" in done.out
+    assert "- scale.cl --build-options -DA=1" in done.out
+    assert "+ scale.cl --build-options -DA=2" in done.out
     calls = (compiler.parent / "calls").read_text()
     assert "-DA=1" in calls
     assert "-DA=2" in calls
@@ -394,5 +394,5 @@ def test_python_gives_the_same_answers(kernlens: Kernlens, folder: Path, compile
     words = ("--device", "skl", "--options=-DA=1", "--options=-DA=2", "--json")
     two = package.diff("scale.cl", device="skl", options=["-DA=1", "-DA=2"])
     assert (two.equal, two.document()) == (True, kernlens("diff", "scale.cl", *words).document)
-    with pytest.raises(KernlensError, match="what is it to be compared with"):
+    with pytest.raises(KernlensError, match="there is nothing to compare with"):
         package.diff("old.bin")

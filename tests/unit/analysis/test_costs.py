@@ -84,7 +84,7 @@ def test_costs_of_messages() -> None:
         "sends": 7,
         "synchronisation_instructions": 1,
         "other_instructions": 1,
-        "unsized_messages": 1,
+        "dynamic_messages": 1,
         "global_loads": 1,
         "global_atomics": 1,
         "global_load_bytes": 16 + 64,
@@ -93,8 +93,8 @@ def test_costs_of_messages() -> None:
         "scratch_loads": 1,
         "scratch_store_bytes": 256,
         "scratch_load_bytes": 64,
-        "spills": 2,
-        "fills": 1,
+        "spill_stores": 2,
+        "fill_loads": 1,
         "spill_store_bytes": 256,
         "spill_load_bytes": 64,
     }
@@ -123,7 +123,7 @@ def test_the_costs_of_lines_the_prologue_and_the_rest_are_the_kernels() -> None:
     assert (by_line.other_line_count, nonzero(by_line.other_lines)) == (0, {})
     seven, nine = (line.costs for line in by_line.lines)
     assert (seven["float_instructions"], seven["sends"], seven["instructions"]) == (2, 0, 2)
-    assert (nine["spills"], nine["fills"], nine["spill_load_bytes"]) == (1, 1, 64)
+    assert (nine["spill_stores"], nine["fill_loads"], nine["spill_load_bytes"]) == (1, 1, 64)
     assert by_line.prologue["global_load_bytes"] == 16
     assert nonzero(by_line.without_line) == {"instructions": 1, "float_instructions": 1}
     total = costs_of(result.kinds)

@@ -233,12 +233,10 @@ def words(instruction_effects: Effects) -> list[str]:
 
 
 def test_what_is_said_of_the_peak() -> None:
-    assert words(effects("a= b=a =ab")) == [
-        "  2 of 128 registers hold values at 0x0010, a.cl:11; the code names 2 registers"
-    ]
+    assert words(effects("a= b=a =ab")) == ["  peak pressure: 2 of 128 GRFs live at 0x0010, a.cl:11; 2 referenced"]
     calling = effects("a= = =a = =", {1: Route(True, (4,), is_call=True), 3: END, 4: Route(False, returns=True)})
-    assert words(calling)[1:] == ["  (a function that is called has the needs of all of its callers)"]
+    assert words(calling)[1:] == ["  (functions are analysed once for all of their callers)"]
     unknown = effects("a= =a", {0: Route(True, (), is_call=True)})
     first, _, last = words(unknown)
-    assert first.startswith("  at least 1 of 128 registers")
+    assert first.startswith("  peak pressure: at least 1 of 128 GRFs")
     assert last.startswith("  (a lower bound:")

@@ -96,7 +96,7 @@ def test_a_pass_of_which_a_part_was_dumped(kernlens: Kernlens, recording: Path) 
 def test_one_stage_alone_is_no_pass(kernlens: Kernlens, recording: Path) -> None:
     done = kernlens("stages", recording, "--diff", "llvm-before-unification", "--json")
     assert done.status == 2
-    assert "is no single pass; name the stage to compare it with" in done.err
+    assert "is not a compiler pass; name a second stage" in done.err
 
 
 def test_the_passes_that_changed_a_line(kernlens: Kernlens, recording: Path) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
+from kernlens.cli import verb_group
+from kernlens.cli.option import RenamedOption
 from kernlens.cli.verb_group import GROUPS, VERBS
 from tests import pages
 from tests.tree import ROOT
@@ -156,10 +159,10 @@ def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monk
     [
         (("annotate", "x", "--json", "--format", "csv"), "--json and --format csv are two formats"),
         (("annotate", "x", "--json", "--format", "text"), "--json and --format text are two formats"),
-        (("link", "a", "b", "--dot", "--json"), "--dot prints the graph of a forecast: without --json"),
-        (("link", "a", "b", "--dot", "--offline"), "--dot prints the graph of a forecast: without --json"),
+        (("link", "a", "b", "--dot", "--json"), "--dot prints the graph of a prediction"),
+        (("link", "a", "b", "--dot", "--offline"), "--dot prints the graph of a prediction"),
         (("layer", "--unset", "--json"), "--unset prints shell lines, which have no JSON"),
-        (("stages", "x", "--form", "text"), "--form is that of a stage; name it with --stage"),
+        (("stages", "x", "--form", "text"), "--form needs --stage"),
     ],
 )
 def test_options_that_contradict_one_another_are_bad_usage(
@@ -173,16 +176,37 @@ def test_options_that_contradict_one_another_are_bad_usage(
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (("annotate", "x", "--top", "3", "--by", "memry"), "did you mean memory?"),
+        (("annotate", "x", "--top", "3", "--sort", "memry"), "did you mean memory?"),
         (("annotate", "x", "--format", "jsn"), "did you mean json?"),
         (("inspect", "x", "--color", "alway"), "did you mean always?"),
-        (("inspect", "x", "--sort", "spil"), "did you mean spill, spills?"),
-        (("inspect", "x", "--sort", "registrs"), "did you mean registers?"),
-        (("inspect", "x", "--sort", "peak"), "did you mean peak-registers?"),
-        (("check", "x", "--max-spil", "0"), "--max-spill"),
+        (("inspect", "x", "--sort", "spil"), "spill"),
+        (("inspect", "x", "--sort", "grf-cont"), "did you mean grf-count?"),
+        (("inspect", "x", "--sort", "live"), "did you mean live-grfs?"),
+        (("check", "x", "--max-spill-byte", "0"), "--max-spill-bytes"),
     ],
 )
 def test_a_misspelt_word_gets_the_nearest(words: tuple[str, ...], meant: str, kernlens: Kernlens) -> None:
     done = kernlens(*words)
     assert (done.status, done.out) == (2, "")
     assert meant in done.err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_former_names_of_options_work_and_are_in_no_help(verb: str, kernlens: Kernlens) -> None:
+    command = verb_group.kernlens.get_command(click.Context(verb_group.kernlens), verb)
+    assert command is not None
+    help_words = kernlens(verb, "--help").out.split()
+    for option in command.params:
+        if isinstance(option, RenamedOption):
+            assert option.opts[0] in help_words
+            parser = command.make_parser(click.Context(command))
+            for name in (option.opts[0], *option.former):
+                assert name == option.opts[0] or name not in help_words
+                values, _, _ = parser.parse_args([name, *["1"] * option.nargs])
+                assert option.name in values
+
+
+def test_former_options_give_the_same_answer(kernlens: Kernlens, file: Path) -> None:
+    words = ("annotate", file, "--kernel", "scale", "--top", "3")
+    answers = {kernlens(*words, name, "math").out for name in ("--sort", "--by")}
+    assert len(answers) == 1

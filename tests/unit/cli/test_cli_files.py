@@ -87,11 +87,11 @@ def test_the_output_s_ending_chooses_the_format(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--line", "x"), "--line takes a number, not 'x'"),
-        (("--offset", "x"), "--offset takes a number, not 'x'"),
-        (("--offset", "4096"), "no chosen kernel has an instruction at offset 0x1000"),
+        (("--line", "x"), "--line needs a number, not 'x'"),
+        (("--offset", "x"), "--offset needs a number, not 'x'"),
+        (("--offset", "4096"), "no selected kernel has an instruction at offset 0x1000"),
         (("--kernel", "skal"), "there is no kernel 'skal'; the binary holds scale"),
-        (("--device", "dg2"), "the file holds nothing for dg2"),
+        (("--device", "dg2"), "the file contains no program for dg2"),
         (("--device", "dg3"), "dg2"),
         (("--format", "html"), "'text', 'json', 'csv'"),
         (("-o", "x.html"), "kernlens report PATH -o x.html"),
@@ -160,7 +160,7 @@ def test_extract_stays_in_its_folder(kernlens: Kernlens, file: Path) -> None:
     (folder / "programs").symlink_to(outside)
     done = kernlens("extract", file, "-o", folder)
     assert done.status == 2
-    assert "leads out of" in done.err
+    assert "is a symbolic link out of" in done.err
     assert list(outside.iterdir()) == []
     assert "cannot write" in kernlens("extract", file, "-o", file).err
 

@@ -59,7 +59,7 @@ def test_a_module_named_twice_counts_once(kernlens: Kernlens, modules: tuple[Pat
     user, library = modules
     done = kernlens("link", user, library, library, *LIBRARY)
     assert done.status == 0
-    assert f"{library} is named 2 times and counts once" in done.err
+    assert f"{library} is given 2 times; kernlens uses it once" in done.err
 
 
 def test_options_of_one_module(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
@@ -71,12 +71,12 @@ def test_options_of_one_module(kernlens: Kernlens, modules: tuple[Path, Path]) -
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--partial",), "--partial, --base and --map belong to --offline"),
+        (("--partial",), "--partial, --base and --map need --offline"),
         (("--dynamic",), "--dynamic needs --device"),
         (("-o", "x.bin"), "-o needs --static or --offline"),
         (("--driver", "newest"), "22.43, 26.27"),
         (("--options-for", "other.spv", "-g"), "other.spv, which is not among the modules"),
-        (("--offline", "--base", "x"), "--base takes a number, not 'x'"),
+        (("--offline", "--base", "x"), "--base needs a number, not 'x'"),
     ],
 )
 def test_what_link_refuses(

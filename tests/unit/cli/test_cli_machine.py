@@ -211,8 +211,8 @@ def test_shells_complete_names(kernlens: Kernlens, file: Path, tmp_path: Path, m
     assert offered("recording", "pr") == ["prune"]
     assert offered("diff", file, file, "--kernel", "sc") == ["scale"]
     assert offered("diff", file, "--device", "skl,pv") == ["skl,pvc", "skl,pvc-vg"]
-    for words in (("diff", file, "--sort"), ("inspect", file, "--sort"), ("sweep", file, "--figure")):
-        assert offered(*words, "spill-") == ["spill-bytes", "spill-store-bytes", "spill-load-bytes"]
+    for words in (("diff", file, "--sort"), ("inspect", file, "--sort"), ("sweep", file, "--sort")):
+        assert offered(*words, "spill-") == ["spill-bytes", "spill-stores", "spill-store-bytes", "spill-load-bytes"]
     assert offered("annotate", tmp_path / "nothing", "--kernel", "") == []
     assert offered("annotate", "--kernel", "") == []
     assert offered("stages", "x.cl", "--device", "dg2", "--stage", "vi") == ["visa", "visa-llvm-map"]

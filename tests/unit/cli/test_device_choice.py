@@ -90,7 +90,7 @@ def test_a_device_that_is_not_there(words: tuple[str, ...], kernlens: Kernlens, 
     words = tuple(word.replace("parts", str(tmp_path / "parts")) for word in words)
     done = kernlens(*words, as_recording(tmp_path), "--device", "bmg")
     assert (done.status, done.out) == (2, "")
-    assert "the file holds nothing for bmg, but for skl, dg2, pvc" in done.err
+    assert "the file contains no program for bmg, only for skl, dg2, pvc" in done.err
     assert not (tmp_path / "parts").exists()
 
 

@@ -189,7 +189,7 @@ def test_a_line_without_code_is_an_answer_in_json(kernlens: Kernlens, folder: Pa
         (RuntimeError("two\nlines"), 3, r"a fault of kernlens itself, .*: RuntimeError: two\nlines"),
         (ValueError("x"), 3, "a fault of kernlens itself, .*: ValueError: x"),
         (RecursionError("x"), 3, "a fault of kernlens itself, .*: RecursionError: x"),
-        (MemoryError(), 3, "the memory does not suffice"),
+        (MemoryError(), 3, "out of memory"),
         (PermissionError(13, "Permission denied", "/x"), 2, r"the system refused something \(/x\): Permission denied"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],

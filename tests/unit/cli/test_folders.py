@@ -67,7 +67,7 @@ def test_the_choice_is_checked_before_anything_is_shown(kernlens: Kernlens, fold
     for verb in ("annotate", "inspect"):
         done = kernlens(verb, folder, "--device", "dg2")
         assert (done.status, done.out) == (2, "")
-        assert "the file holds nothing for dg2" in done.err
+        assert "the file contains no program for dg2" in done.err
 
 
 @pytest.mark.parametrize("words", VERBS[2:], ids=" ".join)

@@ -59,7 +59,7 @@ def test_an_error_comes_where_it_is_met(processors: int) -> None:
 
 def test_a_worker_that_is_killed_is_an_error() -> None:
     answer = "[item] if item < 20 else os.kill(os.getpid(), signal.SIGKILL)"
-    assert run(answer)[-1] == "ToolError a process that did a part of the work ended early (SIGKILL)"
+    assert run(answer)[-1] == "ToolError a worker process ended early (SIGKILL)"
 
 
 def test_a_worker_does_not_do_what_its_parent_does_on_a_signal() -> None:
@@ -67,7 +67,7 @@ def test_a_worker_does_not_do_what_its_parent_does_on_a_signal() -> None:
     before = "import signal\nsignal.signal(signal.SIGTERM, lambda *_: print('handled', flush=True))\n"
     answer = "[item] if item < 20 else [os.kill(os.getpid(), signal.SIGTERM)]"
     lines = run(answer, before=before)
-    assert lines[-1] == "ToolError a process that did a part of the work ended early (SIGTERM)"
+    assert lines[-1] == "ToolError a worker process ended early (SIGTERM)"
     assert "handled" not in lines
 
 

@@ -74,7 +74,7 @@ def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
     write_bytes(str(path), [b"rows"])
     reader.join()
     assert (result, stat.S_ISFIFO(path.stat().st_mode)) == ([b"rows"], True)
-    with pytest.raises(OutputError, match="cannot write /dev/full: No space left on device; name another place"):
+    with pytest.raises(OutputError, match="cannot write /dev/full: No space left on device; choose another location"):
         write_bytes("/dev/full", [b"rows"])
 
 
@@ -98,7 +98,7 @@ def test_what_a_command_reads_it_does_not_write(
     Path("scale.cl").write_text(SOURCE)
     done = kernlens(*words)
     assert done.status == 2
-    assert f"{words[-1]} is named twice in this command, and writing it would destroy it" in done.err
+    assert f"{words[-1]} is named twice in this command and would be overwritten" in done.err
     assert {name: Path(name).read_bytes() for name in contents} == contents
 
 
@@ -130,7 +130,10 @@ def test_what_cannot_be_written_costs_nothing_else(
     with monkeypatch.context() as patch:
         patch.setattr("kernlens.report.sweep_table.csv_rows", full)
         done = kernlens("sweep", "scale.cl", "--device", "skl", "--csv", "x.csv", "--heat-map", "x.html")
-    assert (done.status, done.err) == (2, "kernlens: cannot write x.csv: No space left on device; name another place\n")
+    assert (done.status, done.err) == (
+        2,
+        "kernlens: cannot write x.csv: No space left on device; choose another location\n",
+    )
     assert "1 compile, 2 kernels" in done.out
     assert Path("x.csv").read_text() == "of yesterday\n"
     assert Path("x.html").exists()

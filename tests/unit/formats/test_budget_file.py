@@ -14,7 +14,7 @@ from tests.limits import address_space, processor_time
 
 
 def test_every_figure_can_be_bounded_by_every_name_and_no_name_is_of_two() -> None:
-    names = [name for figure in EVERY_FIGURE for name in figure.names]
+    names = [name for figure in EVERY_FIGURE for name in figure.all_names]
     assert len(names) == len(set(names))
     assert set(bound_names()) == {f"{word}-{name}" for word in ("max", "min") for name in names}
     assert {"max-spill", "max-code-size", "min-simd", "max-registers", "max-global-loads"} <= set(bound_names())
@@ -95,9 +95,9 @@ def test_a_file() -> None:
         (rule.pattern, rule.device, [each.name for each in rule.bounds], rule.allows_unknown) for rule in budgets.rules
     ]
     assert patterns == [
-        ("*", None, ["max-spill"], True),
+        ("*", None, ["max-spill-bytes"], True),
         ("gemm*", None, ["min-simd"], None),
-        ("gemm*", "dg2", ["max-registers"], None),
+        ("gemm*", "dg2", ["max-grf-count"], None),
     ]
     assert budgets.rules[2].bounds[0].origin == 'here.toml, kernel."gemm*".device.dg2'
     assert [(each.figure.key, str(each)) for each in budgets.tolerances] == [("code_size", "5%"), ("spill_bytes", "0")]

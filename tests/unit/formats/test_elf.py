@@ -190,7 +190,7 @@ def test_section_outside_the_file_names_section_and_offset() -> None:
         (patched(ElfWriter().build(), 60, "<H", 2000), "ends at"),
         (patched(ElfWriter().build(), 40, "<Q", 1 << 63), "cut off"),
         (patched(ElfWriter().build(), 62, "<H", 77), "in section 77"),
-        (patched(_with(".a", b"", type=1), 62, "<H", 1), "no string table"),
+        (patched(_with(".a", b"", type=1), 62, "<H", 1), "not a string table"),
     ],
 )
 def test_damaged_headers(data: memoryview, message: str) -> None:
@@ -205,7 +205,7 @@ def test_symbols_of_damaged_tables() -> None:
         read_elf(writer.build()).symbols()
     writer = ElfWriter()
     writer.add(".symtab", bytes(25), type=2, entry_size=24)
-    with pytest.raises(FormatError, match="no whole number of entries"):
+    with pytest.raises(FormatError, match="not a whole number of entries"):
         read_elf(writer.build()).symbols()
     writer = ElfWriter()
     writer.add(".symtab", bytes(24), type=2, entry_size=16)
@@ -228,7 +228,7 @@ def test_relocations_of_damaged_tables() -> None:
         read_elf(relocated(rel((0, 5, 1))).build()).relocations()
     with pytest.raises(FormatError, match="relocates section 50"):
         read_elf(relocated(rel((0, 1, 1)), info=50).build()).relocations()
-    with pytest.raises(FormatError, match="no symbol table"):
+    with pytest.raises(FormatError, match="not a symbol table"):
         read_elf(relocated(rel((0, 1, 1)), link=2).build()).relocations()
 
 

@@ -23,7 +23,7 @@ XE_HPG = 0xC07
 
 def test_resources_of_a_plain_kernel() -> None:
     resources = one_kernel(environment(33, simd=32, at20=128, at5=1), token(15, 0, 288)).resources()
-    assert (resources.simd, resources.registers, resources.barriers, resources.slm_bytes) == (32, 128, 1, 288)
+    assert (resources.simd, resources.grf_count, resources.barriers, resources.slm_bytes) == (32, 128, 1, 288)
     assert (resources.scratch_bytes, resources.spill_bytes, resources.private_bytes) == (0, 0, 0)
     assert (resources.required_work_group_size, resources.required_sub_group_size) == (None, None)
     assert resources.prologue_bytes == 0
@@ -35,7 +35,7 @@ def test_resources_that_the_source_demands() -> None:
         environment(33, simd=16, at0=16, at1=4, at2=1, at20=256), token(27, len(attributes), attributes)
     ).resources()
     assert (resources.required_work_group_size, resources.required_sub_group_size) == ((16, 4, 1), 16)
-    assert resources.registers == 256
+    assert resources.grf_count == 256
 
 
 @pytest.mark.parametrize(("code", "count"), [(0, 0), (1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 24), (7, 32)])
@@ -69,7 +69,7 @@ def test_spill_is_unknown_with_stack_calls_or_where_the_file_does_not_say() -> N
 
 def test_resources_without_an_execution_environment() -> None:
     resources = one_kernel().resources()
-    assert (resources.simd, resources.registers, resources.spill_bytes, resources.barriers) == (None, None, None, None)
+    assert (resources.simd, resources.grf_count, resources.spill_bytes, resources.barriers) == (None, None, None, None)
     assert (resources.scratch_bytes, resources.slm_bytes) == (0, 0)
 
 

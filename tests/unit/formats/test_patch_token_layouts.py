@@ -73,7 +73,7 @@ ENVIRONMENTS = {
 def test_execution_environments_of_all_sizes(count: int) -> None:
     registers, stack_calls = ENVIRONMENTS[count]
     read = one_kernel(token(23, *range(count))).resources()
-    assert (read.registers, read.simd, read.barriers) == (registers, 3, 16)
+    assert (read.grf_count, read.simd, read.barriers) == (registers, 3, 16)
     assert read.required_work_group_size == (0, 1, 2)
     # Without scratch space the spill is 0 where the file says that there are no stack calls.
     assert read.spill_bytes is None

@@ -115,4 +115,4 @@ def test_a_source_of_another_language_is_named(kernlens: Kernlens, inputs: Path)
     Path("fill.hlsl").write_text("broken\n")
     done = kernlens("compile", "fill.hlsl", "--device", "skl")
     assert done.status == 3
-    assert "fill.hlsl is named like HLSL; kernlens compiles OpenCL C, and SPIR-V for OpenCL" in done.err
+    assert "fill.hlsl has the extension of HLSL; kernlens compiles OpenCL C and SPIR-V for OpenCL" in done.err

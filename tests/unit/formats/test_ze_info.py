@@ -92,7 +92,7 @@ def read(text: str) -> ZeInfo:
 
 def test_resources() -> None:
     resources = read(GEMM + MISC).kernels["gemm"].resources
-    assert (resources.simd, resources.registers, resources.barriers, resources.slm_bytes) == (16, 256, 2, 4096)
+    assert (resources.simd, resources.grf_count, resources.barriers, resources.slm_bytes) == (16, 256, 2, 4096)
     assert (resources.spill_bytes, resources.scratch_bytes) == (320, 320 + 8192)
     assert resources.private_bytes == 400, "6400 bytes per thread of 16 work-items"
     assert (resources.required_work_group_size, resources.required_sub_group_size) == ((16, 2, 1), 16)
@@ -104,7 +104,7 @@ def test_what_is_not_said_is_zero_or_unknown() -> None:
         read("version: '1.73'\nkernels:\n  - name: k\n    execution_env:\n      simd_size: 8\n").kernels["k"].resources
     )
     assert (new.spill_bytes, new.scratch_bytes, new.private_bytes, new.slm_bytes, new.barriers) == (0, 0, 0, 0, 0)
-    assert (new.registers, new.required_work_group_size, new.required_sub_group_size) == (None, None, None)
+    assert (new.grf_count, new.required_work_group_size, new.required_sub_group_size) == (None, None, None)
 
 
 def old_kernel(buffers: str) -> str:
@@ -157,8 +157,8 @@ def test_functions_and_host_names() -> None:
     [
         ("", "holds no mapping"),
         ("- 1\n", "holds no mapping"),
-        ("kernels: 5\n", "kernels is no list of mappings"),
-        ("kernels:\n  - 5\n", "kernels is no list of mappings"),
+        ("kernels: 5\n", "kernels is not a list of mappings"),
+        ("kernels:\n  - 5\n", "kernels is not a list of mappings"),
         ("kernels:\n  - size: 5\n", "has no name"),
         ("\tversion: 1\n", "line 1"),
     ],
@@ -213,14 +213,14 @@ def test_yaml_values(text: str, value: object) -> None:
         ("a: 1\n- 2\n", "line 2: "),
         ("words\n", "line 1: 'words' is no entry"),
         ("a: [ 1, 2\n", "does not end with ]"),
-        ("a: [ [1], 2 ]\n", "no sequence of scalars"),
+        ("a: [ [1], 2 ]\n", "not a sequence of scalars"),
         ("a: { b: 1 }\n", "YAML that ze_info does not have"),
         ("a: &x 1\n", "YAML that ze_info does not have"),
         ("a: *x\n", "YAML that ze_info does not have"),
         ("a: !!binary x\n", "YAML that ze_info does not have"),
         ("a: |\n  text\n", "YAML that ze_info does not have"),
         ("a: 'open\n", "no closing quote"),
-        ("a: 'x' y'\n", "goes on after its closing quote"),
+        ("a: 'x' y'\n", "continues after its closing quote"),
         ('a: "\\q"\n', "line 1"),
         ('a: "\\ud800"\n', "line 1"),
         ("- - x\n", "YAML that ze_info does not have"),

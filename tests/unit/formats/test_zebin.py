@@ -195,7 +195,7 @@ def test_a_symbol_longer_than_its_section() -> None:
     writer = ElfWriter()
     text = writer.add(".text.gemm", bytes(64))
     writer.add_symbols([("gemm", 0, 65, LOCAL, FUNC, text)])
-    with pytest.raises(FormatError, match=r"section \.text\.gemm, offset 0x40: its function symbol says 65 bytes"):
+    with pytest.raises(FormatError, match=r"section \.text\.gemm, offset 0x40: its function symbol claims 65 bytes"):
         assert read_zebin(writer.build()).kernels
 
 

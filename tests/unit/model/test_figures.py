@@ -7,16 +7,21 @@ import re
 from collections.abc import Iterable
 from dataclasses import fields
 
+import pytest
+
+from kernlens.model.bounds import bound
 from kernlens.model.figures import (
     COSTS,
     FIGURES,
     PRESSURES,
     STATED,
     KernelResources,
+    figure_named,
     figure_words,
     figures_of,
     notes_on_unknown,
 )
+from kernlens.model.former_keys import FORMER_KEYS, with_current_keys, with_former_keys
 from kernlens.report.overview import program_overview
 from kernlens.report.program_document import inspect_document
 from tests.explore_reader import Page
@@ -32,7 +37,7 @@ HEADINGS = {figure.heading for figure in (*FIGURES, *PRESSURES, *COSTS)}
 #: How many figures in one place make a list of them.
 A_LIST = 3
 #: What the viewer shows of every kernel, and colours by, whatever others there are.
-ALWAYS_SHOWN = {"instructions", "code_size", "simd", "registers", "spill_bytes", "spills"}
+ALWAYS_SHOWN = {"instructions", "code_size", "simd", "grf_count", "spill_bytes"}
 
 
 def test_no_second_list_of_figures() -> None:
@@ -74,14 +79,14 @@ def _is_list(node: ast.AST) -> bool:
 
 def test_a_second_list_would_be_seen() -> None:
     for text in (
-        'X = ("kernel", "SIMD", "spill", "SLM")',
-        'X = {"simd": 1, "registers": 2, "barriers": 3}',
-        "X = Row(simd=1, registers=2, barriers=3)",
-        "def row(kernel):\n    r = kernel.resources\n    return r.simd, r.registers, r.spill_bytes",
-        "class Row:\n    simd: int\n    registers: int\n    barriers: int",
+        'X = ("kernel", "SIMD", "spill bytes", "SLM")',
+        'X = {"simd": 1, "grf_count": 2, "barriers": 3}',
+        "X = Row(simd=1, grf_count=2, barriers=3)",
+        "def row(kernel):\n    r = kernel.resources\n    return r.simd, r.grf_count, r.spill_bytes",
+        "class Row:\n    simd: int\n    grf_count: int\n    barriers: int",
     ):
         assert lists_in(ast.walk(ast.parse(text))) == [1], text
-    assert lists_in(ast.walk(ast.parse('X = ("simd", "registers")'))) == []
+    assert lists_in(ast.walk(ast.parse('X = ("simd", "grf_count")'))) == []
 
 
 def test_every_field_of_the_resources_is_a_figure_or_explained() -> None:
@@ -95,12 +100,12 @@ def test_documents_and_tables_are_made_from_the_list() -> None:
     program, kernel = listed_program()
     keys = [figure.key for figure in STATED]
     (listed,) = inspect_document([], [program])["programs"][0]["kernels"]
-    assert list(listed) == ["name", *keys, "line_table", "line_table_reason", "line_warning", "functions"]
-    stated = {"simd": 16, "registers": 128, "spill_bytes": 0, "code_size": 80}
+    assert list(listed) == ["name", *keys, "registers", "line_table", "line_table_reason", "line_warning", "functions"]
+    stated = {"simd": 16, "grf_count": 128, "spill_bytes": 0, "code_size": 80}
     assert {key: listed[key] for key in keys} == dict.fromkeys(keys) | stated, (
         "what a new figure's reader finds in made()"
     )
-    (heading,) = [line for line in program_overview(program) if "registers" in line]
+    (heading,) = [line for line in program_overview(program) if "GRF count" in line]
     places = [heading.index(f" {figure.heading} ") for figure in STATED]
     assert places == sorted(places)
     assert figures_of(kernel, FIGURES)["instructions"] == 5
@@ -114,7 +119,7 @@ def test_listing_a_program_decodes_nothing() -> None:
 
 
 def test_words_leave_out_what_there_is_not() -> None:
-    assert figure_words(listed_program()[1]) == "SIMD16, 128 registers, no spill"
+    assert figure_words(listed_program()[1]) == "SIMD16, 128 GRFs available, no spill"
     spill, barriers = (next(figure for figure in FIGURES if figure.key == key) for key in ("spill_bytes", "barriers"))
     assert [spill.phrase(value) for value in (None, 0, 1, 1234)] == [
         "",
@@ -146,5 +151,39 @@ def test_the_table_of_the_documentation() -> None:
 def test_a_dash_in_a_table_is_explained_once() -> None:
     known = {figure.key: 0 for figure in FIGURES}
     (note,) = notes_on_unknown([known, known | {"spill_bytes": None}, known | {"spill_bytes": None, "simd": None}])
-    assert note.startswith("spill is not known everywhere (-): a patch-token binary holds only")
+    assert note.startswith("spill bytes: unknown for some kernels (-), because a patch-token binary states only")
     assert notes_on_unknown([known]) == notes_on_unknown([]) == []
+
+
+def test_former_keys_stand_beside_the_current_ones() -> None:
+    program, kernel = listed_program()
+    (listed,) = inspect_document([], [program])["programs"][0]["kernels"]
+    assert listed["registers"] == listed["grf_count"] == 128
+    assert kernel.resources.registers == kernel.resources.grf_count
+    assert FORMER_KEYS == {
+        "grf_count": "registers",
+        "live_grfs": "peak_registers",
+        "referenced_grfs": "named_registers",
+        "spill_stores": "spills",
+        "fill_loads": "fills",
+        "dynamic_messages": "unsized_messages",
+    }
+    written = with_former_keys({"spill_stores": 1, "sends": 2})
+    assert written == {"spill_stores": 1, "spills": 1, "sends": 2}
+    assert with_current_keys(written) == with_current_keys({"spills": 1, "sends": 2}) == {"spill_stores": 1, "sends": 2}
+
+
+@pytest.mark.parametrize(
+    ("former", "key"),
+    [
+        ("registers", "grf_count"),
+        ("spill", "spill_bytes"),
+        ("code bytes", "code_size"),
+        ("peak_registers", "live_grfs"),
+        ("named registers", "referenced_grfs"),
+        ("spills", "spill_stores"),
+    ],
+)
+def test_former_names_of_figures_are_known(former: str, key: str) -> None:
+    assert figure_named(former).key == key
+    assert bound(f"max-{former}", 1).name == f"max-{figure_named(key).names[0]}"

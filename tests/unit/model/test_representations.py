@@ -94,7 +94,7 @@ def test_kernels_are_a_view_of_any_mapping() -> None:
 def test_programs_and_kernels() -> None:
     assert repr(named("a")) == "<Program 'p' format=zebin device=dg2 kernels=1>"
     assert repr(listed_program()[0]) == "<Program 'p' format=raw device=None kernels=1>"
-    assert repr(listed_program()[1]) == "<Kernel 'k': SIMD16, 128 registers, no spill, 80 bytes of code>"
+    assert repr(listed_program()[1]) == "<Kernel 'k': SIMD16, 128 GRFs available, no spill, 80 bytes of code>"
     assert repr(Kernels({})) == "<Kernels count=0>"
     assert repr(named(*"abcdefghij").kernels) == "<Kernels count=10: a, b, c, d, e, f, g, h, ...>"
     assert repr(device("dg2")).startswith("<Device dg2: ")
@@ -172,14 +172,14 @@ def test_a_notebook_shows_figures_and_instructions_with_their_lines() -> None:
     names, text = markup(kernel._repr_html_())
     assert names == {"strong", "details", "summary", "pre"}
     assert re.sub(" +", " ", text).startswith(
-        "k SIMD16, 128 registers, no spill Instructions (5) 0x0000 mov r0\n0x0010 11 mov r1"
+        "k SIMD16, 128 GRFs available, no spill Instructions (5) 0x0000 mov r0\n0x0010 11 mov r1"
     )
     assert "0x0040            mov r4" in text, "of no line"
     assert markup(kernel.instructions._repr_html_())[1].splitlines()[1] == "0x0010    mov r1"
     assert isinstance(program.kernels, Kernels)
     names, text = markup(program.kernels._repr_html_())
     assert names == {"table", "thead", "tbody", "tr", "th", "td"}
-    assert text == "kernel SIMD registers spill scratch SLM barriers code bytes k 16 128 0 - - - 80"
+    assert text == "kernel SIMD GRF count spill bytes scratch SLM barriers code size k 16 128 0 - - - 80"
 
 
 def test_what_a_binary_says_is_text_and_never_markup() -> None:

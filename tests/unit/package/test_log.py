@@ -34,7 +34,7 @@ def test_the_variable_does_the_same(kernlens: Kernlens, file: Path, monkeypatch:
     monkeypatch.setenv("KERNLENS_LOG", "everything")
     done = kernlens("inspect", file)
     assert (done.status, done.out) == (2, "")
-    assert "KERNLENS_LOG is 'everything'; the only level there is is debug" in done.err
+    assert "KERNLENS_LOG is 'everything'; the only log level is debug" in done.err
 
 
 def test_a_failure_comes_with_what_was_tried(

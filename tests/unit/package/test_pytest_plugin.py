@@ -79,7 +79,7 @@ def test_a_test_that_fails_itself_says_why(run: Callable[..., pytest.RunResult])
         ("max_spill=0, device='gd2'", "gd2", "errors"),
         ("max_spill=0, kernel='gem*'", "kernel_budget: there is no kernel 'gem*'", "failed"),
         ("max_spill=0, kernel=['scale', 'x']", "there is no kernel 'x'", "failed"),
-        ("max_spill=0, device='dg2'", "there is no budget to check against", "failed"),
+        ("max_spill=0, device='dg2'", "there are no limits to check", "failed"),
     ],
 )
 def test_a_mark_that_checks_nothing_does_not_pass(

@@ -10,6 +10,7 @@ import pytest
 
 from kernlens.cli.annotate import FORMATS
 from kernlens.model.figures import COSTS, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES
+from kernlens.model.former_keys import FORMER_KEYS
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.kernel import Kernel
@@ -46,17 +47,17 @@ def lines_of(order: str, count: int = 9, kinds: tuple[InstructionKind, ...] = KI
 def test_the_table() -> None:
     assert lines_of("memory", 2) == [
         "k  p on no device yet",
-        "  SIMD16, 128 registers, no spill, 5 instructions in 80 bytes",
+        "  SIMD16, 128 GRFs available, no spill, 5 instructions in 80 bytes",
         "  2 global memory, 1 math, 1 move, 1 scratch memory",
-        "  bytes at most, if each instruction runs once: global 512 read, scratch 128 written",
-        "  1 spill of 128 bytes, 0 fills of 0",
+        "  bytes at most, if each instruction runs once with all lanes active: global 512 read, scratch 128 written",
+        "  1 spill store of 128 bytes, 0 fill loads of 0",
         "",
-        "  line            instructions      %  sends  memory bytes  spills  fills  spill bytes  math  source",
-        "  a.cl:10                    1  20.00      1           256       0      0            0     0  line 10",
-        "  a.cl:11                    1  20.00      1           128       1      0          128     0  line 11",
-        "  1 other line               1  20.00      0             0       0      0            0     1",
-        "  prologue                   1  20.00      1           256       0      0            0     0",
-        "  without a line             1  20.00      0             0       0      0            0     0",
+        "  line            instructions      %  sends  memory bytes  spill stores  fill loads  spill/fill bytes  math  source",
+        "  a.cl:10                    1  20.00      1           256             0           0                 0     0  line 10",
+        "  a.cl:11                    1  20.00      1           128             1           0               128     0  line 11",
+        "  1 other line               1  20.00      0             0             0           0                 0     1",
+        "  prologue                   1  20.00      1           256             0           0                 0     0",
+        "  without a line             1  20.00      0             0             0           0                 0     0",
         "",
     ]
 
@@ -73,7 +74,7 @@ def test_the_orders(order: str, first: list[str]) -> None:
 
 
 def test_nothing_of_what_was_asked_for() -> None:
-    assert lines_of("spill", kinds=(LOAD, MATH, MATH, MATH, MOVE))[-2:] == ["  No line has any spill bytes.", ""]
+    assert lines_of("spill", kinds=(LOAD, MATH, MATH, MATH, MOVE))[-2:] == ["  No line has any spill/fill bytes.", ""]
 
 
 def test_a_kernel_without_lines() -> None:
@@ -96,9 +97,10 @@ def test_what_the_document_adds_up_to() -> None:
 
 def test_each_figure_has_an_origin() -> None:
     origins = costliest_program(costing()[0])["origins"]
-    assert list(origins) == [figure.key for figure in (*FIGURES, *PRESSURES, *COSTS)]
+    keys = [figure.key for figure in (*FIGURES, *PRESSURES, *COSTS)]
+    assert list(origins) == [*keys, *FORMER_KEYS.values()]
     assert {origins[key] for key in ("simd", "spill_bytes")} == {None}
-    assert {origins[key] for key in ("code_size", "instructions", "spills", "spill_load_bytes")} == {"binary"}
+    assert {origins[key] for key in ("code_size", "instructions", "spill_stores", "spill_load_bytes")} == {"binary"}
     assert origins["global_load_bytes"] == "upper bound"
 
 
@@ -191,8 +193,8 @@ def test_kernels_in_order_of_a_figure(kernlens: Kernlens, file: Path) -> None:
     overview = [rendered(line) for line in program_overview(program, figure_named("math_instructions"))]
     assert "math instructions" in overview[1]
     assert [line.split()[0] for line in overview[2:5]] == ["less", "unknown", "much"]
-    (listed,) = inspect_document([], [program], figure_named("spills"))["programs"]
-    assert [kernel["spills"] for kernel in listed["kernels"]] == [1, 1, 0]
+    (listed,) = inspect_document([], [program], figure_named("spill-stores"))["programs"]
+    assert [kernel["spill_stores"] for kernel in listed["kernels"]] == [1, 1, 0]
     done = kernlens("inspect", file, "--sort", "spil")
     assert (done.status, done.out) == (2, "")
     assert "did you mean spill" in done.err

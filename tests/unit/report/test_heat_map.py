@@ -15,7 +15,7 @@ from kernlens.model.sweep_row import MEASURED, CostlyLine, SweepRow
 from kernlens.report.heat_map import SHADES, heat_map, heat_map_page
 from kernlens.report.heat_map_picture import heat_map_picture
 
-SPILLS = figure_named("spills")
+SPILLS = figure_named("spill-stores")
 
 
 def row(

@@ -54,7 +54,7 @@ class Parts:
         return EMPTY
 
     def resources(self) -> KernelResources:
-        return KernelResources(simd=16, registers=128, spill_bytes=0, prologue_bytes=16)
+        return KernelResources(simd=16, grf_count=128, spill_bytes=0, prologue_bytes=16)
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         return ()
@@ -125,9 +125,10 @@ def listing(only: LineChoice | None = None, has_lines: bool = True) -> list[str]
 def test_the_whole_listing() -> None:
     assert listing() == [
         "k  p on no device yet",
-        "  SIMD16, 128 registers, no spill, 5 instructions in 80 bytes",
+        "  SIMD16, 128 GRFs available, no spill, 5 instructions in 80 bytes",
         "",
         "  a.cl",
+        "    line instr      % | instructions from the line, and % of the kernel's instructions",
         "       8              | line 8",
         "       9              | line 9",
         "      10     1  20.0% | line 10",

@@ -58,7 +58,7 @@ def test_code_without_a_name() -> None:
 
 @pytest.mark.parametrize("spirv", [b"", b"garbage!" * 10, LIBRARY[:-2], b"\x7fELF" + bytes(60)])
 def test_what_is_no_spirv_is_refused(spirv: bytes) -> None:
-    with pytest.raises(RefusedCallError, match="are no SPIR-V module"):
+    with pytest.raises(RefusedCallError, match="are not a SPIR-V module"):
         refuse_spirv("zeModuleCreate", spirv, "", device(1, 8), "a")
 
 

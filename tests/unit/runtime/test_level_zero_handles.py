@@ -103,5 +103,5 @@ def test_objects_are_told_apart_by_their_tables() -> None:
     words = (ctypes.c_uint64 * 8)(0, 0x7F0000001000, 0, 0x7F0000001000, 0, 0x7F0000002000)
     first, like, other = (ctypes.addressof(words) + 8 * index for index in (1, 3, 5))
     assert check_raw_handle(first, "kernel", like=like) == first
-    with pytest.raises(HandleError, match="does not begin like one"):
+    with pytest.raises(HandleError, match="begins differently"):
         check_raw_handle(other, "kernel", like=first)

@@ -48,8 +48,8 @@ def test_what_is_not_names_kernel_figure_and_line(kernlens: Kernlens, folder: Pa
     assert done.out == (
         "scale  large on skl (9.0.9)\n"
         "  min-simd: SIMD 8, at least 16 (--min-simd)\n"
-        "    the decoder does not tell what these instructions do to registers\n"
-        "  max-code-size: code bytes 80, at most 64 (--max-code-size)\n"
+        "    this decoder does not report which registers these instructions read and write\n"
+        "  max-code-size: code size 80, at most 64 (--max-code-size)\n"
         "    scale.cl:3 | a[id] *= 2;\n"
         "      4 of 5 instructions\n"
         "  max-move-instructions: move instructions 5, at most 4 (--max-move-instructions)\n"
@@ -66,11 +66,12 @@ def test_every_figure_has_options_and_those_that_binaries_state_are_in_the_help(
     words = [word for figure in EVERY_FIGURE for word in (f"--max-{figure.names[0]}", "999999")]
     done = kernlens("check", "small.bin", *words, "--allow-unknown", "--json")
     assert done.status == 0
-    assert [each["figure"] for each in done.document["findings"]] == [figure.key for figure in EVERY_FIGURE]
+    assert [each["metric"] for each in done.document["findings"]] == [figure.key for figure in EVERY_FIGURE]
     shown = kernlens("check", "--help").out
     for figure in FIGURES:
         assert f"--{'min' if figure.more_is_better else 'max'}-{figure.names[0]} N" in shown
-    assert "--max-sends" not in shown
+    assert "--max-live-grfs N" in shown
+    assert not any(f"--max-{former} N" in shown for former in ("sends", "registers", "spill", "peak-registers"))
     assert kernlens("check", "small.bin", "--max-slm", "0", "--min-simd", "16").status == 0
 
 
@@ -86,14 +87,14 @@ def test_without_source_lines_the_reason_is_told(kernlens: Kernlens, file: Path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "there is no budget to check against"),
+        ((), "there are no limits to check"),
         (("--kernel", "scal", "--max-spill", "0"), "there is no kernel 'scal'; the binary holds scale"),
         (("--kernel", "x*", "--max-spill", "0"), "there is no kernel 'x*'"),
         (("--budget", "none.toml"), "none.toml"),
-        (("--tolerance", "spill=0", "--max-spill", "0"), "against a --baseline"),
-        (("--fail-on-new", "--max-spill", "0"), "against a --baseline"),
+        (("--tolerance", "spill=0", "--max-spill", "0"), "need a --baseline"),
+        (("--fail-on-new", "--max-spill", "0"), "need a --baseline"),
         (("--baseline", "small.bin", "--tolerance", "spil=0"), "did you mean spill"),
-        (("--baseline", "small.bin", "--tolerance", "spill"), "does not read like"),
+        (("--baseline", "small.bin", "--tolerance", "spill"), "is not of the form"),
         (("--baseline", "none.bin"), "none.bin"),
         (("--baseline", "scale.cl"), "is a source"),
         (("--device", "dg2", "--max-spill", "0"), "holds nothing for dg2, but for skl"),
@@ -163,7 +164,7 @@ def test_a_figure_that_is_not_known_cannot_be_checked(kernlens: Kernlens, folder
     Path("unknown.bin").write_bytes(elf)
     done = kernlens("check", "unknown.bin", "--max-spill", "0")
     assert done.status == 2
-    assert "  max-spill: spill -: cannot be checked; a patch-token binary" in done.out
+    assert "  max-spill-bytes: spill bytes -: cannot be checked; a patch-token binary" in done.out
     assert "1 cannot be checked (--allow-unknown)" in done.out
     assert kernlens("check", "unknown.bin", "--max-spill", "0", "--max-code-size", "1").status == 1
     Path("second.bin").write_bytes(elf)
@@ -171,13 +172,13 @@ def test_a_figure_that_is_not_known_cannot_be_checked(kernlens: Kernlens, folder
     assert both.out.count("a patch-token binary") == 1, "the reason is given once"
     assert both.out.count("max-spill: spill -: cannot be checked, as above\n") == 1
     allowed = kernlens("check", "unknown.bin", "--max-spill", "0", "--allow-unknown", "--json")
-    assert (allowed.status, states(allowed)) == (0, {"k max-spill": "skipped"})
+    assert (allowed.status, states(allowed)) == (0, {"k max-spill-bytes": "skipped"})
     Path("kernlens.toml").write_text('[kernel."*"]\nmax-spill = 0\nallow-unknown = true\n')
     assert kernlens("check", "unknown.bin").status == 0
     empty = folder / "empty.toml"
     empty.write_text("")
     against = kernlens("check", "unknown.bin", "--baseline", "unknown.bin", "--budget", empty)
-    assert (against.status, "baseline-spill: spill - -> -: cannot be checked" in against.out) == (2, True)
+    assert (against.status, "baseline-spill-bytes: spill bytes - -> -: cannot be checked" in against.out) == (2, True)
     words = ("--budget", empty, "--tolerance", "spill=any")
     assert kernlens("check", "unknown.bin", "--baseline", "unknown.bin", *words).status == 0
 
@@ -195,7 +196,7 @@ def test_a_baseline(kernlens: Kernlens, folder: Path) -> None:
         "  baseline-instructions: instructions 3 -> 5, at most 3 (tolerance 0)\n"
         "    scale.cl:3 | a[id] *= 2;\n"
         "      instructions 2 -> 4\n"
-        "  baseline-code-size: code bytes 48 -> 80, at most 48 (tolerance 0)\n"
+        "  baseline-code-size: code size 48 -> 80, at most 48 (tolerance 0)\n"
         "    scale.cl:3 | a[id] *= 2;\n"
         "      instructions 2 -> 4\n"
         "\n"
@@ -235,7 +236,7 @@ def test_kernels_of_one_side_are_named(kernlens: Kernlens, folder: Path, file: P
     assert gone.document["ok"] is False
     assert kernlens("check", "one.bin", "--baseline", file).status == 0
     only = kernlens("check", file, "--baseline", "one.bin", "--kernel", "plain")
-    assert (only.status, "has none of the kernels that are checked" in only.err) == (2, True)
+    assert (only.status, "contains none of the checked kernels" in only.err) == (2, True)
 
 
 def test_sources_are_compiled(kernlens: Kernlens, folder: Path, compiler: Path) -> None:

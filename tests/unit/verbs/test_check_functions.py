@@ -54,7 +54,7 @@ def test_the_code_of_functions_has_the_bounds_of_counts(kernlens: Kernlens, fold
     done = kernlens("check", "calls.bin", "--max-code-size", "64", "--min-simd", "16")
     assert done.status == 1
     assert f"{PSEUDO_KERNEL}  calls on dg2" in done.out
-    assert "  max-code-size: code bytes 112, at most 64 (--max-code-size)\n" in done.out
+    assert "  max-code-size: code size 112, at most 64 (--max-code-size)\n" in done.out
     assert "3 kernels, 5 bounds checked: 1 not kept" in done.out, "its width is not a kernel's"
     assert kernlens("check", "calls.bin", "--max-code-size", "112").status == 0
     # A kernel that is chosen brings the functions that it calls with it.
@@ -67,7 +67,7 @@ def test_functions_without_a_bound_leave_a_count_unknown(kernlens: Kernlens, fol
     done = kernlens("check", "calls.bin")
     assert done.status == 2
     reason = f"it calls functions in {PSEUDO_KERNEL}, for which there is no such bound"
-    assert f"  max-code-size: code bytes 48: cannot be checked; {reason}\n" in done.out
+    assert f"  max-code-size: code size 48: cannot be checked; {reason}\n" in done.out
     finding = kernlens("check", "calls.bin", "--json").document["findings"][1]
     assert (finding["state"], finding["value"], finding["reason"]) == ("unknown", 48, reason)
     assert kernlens("check", "calls.bin", "--allow-unknown").status == 0
@@ -102,4 +102,4 @@ def test_functions_that_a_baseline_does_not_have(kernlens: Kernlens, folder: Pat
     Path("inlined.bin").write_bytes(inlined)
     words = ("--baseline", "inlined.bin", "--tolerance", "instructions=any")
     done = kernlens("check", "calls.bin", "--kernel", "gemm", *words)
-    assert (done.status, "baseline-code-size: code bytes 48 -> 48: cannot be checked" in done.out) == (2, True)
+    assert (done.status, "baseline-code-size: code size 48 -> 48: cannot be checked" in done.out) == (2, True)

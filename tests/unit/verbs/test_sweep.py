@@ -56,7 +56,7 @@ def test_the_matrix_is_compiled_and_measured(kernlens: Kernlens, source: Path, c
         for options in ("-DX", "")
         for kernel in ("scale", "plain")
     ]
-    assert {(row["simd"], row["instructions"], row["spills"], row["move_instructions"]) for row in rows} == {
+    assert {(row["simd"], row["instructions"], row["spill_stores"], row["move_instructions"]) for row in rows} == {
         ("16", "3", "0", "3")
     }
     assert {row["compiler"][:17] for row in rows} == {"NEO 22.43.24595 /"}
@@ -104,21 +104,21 @@ def test_registers_needed_are_measured_where_they_are_asked_for(
     monkeypatch.setattr("kernlens.model.kernel.Kernel.pressure", property(pressure))
     words = ("sweep", "scale.cl", "broken.cl", "--device", "skl,dg2", "--csv", "x.csv")
     Path("broken.cl").write_text("broken\n")
-    assert "peak registers" not in kernlens(*words).out
+    assert "live GRFs" not in kernlens(*words).out
     assert not asked
     first, *_ = rows_of(Path("x.csv").read_text())
-    assert "peak_registers" not in first
+    assert "live_grfs" not in first
     counts = []
     for _ in range(2):
         done = kernlens(*words, "--figure", "peak-registers", "--parquet", "x.parquet")
-        assert done.out.splitlines()[0].split()[:5] == ["kernel", "source", "device", "peak", "registers"]
+        assert done.out.splitlines()[0].split()[:5] == ["kernel", "source", "device", "live", "GRFs"]
         rows = rows_of(Path("x.csv").read_text())
-        told = [(row["kernel"], row["peak_registers"], row["named_registers"]) for row in rows]
+        told = [(row["kernel"], row["live_grfs"], row["referenced_grfs"]) for row in rows]
         assert told == 2 * [("scale", "5", "9"), ("plain", "5", "9")] + 2 * [("", "", "")]
         counts.append(len(asked))
     assert counts[0] == counts[1] > 0, "the second time it is taken from the cache"
-    assert package.sweep(source, "skl", pressure=True)[0].figures["peak_registers"] == 5
-    assert "peak_registers" not in package.sweep(source, "skl")[0].figures
+    assert package.sweep(source, "skl", pressure=True)[0].figures["live_grfs"] == 5
+    assert "live_grfs" not in package.sweep(source, "skl")[0].figures
 
 
 def test_a_source_that_goes_meanwhile(kernlens: Kernlens, source: Path, compiler: Path) -> None:
@@ -239,11 +239,11 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--csv", "nowhere/x.csv"), "there is no folder nowhere to write nowhere/x.csv to"),
+        (("--csv", "nowhere/x.csv"), "cannot write nowhere/x.csv: the folder nowhere does not exist"),
         (("--csv", "."), ". cannot be written"),
         (("-o", "bad"), "bad exists and is no recording; it is left alone"),
-        (("--csv", "x", "--parquet", "x"), "two outputs go to the same file"),
-        (("--heat-map", "x.jpg"), "--heat-map writes X.html or X.png"),
+        (("--csv", "x", "--parquet", "x"), "two output options name the same file"),
+        (("--heat-map", "x.jpg"), "--heat-map writes .html or .png files"),
         (("--csv", "scale.cl"), "scale.cl is named twice in this command"),
         (("--options-file", "bad", "--csv", "./bad"), "./bad is named twice in this command"),
         (("--figure", "spil"), "there is no figure 'spil'; did you mean spill"),
@@ -257,14 +257,14 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--options-file", "none"), "there is no file of options none"),
         (("--options-file", "bad"), 'bad:3: a double quote is not closed in -DB="2'),
         (("--options-file", "empty"), "empty holds no options"),
-        (("--options-file", "binary"), "is no text in UTF-8"),
+        (("--options-file", "binary"), "is not UTF-8 text"),
         (("--options-file", "many"), "many holds more than 100,000 sets of options, the most that are swept at a time"),
         (
             ("--options-file", "long"),
             "long:1: 3,000,003 characters are too many for a compiler; a set has at most 100,000",
         ),
         (("--options-file", "large"), "large is larger than 16 MB"),
-        (("--jobs", "2", "--scheduler", "tcp://x:1"), "--jobs is for this machine"),
+        (("--jobs", "2", "--scheduler", "tcp://x:1"), "--jobs has no effect with --scheduler"),
         (("unreadable.cl",), "there is no source file unreadable.cl"),
         ((".",), ". is a folder"),
     ],

@@ -89,7 +89,7 @@ function kernels(written: unknown): KernelColumns {
 /** A figure that the document does not have is known of no kernel. */
 function columns(count: number, figures: Map<string, Figure[]>): KernelColumns {
   const of = (key: string): Figure[] => figures.get(key) ?? new Array<Figure>(count).fill(null);
-  const known = { simd: of("simd"), registers: of("registers"), spill_bytes: of("spill_bytes"), instructions: of("instructions"), peak: of("peak") };
+  const known = { simd: of("simd"), registers: of("grf_count"), spill_bytes: of("spill_bytes"), instructions: of("instructions"), peak: of("peak") };
   return { name: [], shown: [], chunk: [], ...known, figures };
 }
 

@@ -28,8 +28,8 @@ export function figures(index: Index, program: ProgramInfo, row: number, kernel:
     parts.push(h("span", { class: narrow ? "warn" : null, title }, h("b", {}, `SIMD${simd}`)));
   }
   if (peak !== null && registers !== null)
-    parts.push(h("span", { title: "Live registers at the peak, of the registers of a thread" }, h("b", {}, String(peak)), `/${registers} registers at peak`));
-  else if (registers !== null) parts.push(figure(count(registers), "registers"));
+    parts.push(h("span", { title: "Live registers at the peak, of the registers of a thread" }, h("b", {}, String(peak)), `/${registers} GRFs live at peak`));
+  else if (registers !== null) parts.push(figure(count(registers), "GRFs available"));
   if (spill !== null)
     parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of values that did not fit into the registers" }, h("b", {}, count(spill)), " B spilled"));
   return parts;

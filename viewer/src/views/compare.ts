@@ -171,7 +171,7 @@ function differences(left: Entry, right: Entry): HTMLElement {
     ["toolchain", left.program.toolchain ?? "–", right.program.toolchain ?? "–"],
     ["options", optionsOf(left), optionsOf(right)],
   ];
-  for (const [key, word] of [["instructions", "instructions"], ["simd", "SIMD"], ["registers", "registers"], ["peak", "peak registers"], ["spill_bytes", "bytes spilled"]] as const) {
+  for (const [key, word] of [["instructions", "instructions"], ["simd", "SIMD"], ["registers", "GRF count"], ["peak", "live GRFs"], ["spill_bytes", "bytes spilled"]] as const) {
     const [a, b] = [left, right].map(({ program, row }) => program.kernels[key][row]);
     facts.push([word, a === null ? "–" : String(a), b === null ? "–" : String(b)]);
   }

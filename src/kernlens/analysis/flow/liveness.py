@@ -45,7 +45,7 @@ class Liveness:
         self.effects = effects
         self.blocks: Blocks = blocks_of(effects)
         if len(self.blocks.code) * _highest(effects) > _MOST_BITS:
-            raise TooManyError("the code has too many branches to follow registers through them all", format=_FORMAT)
+            raise TooManyError("the code has too many branches for register liveness analysis", format=_FORMAT)
         self._summaries = [_summary(effects.effects, code) for code in self.blocks.code]
         self._after = _backward(self.blocks, [(block.reads, block.ends) for block in self._summaries])
         self._defined = self._may_be_defined()
@@ -193,7 +193,7 @@ class _Steps:
     def take(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise TooManyError("the code's branches are too entangled to follow registers through them", format=_FORMAT)
+            raise TooManyError("the code's control flow is too complex for register liveness analysis", format=_FORMAT)
 
 
 class _Counter:

@@ -87,7 +87,7 @@ def rules_of(name: str) -> DriverRules:
     parts = name.split(".")
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[:2]):
         measured = ", ".join(generation.name for generation in GENERATIONS)
-        raise NotFoundError(f"{name!r} is no driver release, which reads like 25.18; measured are {measured}")
+        raise NotFoundError(f"{name!r} is not a driver release such as 25.18; kernlens has rules for {measured}")
     return nearest((int(parts[0]), int(parts[1])))
 
 

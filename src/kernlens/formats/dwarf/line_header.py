@@ -76,7 +76,7 @@ def read_line_header(buffer: bytes, offset: int, strings: DebugStrings) -> LineH
 
 def _read(buffer: bytes, offset: int, strings: DebugStrings) -> LineHeader:
     if offset >= len(buffer):
-        raise malformed(f"a line program is said to start beyond the section's {len(buffer)} bytes", _LINE, offset)
+        raise malformed(f"a line program claims to start beyond the section's {len(buffer)} bytes", _LINE, offset)
     unit_length, offset_size, position = read_initial_length(buffer, offset)
     end = position + unit_length
     if end > len(buffer):
@@ -202,7 +202,7 @@ def _read_entries(buffer: bytes, position: int, encoding: Encoding) -> tuple[lis
         content, position = read_unsigned(buffer, position)
         form, position = read_unsigned(buffer, position)
         if form not in _ENTRY_FORMS:
-            raise malformed(f"form {form:#x} in an entry format", _LINE, start)
+            raise malformed(f"form {form:#x} is not allowed in an entry format", _LINE, start)
         formats.append((content, form))
     count, position = read_unsigned(buffer, position)
     if count and not formats:

@@ -48,7 +48,7 @@ class RangeLists:
         name = _LISTS if encoding.version >= 5 else _RANGES
         buffer = self._sections[name]
         if not buffer:
-            raise malformed("a range list is named, but there is no section with any", name)
+            raise malformed("an entry refers to a range list, but the file has no section of range lists", name)
         try:
             if form == DW_FORM_RNGLISTX:
                 number = _U64 if encoding.offset_size == 8 else _U32

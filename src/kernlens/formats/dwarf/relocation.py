@@ -130,7 +130,7 @@ def _apply(elf: Elf, table: Elf64Shdr, name: str, patched: bytearray) -> None:
     entries = section_bytes(elf.data, table)
     if len(entries) % RELA_LAYOUT.size:
         raise malformed(
-            f"its {len(entries)} bytes of relocations are no whole number of {RELA_LAYOUT.size}-byte entries", name
+            f"its {len(entries)} bytes of relocations are not a whole number of {RELA_LAYOUT.size}-byte entries", name
         )
     #: Symbol -> its offset in code.
     bases: dict[int, int] = {}

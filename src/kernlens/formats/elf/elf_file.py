@@ -227,11 +227,13 @@ class Elf:
             return self._symbols
         if table.link >= len(self.sections):
             raise self._error(
-                f"its symbols are said to be in section {table.link}, but there are {len(self.sections)}", table
+                f"it claims that its symbols are in section {table.link}, but there are {len(self.sections)}", table
             )
         linked = self.sections[table.link]
         if linked.type not in (elf_header.SHT_SYMTAB, elf_header.SHT_DYNSYM):
-            raise self._error(f"its symbols are said to be in section {linked.name}, which is no symbol table", table)
+            raise self._error(
+                f"it claims that its symbols are in section {linked.name}, which is not a symbol table", table
+            )
         return self._table_symbols(linked)
 
     def contents(self, section: Section, allowance: Allowance | None = None) -> memoryview:
@@ -276,15 +278,15 @@ class Elf:
     def _linked_strings(self, table: Section) -> StringTable:
         if table.link >= len(self.headers):
             raise self._error(
-                f"its names are said to be in section {table.link}, but there are {len(self.headers)}", table
+                f"it claims that its names are in section {table.link}, but there are {len(self.headers)}", table
             )
         return self._strings(self.headers[table.link], self.sections[table.link].name)
 
     def _check_entries(self, table: Section, size: int) -> None:
         if table.entry_size not in (0, size):
-            raise self._error(f"its entries are said to have {table.entry_size} bytes, expected {size}", table)
+            raise self._error(f"it claims entries of {table.entry_size} bytes, expected {size}", table)
         if len(table.data) % size:
-            raise self._error(f"its {len(table.data)} bytes are no whole number of entries of {size} bytes", table)
+            raise self._error(f"its {len(table.data)} bytes are not a whole number of entries of {size} bytes", table)
 
     def _error(self, message: str, section: Section) -> FormatError:
         return FormatError(message, format=self.format, section=section.name, offset=section.offset)

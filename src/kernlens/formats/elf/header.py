@@ -163,10 +163,14 @@ class ElfHeader:
         if index == SHN_XINDEX:
             index = headers[0].sh_link
         if index >= len(headers):
-            raise self._error(f"section names are said to be in section {index}, but there are {len(headers)}", 62)
+            raise self._error(
+                f"the header claims that section names are in section {index}, but there are {len(headers)}", 62
+            )
         table = headers[index]
         if table.sh_type != SHT_STRTAB:
-            raise self._error(f"section names are said to be in section {index}, which is no string table", 62)
+            raise self._error(
+                f"the header claims that section names are in section {index}, which is not a string table", 62
+            )
         return table
 
     def program_header_count(self, headers: SectionTable) -> int:

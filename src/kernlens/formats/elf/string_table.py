@@ -39,7 +39,7 @@ class StringTable:
             raise self._error(f"name at {offset:#x} is not terminated within the string table")
         self._allowance -= end - offset
         if self._allowance < 0:
-            raise self._error("names overlap so much that they are many times longer than the string table")
+            raise self._error("names overlap: together they are many times longer than the string table")
         name = self._names[offset] = self._bytes[offset:end].decode("utf-8", "backslashreplace")
         return name
 

@@ -100,7 +100,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     return replace(
         resources,
         simd=environment.simd,
-        registers=environment.registers,
+        grf_count=environment.grf_count,
         spill_bytes=0 if scratch == 0 and environment.has_stack_calls == 0 else None,
         barriers=_BARRIER_COUNTS[barriers] if barriers < len(_BARRIER_COUNTS) else None,
         required_work_group_size=size if any(size) else None,
@@ -113,7 +113,7 @@ class _Environment(NamedTuple):
     required_size: tuple[int, int, int]
     simd: int
     barriers: int
-    registers: int | None
+    grf_count: int | None
     has_stack_calls: int | None
 
 
@@ -128,7 +128,7 @@ def _environment(token: Token) -> _Environment:
         required_size=(x, y, z),
         simd=simd,
         barriers=barriers,
-        registers=words[19 + added] if size > 19 + added else None,
+        grf_count=words[19 + added] if size > 19 + added else None,
         has_stack_calls=words[28 + added] if size >= 32 else None,
     )
 

@@ -105,7 +105,9 @@ def walk(patch_list: memoryview, *, base: int, has_contents: bool) -> list[Token
         if has_contents and number in _CONTENTS_SIZE_AT:
             size += _contents_size(patch_list, number, offset, size, base)
         if not head <= size <= end - offset:
-            raise error(f"token {number} says {size} bytes; {head} to {end - offset} are possible here", base + offset)
+            raise error(
+                f"token {number} claims {size} bytes; {head} to {end - offset} are possible here", base + offset
+            )
         spans.append(TokenSpan(number, offset, offset + size))
         offset += size
     return spans
@@ -114,7 +116,7 @@ def walk(patch_list: memoryview, *, base: int, has_contents: bool) -> list[Token
 def _contents_size(patch_list: memoryview, number: int, offset: int, size: int, base: int) -> int:
     field = _CONTENTS_SIZE_AT[number]
     if size < field + 4 or offset + field + 4 > len(patch_list):
-        raise error(f"token {number} of {size} bytes is too short to say the size of its memory", base + offset)
+        raise error(f"token {number} of {size} bytes is too short to contain the size of its memory", base + offset)
     return int.from_bytes(patch_list[offset + field : offset + field + 4], "little")
 
 

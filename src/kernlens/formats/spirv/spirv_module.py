@@ -215,7 +215,7 @@ class _Tables(_Sources):
             type = self._function_types[id]
             return SpirvLinkage(name, kind, id, True, types.text(type), call_type=types.call_text(type))
         if id not in self._variables:
-            raise spirv_error(f"linkage of {name!r} names id {id}, which is neither a function nor a variable", 0)
+            raise spirv_error(f"linkage of {name!r} refers to id {id}, which is neither a function nor a variable", 0)
         at = self._variables[id]
         held = types.pointee(self._words[at + 1])
         return SpirvLinkage(

@@ -40,7 +40,7 @@ def read_words(data: memoryview) -> tuple[array[int], bool]:
         )
     if len(data) % 4 or len(data) < 4 * HEADER_WORDS:
         raise FormatError(
-            f"{len(data)} bytes are no whole number of words, or fewer than the header's {HEADER_WORDS}: it is cut off",
+            f"{len(data)} bytes are not a whole number of words, or fewer than the header's {HEADER_WORDS}: it is cut off",
             format="spirv",
             offset=len(data) & ~3,
         )
@@ -102,5 +102,5 @@ def spirv_error(message: str, word: int) -> FormatError:
 def _misfit(words: array[int], position: int, least: int = 0) -> FormatError:
     count, opcode, left = words[position] >> 16, words[position] & 0xFFFF, len(words) - position
     if not 0 < count <= left:
-        return spirv_error(f"instruction {opcode} is said to have {count} words, {left} are left", position)
+        return spirv_error(f"instruction {opcode} claims {count} words, but {left} are left", position)
     return spirv_error(f"instruction {opcode} has {count} words, at least {least} expected", position)

@@ -48,7 +48,7 @@ def locate(content: memoryview, base: int) -> LocatedZebin:
     """Lay a zebin out from address ``base`` on and fill in every site. Raises LinkError for a base that is no multiple
     of 64 or leaves no room, FormatError for damaged input, such as a relocation outside its section."""
     if base < 0 or base % _CODE_ALIGNMENT:
-        raise LinkError(f"the base address {base:#x} is no multiple of {_CODE_ALIGNMENT}, at which code must begin")
+        raise LinkError(f"the base address {base:#x} is not a multiple of {_CODE_ALIGNMENT}, the alignment of code")
     return _Locator(read_zebin(content), base).locate()
 
 

@@ -55,7 +55,7 @@ class ZeInfoKernel:
         buffers = self._list("per_thread_memory_buffers")
         return KernelResources(
             simd=simd,
-            registers=_integer(environment, "grf_count", None),
+            grf_count=_integer(environment, "grf_count", None),
             spill_bytes=self._spill_bytes(environment, buffers),
             scratch_bytes=sum(
                 _integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("type") == "scratch"
@@ -118,7 +118,7 @@ class ZeInfoKernel:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            raise damage(f"{key} of kernel {self.name} is no mapping")
+            raise damage(f"{key} of kernel {self.name} is not a mapping")
         return value
 
     def _list(self, key: str) -> Sequence[Mapping[str, Any]]:
@@ -215,9 +215,9 @@ def _mappings(mapping: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any
 
 
 def list_of_mappings(key: str, value: Any) -> list[dict[str, Any]]:
-    """Return the value of ``key``. Raises FormatError if it is no list of mappings."""
+    """Return the value of ``key``. Raises FormatError if it is not a list of mappings."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise damage(f"{key} is no list of mappings")
+        raise damage(f"{key} is not a list of mappings")
     return value
 
 

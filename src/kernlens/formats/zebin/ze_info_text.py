@@ -59,7 +59,7 @@ class _Parser:
                 elif rest == "-":
                     self._sequence_entry(len(indent), 0, "", "", "")
                 elif rest and rest not in ("---", "...") and not rest.lstrip().startswith("#") and rest.strip():
-                    raise ValueError(f"{_shortened(rest)} is no entry of a mapping or a sequence")
+                    raise ValueError(f"{_shortened(rest)} is not an entry of a mapping or a sequence")
             except ValueError as error:
                 raise FormatError(f"line {number}: {error}", format="ze_info", section=".ze_info") from error
         return self.root
@@ -163,7 +163,7 @@ def _flow_items(text: str) -> list[Any]:
     while text[position:].strip() if position == 0 else position < len(text):
         match = _FLOW_ITEM.match(text, position)
         if match is None:
-            raise ValueError(f"[{_shortened(text)}] is no sequence of scalars")
+            raise ValueError(f"[{_shortened(text)}] is not a sequence of scalars")
         items.append(_scalar(match[1].strip()))
         position = match.end()
     return items
@@ -190,7 +190,7 @@ def _quoted(text: str) -> str:
     inner = text[1:-1]
     if text[0] == "'":
         if "'" in inner.replace("''", ""):
-            raise ValueError(f"{_shortened(text)} goes on after its closing quote")
+            raise ValueError(f"{_shortened(text)} continues after its closing quote")
         return inner.replace("''", "'")
     if inner.isascii() and inner.isprintable() and '"' not in inner and "\\" not in inner:
         return inner

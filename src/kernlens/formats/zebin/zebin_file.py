@@ -146,7 +146,9 @@ def read_zebin(data: memoryview, allowance: Allowance | None = None) -> Zebin:
     Raises FormatError for anything else and for damaged headers."""
     elf = read_elf(data, format="zebin", allowance=allowance)
     if elf.machine != EM_INTELGT:
-        raise FormatError(f"the ELF is for machine {elf.machine}, zebin's is {EM_INTELGT}", format="zebin", offset=18)
+        raise FormatError(
+            f"the ELF is for machine {elf.machine}; a zebin is for machine {EM_INTELGT}", format="zebin", offset=18
+        )
     return Zebin(elf)
 
 
@@ -187,7 +189,7 @@ def _extent(
             raise _outside(section, f"the symbol of its function {symbol.name} ends at {end:#x}")
         size = max(size, end)
     if size > whole:
-        raise _outside(section, f"its function symbol says {size} bytes")
+        raise _outside(section, f"its function symbol claims {size} bytes")
     if unnamed := len(bytes(section.data[size:]).rstrip(b"\0")):
         functions[size] = None
         size = min(whole, size + unnamed + -unnamed % _LONGEST_INSTRUCTION)
@@ -196,7 +198,10 @@ def _extent(
 
 def _outside(section: Section, words: str) -> FormatError:
     return FormatError(
-        f"{words}, the section has {len(section.data)}", format="zebin", section=section.name, offset=section.offset
+        f"{words}, but the section has {len(section.data)} bytes",
+        format="zebin",
+        section=section.name,
+        offset=section.offset,
     )
 
 

@@ -49,7 +49,7 @@ class HandleOwner:
     def handle(self) -> int:
         """The driver's handle. Raises HandleError if this object was closed."""
         if self._value is None:
-            raise HandleError(f"this Level Zero {self.kind} was closed: make a new one")
+            raise HandleError(f"this Level Zero {self.kind} is closed; create a new one")
         return self._value
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ def check_raw_handle(handle: object, kind: str, like: int | None = None) -> int:
     if handle < 0 or handle >= 1 << 64:
         raise HandleError(f"the {kind} handle {handle:#x} is not an address")
     if handle % 8:
-        raise HandleError(f"the {kind} handle {handle:#x} is not aligned to 8 bytes, so it is no driver object")
+        raise HandleError(f"the {kind} handle {handle:#x} is not aligned to 8 bytes, so it is not a driver object")
     known_kind = _kinds.get(handle)
     if known_kind is not None and known_kind != kind:
         raise HandleError(f"the handle {handle:#x} is a {known_kind}, not a {kind}")
@@ -93,7 +93,7 @@ def check_raw_handle(handle: object, kind: str, like: int | None = None) -> int:
     if tables is None:
         raise HandleError(f"the {kind} handle {handle:#x} points to no memory of this process")
     if like is not None and tables != _function_tables(like):
-        raise HandleError(f"the handle {handle:#x} is not a {kind} of this driver, as it does not begin like one")
+        raise HandleError(f"the handle {handle:#x} is not a {kind} of this driver: the object begins differently")
     return handle
 
 

@@ -71,7 +71,7 @@ class LiveKernel(HandleOwner):
         check_raw_handle(handle, "kernel")
         with cls.create(module, name) as own:
             if own.handle == handle:
-                raise HandleError(f"the kernel handle {handle:#x} was destroyed: a new kernel is given its memory")
+                raise HandleError(f"the kernel handle {handle:#x} was destroyed: a new kernel reuses its memory")
             good = check_raw_handle(handle, "kernel", like=own.handle)
         kernel = cls(module, name, good, owned=False)
         if kernel._reported_name != name:
@@ -155,12 +155,12 @@ class LiveKernel(HandleOwner):
             raise HandleError(f"the buffer for kernel {self.name} is null")
         view = memoryview(buffer).cast("B")
         if view.readonly:
-            raise HandleError(f"the buffer for kernel {self.name} cannot be written to: pass a bytearray")
+            raise HandleError(f"the buffer for kernel {self.name} is read-only; pass a bytearray")
         code = self.binary()
         if len(view) < len(code):
             raise BufferTooSmallError(
                 f"the buffer for kernel {self.name} has {len(view)} bytes, but its binary has {len(code)}: "
-                "make it as large as binary_size"
+                "allocate binary_size bytes"
             )
         view[: len(code)] = code
         return len(code)

@@ -31,7 +31,7 @@ def refuse_spirv(call: str, spirv: bytes, flags: str, device: LiveDevice, name: 
     reason = None
     if len(spirv) < SPIRV_HEADER_SIZE or len(spirv) % 4 or not is_spirv(spirv):
         reason = (
-            f"the input's {len(spirv)} bytes are no SPIR-V module (its first word must be 0x07230203), "
+            f"the input's {len(spirv)} bytes are not a SPIR-V module (its first word must be 0x07230203), "
             "and the driver ends the process on such input"
         )
     elif (overrun := overrunning_instruction(spirv)) is not None:

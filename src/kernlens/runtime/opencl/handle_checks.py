@@ -30,9 +30,9 @@ def handle_of(candidate: object, kind: str, library: OpenCL) -> int:
     if value == 0:
         raise OpenCLHandleError(f"the OpenCL {kind} handle is null")
     if value < 0 or value >= 1 << 64 or value % 8:
-        raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is no object's address")
+        raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is not the address of an object")
     if sys.platform == "linux":
         tables = {memory_at(platform, 8) for platform in library.platforms()} - {None}
         if memory_at(value, 8) not in tables:
-            raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is no object of an installed platform")
+            raise OpenCLHandleError(f"the OpenCL {kind} handle {value:#x} is not an object of an installed platform")
     return value

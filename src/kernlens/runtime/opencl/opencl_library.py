@@ -95,7 +95,7 @@ class OpenCL(DriverLibrary):
             return b""
         if size.value > SIZE_LIMIT:
             raise ToolError(
-                f"{name}({query}) announces {size.value} bytes, which cannot be: the handle is of another kind",
+                f"{name}({query}) reports {size.value} bytes, which is impossible: the handle is of another kind",
                 command=name,
             )
         buffer = ctypes.create_string_buffer(size.value)

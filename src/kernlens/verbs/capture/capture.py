@@ -221,8 +221,8 @@ def _check_rights(program: str) -> None:
     has_capabilities = sys.platform == "linux" and os.geteuid() != 0 and "security.capability" in os.listxattr(program)
     if changes or has_capabilities:
         raise UnsupportedError(
-            f"{program} runs with rights of its own (setuid, setgid or file capabilities), so OpenCL loaders take no layer"
-            " from the environment; capture a copy of it without them, or run kernlens with these rights"
+            f"{program} has setuid, setgid or file capabilities, so OpenCL loaders ignore the layer in its"
+            " environment; capture a copy without them, or run kernlens with these rights"
         )
 
 

@@ -84,7 +84,7 @@ class Replacement:
             path = os.fspath(stand_in)
             content = _read(path)
         if not content:
-            raise NotFoundError(f"{path} is empty, so it can stand in for nothing")
+            raise NotFoundError(f"{path} is empty, so it cannot replace a program")
         form = _BINARY if b"\0" in content else _SOURCE
         if content.startswith(_SPIRV):
             _check_spirv(path, content)

@@ -106,7 +106,7 @@ class _SecondBuilds:
         self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None], *, plain: bool
     ) -> SecondBuild:
         if event.operation != "link" and event.source is None and not event.spirv and not event.static_inputs:
-            raise UnsupportedError("the program was made from a binary")
+            raise UnsupportedError("the program was created from a binary")
         if event.operation == "link" and not (inputs and all(inputs)):
             raise UnsupportedError("the recorder has not seen how an input of the link was made")
         from kernlens.pipeline.second_build import SecondBuild

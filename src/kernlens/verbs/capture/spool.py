@@ -169,7 +169,7 @@ class Spool:
                     ) from None
                 raise OutputError(
                     f"there is {folder}, which a capture that was killed has left, or programs that were started elsewhere"
-                    f" write to; kernlens capture --recover {folder} makes a recording of it"
+                    f" write to; kernlens capture --recover {folder} writes a recording from it"
                 ) from None
             raise OutputError(
                 f"cannot make the folder {folder}: {error.strerror}; name another place with -o"
@@ -192,12 +192,12 @@ class Spool:
     def open(cls, folder: Path) -> Spool:
         """Return the folder of a killed capture. Raises NotFoundError if it is none, OutputError if the capture goes on."""
         if not (folder / _RECORDING).is_file() or not (folder / MISSING).is_file():
-            raise NotFoundError(f"{folder} is no folder of a capture; those are called RECORDING.klens.capture")
+            raise NotFoundError(f"{folder} is not a capture directory; its name would end with .klens.capture")
         spool = cls(folder)
         if not spool._take(folder):
             spool.close()
             raise OutputError(
-                f"another process is still writing to {folder}; it makes the recording itself when it ends"
+                f"another process is still writing to {folder}; it writes the recording itself when it ends"
             )
         return spool
 

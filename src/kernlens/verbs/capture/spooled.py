@@ -73,7 +73,7 @@ def read_fields(content: bytes, what: str) -> Iterator[tuple[str, bytes]]:
             raise FormatError(f"{what} ends within a field", format="capture", offset=offset)
         offset = start + _NUMBER.unpack_from(content, offset)[0]
         if offset > end:
-            raise FormatError(f"a field of {what} is longer than that", format="capture", offset=start)
+            raise FormatError(f"a field of {what} extends beyond its end", format="capture", offset=start)
         blocks.append(content[start:offset])
     if len(blocks) % 2:
         raise FormatError(f"{what} ends within a field", format="capture", offset=end)

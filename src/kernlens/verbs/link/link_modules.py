@@ -107,7 +107,7 @@ def _static(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     inputs = []
     for program, module in modules:
         if not len(program.spirv):
-            raise UnsupportedError(f"{module.name} holds no SPIR-V, which is what a static link takes")
+            raise UnsupportedError(f"{module.name} contains no SPIR-V, which a static link needs")
         inputs.append(
             StaticInput(bytes(program.spirv), module.options or "", module.name, tuple(module.constants.items()))
         )
@@ -139,7 +139,7 @@ def _static_binaries(modules: Sequence[Linkable], driver: IsolatedDriver) -> Dri
             raise
         bare = next(module.name for program, module in modules if not len(program.spirv))
         raise UnsupportedError(
-            f"{bare} holds no SPIR-V, which is what a static link on this driver takes; NEO 26.27 links binaries too"
+            f"{bare} contains no SPIR-V, which a static link on this driver needs; NEO 26.27 also links binaries"
         ) from error
     exported = {symbol.name for _, module in modules for symbol in module.exports}
     unresolved = dict.fromkeys(use.symbol for _, module in modules for use in module.uses if use.symbol not in exported)

@@ -73,15 +73,15 @@ def _check_versions(modules: Sequence[tuple[str, bytes]]) -> tuple[int, int]:
     """Return the newest version among the modules. Raises UnsupportedError if spirv-link cannot read one of them."""
     for name, spirv in modules:
         if spirv[:4] != LITTLE_ENDIAN or len(spirv) < 20:
-            raise UnsupportedError(f"{name} is no little-endian SPIR-V module, which is what spirv-link takes")
+            raise UnsupportedError(f"{name} is not a little-endian SPIR-V module, which spirv-link needs")
     newest = max(_version(spirv) for _, spirv in modules)
     answer = run(["spirv-link", "--version"], timeout=TIMEOUT).log
     limit = _TARGET.search(answer)
     if limit is not None and newest > (int(limit[1]), int(limit[2])):
         name = next(name for name, spirv in modules if _version(spirv) == newest)
         raise UnsupportedError(
-            f"{name} is SPIR-V {_text(newest)}, and the installed spirv-link takes up to {limit[1]}.{limit[2]}: make it anew "
-            f"with llvm-spirv --spirv-max-version={limit[1]}.{limit[2]}, or install newer SPIRV-Tools"
+            f"{name} is SPIR-V {_text(newest)}, and the installed spirv-link takes up to {limit[1]}.{limit[2]}:"
+            f" translate it again with llvm-spirv --spirv-max-version={limit[1]}.{limit[2]}, or install newer SPIRV-Tools"
         )
     return newest
 

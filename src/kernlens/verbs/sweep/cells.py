@@ -74,7 +74,7 @@ def matrix(
     if not count:
         raise KernlensError("there is nothing to sweep: name sources, devices and toolchains")
     if count > CELLS_LIMIT:
-        raise KernlensError(f"that makes {count:,} compiles; at most {CELLS_LIMIT:,} are swept at a time")
+        raise KernlensError(f"the sweep has {count:,} compiles; the limit is {CELLS_LIMIT:,}")
     jobs = [
         (source, stated, CompileJob(path, device, chosen, full, timeout))
         for source, path in named.values()

@@ -85,7 +85,7 @@ def measure_on_cluster(address: str, cells: Sequence[Cell], request: Wanted, *, 
             elif time.monotonic() - last_seen > _NEXT_WORKER:
                 raise ToolError(
                     f"the scheduler at {address} has had no workers for {_NEXT_WORKER:.0f} s: start some ('dask worker"
-                    f" {address}') and repeat the command, which goes on with what their caches hold"
+                    f" {address}') and repeat the command, which resumes from their caches"
                 )
 
 
@@ -197,8 +197,7 @@ def _result(future: Future, cell: Cell, address: str) -> Measured:
 
 def _gone(address: str) -> ToolError:
     return ToolError(
-        f"the scheduler at {address} has gone: start it again and repeat the command, which goes on with what the workers'"
-        " caches hold"
+        f"the scheduler at {address} has stopped: restart it and repeat the command, which resumes from the workers' caches"
     )
 
 

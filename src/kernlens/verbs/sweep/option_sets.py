@@ -31,17 +31,17 @@ def options_in_file(path: str | os.PathLike[str]) -> list[str]:
     with open_regular(path, "file of options") as file:
         content = file.read(_FILE_LIMIT + 1)
     if len(content) > _FILE_LIMIT:
-        raise KernlensError(f"{os.fspath(path)} is larger than {_FILE_LIMIT >> 20} MB; it is no list of options")
+        raise KernlensError(f"{os.fspath(path)} is larger than {_FILE_LIMIT >> 20} MB; it is not a list of options")
     try:
         lines = io.StringIO(content.decode("utf-8-sig"), newline=None)
     except UnicodeDecodeError:
-        raise KernlensError(f"{os.fspath(path)} is no text in UTF-8; write one set of build options a line") from None
+        raise KernlensError(f"{os.fspath(path)} is not UTF-8 text; write one set of build options per line") from None
     numbered = ((number, line.strip()) for number, line in enumerate(lines, start=1))
     # No more than one too many: 16 MB of short lines would be a gigabyte.
     named = list(itertools.islice((each for each in numbered if each[1] and each[1][0] != "#"), SETS_LIMIT + 1))
     if len(named) > SETS_LIMIT:
         raise KernlensError(
-            f"{os.fspath(path)} holds more than {SETS_LIMIT:,} sets of options, the most that are swept at a time: split it"
+            f"{os.fspath(path)} holds more than {SETS_LIMIT:,} sets of options, which is the limit of one sweep; split it"
         )
     sets = [checked(text, f"{os.fspath(path)}:{number}") for number, text in named]
     if not sets:
@@ -74,7 +74,7 @@ def macro_sets(macros: Sequence[str]) -> Iterator[str]:
         if not _MACRO.fullmatch(name):
             raise KernlensError(f"-D {text} does not read like NAME=1,2,4")
         if name in choices:
-            raise KernlensError(f"-D {name} is given twice; list all its values in one: -D {name}=1,2,4")
+            raise KernlensError(f"-D {name} is given twice; list all values in one option: -D {name}=1,2,4")
         listed = values.split(",")
         if "" in listed and len(listed) > 1:
             raise KernlensError(f"-D {text} has an empty value among others; give one of them to each comma")
@@ -90,7 +90,7 @@ def option_sets(stated: Sequence[str], macros: Sequence[str] = ()) -> list[str]:
     """Return the sets of a sweep: each that is ``stated`` (none: the empty one) with each choice of ``macros``; of those that
     have the same words only the first. Raises what ``macro_sets`` raises."""
     products = list(macro_sets(macros))
-    bases = [checked(options, "--options") for options in stated] or [""]
+    bases = [checked(options, "--build-options") for options in stated] or [""]
     if len(bases) * len(products) > SETS_LIMIT:
         raise KernlensError(
             f"{len(bases):,} sets of options with {len(products):,} choices of -D are more than {SETS_LIMIT:,}"
