@@ -54,7 +54,9 @@ def list_toolchains(as_json: bool) -> None:
 @command.command("add", epilog="\b\nExample:\n  kernlens toolchain add newest")
 @click.argument("name")
 @click.option("--mirror", metavar="URL", help="Debian mirror to download from.  [default: the one that apt uses]")
-@click.option("--root", metavar="DIR", type=click.Path(), help="Register this existing root instead of building one.")
+@click.option(
+    "--root", metavar="DIR", type=click.Path(), help="Register this existing sysroot instead of building one."
+)
 @diagnostic_options
 def add_toolchain(name: str, mirror: str | None, root: str | None) -> None:
     """Build a root with Debian's newest Intel compiler and driver, about 750 MB, and register it as NAME."""

@@ -28,7 +28,7 @@ VERBS = {
     "recording": "List, merge, prune and redact recordings.",
     "report": "Write one HTML file with source, stages and machine code side by side.",
     "run": "Run an application on a simulated device.",
-    "serve": "Open the explorer in the browser: source, stages and machine code, and recompiles.",
+    "serve": "Open the explorer in the browser: source, stages and machine code side by side.",
     "stages": "Show a program at every compile stage, or follow one source line through all of them.",
     "sweep": "Measure kernels over devices, toolchains and build options, in parallel.",
     "symbols": "Show what modules export and import, and their relocations.",
@@ -68,7 +68,7 @@ class VerbGroup(HelpingGroup):
 @click.version_option(__version__, prog_name="kernlens", message="%(prog)s %(version)s")
 @diagnostic_options
 def kernlens() -> None:
-    """Show what a GPU compiler made of your kernel: from the source line to the machine instruction.
+    """Show how a GPU compiler translated your kernel, from the source line to the machine instruction.
 
     \b
     Example:

@@ -25,7 +25,7 @@ async def json_body(request: Request) -> Any:
     if kind != JSON:
         raise RefusedError(415, f"the request's Content-Type is {kind or 'missing'}; it has to be {JSON}")
     too_large = RefusedError(
-        413, f"the request holds more than {BODY_LIMIT >> 20} MB", "send a smaller source", {"Connection": "close"}
+        413, f"the request contains more than {BODY_LIMIT >> 20} MB", "send a smaller source", {"Connection": "close"}
     )
     stated = request.headers.get("content-length", "")
     if stated.isdigit() and int(stated[:20]) > BODY_LIMIT:

@@ -92,5 +92,5 @@ def _text(value: Any, where: str, most: int | None, least: int = 1) -> str:
             400, f"{where} is no text of {least} to {most} characters" if most else f"{where} is no text"
         )
     if most is not None and not value.isprintable():
-        raise RefusedError(400, f"{where} holds a control character")
+        raise RefusedError(400, f"{where} contains a control character")
     return value

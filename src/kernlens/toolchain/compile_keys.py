@@ -142,7 +142,7 @@ def _files_read(source: Path, options: str) -> SourceFiles:
             raise _UnknownError("it includes too much")
         directives = _directives(content)
         if directives.unsteady:
-            raise _UnknownError(f"{path} holds {directives.unsteady}")
+            raise _UnknownError(f"{path} contains {directives.unsteady}")
         defined |= directives.defined
         computed |= directives.computed
         for name in directives.included:
@@ -189,7 +189,7 @@ def _included(name: str, folders: Sequence[str], digests: dict[str, str | None])
                 yield path, content
         is_found = is_found or digests[path] is not None
     if not is_found:
-        raise _UnknownError(f"there is no {name} to include")
+        raise _UnknownError(f"the include file {name} was not found")
 
 
 def _refuse_file_options(words: Sequence[str]) -> None:
@@ -199,7 +199,7 @@ def _refuse_file_options(words: Sequence[str]) -> None:
         if word in ("-D", "-U", "-I", "-s", "-x"):
             next(rest, "")
         elif not word.startswith("-I") and not PLAIN_OPTION.fullmatch(word):
-            raise _UnknownError(f"the option {word} may name a file")
+            raise _UnknownError(f"the option {word} may refer to a file")
 
 
 def _content(path: str) -> bytes | None:
@@ -213,7 +213,7 @@ def _content(path: str) -> bytes | None:
         if stat.S_ISDIR(kind):
             return None
         if not stat.S_ISREG(kind):
-            raise _UnknownError(f"{path} is no regular file")
+            raise _UnknownError(f"{path} is not a regular file")
         content = file.read(TOTAL_LIMIT + 1)
     if len(content) > TOTAL_LIMIT:
         raise _UnknownError(f"{path} is too large")
