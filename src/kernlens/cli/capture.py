@@ -135,7 +135,7 @@ def _tell_start(device: str | None) -> None:
 def _replacement(text: str) -> tuple[str, str]:
     program, _, path = text.partition("=")
     if not program or not path:
-        raise click.BadParameter(f"{text} is not PROGRAM=FILE", param_hint="--replace")
+        raise click.BadParameter(f"{text} is not of the form PROGRAM=FILE", param_hint="--replace")
     return program, path
 
 

@@ -37,6 +37,7 @@ def bound_options() -> option.Decorator:
             )
 
         for name, (figure, is_least) in reversed(names.items()):
+            words = " of a kernel" if figure.unit == figure.heading else f" of a kernel ({figure.unit})"
             is_usual = (figure in FIGURES or figure.key == PEAK) and is_least == figure.more_is_better
             click.option(
                 f"--{name}",
@@ -44,7 +45,7 @@ def bound_options() -> option.Decorator:
                 metavar="N",
                 type=click.IntRange(0),
                 hidden=not is_usual or name[4:] != figure.names[0],
-                help=f"{'Minimum' if is_least else 'Maximum'} {figure.heading} of a kernel ({figure.unit}).",
+                help=f"{'Minimum' if is_least else 'Maximum'} {figure.heading}{words}.",
             )(decorated)
         return decorated
 

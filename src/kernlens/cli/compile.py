@@ -83,9 +83,9 @@ def command(
     """Compile OpenCL C or SPIR-V for one or more devices, print metrics per kernel and device, and save a recording.
 
     SOURCES may also be SYCL executables and libraries, recordings and device binaries: kernlens compiles the SPIR-V
-    modules in them that contain a --kernel. It overwrites an existing recording of the output's name. With --library,
-    it compiles each OpenCL C source to SOURCE.spv and, for each device, to SOURCE.DEVICE.bin. These export every
-    function and variable that is not static.
+    modules in them that contain a kernel selected with --kernel. It overwrites an existing recording of the output's
+    name. With --library, it compiles each OpenCL C source to SOURCE.spv and, for each device, to SOURCE.DEVICE.bin.
+    These export every function and variable that is not static.
     """
     if library and (kernel_names or specialize):
         raise click.UsageError("--library compiles whole sources; remove --kernel or --spec-constant")

@@ -219,7 +219,7 @@ def drop_output() -> None:
 
 def _standard_output() -> TextIO:
     if sys.stdout is None or sys.stdout.closed:
-        raise OutputError("standard output is closed; start kernlens with one")
+        raise OutputError("standard output is closed; redirect it to a file or to /dev/null instead")
     return sys.stdout
 
 

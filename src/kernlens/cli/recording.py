@@ -142,7 +142,7 @@ def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], out
 def redact_recording(path: str, of_source: bool, output: str | None, as_json: bool) -> None:
     """Remove source text from a recording: sources, source lines in logs, text in SPIR-V and in stages.
 
-    Names of kernels, functions, variables and files stay, as do build options and the command line. Check them before
+    Names of kernels, functions, variables and files stay, as do build options and the command line. Check these before
     you share the recording (kernlens recording list FILE --json).
     """
     from kernlens.recording.editing import redact_source

@@ -55,7 +55,9 @@ def list_toolchains(as_json: bool) -> None:
 @click.argument("name")
 @option.value("Debian mirror to download from.  [default: the one that apt uses]", "--mirror", metavar="URL")
 @option.file("Keys that sign the mirror's package lists.  [default: Debian's]", "--keyring")
-@click.option("--root", metavar="DIR", type=click.Path(), help="Register this existing root instead of building one.")
+@click.option(
+    "--root", metavar="DIR", type=click.Path(), help="Register this existing sysroot instead of building one."
+)
 @option.diagnostic
 def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str | None) -> None:
     """Build a root with Debian's newest Intel compiler and driver, about 430 MB, and register it as NAME."""

@@ -23,7 +23,7 @@ GROUPS = {
         "annotate": "Print each source line with the instructions compiled from it.",
         "stages": "Show a program at every compile stage, or follow one source line through all of them.",
         "report": "Write one HTML file with source, stages and machine code side by side.",
-        "serve": "Open the explorer in the browser: source, stages and machine code, and recompiles.",
+        "serve": "Open the explorer in the browser: source, stages and machine code side by side.",
     },
     "Compare": {
         "diff": "Show what changed between two compilers, options, devices or sources, line by line.",
@@ -86,7 +86,7 @@ class VerbGroup(option.HelpingGroup):
 @click.version_option(__version__, prog_name="kernlens", message="%(prog)s %(version)s")
 @option.diagnostic
 def kernlens() -> None:
-    """Show what a GPU compiler made of your kernel: from the source line to the machine instruction.
+    """Show how a GPU compiler translated your kernel, from the source line to the machine instruction.
 
     \b
     Example:

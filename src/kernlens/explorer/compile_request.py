@@ -54,7 +54,7 @@ async def json_body(request: Request) -> Any:
     if kind != JSON:
         raise RefusedError(415, f"the request's Content-Type is {kind or 'missing'}; it has to be {JSON}")
     too_large = RefusedError(
-        413, f"the request holds more than {BODY_LIMIT >> 20} MB", "send a smaller source", {"Connection": "close"}
+        413, f"the request contains more than {BODY_LIMIT >> 20} MB", "send a smaller source", {"Connection": "close"}
     )
     stated = request.headers.get("content-length", "")
     if stated.isdigit() and int(stated[:20]) > BODY_LIMIT:
@@ -131,5 +131,5 @@ def _text(value: Any, where: str, most: int | None, least: int = 1) -> str:
             400, f"{where} is no text of {least} to {most} characters" if most else f"{where} is no text"
         )
     if most is not None and not value.isprintable():
-        raise RefusedError(400, f"{where} holds a control character")
+        raise RefusedError(400, f"{where} contains a control character")
     return value

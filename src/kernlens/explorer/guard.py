@@ -90,7 +90,7 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
         if len(scope["raw_path"]) + len(scope["query_string"]) > ADDRESS_LIMIT:
-            raise RefusedError(414, f"the address is longer than {ADDRESS_LIMIT} bytes")
+            raise RefusedError(414, f"the URL is longer than {ADDRESS_LIMIT} bytes")
         if sum(len(name) + len(value) + 4 for name, value in headers) > HEADER_LIMIT:
             raise RefusedError(431, f"the headers are longer than {HEADER_LIMIT} bytes")
         only: dict[bytes, bytes] = {}

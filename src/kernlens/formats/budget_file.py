@@ -95,7 +95,7 @@ def _check_depth(text: str, name: str) -> None:
         if brackets > _DEEPEST:
             raise FormatError(f"line {line}: more than {_DEEPEST} arrays and tables are in one another", format=name)
         if dots >= _DEEPEST:
-            raise FormatError(f"line {line}: a key has more than {_DEEPEST} parts; budgets need 5", format=name)
+            raise FormatError(f"line {line}: a key has more than {_DEEPEST} parts; limits need at most 5", format=name)
 
 
 def _rules(pattern: str, table: Mapping[str, object], place: str) -> Iterator[Rule]:

@@ -73,7 +73,7 @@ def module_of(
     """
     called = name or program.name
     if program.format not in LINKABLE:
-        raise UnsupportedError(f"{called} holds no symbols: it is {program.format}, not a program or SPIR-V")
+        raise UnsupportedError(f"{called} contains no symbols: it is {program.format}, not a program or SPIR-V")
     try:
         if program.format == "spirv":
             return _of_spirv(program, called, options or "", rules, constants)
@@ -318,12 +318,12 @@ def linkable_in(contents: Contents, device: str | None) -> list[tuple[str, Progr
     linkable = [program for program in contents.programs if program.format in LINKABLE]
     if not linkable:
         raise UnsupportedError(
-            f"{path} holds nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
+            f"{path} contains nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
         )
     target = find_device(device) if device is not None else None
     chosen = [program for program in linkable if target is None or program.is_for(target)]
     if not chosen:
         held = ", ".join(sorted({str(program.device) for program in linkable}))
-        raise UnsupportedError(f"{path} holds no program for {target}; it holds programs for {held}")
+        raise UnsupportedError(f"{path} contains no program for {target}; it contains programs for {held}")
     file = os.path.basename(os.path.normpath(path))
     return [(file if len(chosen) == 1 else f"{file}:{program.name}", program) for program in chosen]

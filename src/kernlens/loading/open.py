@@ -57,22 +57,22 @@ class Contents:
             return with_code
         if any(program.build.snapshots for program in self.programs):
             raise UnsupportedError(
-                f"{self.path} holds the stages of a compile but no machine code of an Intel GPU; look at them with"
+                f"{self.path} contains the stages of a compile but no machine code of an Intel GPU; look at them with"
                 f" kernlens stages {self.path}, or compile the source for a GPU"
             )
         if any(program.format in ("zebin", "patch-tokens") for program in self.programs):
             raise UnsupportedError(
-                f"{self.path} is compiled but holds no kernel; kernlens symbols {self.path} lists the functions and"
+                f"{self.path} is compiled but contains no kernel; kernlens symbols {self.path} lists the functions and"
                 " variables that it offers to other modules"
             )
         modules = sum(bool(program.spirv) for program in self.programs)
         if modules:
             choice = " --kernel K" if modules > 1 else ""  # Of several, compile takes those that are chosen.
             raise UnsupportedError(
-                f"{self.path} holds SPIR-V but no machine code; compile it: kernlens compile {self.path}{choice} --device D"
+                f"{self.path} contains SPIR-V but no machine code; compile it: kernlens compile {self.path}{choice} --device D"
             )
         self._say_unreadable()
-        raise NotFoundError(f"{self.path} holds no kernels; kernlens inspect {self.path} shows what it holds")
+        raise NotFoundError(f"{self.path} contains no kernels; kernlens inspect {self.path} shows what it contains")
 
     def some_programs(self) -> Sequence[Program]:
         """Return the programs. Raises UnsupportedError if there are none since what is there cannot be read."""

@@ -79,11 +79,9 @@ def spirv_images(path: str) -> list[SpirvImage]:
         key = hashlib.sha256(content).digest(), options
         images.setdefault(key, SpirvImage(title, program.name, kernels, content, options, constants))
     if not images and any(container.kind == "llvm-bitcode" for container in contents.containers):
-        raise UnsupportedError(
-            f"{path} is LLVM bitcode; make SPIR-V of it, which is compiled for a device: llvm-spirv-15 {path} -o X.spv"
-        )
+        raise UnsupportedError(f"{path} is LLVM bitcode; translate it to SPIR-V first: llvm-spirv-15 {path} -o X.spv")
     if not images:
         raise damage or UnsupportedError(
-            f"{path} holds no SPIR-V that could be compiled; kernlens inspect {path} shows what it holds"
+            f"{path} contains no SPIR-V that can be compiled; kernlens inspect {path} shows what it contains"
         )
     return list(images.values())

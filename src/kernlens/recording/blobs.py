@@ -67,7 +67,7 @@ def _unpack_zstd(blob: PackedBlob) -> bytes:
     import zstandard
 
     if not _believable(blob.size, len(blob.content)):
-        raise _error(f"{len(blob.content)} packed bytes that claim to be {blob.size}")
+        raise _error(f"{len(blob.content)} packed bytes claim to unpack to {blob.size}")
     try:
         # The library allocates what the frame claims, so the claim is checked first.
         if zstandard.frame_content_size(blob.content) != blob.size:

@@ -129,7 +129,7 @@ def _files_read(source: Path, options: str) -> dict[str, str | None]:
             raise ValueError("it includes too much")
         directives = _directives(content)
         if directives.unsteady:
-            raise ValueError(f"{path} holds {directives.unsteady}")
+            raise ValueError(f"{path} contains {directives.unsteady}")
         defined |= directives.defined
         computed |= directives.computed
         for name in directives.included:
@@ -176,14 +176,14 @@ def _included(name: str, folders: Sequence[str], digests: dict[str, str | None])
                 yield path, content
         is_found = is_found or digests[path] is not None
     if not is_found:
-        raise ValueError(f"there is no {name} to include")
+        raise ValueError(f"the include file {name} was not found")
 
 
 def _refuse_file_options(words: Sequence[str]) -> None:
     """Raise for an option that may name a file, or that nobody here knows."""
     for word, _ in options_with_values(words):
         if word not in ("-D", "-U", "-I", "-s", "-x") and not PLAIN_OPTION.fullmatch(word):
-            raise ValueError(f"the option {word} may name a file")
+            raise ValueError(f"the option {word} may refer to a file")
 
 
 def _content(path: str) -> bytes | None:

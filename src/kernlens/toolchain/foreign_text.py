@@ -35,7 +35,7 @@ def shown_to_compilers(paths: Sequence[str]) -> list[str]:
     for path in paths:
         if is_wide(path):
             raise UnsupportedError(
-                f"{path} holds much beside what the text could include, and is not shown to a compiler of text that may be"
+                f"{path} contains much beside what the text could include, and is not shown to a compiler of text that may be"
                 " somebody else's; name a folder below it"
             )
     return [*paths, *(part for root in roots().values() for part in parts_of_root(str(root)))]

@@ -47,7 +47,7 @@ def split_options(options: str) -> list[str]:
         words = [word.replace('"', "") for word in _WORDS.findall(options)]
     for word in words:
         if _CONTROL.search(word):
-            raise UnsupportedError(f"the build option {word!a} holds a control character; leave it out")
+            raise UnsupportedError(f"the build option {word!a} contains a control character; leave it out")
     return words
 
 

@@ -173,9 +173,11 @@ def _link(path: Path, root: Path) -> None:
     if not target.is_dir():
         raise NotFoundError(f"there is no folder {root} to register as a toolchain")
     if not programs(target, "ocloc"):
-        raise KernlensError(f"{root} holds no ocloc below usr/bin, so it is not the root of a toolchain")
+        raise KernlensError(f"{root} contains no ocloc below usr/bin, so it is not the root of a toolchain")
     if loader(target) is None:
-        raise KernlensError(f"{root} holds no dynamic loader (ld-linux), so its programs cannot run; name a whole root")
+        raise KernlensError(
+            f"{root} contains no dynamic loader (ld-linux), so its programs cannot run; name a whole root"
+        )
     path.symlink_to(target)
 
 

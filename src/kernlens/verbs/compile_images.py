@@ -117,7 +117,7 @@ def _chosen(
         held[path] = spirv_images(path)
         if len(held[path]) > 1 and not kernel_names:
             raise ChoiceError(
-                f"{path} holds {len(held[path]):,} SPIR-V modules; choose with --kernel K, a kernel's name or a pattern"
+                f"{path} contains {len(held[path]):,} SPIR-V modules; choose with --kernel K, a kernel's name or a pattern"
                 " ('*' for all)"
             )
     images = [image for own in held.values() for image in own]

@@ -125,7 +125,7 @@ def stages_in(
         return [pipeline for pipeline in recorded if pipeline.snapshots] or _those_that_can(again, recorded, tell)
     if kind not in (None, "spirv"):
         raise KernlensError(
-            f"{path} is a finished binary, which holds no stages; compile its source, or the SPIR-V that"
+            f"{path} is a finished binary, which contains no stages; compile its source, or the SPIR-V that"
             f" 'kernlens extract {path} -o DIR' finds in it: kernlens stages SOURCE --device D"
         )
     if device is None:
@@ -189,7 +189,7 @@ def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) 
     if not chosen:
         there = ", ".join(dict.fromkeys(build.device for build in builds))
         addition = f" for {device}; it holds some for {there}" if there else ""
-        raise NotFoundError(f"{os.fspath(path)} holds no program{addition}")
+        raise NotFoundError(f"{os.fspath(path)} contains no program{addition}")
     return chosen
 
 

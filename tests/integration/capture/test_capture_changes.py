@@ -223,7 +223,7 @@ def test_what_does_not_stand_in(folder: Path, tmp_path: Path, edited: Path) -> N
     assert (done.status, done.out) == (2, "")
     assert "no-such-file.cl" in done.err
     done = captured(under, folder, tmp_path, app, "source", options=("--replace", "add"))
-    assert (done.status, "is not PROGRAM=FILE" in done.err) == (2, True)
+    assert (done.status, "is not of the form PROGRAM=FILE" in done.err) == (2, True)
 
 
 def test_fresh_caches(folder: Path, tmp_path: Path) -> None:

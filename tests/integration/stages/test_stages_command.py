@@ -103,7 +103,7 @@ def test_a_binary_and_a_recording_without_snapshots(small: Path, tmp_path: Path)
     (tmp_path / "scale.bin").write_bytes(program.binary)
     done = command(tmp_path / "scale.bin")
     assert done.returncode == 2
-    assert "is a finished binary, which holds no stages" in done.stderr
+    assert "is a finished binary, which contains no stages" in done.stderr
 
 
 def test_a_recording_of_compile_is_compiled_again(small: Path, tmp_path: Path) -> None:

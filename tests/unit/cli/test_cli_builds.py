@@ -292,7 +292,7 @@ def test_stages_need_a_source_and_a_device(kernlens: Kernlens, source: Path, tmp
     (tmp_path / "x.bin").write_bytes(binary())
     done = kernlens("stages", tmp_path / "x.bin")
     assert done.status == 2
-    assert "is a finished binary, which holds no stages" in done.err
+    assert "is a finished binary, which contains no stages" in done.err
     with RecordingWriter(tmp_path / "none.klens") as writer:
         writer.add(FAILED)
     done = kernlens("stages", tmp_path / "none.klens")

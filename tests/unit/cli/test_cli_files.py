@@ -130,7 +130,7 @@ def test_spirv_holds_no_machine_code(verb: str, kernlens: Kernlens, tmp_path: Pa
     (tmp_path / "module.spv").write_bytes(spirv())
     done = kernlens(verb, tmp_path / "module.spv")
     assert done.status == 2
-    assert "holds SPIR-V but no machine code; compile it: kernlens compile" in done.err
+    assert "contains SPIR-V but no machine code; compile it: kernlens compile" in done.err
 
 
 @pytest.mark.parametrize("verb", READING[1:])
@@ -139,7 +139,7 @@ def test_a_binary_without_kernels_is_compiled_all_the_same(verb: str, kernlens: 
     path.write_bytes(neo_elf([(0xFF000005, program()), (0xFF000009, spirv())]))
     done = kernlens(verb, path)
     assert done.status == 2
-    assert "is compiled but holds no kernel; kernlens symbols" in done.err
+    assert "is compiled but contains no kernel; kernlens symbols" in done.err
     assert "compile it" not in done.err
 
 

@@ -155,8 +155,8 @@ def test_functions_and_host_names() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no mapping"),
-        ("- 1\n", "holds no mapping"),
+        ("", "contains no mapping"),
+        ("- 1\n", "contains no mapping"),
         ("kernels: 5\n", "kernels is not a list of mappings"),
         ("kernels:\n  - 5\n", "kernels is not a list of mappings"),
         ("kernels:\n  - size: 5\n", "has no name"),

@@ -214,5 +214,5 @@ def test_places_come_in_the_drivers_order() -> None:
 def test_raw_instructions_have_no_symbols() -> None:
     from kernlens.isa.devices import device
 
-    with pytest.raises(UnsupportedError, match="holds no symbols"):
+    with pytest.raises(UnsupportedError, match="contains no symbols"):
         module_of(raw_program("raw", memoryview(bytes(64)), device("dg2"), Context()))

@@ -78,7 +78,7 @@ def test_options_are_split_as_python_splits_words(options: str) -> None:
     lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""
     words = options.split() if options.count('"') % 2 else list(lexer)
     if any("\t" in word or "\n" in word for word in words):
-        with pytest.raises(UnsupportedError, match="holds a control character"):
+        with pytest.raises(UnsupportedError, match="contains a control character"):
             split_options(options)
     else:
         assert split_options(options) == words

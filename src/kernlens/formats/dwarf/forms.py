@@ -98,7 +98,7 @@ def read_unsigned(buffer: bytes, position: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         shift += 7
         if position - start > _LONGEST_NUMBER:
-            raise malformed("a number is longer than any value needs", "LEB128", start)
+            raise malformed("a LEB128 number has too many bytes", "LEB128", start)
     return value, position + 1
 
 

@@ -152,7 +152,7 @@ def _number(first: int, rest: Iterator[int]) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         shift += 7
         if shift > _MOST_BITS:
-            raise malformed("a number is longer than any value needs", _LINE)
+            raise malformed("a LEB128 number has too many bytes", _LINE)
     return value, shift
 
 

@@ -78,7 +78,7 @@ class _Locator:
             amount = self._amount(relocation)
             if amount is not None and is_data and relocation.type == _HIGH:
                 raise LinkError(
-                    f"{target.name} holds the high half of an address alone, which cannot be filled in here"
+                    f"a relocation of {target.name} stores the high half of an address alone, which --base does not support"
                 )
             self.sites.append(self._site(target, relocation, amount, is_data))
             addend = relocation.addend

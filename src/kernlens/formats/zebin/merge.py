@@ -146,7 +146,8 @@ class _Linker:
             for kernel in link_input.zebin.kernels:
                 if kernel.name in holders:
                     raise LinkError(
-                        f"kernel {kernel.name} is in {holders[kernel.name]} and in {link_input.name}", (kernel.name,)
+                        f"kernel {kernel.name} is defined in {holders[kernel.name]} and in {link_input.name}; leave one out",
+                        (kernel.name,),
                     )
                 holders[kernel.name] = link_input.name
 

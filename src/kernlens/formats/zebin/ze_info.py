@@ -132,7 +132,7 @@ def read_ze_info(text: memoryview) -> ZeInfo:
     except UnicodeDecodeError as error:
         raise damage(f"it is not UTF-8 text: {error.reason}", error.start) from error
     if not isinstance(document, dict):
-        raise damage("it holds no mapping")
+        raise damage("it contains no mapping")
     version = document.get("version")
     numbers = version_numbers(version)
     misc = {str(entry.get("name")): entry for entry in _mappings(document, "kernels_misc_info")}

@@ -72,7 +72,7 @@ class _Parser:
             self._open(column + dash, mapping)
             self._mapping_entry(mapping, key, value)
         elif rest.startswith("- "):
-            raise ValueError("a sequence directly in a sequence is YAML that ze_info does not have")
+            raise ValueError("a sequence directly in a sequence is not supported in ze_info")
         else:
             entries.append(_value(rest))
             self.pending = None

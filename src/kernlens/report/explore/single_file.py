@@ -73,7 +73,7 @@ def page(whole: ExploreDocument, viewer: str) -> Iterator[str]:
     script = viewer.replace("\r\n", "\n").strip("\n")
     lowered = script.lower()
     if "</script" in lowered or "<!--" in lowered or "\0" in script or "\r" in script:
-        raise ValueError("the viewer's script holds what a page cannot have inside of a script")
+        raise ValueError("the viewer's script contains what a page cannot have inside of a script")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     title = escape(_NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", whole.index["title"]) or "kernlens", quote=True)
     yield _HEAD.format(policy=escape(POLICY.format(hash=digest), quote=False), title=title)

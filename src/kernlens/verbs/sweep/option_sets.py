@@ -41,11 +41,11 @@ def options_in_file(path: str | os.PathLike[str]) -> list[str]:
     named = list(itertools.islice((each for each in numbered if each[1] and each[1][0] != "#"), SETS_LIMIT + 1))
     if len(named) > SETS_LIMIT:
         raise KernlensError(
-            f"{os.fspath(path)} holds more than {SETS_LIMIT:,} sets of options, which is the limit of one sweep; split it"
+            f"{os.fspath(path)} contains more than {SETS_LIMIT:,} sets of options, which is the limit of one sweep; split it"
         )
     sets = [checked(text, f"{os.fspath(path)}:{number}") for number, text in named]
     if not sets:
-        raise KernlensError(f'{os.fspath(path)} holds no options; write one set a line, and "" for none')
+        raise KernlensError(f'{os.fspath(path)} contains no options; write one set a line, and "" for none')
     return sets
 
 
