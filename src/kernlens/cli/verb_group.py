@@ -8,7 +8,6 @@ import click
 
 from kernlens import __version__
 from kernlens.cli.options import HelpingGroup, diagnostic_options
-from kernlens.cli.usage_advice import instead_of_verb
 from kernlens.errors import nearest
 
 #: Verb -> what it answers. Each verb lives in the module ``kernlens.cli.VERB`` as the function ``command``; only the
@@ -59,6 +58,8 @@ class VerbGroup(HelpingGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in VERBS:
+            from kernlens.cli.usage_advice import instead_of_verb
+
             near = nearest(name, VERBS)
             meant = f"did you mean {' or '.join(near)}?" if near else instead_of_verb(name)
             raise click.UsageError(f"there is no verb '{name}'; {meant}")

@@ -81,6 +81,13 @@ def typed(folder: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(packages, "_packages", lambda: ("intel-opencl-icd", "clang-15", "llvm-spirv-15", "libigc1"))
     if not (folder / "blur.klens").exists():
         assert kernlens("compile", "blur.cl", "--device", "dg2,skl", "-o", "blur.klens").status == 0
+        for name, device in (("blur", "dg2"), ("other", "skl")):
+            (folder / "one.cl").write_text(BLUR.replace("blur", name))
+            assert kernlens("compile", "one.cl", "--device", device, "-o", f"{name}-one.klens").status == 0
+        merged = kernlens("recording", "merge", "blur-one.klens", "other-one.klens", "-o", "two.klens")
+        assert merged.status == 0
+        for name in ("one.cl", "blur-one.klens", "other-one.klens"):
+            (folder / name).unlink()
         content = (folder / "blur.klens").read_bytes()
         (folder / "cut.klens").write_bytes(content[:8000])
         damaged = bytes(
@@ -91,7 +98,7 @@ def typed(folder: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> 
     def run(*words: str | os.PathLike[str]) -> Done:
         done = kernlens(*words)
         for name in folder.glob("*.klens"):
-            if name.name not in ("blur.klens", "cut.klens", "damaged.klens"):
+            if name.name not in ("blur.klens", "two.klens", "cut.klens", "damaged.klens"):
                 name.unlink()
         return done
 

@@ -103,7 +103,7 @@ def test_debug_shows_the_traceback_and_changes_nothing_else(words: tuple[str, ..
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("Traceback")
     assert "kernlens.errors.NotFoundError: there is no file /nowhere" in done.err
-    assert done.err.endswith("\nkernlens: there is no file /nowhere\n")
+    assert done.err.endswith("\nkernlens: there is no file /nowhere; no name in / is like it\n")
 
 
 def test_the_debug_flag_of_another_program_is_not_ours(kernlens: Kernlens, compiler: Path) -> None:

@@ -129,7 +129,9 @@ def test_a_source_that_goes_meanwhile(kernlens: Kernlens, source: Path, compiler
     done = kernlens("sweep", "a.cl", "b.cl", "c.cl", "--device", "skl", "--jobs", "1")
     assert done.status == 3
     assert "3 compiles, 4 kernels, 1 failed" in done.out
-    assert done.err == "kernlens: c.cl (skl system): c.cl does not compile for skl: there is no source file c.cl\n"
+    assert done.err.startswith(
+        "kernlens: c.cl (skl system): c.cl does not compile for skl: there is no source file c.cl; "
+    )
     Path("c.cl").write_text(SOURCE)
     planned = matrix(["a.cl", "c.cl"], ["skl"], ["system"], [""])
     Path("c.cl").unlink()
