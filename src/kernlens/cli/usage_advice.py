@@ -48,8 +48,9 @@ def _of_option(name: str, context: click.Context, words: Sequence[str]) -> str:
     word = next((word for word in words if word.startswith(name) and not word.startswith("--")), "")
     if word and f"-{word}" in known:
         return f" Options have two dashes: -{word}."
-    if word and _BUILD_OPTION.match(word) and "--options" in known:
-        return f" Build options are one word behind --options: --options '{word}'."
+    option = next((option for option in ("--build-options", "--options") if option in known), "")
+    if option and word and _BUILD_OPTION.match(word):
+        return f" Build options are one word after {option}: {option} '{word}'."
     if context.parent is None:
         return " Options of a verb come after it: kernlens VERB FILE OPTIONS."
     return ""
