@@ -49,7 +49,7 @@ def _of_option(name: str, context: click.Context, words: Sequence[str]) -> str:
     if word and f"-{word}" in known:
         return f" Options have two dashes: -{word}."
     if word and _BUILD_OPTION.match(word) and "--build-options" in known:
-        return f" Build options are one word behind --build-options: --build-options '{word}'."
+        return f" Build options are one word after --build-options: --build-options '{word}'."
     if context.parent is None:
         return " Options of a verb come after it: kernlens VERB FILE OPTIONS."
     return ""

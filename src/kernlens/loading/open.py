@@ -67,6 +67,9 @@ class Contents:
             )
         modules = sum(bool(program.spirv) for program in self.programs)
         if modules:
+            only = next(program.spirv for program in self.programs if program.spirv)
+            if modules == 1 and (why := _why_unfit(only)):
+                raise UnsupportedError(f"{self.path} holds no machine code, and none can be made of it: {why}")
             choice = " --kernel K" if modules > 1 else ""  # Of several, compile takes those that are chosen.
             raise UnsupportedError(
                 f"{self.path} contains SPIR-V but no machine code; compile it: kernlens compile {self.path}{choice} --device D"
@@ -88,6 +91,12 @@ class Contents:
                 raise UnsupportedError(f"{container.name} in {self.path} cannot be read: {container.unreadable}")
             if container.kind in ("ar", "host-elf"):
                 waiting += container.children
+
+
+def _why_unfit(module: memoryview) -> str | None:
+    from kernlens.formats.spirv.opencl_fitness import why_unfit
+
+    return why_unfit(module)
 
 
 def load(

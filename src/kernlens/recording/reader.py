@@ -37,8 +37,8 @@ QUERY_TIMEOUT = 10.0
 ROW_LIMIT = 200_000
 #: The longest text or blob in bytes that SQLite may build.
 VALUE_LIMIT = (1 << 30) + 4096
-#: SQLite's codes of errors that say nothing of what a file holds: PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, CANTOPEN.
-_PASSING = (3, 5, 6, 7, 8, 9, 14)
+#: SQLite's codes of errors that are no damage: PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, CANTOPEN, TOOBIG.
+_NO_DAMAGE = (3, 5, 6, 7, 8, 9, 14, 18)
 #: SQLite checks the deadline once in this many steps of its virtual machine.
 STEPS = 50_000
 
@@ -355,7 +355,7 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
     except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError, OverflowError) as error:
         # A damaged text column raises OperationalError, a damaged page DatabaseError, a closed file ProgrammingError.
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if isinstance(error, sqlite3.ProgrammingError) or code in _PASSING:
+        if isinstance(error, sqlite3.ProgrammingError) or code in _NO_DAMAGE:
             raise FormatError(f"{path} cannot be read: {error}", format="recording") from error
         log.debug("recording", "%s: SQLite says: %s", path, error)
         raise FormatError(f"{path} is damaged{_cut_off(path)}; copy or make it again", format="recording") from error

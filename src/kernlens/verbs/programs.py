@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError, NotFoundError, ToolError
+from kernlens.errors import KernlensError, NotFoundError, ToolError, UnknownKernelError
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
     from kernlens.model.binary import Container
@@ -86,7 +86,7 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
     chosen = [program for program in programs if program.is_for(target)]
     if must_be and not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
-        raise NotFoundError(f"the file contains no program for {target}, only for {there}")
+        raise NotFoundError(f"the file contains no program for {target}, only for {there}; choose one of these")
     return chosen
 
 
@@ -94,13 +94,23 @@ def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str
     """Return the programs with those of their kernels that have these names, in the binary or in C++, or fit a pattern of
     these; no names: all.
 
-    Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``.
+    Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``, or those that are
+    have not the kernel.
     """
-    programs = for_device(programs, device)
-    known = {name: None for program in programs for name in program.kernels}
+    of_device = for_device(programs, device)
+    known = {name: None for program in of_device for name in program.kernels}
     if not known.keys() >= set(kernel_names):
-        kernel_names = [name for asked in kernel_names for name in kernels_meant(asked, known)]
-    return chosen(programs, kernel_names, device)
+        try:
+            kernel_names = [name for asked in kernel_names for name in kernels_meant(asked, known)]
+        except UnknownKernelError as error:
+            others = sorted({str(program.device) for program in programs if error.name in program.kernels})
+            if not others:
+                raise
+            message = (
+                f"there is no kernel {error.name!r} for {device} here, but for {', '.join(others)}; choose one of these"
+            )
+            raise NotFoundError(message) from None
+    return chosen(of_device, kernel_names, device)
 
 
 def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:

@@ -1,4 +1,7 @@
-"""Mistakes of beginners: what docs/troubleshooting.md says that kernlens answers is what it answers."""
+"""Mistakes of beginners: what docs/troubleshooting.md says that kernlens answers is what it answers.
+
+Where messages were changed on purpose, ``KERNLENS_WRITE_ANSWERS=1`` writes the answers into the page; read its diff.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 
@@ -81,6 +85,13 @@ def typed(folder: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(packages, "_packages", lambda: ("intel-opencl-icd", "clang-15", "llvm-spirv-15", "libigc1"))
     if not (folder / "blur.klens").exists():
         assert kernlens("compile", "blur.cl", "--device", "dg2,skl", "-o", "blur.klens").status == 0
+        for name, device in (("blur", "dg2"), ("other", "skl")):
+            (folder / "one.cl").write_text(BLUR.replace("blur", name))
+            assert kernlens("compile", "one.cl", "--device", device, "-o", f"{name}-one.klens").status == 0
+        merged = kernlens("recording", "merge", "blur-one.klens", "other-one.klens", "-o", "two.klens")
+        assert merged.status == 0
+        for name in ("one.cl", "blur-one.klens", "other-one.klens"):
+            (folder / name).unlink()
         content = (folder / "blur.klens").read_bytes()
         (folder / "cut.klens").write_bytes(content[:8000])
         damaged = bytes(
@@ -91,7 +102,7 @@ def typed(folder: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> 
     def run(*words: str | os.PathLike[str]) -> Done:
         done = kernlens(*words)
         for name in folder.glob("*.klens"):
-            if name.name not in ("blur.klens", "cut.klens", "damaged.klens"):
+            if name.name not in ("blur.klens", "two.klens", "cut.klens", "damaged.klens"):
                 name.unlink()
         return done
 
@@ -114,8 +125,24 @@ def test_a_mistake_is_answered_as_the_page_says(
     done = typed(*words)
     assert "Traceback" not in done.err
     told = re.sub(r"^Usage: .*?(?=Error: )", "", done.err, flags=re.DOTALL)
-    told = " ".join(told.replace(str(folder), "/home/me/kernels").split())
+    told = told.replace(str(folder), "/home/me/kernels")
+    if os.environ.get("KERNLENS_WRITE_ANSWERS"):
+        _write(command, told)
+        return
+    told = " ".join(told.split())
     assert _without_sizes(told) == _without_sizes(answer)
+
+
+def _write(command: str, told: str) -> None:
+    """Put the answer below its command in the page, its lines folded."""
+    before, typed, rest = PAGE.read_text("utf-8").partition(f"$ kernlens {command}\n")
+    end = min(rest.index(mark) for mark in ("$ kernlens ", "```") if mark in rest)
+    lines = [
+        line
+        for row in told.splitlines()
+        for line in ([row] if len(row) < 99 else wrap(row, 96, break_on_hyphens=False))
+    ]
+    PAGE.write_text(before + typed + "".join(f"{line}\n" for line in lines) + rest[end:], "utf-8")
 
 
 def _without_sizes(text: str) -> str:
