@@ -14,6 +14,7 @@ from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.toolchain.compile_cache import LIMIT, OFF, VARIABLE, CompileCache, cache_folder
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.registered import register_roots
 from kernlens.toolchain.shown_files import mechanism
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
@@ -78,6 +79,7 @@ def _native_decoder() -> Check:
 def _disassembler() -> Check:
     from kernlens.isa.iga_library import installed
 
+    register_roots()
     libraries = installed()
     if not libraries:
         return Check("disassembler", False, "no libiga64", "apt install libigc1")
