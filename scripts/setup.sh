@@ -66,6 +66,7 @@ install_packages() {
   if ! can_be_root; then
     printf 'These packages are missing, and this user is neither root nor may use sudo:\n' >&2
     printf '  apt-get install %s\n' "${missing[*]%%|*}" >&2
+    printf 'docs/install.md says how kernlens is installed without root.\n' >&2
     return 1
   fi
   fetch_package_lists

@@ -17,6 +17,7 @@ from kernlens.toolchain.gpus import INTEL_DRIVERS, Gpu, find_gpus
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.registered import register_roots
 from kernlens.toolchain.shown_files import mechanism
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
@@ -80,6 +81,7 @@ def _native_decoder() -> Check:
 def _disassembler() -> Check:
     from kernlens.isa.iga_library import installed
 
+    register_roots()
     libraries = installed()
     if not libraries:
         return Check("disassembler", False, "no libiga64", how_to_get("libiga64"))

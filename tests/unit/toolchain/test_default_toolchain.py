@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,6 +99,26 @@ def test_doctor_needs_no_compiler_of_the_systems(tmp_path: Path) -> None:
     system, newest = (doctor._compiler(toolchain(name), default_toolchain()) for name in ("system", "newest"))
     assert (system.finding, system.needed) == ("no ocloc; newest is the default", False)
     assert newest.needed
+
+
+FIRST_CHECKS = """
+import itertools, logging
+from kernlens.verbs.doctor import checks
+logging.basicConfig(level=logging.DEBUG)
+list(itertools.islice(checks(), 2))
+"""
+
+
+def test_doctor_looks_for_a_disassembler_in_roots_too(tmp_path: Path) -> None:
+    register(tmp_path, "newest")
+    library = tmp_path / "toolchains/newest/usr/lib/x86_64-linux-gnu/libiga64.so.2"
+    library.parent.mkdir(parents=True)
+    library.write_text("no library")
+    # In a process of its own: what was looked for once is looked for by all later tests.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", FIRST_CHECKS], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert str(library) in done.stderr
 
 
 def test_an_application_keeps_the_machines_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
