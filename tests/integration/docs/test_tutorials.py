@@ -16,7 +16,7 @@ __all__ = ["sycl_python"]
 PAGES = [
     *sorted((ROOT / "docs/tutorials").glob("*.md")),
     *(ROOT / f"docs/commands/{verb}.md" for verb in ("annotate", "capture", "check", "compile", "diff")),
-    *(ROOT / "docs/index.md", ROOT / "examples/README.md"),
+    *(ROOT / "docs/index.md", ROOT / "docs/how_to.md"),
 ]
 #: The tutorial that looks into a package, which pip puts into the folder ``lib``.
 OF_A_PACKAGE = "look_into_a_sycl_library"
