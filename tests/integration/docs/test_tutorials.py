@@ -1,4 +1,4 @@
-"""The tutorials, and the pages that a new user reads first, are done as they say, in a folder that holds ``examples/`` alone."""
+"""The tutorials, and the pages that a new user reads first, are done as they say, in a folder with ``examples/`` alone."""
 
 from __future__ import annotations
 
