@@ -30,7 +30,7 @@ def test_every_command_prints_what_the_page_shows(
         python: Path = request.getfixturevalue("sycl_python")
         (package,) = python.parents[1].glob("lib/python3*/site-packages")
         (tmp_path / "lib").symlink_to(package)
-    assert pages.check(page, tmp_path) >= 2
+    assert pages.check(page, tmp_path) >= 1
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "docs/first_hour.md"], ids=lambda page: page.stem)
