@@ -1,4 +1,4 @@
-"""The tutorials and the first pages that users read, done as they say in a folder that holds ``examples/`` alone."""
+"""The tutorials, and the pages that a new user reads first, are done as they say, in a folder with ``examples/`` alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["sycl_python"]
 PAGES = [
     *sorted((ROOT / "docs/tutorials").glob("*.md")),
     *(ROOT / f"docs/commands/{verb}.md" for verb in ("annotate", "capture", "check", "compile", "diff")),
-    *(ROOT / "docs/index.md", ROOT / "examples/README.md"),
+    *(ROOT / "docs/index.md", ROOT / "docs/how_to.md"),
 ]
 #: The tutorial that looks into a package, which pip puts into the folder ``lib``.
 OF_A_PACKAGE = "look_into_a_sycl_library"
@@ -30,7 +30,7 @@ def test_every_command_prints_what_the_page_shows(
         python: Path = request.getfixturevalue("sycl_python")
         (package,) = python.parents[1].glob("lib/python3*/site-packages")
         (tmp_path / "lib").symlink_to(package)
-    assert pages.check(page, tmp_path) >= 2
+    assert pages.check(page, tmp_path) >= 1
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "docs/first_hour.md"], ids=lambda page: page.stem)
