@@ -39,7 +39,7 @@ FORMATS = ("text", "json", "csv")
 @option.file("Write to this file instead.", "-o", "--output")
 @option.file("The source, where the line table does not name it.", "--source")
 @option.source_root()
-@option.device()
+@option.chosen_device()
 @option.full()
 @option.json()
 def command(

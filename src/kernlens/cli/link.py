@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @option.flag("Build SPIR-V for --device first: the forecast is certain then.", "--compile", "is_compiled")
 @option.flag("Print the graph in Graphviz's language.", "--dot")
-@option.device("The device: of modules to take from files that hold several, and to link on.")
+@option.device("The device: of modules to take from files that hold several (all: any), and to link on.")
 @click.option("--dynamic", "how", flag_value="dynamic", help="Link on the driver: zeModuleDynamicLink.")
 @click.option("--static", "how", flag_value="static", help="Build one module of all on the driver.")
 @option.value("Merge zebins, or SPIR-V, into one file; no driver is needed.", "--offline", "how", flag_value="offline")
@@ -68,6 +68,12 @@ def command(
         raise click.UsageError(
             "--compile needs --device, whose driver builds the modules, and goes with the forecast alone"
         )
+    from kernlens.isa.devices import ALL
+
+    if device == ALL:
+        if is_compiled or how in ("dynamic", "static"):
+            raise click.UsageError("a driver links on one device: name that with --device, not all")
+        device = None
     if specialize and how == "offline":
         raise click.UsageError("--specialize goes with a forecast or a driver: merged modules keep their constants")
     if dot and (as_json or how):

@@ -164,12 +164,21 @@ def toolchain(
     )  # fmt: skip
 
 
-def device(
-    meaning: str = "Only programs for this device; also what to decode raw instructions as.",
-    name: str = "--device",
-    *,
-    required: bool = False,
-) -> Decorator:
+def chosen_device(meaning: str = "also what to decode raw instructions as") -> Decorator:
+    """Add ``--device`` by which programs are chosen: the command gets ``device``, None for all."""
+
+    def chosen(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+        from kernlens.isa.devices import ALL
+
+        return None if name == ALL else name
+
+    return click.option(
+        "--device", metavar="D", shell_complete=completion.devices, callback=chosen,
+        help=f"Only programs for this device (all: for any){f'; {meaning}' if meaning else ''}.",
+    )  # fmt: skip
+
+
+def device(meaning: str, name: str = "--device", *, required: bool = False) -> Decorator:
     """Add ``--device`` of one, or another option of that kind: the command gets ``device``."""
     return click.option(name, "device", metavar="D", shell_complete=completion.devices, required=required, help=meaning)
 

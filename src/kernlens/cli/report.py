@@ -21,7 +21,7 @@ from kernlens.cli.output import print_message, print_pieces
 @option.file("The source, where the line table does not name it.", "--source")
 @option.source_root()
 @option.own_lines()
-@option.device()
+@option.chosen_device()
 @option.unconfined()
 def command(
     path: str,

@@ -41,7 +41,7 @@ _NEEDED = ("starlette", "uvicorn")
     several=True,
     default=None,
 )
-@option.device("What sources among the paths are compiled for.")
+@option.device("What sources among the paths are compiled for; all: all that the toolchain has.")
 @option.build_options("Their build options, beside -gline-tables-only.")
 @option.folders("Compiles may include files from below this folder", "--include")
 @option.source_root()

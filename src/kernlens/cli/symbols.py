@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @option.verb("kernlens symbols library.bin --json")
 @option.paths()
-@option.device("Only programs for this device.")
+@option.chosen_device("")
 @option.build_options("The build options that SPIR-V will be compiled with.")
 @option.value("The driver that compiles SPIR-V.", "--driver", metavar="RELEASE", default="26.27", show_default=True)
 @option.flag("Show the relocations of debug sections too.", "--all", "everything")
