@@ -51,7 +51,7 @@ FORMATS = ("text", "json", "csv")
 @option.file("Write to this file instead of stdout.", "-o", "--output")
 @option.file("Source file to use if the line table does not name it.", "--source")
 @option.source_root()
-@option.device()
+@option.chosen_device()
 @option.full()
 @option.json()
 def command(

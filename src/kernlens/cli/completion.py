@@ -10,11 +10,11 @@ from kernlens.errors import KernlensError
 
 
 def devices(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Return the devices that continue the last name of a list with commas; ``all`` where several may be named."""
+    """Return the devices that continue the last name of a list with commas; ``all`` where that stands for them."""
     from kernlens.isa.devices import DEVICES
 
-    several = parameter.name == "devices"
-    return _continued([*(["all"] if several else []), *(device.name for device in DEVICES)], begun)
+    takes_all = "--device" in parameter.opts
+    return _continued([*(["all"] if takes_all else []), *(device.name for device in DEVICES)], begun)
 
 
 def toolchains(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:

@@ -9,7 +9,7 @@ from kernlens.cli.output import is_terminal, print_pieces
 @option.verb("kernlens disasm blur.bin --kernel blur")
 @option.path()
 @option.kernel()
-@option.device()
+@option.chosen_device()
 @option.full()
 @option.json()
 def command(path: str, kernel_names: tuple[str, ...], device: str | None, as_json: bool) -> None:

@@ -14,16 +14,24 @@ from kernlens.report.table import table
 @option.verb("kernlens extract blur.bin -o blur.parts")
 @option.path()
 @option.value("Output folder.", "-o", "--output", metavar="DIR", type=click.Path(), required=True)
+@option.kernel("Write only this kernel's code, with the sources and SPIR-V of its program")
 @option.source_root()
-@option.device()
+@option.chosen_device()
 @option.json()
-def command(path: str, output: str, source_roots: tuple[str, ...], device: str | None, as_json: bool) -> None:
+def command(
+    path: str,
+    output: str,
+    kernel_names: tuple[str, ...],
+    source_roots: tuple[str, ...],
+    device: str | None,
+    as_json: bool,
+) -> None:
     """Write every container, section, kernel and source of a file into a folder, and list them."""
     from kernlens.loading import open_file
     from kernlens.verbs.extract import extract
 
     contents = open_file(path, device=device, source_roots=source_roots)
-    written = extract(contents, Path(output), device)
+    written = extract(contents, Path(output), device, kernel_names)
     if as_json:
         print_json({"schema": 1, "folder": output, "parts": [{"path": name, "size": size} for name, size in written]})
     else:

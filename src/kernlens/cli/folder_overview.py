@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -17,7 +17,7 @@ from kernlens.report.json_text import encoded, indented
 from kernlens.report.overview import container_overview, program_overview
 from kernlens.report.program_document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.style import style
-from kernlens.verbs.programs import containers_for, for_device
+from kernlens.verbs.programs import containers_for, for_device, names_in, narrowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,23 @@ def json_form(order: Figure | None, *, is_indented: bool) -> Form:
     )
 
 
-def folder_overview(folder: Folder, device: str | None, form: Form) -> Iterator[str]:
-    """Yield the text in pieces. The programs' wait in a file until the last container is shown.
+def folder_overview(folder: Folder, kernel_names: Sequence[str], device: str | None, form: Form) -> Iterator[str]:
+    """Yield the text in pieces: of programs with these kernels, if any are named, and then of no containers. The programs'
+    wait in a file until the last container is shown.
 
     Damaged files are left out, for ``folder.check`` to tell. Raises NotFoundError if no program is for ``device``.
     """
     _check_device(folder, device)
+    names = frozenset(names_in(folder, kernel_names, device)) if kernel_names else None
     before, skipped = form.begin, form.separator
     with TemporaryFile("w+", prefix="kernlens-", encoding="utf-8", newline="") as waiting:
         for contents in folder.files():
             try:
-                above = "".join(map(form.container, containers_for(contents.containers, device)))
-                below = "".join(map(form.program, for_device(contents.programs, device, must_be=False)))
+                containers = containers_for(contents.containers, device) if names is None else ()
+                programs = for_device(contents.programs, device, must_be=False)
+                if names is not None:
+                    programs = [narrowed(each, names) for each in programs if not names.isdisjoint(each.kernels)]
+                above, below = "".join(map(form.container, containers)), "".join(map(form.program, programs))
             except KernlensError as error:
                 folder.note_damage(contents.path, error)
                 continue

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
-from kernlens.verbs.programs import containers_for, for_device
+from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
     from kernlens.model.figures import Figure
@@ -21,11 +21,12 @@ _MANY = 500
 
 @option.verb("kernlens inspect blur.bin")
 @option.path()
-@option.device()
+@option.kernel("Show only programs with this kernel, and of their kernels only this one")
+@option.chosen_device()
 @option.sort("Sort kernels by this metric, largest first")
 @option.full()
 @option.json()
-def command(path: str, device: str | None, sort: str | None, as_json: bool) -> None:
+def command(path: str, kernel_names: tuple[str, ...], device: str | None, sort: str | None, as_json: bool) -> None:
     """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
     from kernlens.model.figures import figure_named
@@ -36,17 +37,19 @@ def command(path: str, device: str | None, sort: str | None, as_json: bool) -> N
         from kernlens.cli.folder_overview import folder_overview, json_form, lines_form
 
         form = json_form(order, is_indented=is_terminal()) if as_json else lines_form(path, order)
-        print_pieces(folder_overview(contents, device, form))
-    elif as_json:
+        print_pieces(folder_overview(contents, kernel_names, device, form))
+        contents.check()
+        return
+    programs = with_kernels(for_device(contents.programs, device), kernel_names)
+    containers = () if kernel_names else containers_for(contents.containers, device)
+    if as_json:
         from kernlens.report.program_document import inspect_document
 
-        programs = for_device(contents.programs, device)
-        print_json(inspect_document(containers_for(contents.containers, device), programs, order))
+        print_json(inspect_document(containers, programs, order))
     else:
         from kernlens.report.overview import overview
 
-        programs = for_device(contents.programs, device)
-        print_lines(overview(path, containers_for(contents.containers, device), _lines(programs, order)))
+        print_lines(overview(path, containers, _lines(programs, order)))
     contents.check()
 
 

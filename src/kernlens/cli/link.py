@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 )
 @option.flag("Compile SPIR-V for --device first, which makes the prediction certain.", "--compile", "is_compiled")
 @option.flag("Print the module graph in Graphviz's DOT language.", "--dot")
-@option.device("Target device: selects modules in files with several, and the device to link on.")
+@option.device("Target device: selects modules in files with several (all: any), and the device to link on.")
 @option.value("Link on the driver with zeModuleDynamicLink.", "--dynamic", "how", flag_value="dynamic")
 @option.value("Build one module from all inputs on the driver (static link).", "--static", "how", flag_value="static")
 @option.value("Merge zebins or SPIR-V into one file, without a driver.", "--offline", "how", flag_value="offline")
@@ -78,6 +78,12 @@ def command(
         raise click.UsageError(
             "--compile needs --device and works with a prediction only (without --dynamic, --static or --offline)"
         )
+    from kernlens.isa.devices import ALL
+
+    if device == ALL:
+        if is_compiled or how in ("dynamic", "static"):
+            raise click.UsageError("a driver links on one device: name that with --device, not all")
+        device = None
     if specialize and how == "offline":
         raise click.UsageError(
             "--spec-constant needs a prediction or a driver: --offline keeps the modules' constants as they are"

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.cli import option
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
@@ -19,7 +18,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.style import cut, rendered_lines
-from kernlens.verbs.programs import chosen, select
+from kernlens.verbs.programs import chosen, names_in, select
 
 if TYPE_CHECKING:
     from kernlens.model.line_choice import LineChoice
@@ -227,22 +226,6 @@ def _answers(
 
     listed = listed_of(select(contents.machine_code(), kernel_names, device))
     return in_shares(listed, [item.kernel.code_size for item in listed], answer_kernels)
-
-
-def names_in(folder: Folder, kernel_names: Sequence[str], device: str | None) -> Sequence[str]:
-    """Return the names of the kernels that ``select`` would choose of all programs of a folder, and open no more files
-    than that needs. Raises what ``select`` raises."""
-    waiting, known = set(kernel_names), dict[str, None]()
-    for contents in folder.files():
-        for _, kernels in chosen(contents.programs, (), device):
-            names = dict.fromkeys(kernel.name for kernel in kernels)
-            known |= names
-            waiting -= names.keys()
-            if not waiting:
-                return kernel_names
-    if not known:
-        select(folder.machine_code(), kernel_names, device)
-    return [name for asked in kernel_names for name in kernels_meant(asked, known)]
 
 
 def listed_of(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> list[Listed]:

@@ -180,12 +180,21 @@ def toolchain(
     )  # fmt: skip
 
 
-def device(
-    meaning: str = "Show only programs for this device; decode raw machine code for it.",
-    name: str = "--device",
-    *,
-    required: bool = False,
-) -> Decorator:
+def chosen_device(meaning: str = "decode raw machine code for it") -> Decorator:
+    """Add ``--device`` by which programs are chosen: the command gets ``device``, None for all."""
+
+    def chosen(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+        from kernlens.isa.devices import ALL
+
+        return None if name == ALL else name
+
+    return click.option(
+        "--device", metavar="DEVICE", shell_complete=completion.devices, callback=chosen,
+        help=f"Show only programs for this device (all: for any){f'; {meaning}' if meaning else ''}.",
+    )  # fmt: skip
+
+
+def device(meaning: str, name: str = "--device", *, required: bool = False) -> Decorator:
     """Add ``--device`` of one, or another option of that kind: the command gets ``device``."""
     return click.option(
         name, "device", metavar="DEVICE", shell_complete=completion.devices, required=required, help=meaning

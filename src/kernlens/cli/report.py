@@ -19,7 +19,7 @@ from kernlens.cli.output import print_message, print_pieces
 @option.file("Source file to use if the line table does not name it.", "--source")
 @option.source_root()
 @option.own_lines()
-@option.device()
+@option.chosen_device()
 @option.unconfined()
 def command(
     path: str,

@@ -48,15 +48,9 @@ _NEEDED = ("starlette", "uvicorn")
     several=True,
     default=None,
 )
-@option.device("Target device for the sources in PATHS.")
+@option.device("Target device for the sources in PATHS; all: every device of the toolchain.")
 @option.build_options("Build options for the sources in PATHS, added to -gline-tables-only.")
-@option.several(
-    "Let compiles include files from this folder. May be repeated.",
-    "--include",
-    "include",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-)
+@option.folders("Let compiles include files from this folder", "--include")
 @option.source_root()
 @option.own_lines()
 @option.unconfined()

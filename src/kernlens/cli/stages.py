@@ -40,7 +40,9 @@ def _is_the_path(args: list[str], place: int) -> bool:
 
 @option.verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
-@option.device(f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}.")
+@option.device(
+    f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}; all: all GPUs."
+)
 @option.options_with_lines()
 @option.toolchain()
 @option.value("Print this stage.", "--stage", metavar="STAGE", shell_complete=completion.stages)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @option.verb("kernlens symbols library.bin --json")
 @option.paths()
-@option.device("Show only programs for this device.")
+@option.chosen_device("")
 @option.build_options("Build options that SPIR-V modules will be compiled with.")
 @option.value(
     "Driver release that will compile SPIR-V.", "--driver", metavar="RELEASE", default="26.27", show_default=True

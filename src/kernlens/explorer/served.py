@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.includes import include_folders, with_lines
 from kernlens.toolchain.source_reading import is_wide, open_regular
 from kernlens.toolchain.toolchains import toolchain
-from kernlens.verbs.compile import compiler_name
+from kernlens.verbs.compile import targets_of
 from kernlens.verbs.programs import is_source
 
 #: Bytes of packed chunks that are kept.
@@ -40,7 +40,7 @@ _ROW_KEYS = {"source", "device", "toolchain", "options", "kernel", "figures", "r
 
 @dataclass(frozen=True, slots=True)
 class SourceBuild:
-    """The way to compile sources among the paths when the server starts: for this device, by this toolchain."""
+    """The way to compile sources among the paths when the server starts: for this device, or all, by this toolchain."""
 
     device: str | None
     toolchain: str
@@ -124,9 +124,9 @@ def open_served(
         if is_source(path):
             beside = [folder for folder in (os.path.dirname(os.path.abspath(path)),) if not is_wide(folder)]
             folders += beside
-            build = _compiled(path, source_build, include, beside, limits, unconfined=unconfined)
-            programs += open_build(build) if build.ok else ()
-            failed += [] if build.ok else [build]
+            for build in _compiled(path, source_build, include, beside, limits, unconfined=unconfined):
+                programs += open_build(build) if build.ok else ()
+                failed += [] if build.ok else [build]
             continue
         contents = open_file(path, source_roots=source_roots, held=True)
         opened.append(contents)
@@ -169,18 +169,18 @@ def sweep_in(path: str) -> dict[str, Any] | None:
 
 def _compiled(
     path: str, how: SourceBuild, include: Sequence[str], beside: Sequence[str], limits: Limits, *, unconfined: bool
-) -> Build:
-    """Return the build of a source, which sees the files ``beside`` it, those to include, and what its options name."""
+) -> Iterator[Build]:
+    """Yield a source's build for each device. It sees the files ``beside`` it, those to include, and what its options name."""
     if how.device is None:
         raise UnsupportedError(f"{path} is a source: add the target device, for example --device dg2")
     chosen = toolchain(how.toolchain)
     words = [how.options, *(f'-I "{os.path.abspath(folder)}"' for folder in include)]
     options = with_lines(" ".join(word for word in words if word))
-    device = compiler_name(how.device, chosen)
     absolute = os.path.abspath(path)
     shown = [absolute, *beside, *filter(os.path.isdir, include_folders(options))]
-    with confined(limits, shown, unconfined=unconfined):
-        return compile_stages(absolute, device, options=options, toolchain=chosen.name).build
+    for device, _ in targets_of([how.device], [chosen.name])[0]:
+        with confined(limits, shown, unconfined=unconfined):
+            yield compile_stages(absolute, device, options=options, toolchain=chosen.name).build
 
 
 class Chunks:

@@ -16,6 +16,8 @@ def _ip(text: str) -> IpVersion:
     return IpVersion(int(architecture), int(release), int(revision))
 
 
+#: Stands for every device, where devices are named: all that a file holds, or that a toolchain compiles for.
+ALL = "all"
 #: Every known device, oldest first.
 DEVICES: tuple[Device, ...] = tuple(
     Device(name, title, _ip(ip), platform, family, core, aliases)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError
-from kernlens.isa.devices import name_among, one_of_each
+from kernlens.isa.devices import ALL, name_among, one_of_each
 from kernlens.loading import open_build
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.build import Build
@@ -23,9 +23,6 @@ from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.toolchains import DEFAULT, Toolchain
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.compile_images import compilable
-
-#: Stands for every device that a toolchain compiles for.
-ALL = "all"
 
 #: Called with the number of finished builds, the number of all builds, and the newest one.
 Progress = Callable[[int, int, Build], None]

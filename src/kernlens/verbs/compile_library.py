@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernlens.errors import OutputError, ToolError
+from kernlens.isa.devices import ALL
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.folders import make_folder
 from kernlens.toolchain.ocloc import check_device, compile_source
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
+from kernlens.verbs.compile import targets_of
 
 
 class LibraryModule(NamedTuple):
@@ -30,6 +32,8 @@ def compile_modules(
     Raises ToolError, with the compiler's log, for a source that does not compile, NotFoundError for a device that the toolchain
     does not have, OutputError for what cannot be written.
     """
+    if ALL in devices:
+        devices = [name for name, _ in targets_of(devices, [toolchain])[0]]
     if devices:
         chosen = find_toolchain(toolchain)
         for device in devices:

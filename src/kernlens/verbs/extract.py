@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.parts import parts
 from kernlens.errors import OutputError
 from kernlens.toolchain.folders import make_folder
-from kernlens.verbs.programs import containers_for, for_device
+from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
     from kernlens.loading import Contents
 
 
-def extract(contents: Contents, folder: Path, device: str | None = None) -> list[tuple[str, int]]:
+def extract(
+    contents: Contents, folder: Path, device: str | None = None, kernel_names: Sequence[str] = ()
+) -> list[tuple[str, int]]:
     """Write the parts of ``contents``, only those for ``device`` if it is given, below ``folder``, and return the path there
-    and the bytes of each. Raises NotFoundError if no program is for the device, OutputError if a part cannot be written."""
+    and the bytes of each. With ``kernel_names`` they are those of programs with these kernels, without other kernels' code.
+    Raises NotFoundError if no program is for the device or has such a kernel, OutputError if a part cannot be written."""
     written: list[tuple[str, int]] = []
     checked: set[Path] = set()
-    programs = for_device(contents.programs, device)
-    for part in parts(containers_for(contents.containers, device), programs):
+    programs = with_kernels(for_device(contents.programs, device), kernel_names)
+    containers = () if kernel_names else containers_for(contents.containers, device)
+    for part in parts(containers, programs):
         _write(folder, part.path, part.content, checked)
         written.append(("/".join(part.path), len(part.content)))
     return written

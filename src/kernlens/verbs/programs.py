@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnknownKernelError
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
+    from kernlens.loading import Folder
     from kernlens.model.binary import Container
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
@@ -123,6 +124,48 @@ def chosen(programs: Sequence[Program], kernel_names: Sequence[str], device: str
     return selection
 
 
+def names_in(folder: Folder, kernel_names: Sequence[str], device: str | None) -> Sequence[str]:
+    """Return the names of the kernels that ``select`` would choose of all programs of a folder, and open no more files
+    than that needs. Raises what ``select`` raises."""
+    waiting, known = set(kernel_names), dict[str, None]()
+    for contents in folder.files():
+        for _, kernels in chosen(contents.programs, (), device):
+            names = dict.fromkeys(kernel.name for kernel in kernels)
+            known |= names
+            waiting -= names.keys()
+            if not waiting:
+                return kernel_names
+    if not known:
+        select(folder.machine_code(), kernel_names, device)
+    return [name for asked in kernel_names for name in kernels_meant(asked, known)]
+
+
+def with_kernels(programs: Sequence[Program], kernel_names: Sequence[str]) -> Sequence[Program]:
+    """Return the programs that have kernels of these names, in the binary or in C++, or that fit a pattern of these, with no
+    others; SPIR-V has them as entry points. No names: all programs as they are. Raises what ``kernels_meant`` raises."""
+    if not kernel_names:
+        return programs
+    own = [program.kernels or _entry_points(program) for program in programs]
+    known = {name: None for names in own for name in names}
+    meant = {name for asked in kernel_names for name in kernels_meant(asked, known)}
+    return [
+        narrowed(program, meant) for program, names in zip(programs, own, strict=True) if not meant.isdisjoint(names)
+    ]
+
+
+def narrowed(program: Program, names: Collection[str]) -> Program:
+    """Return a program with those of its kernels that have one of these names."""
+    return replace(
+        program,
+        kernels={name: kernel for name, kernel in program.kernels.items() if name in names},
+        find_symbols=lambda: tuple(each for each in program.symbols if each.kind != "kernel" or each.name in names),
+    )
+
+
+def _entry_points(program: Program) -> list[str]:
+    return [symbol.name for symbol in program.symbols if symbol.kind == "kernel"] if program.format == "spirv" else []
+
+
 def containers_for(containers: Iterable[Container], name: str | None) -> Iterator[Container]:
     """Yield the containers of programs for one device, and those that hold no program, also of archives and libraries."""
     if name is None:
@@ -140,12 +183,14 @@ def containers_for(containers: Iterable[Container], name: str | None) -> Iterato
 
 
 def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
+    from kernlens.isa.devices import ALL
     from kernlens.loading import open_file
 
     if opening.options:
         raise KernlensError(f"--build-options are for compiling, but {opening.path} is already compiled")
-    contents = open_file(opening.path, device=opening.device, source_roots=source_roots)
-    programs = for_device(contents.machine_code(), opening.device)
+    device = None if opening.device == ALL else opening.device
+    contents = open_file(opening.path, device=device, source_roots=source_roots)
+    programs = for_device(contents.machine_code(), device)
     contents.check()  # A file that cannot be read is no program that is missing.
     if opening.toolchain is None:
         return programs

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
+from kernlens.isa.devices import ALL
 from kernlens.loading.identify import kind_of
 from kernlens.model.program import Program
 from kernlens.model.stage import Attempts, Snapshot, of_kernel
@@ -15,7 +16,6 @@ from kernlens.model.stages import OTHER_DEVICES
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.includes import join_options, with_lines
 from kernlens.toolchain.toolchains import DEFAULT
-from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 if TYPE_CHECKING:
     from kernlens.analysis.line_passes import LinePass
@@ -92,7 +92,7 @@ def stages_in(
     unconfined: bool = False,
     tell: Callable[[str], None],
 ) -> list[Pipeline]:
-    """Return the stages of each program of a recording, or of a source that is compiled for ``device``.
+    """Return the stages of each program of a recording, or of a source that is compiled for ``device``, which may be ``all``.
 
     A recording without stages has its sources compiled again, with the recorded options and toolchain where none are given;
     ``tell`` gets a sentence on each such compile, and on each program that none can be done for. A source is compiled by the
@@ -105,7 +105,7 @@ def stages_in(
     # If there is none, the compile will say so, and which source it looked for.
     kind = kind_of(path, "source file")[0] if os.path.lexists(path) else None
     if kind == "recording":
-        recorded = recorded_pipelines(path, device)
+        recorded = recorded_pipelines(path, None if device == ALL else device)
 
         def again(build: Build) -> Pipeline:
             from kernlens.pipeline.second_build_of_recording import second_build_of_recording
@@ -131,12 +131,13 @@ def stages_in(
     if device is None:
         raise NoDeviceError("no target device: add --device D (kernlens devices lists them)")
     name = toolchain or DEFAULT
+    devices = [device]
     if device not in OTHER_DEVICES:
-        from kernlens.verbs.compile import compiler_name
+        from kernlens.verbs.compile import targets_of
 
-        device = compiler_name(device, find_toolchain(name))
+        devices = [own for own, _ in targets_of([device], [name])[0]]
     words = with_lines("") if options is None else options
-    return [compile_stages(path, device, options=words, toolchain=name, all_passes=all_passes)]
+    return [compile_stages(path, own, options=words, toolchain=name, all_passes=all_passes) for own in devices]
 
 
 def _those_that_can(

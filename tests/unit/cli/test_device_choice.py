@@ -102,3 +102,26 @@ def test_a_failed_build_is_of_the_report_by_any_name_of_its_device(
     assert kernlens("report", as_recording(tmp_path), "--device", name, "-o", page).status == 0
     document = Page(page.read_text("utf-8")).index
     assert any(not each["ok"] for each in document["programs"]) == is_shown
+
+
+@pytest.mark.parametrize("make", [as_archive, as_folder, as_recording])
+def test_all_devices_of_what_is_compiled(make: Any, kernlens: Kernlens, tmp_path: Path, compiler: Path) -> None:
+    path = make(tmp_path)
+    for verb in ("inspect", "disasm", "annotate", "symbols"):
+        done = kernlens(verb, path, "--device", "all", "--json")
+        assert (done.status, done.out) == (0, kernlens(verb, path, "--json").out), done.err
+    for verb, words in (("extract", ("-o", tmp_path / "parts")), ("report", ("-o", tmp_path / "x.html"))):
+        assert kernlens(verb, path, "--device", "all", *words).status == 0
+    done = kernlens("diff", path, path, "--device", "all")
+    assert done.status == 0, done.err
+    done = kernlens("check", path, "--device", "all", "--max-code-size", "16", "--json")
+    assert {each["device"] for each in done.document["findings"]} == set(HELD)
+
+
+def test_all_devices_where_only_some_can_be_meant(kernlens: Kernlens, tmp_path: Path) -> None:
+    module = tmp_path / "module.spv"
+    module.write_bytes(spirv())
+    assert kernlens("link", module, "--device", "all").out == kernlens("link", module).out
+    for how in ("--dynamic", "--static", "--compile"):
+        done = kernlens("link", module, "--device", "all", how)
+        assert (done.status, "a driver links on one device" in done.err) == (2, True)

@@ -14,7 +14,7 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.recording.writer import RecordingWriter
 from tests.limits import processor_time
 from tests.unit.conftest import Kernlens
-from tests.writers.programs import binary
+from tests.writers.programs import binary, spirv
 from tests.writers.recordings import snapshot
 
 SCALE, FILL = "_ZN3rng5scaleIfEEvPT_", "_ZTSN3rng4fillIiEE"
@@ -127,3 +127,33 @@ def test_of_stages(kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.Monke
         writer.add(Build("a", "dg2", parts=HeldParts(snapshots=stages)))
     done = kernlens("stages", "a.klens", "--stage", "visa", "--kernel", "void rng::scale<float>(float*)")
     assert (done.status, "one" in done.out, "two" in done.out) == (0, True, False), done.err
+
+
+@pytest.mark.parametrize("asked", ["void rng::scale<float>(float*)", "*rng*", "rng::scal"])
+def test_inspect_and_extract_of_a_kernel(asked: str, kernlens: Kernlens, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "one.bin").write_bytes(binary(kernel=SCALE))
+    (folder / "two.bin").write_bytes(binary())
+    for path in (folder / "one.bin", folder):
+        document = kernlens("inspect", path, "--kernel", asked, "--json").document
+        assert [[kernel["name"] for kernel in program["kernels"]] for program in document["programs"]] == [[SCALE]]
+        assert document["containers"] == []
+        done = kernlens("inspect", path, "--kernel", asked)
+        assert (done.status, "rng::scale" in done.out, "plain" in done.out) == (0, True, False), done.err
+        parts = kernlens("extract", path, "--kernel", asked, "-o", tmp_path / "parts", "--json").document["parts"]
+        names = [Path(part["path"]).name for part in parts]
+        assert [name for name in names if name.endswith(".gen")] == [f"{SCALE}.gen"]
+        assert not [part for part in parts if part["path"].startswith("containers")]
+        for verb in ("inspect", "extract"):
+            done = kernlens(verb, path, "--kernel", "nothing", *(("-o", tmp_path / "p") if verb == "extract" else ()))
+            assert (done.status, "there is no kernel 'nothing'" in done.err) == (2, True)
+
+
+def test_inspect_and_extract_of_an_entry_point(kernlens: Kernlens, tmp_path: Path) -> None:
+    path = tmp_path / "module.spv"
+    path.write_bytes(spirv(exports="one"))
+    done = kernlens("inspect", path, "--kernel", "work")
+    assert (done.status, "work" in done.out) == (0, True), done.err
+    done = kernlens("inspect", path, "--kernel", "other")
+    assert (done.status, "there is no kernel 'other'; the binary holds work" in done.err) == (2, True)
