@@ -1,5 +1,6 @@
 """Binary and source correlated: each line of a live program's source with the instructions that it became.
 
+python examples/correlated_listing.py
 python examples/correlated_listing.py --simulate dg2 --kernel scale
 """
 

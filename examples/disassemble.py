@@ -1,7 +1,7 @@
 """Binary decoding: a kernel's instructions, from a program binary or from a live program.
 
+python examples/disassemble.py
 python examples/disassemble.py scale.0.bin --kernel scale
-python examples/disassemble.py examples/scale.cl --simulate dg2
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
 """Symbols parsing: the line table of one kernel, from the debug data or the binary that holds it.
 
-python examples/parse_symbols.py scale.0.dbg --kernel scale
+Without a file, a recording of examples/scale.cl is made and read.
+
+    python examples/parse_symbols.py
+    python examples/parse_symbols.py scale.0.dbg --kernel scale
 """
 
 from __future__ import annotations
 
-from setting import arguments
+from setting import arguments, file_to_read
 
 import kernlens
 
 chosen = arguments(__doc__)
-(program,) = kernlens.load(chosen.path)
+(program,) = kernlens.load(file_to_read(chosen.path))
 table = program.kernels[chosen.kernel].line_table
 assert table is not None, program.kernels[chosen.kernel].line_table_reason
 for row in table.rows:

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import kernlens
 from kernlens.level_zero import DriverEnvironment, simulated_driver
 from kernlens.opencl import simulated_environment
 
@@ -41,8 +42,29 @@ def _parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("path", nargs="?", default=str(SOURCE), help="OpenCL C source, or the file to read")
     parser.add_argument("--kernel", default="scale", help="which kernel (default: scale)")
     parser.add_argument("--output", help="the file to write, or how the names of several begin")
-    parser.add_argument("--simulate", metavar="DEVICE", help="a device that this machine does not have, such as dg2")
+    simulated = None if has_intel_gpu() else "dg2"
+    parser.add_argument(
+        "--simulate",
+        metavar="DEVICE",
+        default=simulated,
+        help="a device that this machine does not have, such as dg2, which is the default without one of Intel's GPUs",
+    )
     return parser
+
+
+def has_intel_gpu() -> bool:
+    """Whether this machine has a GPU of Intel's, as Linux lists them."""
+    vendors = Path("/sys/class/drm").glob("renderD*/device/vendor")
+    return any(vendor.read_text().strip() == "0x8086" for vendor in vendors)
+
+
+def file_to_read(path: str) -> str:
+    """The file to read: the path itself, or, of a source, a recording that a compile of it leaves in the working folder."""
+    if not path.endswith(".cl"):
+        return path
+    recording = Path(path).with_suffix(".klens").name
+    kernlens.compile(path, "dg2", recording=recording)
+    return recording
 
 
 def opencl_program(path: str, options: str = "-gline-tables-only") -> Any:

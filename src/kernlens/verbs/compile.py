@@ -129,7 +129,7 @@ def compile(
     options: str | Sequence[str] = "",
     lines: bool = True,
     toolchain: str = DEFAULT,
-    recording: Path | None = None,
+    recording: str | os.PathLike[str] | None = None,
     cache: bool = True,
     kernel: str | Sequence[str] = (),
     specialize: Mapping[int, bool | float | str] = MappingProxyType({}),
@@ -141,7 +141,7 @@ def compile(
     ``options`` are one string, or words: ``["-cl-fast-relaxed-math", "-I", "/with spaces"]``;
     ``lines`` adds -gline-tables-only, without which nothing can be annotated. A device is called by any name that
     ``kernlens devices`` shows, a ``toolchain`` by its name (empty: the default one). What an equal compile yielded is taken
-    from the user's ``cache``, unless that is False.
+    from the user's ``cache``, unless that is False. ``recording`` names a file to save the builds in.
 
     Sources may also be SYCL's executables and libraries, recordings and device binaries: the SPIR-V modules in them are
     compiled that hold a ``kernel`` of this name or pattern, or of one of these, with recorded build options before ``options``.
@@ -162,7 +162,8 @@ def compile(
         planned = plan(chosen.files, names, [toolchain], options=words)
         jobs = [chosen.job(job, unconfined=unconfined) for job in planned.jobs]
         results: list[Build | None] = [None] * len(jobs)
-        builds = build(jobs, recording=recording, titled=chosen.titled, cache=open_cache() if cache else None)
+        saved = None if recording is None else Path(recording)
+        builds = build(jobs, recording=saved, titled=chosen.titled, cache=open_cache() if cache else None)
         with closing(builds):
             for index, result in builds:
                 if not result.ok:  # The others need not be waited for.

@@ -29,6 +29,12 @@ def test_every_example_is_tested() -> None:
     assert tested == {path.stem for path in EXAMPLES.glob("*.py")} - {"setting"}
 
 
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "setting"))
+def test_every_example_runs_without_arguments(tmp_path: Path, name: str) -> None:
+    """This machine has no GPU, and the folder no file."""
+    assert len(run(tmp_path, name).splitlines()) >= 1
+
+
 def test_source(tmp_path: Path) -> None:
     lines = run(tmp_path, "opencl_source", *SIMULATED).splitlines()
     text = (EXAMPLES / "scale.cl").read_text().splitlines()
