@@ -11,7 +11,7 @@ from kernlens.cli.output import finish_output, print_message
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 
 
-@option.verb("kernlens run --simulate dg2 -- clinfo -l")
+@option.verb("kernlens run --simulate dg2 -- clinfo -l", option.ApplicationCommand)
 @option.device("Device to simulate (kernlens devices lists them).", "--simulate", required=True)
 @option.toolchain("Toolchain whose driver simulates it.")
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)

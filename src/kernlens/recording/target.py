@@ -114,11 +114,11 @@ def is_recorded(path: Path, overwrite: bool) -> bool:
     if not overwrite:
         raise OutputError(f"{path} exists; choose another name, or allow it to be replaced")
     if not path.is_file():
-        raise OutputError(f"{path} exists and is not a file; choose another name")
+        raise OutputError(f"{path} exists and is not a file; kernlens leaves it alone, choose another name")
     with path.open("rb") as file:
         head = file.read(HEADER_SIZE)
     if head and not is_recording(head):
-        raise OutputError(f"{path} exists and is not a recording; choose another name")
+        raise OutputError(f"{path} exists and is not a recording; kernlens leaves it alone, choose another name")
     return True
 
 

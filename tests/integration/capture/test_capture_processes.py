@@ -132,7 +132,7 @@ def test_wrong_use(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (done.recording, done.exit_status) == (None, 0)
     assert done.reason.startswith("nothing was built that kernlens can see: either no process of it asked for OpenCL")
     (tmp_path / "x.txt").write_text("mine")
-    with pytest.raises(OutputError, match="is no recording"):
+    with pytest.raises(OutputError, match="is not a recording; kernlens leaves it alone"):
         capture(["true"], tmp_path / "x.txt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "x.txt"]
 

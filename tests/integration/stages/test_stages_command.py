@@ -98,7 +98,7 @@ def test_a_binary_and_a_recording_without_snapshots(small: Path, tmp_path: Path)
     compiled = tmp_path / "compiled.klens"
     (program,) = kernlens.compile(small, "skl", recording=compiled)
     assert [len(pipeline) for pipeline in recorded_pipelines(compiled, "skl")] == [0]
-    with pytest.raises(KernlensError, match=r"holds no program for dg2; it holds some for skl"):
+    with pytest.raises(KernlensError, match=r"contains no program for dg2; it contains some for skl"):
         recorded_pipelines(compiled, "dg2")
     (tmp_path / "scale.bin").write_bytes(program.binary)
     done = command(tmp_path / "scale.bin")

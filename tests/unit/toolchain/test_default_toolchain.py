@@ -66,7 +66,7 @@ def test_a_choice_goes_before_the_system(tmp_path: Path, folder: Path, monkeypat
 
 def test_a_file_that_cannot_be_read(folder: Path) -> None:
     (folder / "kernlens.toml").write_text("toolchain = 3\n")
-    with pytest.raises(KernlensError, match=r"kernlens\.toml: toolchain is the name of one, not 3"):
+    with pytest.raises(KernlensError, match=r"kernlens\.toml: toolchain must be the name of a toolchain, not 3"):
         default_toolchain()
     (folder / "kernlens.toml").write_text("toolchain = \n")
     with pytest.raises(FormatError, match="no TOML"):

@@ -92,10 +92,10 @@ def test_the_tables_of_diff_and_check(folder: Path) -> None:
     names, text = markup(re.sub(r' (?:class|id|href)="[\w#-]*"| open(?=>)', "", difference._repr_html_()))
     assert "1 kernel compared, 1 differs" in text
     assert "script" not in names
-    verdict = kernlens.check("large.bin", max_code_size=64, max_spill=0)
+    verdict = kernlens.check("large.bin", max_code_size=64, max_spill_bytes=0)
     finding_rows = taken(verdict).to_pylist()
     assert [(row["rule"], row["value"], row["limit"], row["state"], row["line"]) for row in finding_rows] == [
-        ("max-spill", 0, 0, "passed", None),
+        ("max-spill-bytes", 0, 0, "passed", None),
         ("max-code-size", 80, 64, "failed", 3),
     ]
     assert markup(verdict._repr_html_())[1].startswith("Verdict not ok: 1 failed, 1 passed kernel program")
@@ -123,7 +123,7 @@ def test_the_table_of_a_sweep() -> None:
     )
     assert rows[1]["source"] == "a\\udcff.cl"
     with_pressure = Sweep([SweepRow("a.cl", "dg2", "system", "", "", "k", tuple(range(count + len(PRESSURES))))])
-    assert with_pressure.table.columns["peak_registers"] == (count,)
+    assert with_pressure.table.columns["live_grfs"] == (count,)
     assert "not compile" in markup(Sweep([known, failed])._repr_html_())[1]
 
 

@@ -97,7 +97,7 @@ def test_without_source_lines_the_reason_is_told(kernlens: Kernlens, file: Path)
         (("--baseline", "small.bin", "--tolerance", "spill"), "is not of the form"),
         (("--baseline", "none.bin"), "none.bin"),
         (("--baseline", "scale.cl"), "is a source"),
-        (("--device", "dg2", "--max-spill", "0"), "holds nothing for dg2, but for skl"),
+        (("--device", "dg2", "--max-spill", "0"), "contains no program for dg2, only for skl"),
         (("--options=-a", "--max-spill", "0"), "no source to compile"),
     ],
 )
@@ -170,7 +170,7 @@ def test_a_figure_that_is_not_known_cannot_be_checked(kernlens: Kernlens, folder
     Path("second.bin").write_bytes(elf)
     both = kernlens("check", "unknown.bin", "second.bin", "--max-spill", "0")
     assert both.out.count("a patch-token binary") == 1, "the reason is given once"
-    assert both.out.count("max-spill: spill -: cannot be checked, as above\n") == 1
+    assert both.out.count("max-spill-bytes: spill bytes -: cannot be checked, as above\n") == 1
     allowed = kernlens("check", "unknown.bin", "--max-spill", "0", "--allow-unknown", "--json")
     assert (allowed.status, states(allowed)) == (0, {"k max-spill-bytes": "skipped"})
     Path("kernlens.toml").write_text('[kernel."*"]\nmax-spill = 0\nallow-unknown = true\n')

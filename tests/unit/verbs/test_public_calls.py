@@ -52,7 +52,7 @@ def test_diff_takes_programs_and_paths(folder: Path) -> None:
     )
     assert kernlens.diff(small[0], small[0]).equal
     assert "of a compile, and a Program is compiled already" in wrong(lambda: kernlens.diff(small, large, options="-g"))
-    assert "nothing for bmg, but for skl" in wrong(lambda: kernlens.diff(small, large, device="bmg"))
+    assert "contains no program for bmg, only for skl" in wrong(lambda: kernlens.diff(small, large, device="bmg"))
     assert wrong(lambda: kernlens.diff(small)).startswith("what is it to be compared with?")
 
 
@@ -65,7 +65,7 @@ def test_stages_takes_a_program_whose_stages_were_kept() -> None:
     assert "a Program has its own" in wrong(lambda: kernlens.stages(program, "dg2"))
     assert "which device is a.cl to be compiled for?" in wrong(lambda: kernlens.stages("a.cl"))
     bare = Program("p", "raw", {}, Build("p", "dg2"))
-    assert "holds neither source nor SPIR-V of p" in wrong(lambda: kernlens.stages(bare))
+    assert "contains neither source nor SPIR-V of p" in wrong(lambda: kernlens.stages(bare))
 
 
 def test_a_program_can_stand_in_for_an_applications(folder: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_program_can_stand_in_for_an_applications(folder: Path) -> None:
     ("call", "sentence"),
     [
         (lambda: kernlens.from_level_zero(3), "kernlens.from_level_zero: module must be a LiveModule, not int; "),
-        (lambda: kernlens.from_opencl(3), "the OpenCL program handle 0x3 is no object's address"),
+        (lambda: kernlens.from_opencl(3), "the OpenCL program handle 0x3 is not the address of an object"),
         (lambda: kernlens.load(3), "kernlens.load: path must be a string or a path, not 3 (int)"),  # type: ignore[arg-type]
         (
             lambda: kernlens.load("a", devise="dg2"),  # type: ignore[call-arg]

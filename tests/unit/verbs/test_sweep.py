@@ -45,7 +45,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 def test_the_matrix_is_compiled_and_measured(kernlens: Kernlens, source: Path, compiler: Path) -> None:
-    words = ("sweep", "scale.cl", "--device", "skl,dg2", "--options", "-DX", "--options", "", "--csv", "x.csv")
+    words = ("sweep", "scale.cl", "--device", "skl,dg2", "--build-options", "-DX", "--options", "", "--csv", "x.csv")
     done = kernlens(*words)
     assert (done.status, done.err) == (0, "")
     assert "4 compiles, 8 kernels" in done.out
@@ -79,10 +79,7 @@ def test_as_json(kernlens: Kernlens, source: Path) -> None:
 def test_in_python(source: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     rows = package.sweep(
-        source,
-        ["skl"],
-        options=["-DA=1", ["-DB=2", "-I", "a b"]],
-        on_progress=lambda done, total: seen.append((done, total)),
+        source, ["skl"], options=["-DA=1", ["-DB=2", "-I", "a b"]], on_progress=lambda *counts: seen.append(counts)
     )
     assert [(row.options, row.kernel) for row in rows] == [
         (options, kernel) for options in ("-DA=1", '-DB=2 -I "a b"') for kernel in ("scale", "plain")
@@ -110,7 +107,7 @@ def test_registers_needed_are_measured_where_they_are_asked_for(
     assert "live_grfs" not in first
     counts = []
     for _ in range(2):
-        done = kernlens(*words, "--figure", "peak-registers", "--parquet", "x.parquet")
+        done = kernlens(*words, "--sort", "live-grfs", "--parquet", "x.parquet")
         assert done.out.splitlines()[0].split()[:5] == ["kernel", "source", "device", "live", "GRFs"]
         rows = rows_of(Path("x.csv").read_text())
         told = [(row["kernel"], row["live_grfs"], row["referenced_grfs"]) for row in rows]
@@ -142,7 +139,7 @@ def test_a_source_that_goes_meanwhile(kernlens: Kernlens, source: Path, compiler
 def test_what_is_the_same_is_compiled_once(kernlens: Kernlens, source: Path, compiler: Path) -> None:
     Path("link.cl").symlink_to(source)
     Path("sets").write_text('\n# none\n""\n-DA=1   -DB=2\n"-DA=1" -DB=2\n')
-    words = ("--device", "skl,skylake", "--toolchain", "system,system", "--options-file", "sets", "--no-cache")
+    words = ("--device", "skl,skylake", "--toolchain", "system,system", "--build-options-file", "sets", "--no-cache")
     done = kernlens("sweep", "scale.cl", str(source), "link.cl", *words)
     assert done.status == 0
     assert "2 compiles, 4 kernels" in done.out
@@ -240,30 +237,33 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
     ("words", "sentence"),
     [
         (("--csv", "nowhere/x.csv"), "cannot write nowhere/x.csv: the folder nowhere does not exist"),
-        (("--csv", "."), ". cannot be written"),
-        (("-o", "bad"), "bad exists and is no recording; it is left alone"),
+        (("--csv", "."), "cannot write .; choose another location"),
+        (("-o", "bad"), "bad exists and is not a recording; kernlens leaves it alone"),
         (("--csv", "x", "--parquet", "x"), "two output options name the same file"),
         (("--heat-map", "x.jpg"), "--heat-map writes .html or .png files"),
         (("--csv", "scale.cl"), "scale.cl is named twice in this command"),
-        (("--options-file", "bad", "--csv", "./bad"), "./bad is named twice in this command"),
-        (("--figure", "spil"), "there is no figure 'spil'; did you mean spill"),
+        (("--build-options-file", "bad", "--csv", "./bad"), "./bad is named twice in this command"),
+        (("--sort", "spil"), "there is no figure 'spil'; did you mean spill"),
         (("--device", "sk"), "knows no device 'sk'; did you mean skl"),
         (("--toolchain", "old"), "there is no toolchain 'old'"),
         (("--device", ","), "there is nothing to sweep"),
         (("-D", "1A=2"), "-D 1A=2 does not read like NAME=1,2,4"),
         (("-D", "A=1", "-D", "A=2"), "-D A is given twice"),
         (("-D", "A=1,,2"), "empty value"),
-        (("--options", '-DA="x'), "a double quote is not closed"),
-        (("--options-file", "none"), "there is no file of options none"),
-        (("--options-file", "bad"), 'bad:3: a double quote is not closed in -DB="2'),
-        (("--options-file", "empty"), "empty holds no options"),
-        (("--options-file", "binary"), "is not UTF-8 text"),
-        (("--options-file", "many"), "many holds more than 100,000 sets of options, the most that are swept at a time"),
+        (("--build-options", '-DA="x'), "a double quote is not closed"),
+        (("--build-options-file", "none"), "there is no file of options none"),
+        (("--build-options-file", "bad"), 'bad:3: a double quote is not closed in -DB="2'),
+        (("--build-options-file", "empty"), "empty contains no options"),
+        (("--build-options-file", "binary"), "is not UTF-8 text"),
         (
-            ("--options-file", "long"),
+            ("--options-file", "many"),
+            "many contains more than 100,000 sets of options, which is the limit of one sweep",
+        ),
+        (
+            ("--build-options-file", "long"),
             "long:1: 3,000,003 characters are too many for a compiler; a set has at most 100,000",
         ),
-        (("--options-file", "large"), "large is larger than 16 MB"),
+        (("--build-options-file", "large"), "large is larger than 16 MB"),
         (("--jobs", "2", "--scheduler", "tcp://x:1"), "--jobs has no effect with --scheduler"),
         (("unreadable.cl",), "there is no source file unreadable.cl"),
         ((".",), ". is a folder"),
@@ -332,7 +332,7 @@ def test_formulas_of_spreadsheets_are_texts(kernlens: Kernlens, source: Path) ->
     Path("=cmd.cl").write_text(SOURCE)
     assert kernlens("sweep", "./=cmd.cl", "=cmd.cl", "--device", "skl", "--csv", "x.csv").status == 0
     assert rows_of(Path("x.csv").read_text())[0]["source"] == "./=cmd.cl"
-    assert kernlens("sweep", "=cmd.cl", "--device", "skl", "--options", "-DX", "--csv", "x.csv").status == 0
+    assert kernlens("sweep", "=cmd.cl", "--device", "skl", "--build-options", "-DX", "--csv", "x.csv").status == 0
     row = rows_of(Path("x.csv").read_text())[0]
     assert (row["source"], row["options"]) == ("'=cmd.cl", "-DX")
 
@@ -378,11 +378,10 @@ def test_what_work_raises_ends_all() -> None:
 def test_the_order_of_the_answer_is_that_of_the_matrix(kernlens: Kernlens, source: Path) -> None:
     for size in range(4):
         Path(f"{size}.cl").write_text(SOURCE + " " * size * 100)
-    document = kernlens("sweep", "0.cl", "3.cl", "1.cl", "2.cl", "--device", "skl", "--json").document
+    words = ("sweep", "0.cl", "3.cl", "1.cl", "2.cl", "--device", "skl", "--json")
+    document = kernlens(*words).document
     assert [row["source"] for row in document["rows"]][::2] == ["0.cl", "3.cl", "1.cl", "2.cl"]
-    assert json.dumps(document) == json.dumps(
-        kernlens("sweep", "0.cl", "3.cl", "1.cl", "2.cl", "--device", "skl", "--json", "--no-cache").document
-    )
+    assert json.dumps(document) == json.dumps(kernlens(*words, "--no-cache").document)
 
 
 def test_outputs_hold_nothing_that_is_no_text(kernlens: Kernlens, source: Path) -> None:
@@ -398,4 +397,4 @@ def test_outputs_hold_nothing_that_is_no_text(kernlens: Kernlens, source: Path) 
         assert strange(text) == set()
         assert SHOWN in text
     assert kernlens("sweep", broken, good, "--device", "skl", "--heat-map", "x.png", "--json").status == 3
-    assert kernlens("sweep", good, "--device", "skl", "--options", HOSTILE).status == 2
+    assert kernlens("sweep", good, "--device", "skl", "--build-options", HOSTILE).status == 2
