@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kernlens
-from kernlens import level_zero, opencl
+from kernlens import level_zero
 from kernlens.answers import Difference, Pipeline
 from kernlens.arguments import checked
 from kernlens.errors import ArgumentError, KernlensError, NotFoundError
@@ -94,8 +94,6 @@ def test_a_program_can_stand_in_for_an_applications(folder: Path) -> None:
             "kernlens.level_zero.build_spirv: context must be a Context, not 1 (int)",
         ),
         (lambda: level_zero.dynamic_link([3]), "zeModuleDynamicLink links LiveModule objects, not int"),  # type: ignore[list-item]
-        (lambda: opencl.live_builds("x"), "an OpenCL program must be pyopencl's or an integer handle, not str"),
-        (lambda: kernlens.from_opencl(3), "the OpenCL program handle 0x3 is no object's address"),
         (lambda: kernlens.load(3), "kernlens.load: path must be a string or a path, not 3 (int)"),  # type: ignore[arg-type]
         (
             lambda: kernlens.load("a", devise="dg2"),  # type: ignore[call-arg]
