@@ -19,6 +19,7 @@ _Answer = TypeVar("_Answer")
 #: Types in the words of an error, of one value and of many.
 _WORDS: dict[object, tuple[str, str]] = {
     str: ("a string", "strings"),
+    bytes: ("bytes", "bytes"),
     os.PathLike: ("a path", "paths"),
     bool: ("True or False", "truth values"),
     int: ("a whole number", "whole numbers"),
@@ -29,10 +30,10 @@ _WORDS: dict[object, tuple[str, str]] = {
 _TOLD = 60
 
 
-def checked(function: Callable[_Parameters, _Answer]) -> Callable[_Parameters, _Answer]:
-    """Return the function with its arguments held against its annotations. Raises ArgumentError, when it is called, for
-    arguments that are missing, unknown or of another type."""
-    name = f"kernlens.{function.__name__}"
+def checked(function: Callable[_Parameters, _Answer], module: str = "kernlens") -> Callable[_Parameters, _Answer]:
+    """Return the function, which ``module`` offers, with its arguments held against its annotations. It raises
+    ArgumentError, when it is called, for arguments that are missing, unknown or of another type."""
+    name = f"{module}.{function.__name__}"
     hints: dict[str, Any] = {}
 
     @wraps(function)

@@ -25,6 +25,9 @@ or in a child process, on a device that need not exist::
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from kernlens.arguments import checked
 from kernlens.model.build import Build
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import ReportedKernel
@@ -54,3 +57,8 @@ __all__ = [
     "StaticInput", "build_spirv", "drivers", "dynamic_link", "first_device", "inspect_linkage", "live_build",
     "load_native", "simulated_driver", "static_link",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # The other functions tell wrong arguments themselves.
+    build_spirv, live_build, load_native, static_link = (
+        checked(function, __name__) for function in (build_spirv, live_build, load_native, static_link)
+    )

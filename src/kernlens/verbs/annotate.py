@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import dataclass, in_short
+from kernlens.errors import NotFoundError
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.kernel import Kernel
@@ -86,12 +87,14 @@ def annotate(
     with ``options``. ``kernel`` are names or patterns of the kernels; none: all. ``source_roots`` are folders to look for
     source files in.
 
-    Raises KernlensError: UnknownKernelError for a name that fits no kernel, UnsupportedError where no libiga64 knows the
-    device, ToolError for a source that does not compile.
+    Raises KernlensError: NotFoundError if there is no kernel, UnknownKernelError for a name that fits none, UnsupportedError
+    where no libiga64 knows the device, ToolError for a source that does not compile.
     """
     words = [[value] if isinstance(value, str) else list(value) for value in (kernel, device, toolchain)]
     programs, _ = programs_at(paths, words[1], words[2], join_options(options), source_roots)
     selection = select(programs, words[0])
+    if not selection:
+        raise NotFoundError("there is no kernel to annotate")
     decode_kernels(selection, texts=True)
     return Annotation(tuple((program, each) for program, kernels in selection for each in kernels))
 

@@ -151,6 +151,8 @@ def _title(side: Side) -> str:
 
 def _chosen_programs(programs: Sequence[Program], opening: Opening) -> Sequence[Program]:
     """Return the Programs of a side, those for the device that is asked for. Raises KernlensError if a compile is asked for."""
+    if not programs:
+        raise NotFoundError("a side of the comparison holds no Program")
     if opening.toolchain or opening.options:
         raise KernlensError("toolchain and options are those of a compile, and a Program is compiled already")
     return for_device(programs, opening.device)

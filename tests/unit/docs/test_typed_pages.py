@@ -45,6 +45,8 @@ def complaints(folder: Path, texts: dict[str, str]) -> str:
 
 @pytest.mark.slow
 def test_pages_are_typed(tmp_path: Path) -> None:
+    for name in ("mypy", "pyopencl"):
+        pytest.importorskip(name, reason=f"{name} is not installed, by which the pages' Python is checked")
     texts = blocks()
     assert len(texts) >= 5
     assert complaints(tmp_path, texts) == ""

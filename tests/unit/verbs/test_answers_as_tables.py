@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow
 import pytest
 
 import kernlens
@@ -21,6 +20,8 @@ from tests.unit.analysis.test_comparison import SOURCE, with_code
 from tests.unit.conftest import Kernlens
 from tests.unit.model.test_representations import markup
 
+pyarrow = pytest.importorskip("pyarrow", reason="pyarrow packs tables")
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -32,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def taken(answer: Any) -> pyarrow.Table:
+def taken(answer: Any) -> Any:
     """The answer as pyarrow takes it from anybody's stream."""
     assert not isinstance(answer, pyarrow.Table)
     return pyarrow.table(answer)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import kernlens
+from kernlens import level_zero
 from kernlens.answers import Difference, Pipeline
 from kernlens.arguments import checked
 from kernlens.errors import ArgumentError, KernlensError, NotFoundError
@@ -56,7 +57,7 @@ def test_diff_takes_programs_and_paths(folder: Path) -> None:
     assert wrong(lambda: kernlens.diff(small)).startswith("what is it to be compared with?")
 
 
-def test_stages_takes_a_program_whose_stages_were_kept() -> None:
+def test_stages_takes_a_program_whose_stages_were_kept(tmp_path: Path) -> None:
     snapshot = held(IGC_2.stage("visa"), b"text", "text", "k")
     program = Program("p", "stages", {}, Build("p", "dg2", parts=HeldParts(snapshots=(snapshot,))))
     pipeline = kernlens.stages(program)
@@ -64,8 +65,17 @@ def test_stages_takes_a_program_whose_stages_were_kept() -> None:
     assert list(pipeline) == [snapshot]
     assert "a Program has its own" in wrong(lambda: kernlens.stages(program, "dg2"))
     assert "which device is a.cl to be compiled for?" in wrong(lambda: kernlens.stages("a.cl"))
+    recording = tmp_path / "a.klens"
+    recording.write_bytes(b"SQLite format 3\0" + bytes(84))
+    assert wrong(lambda: kernlens.stages(recording, "dg2")).startswith(f"{recording} is no source but a recording; ")
     bare = Program("p", "raw", {}, Build("p", "dg2"))
     assert "contains neither source nor SPIR-V of p" in wrong(lambda: kernlens.stages(bare))
+
+
+def test_nothing_is_no_answer() -> None:
+    assert wrong(lambda: kernlens.diff([], [])) == "a side of the comparison holds no Program"
+    assert wrong(lambda: kernlens.annotate([])) == "there is no kernel to annotate"
+    assert wrong(lambda: kernlens.check([], max_spill=0)) == "there is no kernel to check"
 
 
 def test_a_program_can_stand_in_for_an_applications(folder: Path) -> None:
@@ -80,6 +90,11 @@ def test_a_program_can_stand_in_for_an_applications(folder: Path) -> None:
     [
         (lambda: kernlens.from_level_zero(3), "kernlens.from_level_zero: module must be a LiveModule, not int; "),
         (lambda: kernlens.from_opencl(3), "the OpenCL program handle 0x3 is not the address of an object"),
+        (
+            lambda: level_zero.build_spirv(1, 2, b"3"),  # type: ignore[arg-type]
+            "kernlens.level_zero.build_spirv: context must be a Context, not 1 (int)",
+        ),
+        (lambda: level_zero.dynamic_link([3]), "zeModuleDynamicLink links LiveModule objects, not int"),  # type: ignore[list-item]
         (lambda: kernlens.load(3), "kernlens.load: path must be a string or a path, not 3 (int)"),  # type: ignore[arg-type]
         (
             lambda: kernlens.load("a", devise="dg2"),  # type: ignore[call-arg]
