@@ -77,7 +77,7 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
         (["BROKEN", "--device", "skl"], 3, "does not compile for skl"),
         (["SMALL", "--device", "skl", "--stage", "visas"], 2, "there is no stage 'visas' here; there is: visa"),
         (["SMALL", "--device", "skl", "--stage", "program", "--form", "text"], 2, "has no text form here"),
-        (["SMALL", "--device", "skl", "--line", "1000"], 1, "no stage says of line 1000"),
+        (["SMALL", "--device", "skl", "--line", "1000"], 1, "no stage says that anything came from line 1000"),
         (["SMALL", "--device", "skl", "--line", "x"], 2, "--line takes a number"),
         (["SMALL", "--device", "skl", "--line", "5", "--no-lines"], 2, "build with -gline-tables-only"),
         (["SMALL", "--device", "skl", "--line", "5", "--stage", "visa"], 2, "exclude each other"),
