@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kernlens.cli.listings import Json, listed_of
+from kernlens.cli.listings import instructions_json, listed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.explore import explore_document
@@ -15,7 +15,7 @@ from kernlens.report.explore.single_file import page
 
 def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> dict[str, Any]:
     """Return what ``annotate --json`` prints of these kernels."""
-    form = Json(is_placed=True)
+    form = instructions_json(is_placed=True)
     pieces = "".join(form.text(kernel) for kernel in listed_of(selection))
     document: dict[str, Any] = json.loads(form.head + pieces[len(form.separator) :] + form.tail)
     return document
