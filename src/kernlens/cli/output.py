@@ -174,6 +174,11 @@ def show_in_full() -> None:
     fit_to(None)
 
 
+def is_full() -> bool:
+    """Return whether ``--full`` was said."""
+    return _is_full
+
+
 def fit_output(*, is_message: bool = False) -> None:
     """Have tables and headings fit the terminal that standard output leads to; ``is_message``: that of standard error."""
     width = None
