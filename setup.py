@@ -219,6 +219,8 @@ if sys.platform == "linux":
 
 setup(
     ext_modules=NATIVE,
+    # scripts/build.sh makes them of the help before it builds; without it there are none.
+    data_files=[("share/man/man1", sorted(glob("build/man/*.1")))],
     cmdclass={"build_ext": BuildNative},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

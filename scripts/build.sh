@@ -10,6 +10,7 @@ folder=$(realpath -m "${1:-$ROOT/dist}")
 plain=$(mktemp -d)
 trap 'rm -rf "$plain"' EXIT
 say "building in $folder"
+"$VENV/bin/python" "$ROOT/scripts/man.py" "$ROOT/build/man"
 # The wheel is made from the sdist, so what the sdist lacks is noticed.
 quietly "$VENV/bin/python" -m build --outdir "$plain" "$ROOT"
 # The Level Zero layer is for the driver of the machine that it will be on.
