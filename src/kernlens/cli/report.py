@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from kernlens.cli import option
-from kernlens.cli.output import print_message, print_pieces
+from kernlens.cli.output import print_json, print_message, print_pieces
 
 
 @option.verb("kernlens report blur.klens -o blur.html")
@@ -23,6 +25,7 @@ from kernlens.cli.output import print_message, print_pieces
 @option.own_lines()
 @option.chosen_device()
 @option.unconfined()
+@option.json()
 def command(
     path: str,
     output: str,
@@ -34,6 +37,7 @@ def command(
     is_own: bool,
     device: str | None,
     unconfined: bool,
+    as_json: bool,
 ) -> None:
     """Write one HTML file that shows source, stages and machine code side by side; it needs no network and no server."""
     from kernlens.loading import open_file
@@ -52,4 +56,6 @@ def command(
         tell=lambda sentence: print_message(f"kernlens: {sentence}"),
     )
     print_pieces(pieces, output)
+    if as_json:
+        print_json({"schema": 1, "page": output, "size": os.stat(output).st_size})
     contents.check()
