@@ -62,7 +62,7 @@ def test_the_page_of_a_verb_shows_its_help(verb: str, kernlens: Kernlens, monkey
     page = (PAGES / f"{verb}.md").read_text()
     shown = re.findall(r"```text\n(Usage: .*?)```", page, re.DOTALL)
     monkeypatch.setenv("COLUMNS", "120")
-    assert shown in ([], [kernlens(verb, "--help").out])
+    assert shown in ([], [kernlens(verb, "--help").out]), "scripts/help_pages.py writes it"
 
 
 @pytest.mark.parametrize("words", [words for words in COMMANDS if words != ("run",)], ids=" ".join)
