@@ -237,6 +237,8 @@ setup(
     long_description=index_page(Path("README.md").read_text("utf-8"), TREE),
     long_description_content_type="text/markdown",
     ext_modules=NATIVE,
+    # scripts/build.sh makes them of the help before it builds; without it there are none.
+    data_files=[("share/man/man1", sorted(glob("build/man/*.1")))],
     cmdclass={"build_ext": BuildNative},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kernlens.cli.main import main
-from kernlens.report.style import want_styles
+from kernlens.report.style import fit_to, want_styles
 from tests.writers.programs import binary, decoded, write_compiler
 
 
@@ -65,6 +65,7 @@ def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 
     yield run
     want_styles(True)
+    fit_to(None)
     # What --verbose turned on is on for the whole process.
     logger = logging.getLogger("kernlens")
     logger.handlers.clear()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
-from kernlens.cli.output import print_pieces
+from kernlens.cli.output import is_full, print_pieces
 from kernlens.errors import NotFoundError
 from kernlens.model.figures import LINE_ORDERS
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kernlens.model.program import Program
 
 FORMATS = ("text", "json", "csv")
+#: The tables of --top and --pressure are at most so wide, unless --full is said.
+_TABLE_WIDTH = 100
 
 
 @option.verb("kernlens annotate blur.bin --kernel blur --line 42")
@@ -81,8 +83,8 @@ def command(
         raise click.UsageError("--sort needs --top: it orders that table")
     if count is not None and (line is not None or offset is not None or format_name == "csv"):
         raise click.UsageError("--top prints a table as text or JSON; remove --line, --offset or csv")
-    if is_pressure and (count is not None or line is not None or offset is not None or format_name == "csv"):
-        raise click.UsageError("--pressure prints a table as text or JSON; remove --top, --line, --offset or csv")
+    if is_pressure and (line is not None or offset is not None or format_name == "csv"):
+        raise click.UsageError("--pressure prints a table as text or JSON; remove --line, --offset or csv")
     if is_own and offset is not None:
         raise click.UsageError("--offset prints the instruction's own line and its inlined calls; remove --own-lines")
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
@@ -91,10 +93,10 @@ def command(
         contents.check()
         return
     only = option.line_of(line) if line is not None else None
-    if is_pressure:
+    if count is not None:
+        form = _costliest(format_name, count, order or "instructions", is_pressure, is_printed=output is None)
+    elif is_pressure:
         form = _pressure(format_name, is_printed=output is None)
-    elif count is not None:
-        form = _costliest(format_name, count, order or "instructions", is_printed=output is None)
     else:
         form = _form(format_name, only, is_printed=output is None)
     if is_own:
@@ -125,16 +127,15 @@ def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> For
     return Lines(lambda program, kernel: annotated(program, kernel, only), is_printed=is_printed)
 
 
-def _costliest(format_name: str, count: int, order: str, *, is_printed: bool) -> Form:
+def _costliest(format_name: str, count: int, order: str, has_pressure: bool, *, is_printed: bool) -> Form:
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.report.program_document import SCHEMA
 
+    asked: dict[str, Any] = {"count": count, "order": order, "has_pressure": has_pressure}
     if format_name == "json":
-        return Json(
-            {"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, count=count, order=order)
-        )
-    return Lines(partial(costliest_table, count=count, order=order), is_printed=is_printed, has_texts=False)
+        return Json({"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, **asked))
+    return Lines(partial(costliest_table, **asked, width=_width()), is_printed=is_printed, has_texts=False)
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:
@@ -144,7 +145,12 @@ def _pressure(format_name: str, *, is_printed: bool) -> Form:
 
     if format_name == "json":
         return Json({"schema": SCHEMA}, partial(program_document, has_sources=False), pressure_json)
-    return Lines(pressure_lines, is_printed=is_printed, has_texts=False)
+    return Lines(partial(pressure_lines, width=_width()), is_printed=is_printed, has_texts=False)
+
+
+def _width() -> int | None:
+    """Return the width of tables, on terminals and elsewhere."""
+    return None if is_full() else _TABLE_WIDTH
 
 
 def _print_place(contents: Contents, kernel_names: tuple[str, ...], device: str | None, offset: int) -> None:

@@ -12,7 +12,7 @@ import click
 
 from kernlens.cli import completion
 from kernlens.cli.output import colour_output, print_message, show_in_full
-from kernlens.cli.terminal import COLOURS
+from kernlens.cli.terminal import COLOURS, choose_pager
 from kernlens.errors import likeliest
 from kernlens.log import print_messages
 
@@ -90,7 +90,8 @@ def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[C
 
 
 def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--debug``, for which ``main`` looks itself, and ``--color`` and ``--verbose``, which take effect at once."""
+    """Add ``--debug``, for which ``main`` looks itself, and ``--color``, ``--no-pager`` and ``--verbose``, which take effect
+    at once."""
 
     def print_them(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:
         if verbose:
@@ -100,6 +101,14 @@ def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
         if when is not None:
             colour_output(when)
 
+    def choose(context: click.Context, parameter: click.Parameter, has_none: bool) -> None:
+        if has_none:
+            choose_pager(False)
+
+    function = click.option(
+        "--no-pager", is_flag=True, expose_value=False, is_eager=True, callback=choose,
+        help="Print to the terminal, however long it is.",
+    )(function)  # fmt: skip
     function = click.option(
         "--color", metavar="WHEN", type=Choice(COLOURS), expose_value=False, is_eager=True, callback=choose_colours,
         help="When to print colours: auto (on a terminal), always or never.",

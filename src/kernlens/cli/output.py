@@ -14,13 +14,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
-from kernlens.cli.terminal import Pager, choose_colours, in_colour, leads_to_terminal, start_pager
+from kernlens.cli.terminal import Screen, choose_colours, choose_pager, in_colour, leads_to_terminal
 from kernlens.errors import OutputError
 from kernlens.report.style import fit_to, rendered, rendered_lines, want_styles
 
-#: What shows standard output to a user at a terminal, while it does.
-_pager: Pager | None = None
-_pager_tried = False
+#: The terminal that standard output leads to, with its pager; None where it leads to none, and before the first output.
+_screen: Screen | None = None
 #: Whether tables and headings may be wider than the terminal.
 _is_full = False
 
@@ -79,8 +78,8 @@ def is_coloured() -> bool:
 
 
 def terminal_width() -> int | None:
-    """Return the width at which listings are cut: a terminal's, if no pager does it; None where they are not."""
-    if not is_terminal() or _shown_by() is not None:
+    """Return the width at which listings are cut: a terminal's, unless ``--full`` was given; None where they are not."""
+    if not is_terminal() or _is_full:
         return None
     import shutil
 
@@ -120,6 +119,8 @@ def print_message(*lines: str) -> None:
         return
     colours = in_colour(stream)
     with contextlib.suppress(OSError):
+        if _screen is not None and leads_to_terminal(stream):
+            _screen.show()
         stream.write("".join(f"{rendered(line, colours)}\n" for line in lines))
         stream.flush()
 
@@ -151,8 +152,9 @@ def is_terminal() -> bool:
 def prepare_output() -> None:
     """Have standard output take every character: one that its encoding lacks is written as an escape. Have texts styled
     only where somebody will see it, and tables as wide as the terminal."""
-    global _pager_tried, _is_full
-    _pager_tried = _is_full = False
+    global _screen, _is_full
+    _screen, _is_full = None, False
+    choose_pager(True)
     colour_output("auto")
     fit_output()
     for stream in (sys.stdout, sys.stderr):
@@ -172,6 +174,11 @@ def show_in_full() -> None:
     global _is_full
     _is_full = True
     fit_to(None)
+
+
+def is_full() -> bool:
+    """Return whether ``--full`` was said."""
+    return _is_full
 
 
 def fit_output(*, is_message: bool = False) -> None:
@@ -196,22 +203,22 @@ def is_styled() -> Iterator[None]:
 
 def finish_output() -> None:
     """Write the rest, and wait for the user of a pager. Raises OutputError, or BrokenPipeError if a pipe's reader has gone."""
-    global _pager
-    if _pager is not None:
-        pager, _pager = _pager, None
-        pager.finish()
-    if sys.stdout is not None and not sys.stdout.closed:
-        with _output_errors():
+    global _screen
+    screen, _screen = _screen, None
+    with _output_errors():
+        if screen is not None:
+            screen.finish()
+        if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
 
 
 def drop_output() -> None:
     """Give up standard output, so that the interpreter does not try, and fail, to write the rest when it ends."""
-    global _pager
-    if _pager is not None:
-        pager, _pager = _pager, None
-        with contextlib.suppress(BrokenPipeError):
-            pager.finish()
+    global _screen
+    screen, _screen = _screen, None
+    if screen is not None:
+        with contextlib.suppress(OSError):
+            screen.finish()
     if sys.stdout is not None:
         with contextlib.suppress(OSError):
             sys.stdout.close()
@@ -227,21 +234,17 @@ def _write(text: str) -> None:
     _write_pieces([text])
 
 
-def _shown_by() -> Pager | None:
-    """Return the pager, started with the first output; None where there is none."""
-    global _pager, _pager_tried
-    if not _pager_tried and is_terminal():
-        _pager_tried = True
-        sys.stdout.flush()
-        _pager = start_pager(sys.stdout)
-    return _pager
-
-
 def _write_pieces(pieces: Iterable[str]) -> None:
-    output: IO[str] = _standard_output()
-    pager = _shown_by()
+    global _screen
+    output = _standard_output()
+    if _screen is None and is_terminal():
+        _screen = Screen(output)
     with _output_errors():
-        (pager.input if pager is not None else output).writelines(pieces)
+        if _screen is None:
+            output.writelines(pieces)
+        else:
+            for piece in pieces:
+                _screen.write(piece)
 
 
 @contextlib.contextmanager

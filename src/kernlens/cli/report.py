@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from kernlens.cli import option
-from kernlens.cli.output import print_message, print_pieces
+from kernlens.cli.output import print_json, print_message, print_pieces
 
 
 @option.verb("kernlens report blur.klens -o blur.html")
@@ -21,6 +23,7 @@ from kernlens.cli.output import print_message, print_pieces
 @option.own_lines()
 @option.chosen_device()
 @option.unconfined()
+@option.json()
 def command(
     path: str,
     output: str,
@@ -32,6 +35,7 @@ def command(
     is_own: bool,
     device: str | None,
     unconfined: bool,
+    as_json: bool,
 ) -> None:
     """Write one HTML file with source, stages and machine code side by side. It needs no network and no server."""
     from kernlens.loading import open_file
@@ -50,4 +54,6 @@ def command(
         tell=lambda sentence: print_message(f"kernlens: {sentence}"),
     )
     print_pieces(pieces, output)
+    if as_json:
+        print_json({"schema": 1, "page": output, "size": os.stat(output).st_size})
     contents.check()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from kernlens.cli import option
-from kernlens.cli.output import finish_output, print_lines, print_message, print_traceback
+from kernlens.cli.output import finish_output, print_json, print_lines, print_message, print_traceback
 from kernlens.errors import UnsupportedError
 from kernlens.processors import processors
 
@@ -54,6 +54,7 @@ _NEEDED = ("starlette", "uvicorn")
 @option.source_root()
 @option.own_lines()
 @option.unconfined()
+@option.json()
 def command(
     paths: tuple[str, ...],
     port: int,
@@ -68,6 +69,7 @@ def command(
     source_roots: tuple[str, ...],
     is_own: bool,
     unconfined: bool,
+    as_json: bool,
 ) -> None:
     """Show programs in the browser: source, stages and machine code side by side. Edit the source there and recompile.
 
@@ -115,7 +117,11 @@ def command(
         server = Server(explorer, listener, idle=idle, on_fault=tell_fault)
 
         def tell_ready() -> None:
-            print_lines([f"{served.document.index['title']} is at {server.address}", "Ctrl-C ends the server."])
+            title = served.document.index["title"]
+            if as_json:
+                print_json({"schema": 1, "title": title, "address": server.address})
+            else:
+                print_lines([f"{title} is at {server.address}", "Ctrl-C ends the server."])
             finish_output()
             if not no_browser:
                 open_browser(server.address, folder)

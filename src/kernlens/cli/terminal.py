@@ -11,6 +11,14 @@ from kernlens.log import debug
 #: What ``--color`` takes.
 COLOURS = ("auto", "always", "never")
 _choice = "auto"
+#: Whether what is longer than the terminal may go through a pager.
+_has_pager = True
+
+
+def choose_pager(has_pager: bool) -> None:
+    """Obey ``--no-pager``, which counts for more than any variable."""
+    global _has_pager
+    _has_pager = has_pager
 
 
 def choose_colours(when: str) -> None:
@@ -69,17 +77,68 @@ class Pager:
                     self._process.wait()
 
 
-def start_pager(terminal: TextIO) -> Pager | None:
-    """Start the pager that KERNLENS_PAGER or PAGER names, else less; None if that is empty or cannot be started, and on
-    a terminal that cannot move its cursor."""
+class Screen:
+    """A terminal that gets what is printed, or from the moment on when that is more than it shows at once, its pager."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        import shutil
+
+        self._terminal = terminal
+        self._size = shutil.get_terminal_size()
+        self._rows = 0
+        self._held: list[str] = []
+        self._words = _pager_words()
+        self._pager: Pager | None = None
+
+    def write(self, text: str) -> None:
+        """Print a text, which may be held back until ``show`` or ``finish``."""
+        if self._pager is not None:
+            self._pager.input.write(text)
+            return
+        if not self._words:
+            self._terminal.write(text)
+            return
+        self._held.append(text)
+        self._rows += sum(1 + len(line) // (self._size.columns + 1) for line in text.split("\n")) - 1
+        if self._rows >= self._size.lines:
+            self._start()
+
+    def show(self) -> None:
+        """Print what is held back, for what comes next on standard error."""
+        self._terminal.writelines(self._held)
+        self._terminal.flush()
+        self._held, self._rows = [], 0
+
+    def finish(self) -> None:
+        """Print the rest, and wait for the user of a pager. Raises BrokenPipeError if that was before the end."""
+        if self._pager is None:
+            self.show()
+        else:
+            self._pager.finish()
+
+    def _start(self) -> None:
+        held, self._held = self._held, []
+        self._terminal.flush()
+        try:
+            self._pager = Pager(self._words, self._terminal)
+        except OSError as error:
+            debug("cli", "the pager %s cannot be started: %s", self._words[0], error)
+            self._words = []
+        for text in held:
+            self.write(text)
+
+
+def _pager_words() -> list[str]:
+    """Return the words that start the pager that KERNLENS_PAGER or PAGER names, else less; none if that is empty, or after
+    ``--no-pager``, and on a terminal that cannot move its cursor."""
     import shlex
 
     named = os.environ.get("KERNLENS_PAGER", os.environ.get("PAGER", "less"))
-    if os.environ.get("TERM") in (None, "", "dumb"):
-        return None
+    if not _has_pager or os.environ.get("TERM") in (None, "", "dumb"):
+        return []
     try:
         words = shlex.split(named)
-        return Pager(words, terminal) if words and words != ["cat"] else None
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         debug("cli", "the pager %s cannot be started: %s", named, error)
-        return None
+        return []
+    return [] if words == ["cat"] else words

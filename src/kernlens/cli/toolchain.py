@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, print_message
 from kernlens.report.table import table
+
+if TYPE_CHECKING:
+    from kernlens.toolchain.toolchains import Toolchain
 
 
 @click.group("toolchain", cls=option.HelpingGroup, epilog="\b\nExample:\n  kernlens toolchain add newest")
@@ -27,28 +32,24 @@ def list_toolchains(as_json: bool) -> None:
 
     toolchains = find_toolchains()
     if as_json:
-        print_json(
-            {
-                "schema": 1,
-                "toolchains": [
-                    {
-                        "name": toolchain.name,
-                        "root": str(toolchain.root) if toolchain.root else None,
-                        "ocloc": str(toolchain.ocloc) if toolchain.ocloc else None,
-                        "neo_version": toolchain.neo_version,
-                        "igc_version": toolchain.igc_version,
-                        "iga_libraries": [str(path) for path in toolchain.iga_libraries],
-                    }
-                    for toolchain in toolchains
-                ],
-            }
-        )
+        print_json({"schema": 1, "toolchains": list(map(_document, toolchains))})
         return
     rows = [
         (toolchain.name, toolchain.neo_version or "none", toolchain.igc_version or "none", str(toolchain.root or "/"))
         for toolchain in toolchains
     ]
     print_lines(table(("toolchain", "NEO", "IGC", "root"), rows))
+
+
+def _document(toolchain: Toolchain) -> dict[str, Any]:
+    return {
+        "name": toolchain.name,
+        "root": str(toolchain.root) if toolchain.root else None,
+        "ocloc": str(toolchain.ocloc) if toolchain.ocloc else None,
+        "neo_version": toolchain.neo_version,
+        "igc_version": toolchain.igc_version,
+        "iga_libraries": [str(path) for path in toolchain.iga_libraries],
+    }
 
 
 @command.command("add", epilog="\b\nExample:\n  kernlens toolchain add newest")
@@ -58,21 +59,29 @@ def list_toolchains(as_json: bool) -> None:
 @click.option(
     "--root", metavar="DIR", type=click.Path(), help="Register this existing sysroot instead of building one."
 )
+@option.json()
 @option.diagnostic
-def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str | None) -> None:
+def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str | None, as_json: bool) -> None:
     """Build a root with Debian's newest Intel compiler and driver, about 430 MB, and register it as NAME."""
     from kernlens.toolchain.roots import add
 
     toolchain = add(name, mirror, root, on_progress=print_message, keyring=keyring)
-    print_lines([f"{toolchain.name}: {toolchain.title} in {toolchain.root}"])
+    if as_json:
+        print_json({"schema": 1, "toolchain": _document(toolchain)})
+    else:
+        print_lines([f"{toolchain.name}: {toolchain.title} in {toolchain.root}"])
 
 
 @command.command("remove", epilog="\b\nExample:\n  kernlens toolchain remove newest")
 @click.argument("name")
+@option.json()
 @option.diagnostic
-def remove_toolchain(name: str) -> None:
+def remove_toolchain(name: str, as_json: bool) -> None:
     """Remove a toolchain: the folder that was built for it, or just its registration."""
     from kernlens.toolchain.roots import remove
 
     remove(name)
-    print_lines([f"{name} is removed"])
+    if as_json:
+        print_json({"schema": 1, "removed": name})
+    else:
+        print_lines([f"{name} is removed"])

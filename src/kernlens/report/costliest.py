@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 from kernlens.analysis.costs import CostliestLines, Costs, costliest_lines, costs_of
@@ -16,7 +17,14 @@ from kernlens.model.program import Program
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading
-from kernlens.report.pressure_answer import held_table, peak_words, pressure_document, spilled_document, spilled_table
+from kernlens.report.pressure_answer import (
+    UNKNOWN,
+    held_table,
+    peak_words,
+    pressure_document,
+    spilled_document,
+    spilled_table,
+)
 from kernlens.report.program_document import function_document, kernel_document, program_document
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
@@ -38,11 +46,12 @@ def costliest_program(program: Program) -> dict[str, Any]:
     return program_document(program, has_sources=False) | {"origins": with_former_keys(origins)}
 
 
-def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -> str:
-    """Return the JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them."""
+def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str, *, has_pressure: bool = False) -> str:
+    """Return the JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them;
+    ``has_pressure``: with all that ``annotate --pressure`` answers."""
     measured: dict[str, Any] = {
         "costs": with_former_keys(kernel.costs),
-        "pressure": pressure_document(kernel, has_live=False),
+        "pressure": pressure_document(kernel, has_live=has_pressure),
     }
     measured["functions"] = []
     for each in kernel.functions:
@@ -67,16 +76,21 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str) -
     return encoded(document | {"lines": lines} | {part: _part(by_line, part) for part in _PARTS[1:]})
 
 
-def costliest_table(program: Program, kernel: Kernel, count: int, order: str) -> list[str]:
+def costliest_table(
+    program: Program, kernel: Kernel, count: int, order: str, *, has_pressure: bool = False, width: int | None = None
+) -> list[str]:
     """Return the kernel's instruction mix and memory, and a table of its costliest lines. The prologue and what has no
-    line stand apart, so that all rows together are the kernel."""
+    line stand apart, so that all rows together are the kernel; what the kernel has none of has no column. ``has_pressure``:
+    with all that ``annotate --pressure`` answers; ``width``: that of tables, at most."""
     above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *peak_words(kernel), ""]
     if kernel.functions:
-        above += [*_functions_table(kernel), ""]
-    if kernel.pressure and (
-        kernel.costs["spill_stores"] or kernel.costs["fill_loads"]
-    ):  # What holds the registers is why others spill.
-        above += [*held_table(program, kernel, count), "", *spilled_table(program, kernel, count)]
+        above += [*_functions_table(kernel, width), ""]
+    spills = kernel.costs["spill_stores"] or kernel.costs["fill_loads"]
+    if kernel.pressure and (spills or has_pressure):  # What holds the registers is why others spill.
+        most = None if has_pressure else count
+        above += [*held_table(program, kernel, most, width), "", *spilled_table(program, kernel, most, width)]
+    elif has_pressure:
+        above += [*UNKNOWN, ""]
     if kernel.source_map is None:
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:
@@ -99,8 +113,7 @@ def costliest_table(program: Program, kernel: Kernel, count: int, order: str) ->
     for title, costs in (others, *apart):
         if costs["instructions"]:
             rows.append(_row(title, costs, total, ""))
-    first, *columns = (column.heading for column in LINE_COLUMNS)
-    return [*above, *table(("line", first, "%", *columns, "source"), rows), ""]
+    return [*above, *_table("line", rows, total, "source", width), ""]
 
 
 def _part(by_line: CostliestLines, part: str) -> object:
@@ -115,7 +128,7 @@ def _of_function(kernel: Kernel, function: CodeFunction) -> tuple[Costs, int | N
     return costs_of(kernel.instructions.kinds[code]), peak
 
 
-def _functions_table(kernel: Kernel) -> Iterator[str]:
+def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
     """Return a table of the kernel's own code and each function in it, in the order of the code; all rows together are
     the kernel."""
     rows = []
@@ -123,8 +136,17 @@ def _functions_table(kernel: Kernel) -> Iterator[str]:
         costs, peak = _of_function(kernel, function)
         *cells, _ = _row(function_name(function), costs, kernel.costs, "")
         rows.append([*cells, peak])
+    return _table("function", rows, kernel.costs, "live GRFs", width)
+
+
+def _table(
+    title: str, rows: Sequence[Sequence[Cell]], total: Mapping[str, int], last: str, width: int | None
+) -> Iterator[str]:
+    """Return the table of these rows without the columns of what the kernel has none of."""
     first, *columns = (column.heading for column in LINE_COLUMNS)
-    return table(("function", first, "%", *columns, "live GRFs"), rows)
+    has_some = [True, True, *(bool(column.sum(total)) for column in LINE_COLUMNS), True]
+    headings = compress((title, first, "%", *columns, last), has_some)
+    return table(tuple(headings), [list(compress(row, has_some)) for row in rows], width=width)
 
 
 def _row(title: str, costs: Costs, total: Mapping[str, int], source: str) -> list[Cell]:

@@ -18,7 +18,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace, changes
 from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
-from kernlens.report.style import style
+from kernlens.report.style import fitting_width, style
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
 GAP = 8
@@ -34,13 +34,16 @@ CHANGED_BY_DEBUG = (
 
 #: What stands above the two numbers of a line.
 _COUNTS = f"  {'line':>6} {'instr':>5} {'%':>6} | instructions from the line, and % of the kernel's instructions"
+#: Characters before the offset of an instruction below its line.
+_MARGIN = 13
+
 #: Source lines printed above the first line that has code.
 LEAD = 2
 
 
-def disassembly(program: Program, kernel: Kernel) -> list[str]:
+def disassembly(program: Program, kernel: Kernel, *, is_short: bool = False) -> list[str]:
     """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
-    rows = _rows(kernel, "  ")
+    rows = _rows(kernel, "  ", is_short=is_short)
     for function in reversed(kernel.functions[1:]):
         rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
     return [*heading(program, kernel), *rows, ""]
@@ -49,14 +52,16 @@ def disassembly(program: Program, kernel: Kernel) -> list[str]:
 def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> list[str]:
     """Return the kernel's source with instruction counts, shares and instructions under each line.
 
-    ``only``: just that line. Without a line table, the reason and the bare instructions.
+    ``only``: just that line. Without a line table, the reason and the bare instructions. On a terminal instructions are
+    shortened.
     """
     source_map = kernel.source_map
+    is_short = fitting_width() is not None
     if source_map is None:
         if only is not None and kernel.name == PSEUDO_KERNEL:
             return []
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
-        return [reason, *disassembly(program, kernel)]
+        return [reason, *disassembly(program, kernel, is_short=is_short)]
     listing = [] if only else heading(program, kernel)
     if only is None and _is_changed_by_debug(program):
         listing += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
@@ -65,7 +70,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     if only is None and source_map.inherited:
         listing += [f"  {_inherited_words(source_map)}", ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
-    rows = Rows(kernel, source_map)
+    rows = Rows(kernel, source_map, is_short=is_short)
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
@@ -84,12 +89,16 @@ def _is_changed_by_debug(program: Program) -> bool:
     return program.format == "patch-tokens" and "-g" in (program.build.options or "").split()
 
 
-def _rows(kernel: Kernel, margin: str) -> list[str]:
-    """Return the lines of all instructions, behind ``margin``."""
+def _rows(kernel: Kernel, margin: str, *, is_short: bool = False) -> list[str]:
+    """Return the lines of all instructions, behind ``margin``, or of shortened ones."""
     before, after = style("\0", fg="cyan").split("\0")
     before = margin + before
     instructions = kernel.instructions
     beginnings = map(_beginnings(before, after), instructions.offsets)
+    if is_short:
+        from kernlens.report.short_instructions import short_instructions
+
+        return list(map(add, beginnings, short_instructions(instructions.texts)))
     return list(map(add, beginnings, map(str.rstrip, instructions.texts)))
 
 
@@ -102,8 +111,8 @@ def _beginnings(before: str, after: str) -> Callable[[int], str]:
 class Rows:
     """The lines of a kernel's instructions, each made with what else is known of it when it is asked for."""
 
-    def __init__(self, kernel: Kernel, source_map: SourceMap) -> None:
-        self._rows = _rows(kernel, "             ")
+    def __init__(self, kernel: Kernel, source_map: SourceMap, *, is_short: bool = False) -> None:
+        self._rows = _rows(kernel, " " * _MARGIN, is_short=is_short)
         self._map = source_map if source_map.table.inlined or source_map.stated else None
         self._remarks: dict[tuple[str, int, str, int], str] = {}
         #: Where a stretch of instructions with one remark begins, but for the first; and where the last one ends.
@@ -223,15 +232,16 @@ def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineR
         note = f"  (source text not read: {source.unread})"
     listing.append(f"  {style(path, fg='green')}{note}")
     listing.append(style(_COUNTS, dim=True))
-    gap = style("                     ...", dim=True)
+    gap = f"{style('...'.rjust(_MARGIN - 1), dim=True)} "
     previous = next(iter(lines)) - LEAD - 1
     for line, (count, runs) in lines.items():
         listing += _between(text, max(previous, 0), line)
         listing.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%"))
         for position, rows_of_line in enumerate(runs):
-            if position:
-                listing.append(gap)
-            listing += rows.within(rows_of_line, path)
+            run = rows.within(rows_of_line, path)
+            if position:  # It is scheduled elsewhere than the run before.
+                run[0] = gap + run[0][_MARGIN:]
+            listing += run
         previous = line
     listing.append("")
 

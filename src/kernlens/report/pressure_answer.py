@@ -19,9 +19,10 @@ from kernlens.report.listing import heading
 from kernlens.report.program_document import kernel_document
 from kernlens.report.table import Cell, table
 
-_UNKNOWN = (
-    "  Register pressure is not known: the decoder does not tell what these instructions do to registers, or their branches"
-    " are too many to follow."
+#: The lines of a kernel whose pressure is not known.
+UNKNOWN = (
+    "  Register pressure is not known: the decoder does not tell what these instructions do to",
+    "  registers, or their branches are too many to follow.",
 )
 
 
@@ -56,12 +57,13 @@ def pressure_json(program: Program, kernel: Kernel) -> str:
     return encoded(kernel_document(kernel) | measured)
 
 
-def pressure_lines(program: Program, kernel: Kernel) -> list[str]:
-    """Return a kernel's pressure, and all lines whose values hold registers at the peak."""
+def pressure_lines(program: Program, kernel: Kernel, width: int | None = None) -> list[str]:
+    """Return a kernel's pressure, and all lines whose values hold registers at the peak, in tables of this ``width``."""
     above = heading(program, kernel)
     if kernel.pressure is None:
-        return [*above, _UNKNOWN, ""]
-    return [*above, *peak_words(kernel), "", *held_table(program, kernel), "", *spilled_table(program, kernel)]
+        return [*above, *UNKNOWN, ""]
+    tables = held_table(program, kernel, width=width), spilled_table(program, kernel, width=width)
+    return [*above, *peak_words(kernel), "", *tables[0], "", *tables[1]]
 
 
 def peak_words(kernel: Kernel) -> Iterator[str]:
@@ -83,7 +85,7 @@ def peak_words(kernel: Kernel) -> Iterator[str]:
         yield "  (a lower bound: it excludes registers addressed at run time and code outside the kernel)"
 
 
-def held_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:
+def held_table(program: Program, kernel: Kernel, count: int | None = None, width: int | None = None) -> Iterator[str]:
     """Yield the lines whose values hold registers at the peak, most first; only the first ``count``, if set."""
     held = _held(kernel)
     listed, others = (held, []) if count is None else (held[:count], held[count:])
@@ -93,10 +95,12 @@ def held_table(program: Program, kernel: Kernel, count: int | None = None) -> It
     if others:
         registers = {number for values in others for number in values.registers}
         rows.append([plural(len(others), "other line"), len(registers), ""])
-    yield from table(("values of", "GRFs live at the peak", "source"), rows)
+    yield from table(("values of", "GRFs live at the peak", "source"), rows, width=width)
 
 
-def spilled_table(program: Program, kernel: Kernel, count: int | None = None) -> Iterator[str]:
+def spilled_table(
+    program: Program, kernel: Kernel, count: int | None = None, width: int | None = None
+) -> Iterator[str]:
     """Yield the values that were spilled, most bytes first, where the stages of the compile were saved; only the first
     ``count``, if set. An empty line ends it."""
     spilled = kernel.spilled_values
@@ -114,7 +118,7 @@ def spilled_table(program: Program, kernel: Kernel, count: int | None = None) ->
         rows.append([where, spill.size, spill.name, spill.value or "", spill.variable or "", source])
     if others:
         rows.append([plural(len(others), "other value"), sum(spill.size for spill in others), "", "", "", ""])
-    yield from table(("spilled value of", "bytes", "vISA", "LLVM", "variable", "source"), rows)
+    yield from table(("spilled value of", "bytes", "vISA", "LLVM", "variable", "source"), rows, width=width)
     yield ""
 
 

@@ -15,24 +15,29 @@ _GAP = "  "
 _SHORTEST = 12
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], indent: str = "  ") -> Iterator[str]:
+def table(
+    headings: Sequence[str], rows: Sequence[Sequence[Cell]], indent: str = "  ", *, width: int | None = None
+) -> Iterator[str]:
     """Yield the lines of a table. A column is aligned right if all its cells are numbers or None.
 
-    Where width is limited (``style.fit_to``, 30 characters at least), long texts are shortened, and columns that do not fit
-    beside the others follow below these, behind the first one again.
+    Where width is limited (``width``, or ``style.fit_to``, 30 characters at least), long texts are shortened, and columns
+    that do not fit beside the others follow below these, behind the first one again.
     """
     texts = [[_text(cell) for cell in row] for row in rows]
     widths = [max([len(heading), *(len(row[i]) for row in texts)]) for i, heading in enumerate(headings)]
     right = [bool(rows) and all(not isinstance(row[i], str) for row in rows) for i in range(len(headings))]
-    limit = fitting_width()
+    limit = min((each for each in (fitting_width(), width) if each is not None), default=None)
     groups = [list(range(len(headings)))]
     if limit is not None and _sum(widths, indent) > limit:
-        first = widths[0]
-        _shorten(widths, right, headings, limit - len(indent))
+        whole, room = list(widths), limit - len(indent)
+        _shorten(widths, right, headings, room)
         if _sum(widths, indent) > limit:  # It goes on below, so that what all parts begin with may have more room.
-            widths[0] = min(first, max(widths[0], (limit - len(indent)) // 2))
-        texts = [[shortened(text, width) for text, width in zip(row, widths, strict=True)] for row in texts]
-        groups = _beside(widths, limit - len(indent))
+            widths[0] = min(whole[0], max(widths[0], room // 2))
+        groups = _beside(widths, room)
+        for group in groups:  # What is left beside the others is for those that were shortened.
+            for column in group[1:]:
+                widths[column] += min(whole[column] - widths[column], room - _sum([widths[each] for each in group]))
+        texts = [[shortened(text, most) for text, most in zip(row, widths, strict=True)] for row in texts]
 
     def line(cells: Sequence[str], columns: Sequence[int]) -> str:
         return (

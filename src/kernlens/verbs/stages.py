@@ -57,7 +57,7 @@ def stages(
         if device or words or toolchain:
             raise KernlensError("device, options and toolchain are those of a source; a Program has its own")
         pipeline = _of_program(source, all_passes=all_passes, unconfined=unconfined)
-    elif (kind := _kind(os.fspath(source))) not in (None, "spirv"):
+    elif (kind := kind_of(os.fspath(source), "source file")[0]) not in (None, "spirv"):
         raise KernlensError(
             f"{os.fspath(source)} is no source but a {kind}; kernlens.stages(program) takes one of the programs in it, which"
             " kernlens.load returns"

@@ -354,4 +354,16 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
     }
     sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
     prints = {verb for verb, text in sources.items() if "@option.json()" in text}
-    assert prints == headings - {"list", "--top", "--pressure"}
+    assert prints == headings - {"list", "add", "remove", "--top", "--pressure"}
+
+
+def test_report_and_toolchains(tmp_path: Path, folder: Path) -> None:
+    (shape,) = shapes("report")
+    (folder / "good.cl").write_text(SMALL)
+    assert kernlens("compile", "good.cl", "--device", "dg2", "-o", "good.klens", cwd=folder).returncode == 0
+    compare(shape, answer("report", folder / "good.klens", "-o", tmp_path / "x.html"))
+    assert [list(each.keys) for each in shapes("toolchain add, remove")] == [
+        ["schema", "toolchain"],
+        ["schema", "removed"],
+    ]
+    assert [list(each.keys) for each in shapes("serve")] == [["schema", "title", "address"]]

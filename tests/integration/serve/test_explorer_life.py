@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -164,6 +165,14 @@ def test_an_idle_server_ends_by_itself(recording: Path) -> None:
             time.sleep(0.5)
             assert server.get("/").status_code == 200
         assert server.process.wait(60) == 0
+
+
+def test_the_address_as_json(recording: Path) -> None:
+    command = [*MAIN, "serve", str(recording), "--no-browser", "--idle", "0.5", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["title"]) == (1, recording.name)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#t=\S+", document["address"])
 
 
 def test_temporary_folders_go(recording: Path, tmp_path: Path) -> None:

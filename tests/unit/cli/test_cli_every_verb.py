@@ -10,6 +10,7 @@ import pytest
 from kernlens.cli import verb_group
 from kernlens.cli.option import RenamedOption
 from kernlens.cli.verb_group import GROUPS, VERBS
+from kernlens.cli.verb_group import kernlens as kernlens_command
 from tests import pages
 from tests.tree import ROOT
 from tests.unit.conftest import Kernlens
@@ -65,6 +66,20 @@ def test_the_page_of_a_verb_shows_its_help(verb: str, kernlens: Kernlens, monkey
     monkeypatch.setenv("COLUMNS", str(pages.WIDTH))
     assert "```text\nUsage: " in page
     assert page == pages.with_help(page, kernlens(verb, "--help").out), "python -m tests.pages writes it"
+
+
+@pytest.mark.parametrize("words", [words for words in COMMANDS if words != ("run",)], ids=" ".join)
+def test_json_is_a_flag_of_every_verb(words: tuple[str, ...]) -> None:
+    """Only run has none: it becomes the application."""
+    command: click.Command | None = kernlens_command
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    assert command is not None
+    options = [each for each in command.params if "--json" in each.opts]
+    assert isinstance(command, click.Group) or [
+        isinstance(each, click.Option) and each.is_flag for each in options
+    ] == [True]
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

@@ -19,6 +19,7 @@ from kernlens.report.costliest import costliest_kernel, costliest_program, costl
 from kernlens.report.overview import program_overview
 from kernlens.report.program_document import inspect_document
 from kernlens.report.style import rendered
+from kernlens.report.table import table
 from tests.unit.conftest import Kernlens
 from tests.unit.report.test_listing import listed_program
 from tests.writers.instruction_records import record
@@ -52,12 +53,12 @@ def test_the_table() -> None:
         "  bytes at most, if each instruction runs once with all lanes active: global 512 read, scratch 128 written",
         "  1 spill store of 128 bytes, 0 fill loads of 0",
         "",
-        "  line            instructions      %  sends  memory bytes  spill stores  fill loads  spill/fill bytes  math  source",
-        "  a.cl:10                    1  20.00      1           256             0           0                 0     0  line 10",
-        "  a.cl:11                    1  20.00      1           128             1           0               128     0  line 11",
-        "  1 other line               1  20.00      0             0             0           0                 0     1",
-        "  prologue                   1  20.00      1           256             0           0                 0     0",
-        "  without a line             1  20.00      0             0             0           0                 0     0",
+        "  line            instructions      %  sends  memory bytes  spill stores  spill/fill bytes  math  source",
+        "  a.cl:10                    1  20.00      1           256             0                 0     0  line 10",
+        "  a.cl:11                    1  20.00      1           128             1               128     0  line 11",
+        "  1 other line               1  20.00      0             0             0                 0     1",
+        "  prologue                   1  20.00      1           256             0                 0     0",
+        "  without a line             1  20.00      0             0             0                 0     0",
         "",
     ]
 
@@ -206,3 +207,26 @@ def test_sorting_a_file_and_a_folder(kernlens: Kernlens, file: Path) -> None:
     folder = kernlens("inspect", file.parent, "--sort", "code bytes", "--json").document["programs"][0]["kernels"]
     assert folder == whole
     assert "move instructions" in kernlens("inspect", file.parent, "--sort", "move_instructions").out
+
+
+def test_top_and_pressure_fit_a_hundred_columns_and_go_together(kernlens: Kernlens, file: Path) -> None:
+    long = "int id = get_global_id(0);" * 9
+    source = file.parent / "scale.cl"
+    source.write_text(f"\n{long}\n{long}\n")
+    words = ("annotate", file, "--kernel", "scale")
+    for asked in (("--top", "3"), ("--pressure",), ("--top", "3", "--pressure")):
+        lines = kernlens(*words, *asked).out.splitlines()
+        assert max(map(len, lines)) <= 100, asked
+    assert any(line.endswith("…") for line in kernlens(*words, "--top", "3").out.splitlines())
+    assert any(line.endswith(long) for line in kernlens(*words, "--top", "3", "--full").out.splitlines())
+    both = kernlens(*words, "--top", "3", "--pressure")
+    assert (both.status, "Register pressure is not known" in both.out, "  line " in both.out) == (0, True, True)
+    (program,) = kernlens(*words, "--top", "3", "--pressure", "--json").document["programs"]
+    assert {"costs", "lines", "pressure", "spilled_values"} <= program["kernels"][0].keys()
+
+
+def test_what_goes_below_has_the_room_that_is_there() -> None:
+    headings = ("line", *(f"figure {number}" for number in range(9)), "source")
+    lines = list(map(rendered, table(headings, [("a.cl:1", *range(9), "x" * 70)], width=100)))
+    assert max(map(len, lines)) <= 100
+    assert any(line.split() == ["a.cl:1", "x" * 70] for line in lines)

@@ -149,6 +149,21 @@ def test_the_whole_listing() -> None:
     assert GAP < 28
 
 
+def test_code_that_is_scheduled_elsewhere_begins_with_three_dots() -> None:
+    class OutsideOfPrologue(Parts):
+        def source_map(self, kernel: Kernel) -> SourceMap | None:
+            return correlate(kernel.instructions.offsets, super().line_table(), prologue=0)
+
+    kernel = Kernel("k", OutsideOfPrologue())
+    lines = [rendered(line) for line in annotated(Program("p", "raw", {"k": kernel}), kernel, LineChoice("a.cl", 10))]
+    start = next(index for index, line in enumerate(lines) if "10     2  40.0%" in line)
+    assert lines[start + 1 : start + 3] == [
+        "             0x0000    mov r0",
+        "         ... 0x0020    mov r2  ; inlined at 40",
+    ]
+    assert not [line for line in lines if line.strip() == "..."]
+
+
 @pytest.mark.parametrize(
     ("path", "remedy"), [("a.cl", "--source-root DIR says where to look"), ("3", "--source FILE gives it")]
 )
