@@ -32,7 +32,7 @@ def kernels() -> list[Path]:
 
 def timed(sources: list[Path], jobs: int, folder: Path, name: str) -> tuple[float, float, float, float]:
     """Return the seconds that the command took, those of the compilers and of kernlens on the processors, and megabytes."""
-    words = [word for options in OPTIONS for word in ("--options", options)]
+    words = [word for options in OPTIONS for word in ("--build-options", options)]
     command = [sys.executable, "-m", "benchmarks.sweep_efficiency", "--child", str(folder / name), "sweep"]
     command += [*map(str, sources), "--device", ",".join(DEVICES), *words, "--jobs", str(jobs), "--top", "1"]
     command += ["--csv", str(folder / f"{name}.csv")]

@@ -210,7 +210,7 @@ def test_modules_and_their_symbols(tmp_path: Path, open_served: OpenServed) -> N
         "kernel void caller(global float *data) { data[0] = half_of(data[1]) + lost(data[2]); }\n"
     )
     (tmp_path / "callee.cl").write_text("float half_of(float value) { return value * 0.5f; }\n")
-    words = ["compile", "--library", "--device", "dg2", "caller.cl", "callee.cl", "--options", ""]
+    words = ["compile", "--library", "--device", "dg2", "caller.cl", "callee.cl", "--build-options", ""]
     subprocess.run([*MAIN, *words], cwd=tmp_path, check=True, capture_output=True)
     paths = [tmp_path / f"{name}.dg2.bin" for name in ("caller", "callee")]
     with serving(*paths) as server:

@@ -143,7 +143,7 @@ def test_functions_behind_a_kernel_of_a_zebin_count_and_have_their_lines(
     spills = sum(kind.access is not None and kind.access.is_spill for kind in behind)
     assert spills, "the caller's registers are saved"
     assert f"max-spill-stores: spill stores {kernel.costs['spill_stores']}, at most 0" in printed(
-        "check", str(bare), "--max-spills", "0", status=1
+        "check", str(bare), "--max-spill-stores", "0", status=1
     )
 
 

@@ -13,7 +13,7 @@ pytest_plugins = ["pytester"]
 TESTS = """\
 import pytest
 
-@pytest.mark.kernel_budget(max_spill=0, min_simd=16)
+@pytest.mark.kernel_budget(max_spill_bytes=0, min_simd=16)
 @pytest.mark.kernel_budget(max_instructions=4, kernel="work")
 def test_compiled(kernlens_compile):
     kernlens_compile("work.cl", "dg2")

@@ -265,7 +265,7 @@ def test_without_a_line_table_the_flag_is_named(darktable_kernels: Path, tmp_pat
         darktable_kernels / "sharpen.cl",
         "--device",
         "dg2",
-        "--options",
+        "--build-options",
         "-cl-mad-enable",
         "--no-lines",
         "-o",

@@ -37,7 +37,7 @@ def test_machine_code_is_that_of_the_module(
     done = kernlens("compile", "lib.klens", *words, "-o", "again.klens")
     assert done.status == 0, done.err
     assert Recording("again.klens").builds()[0].binary == alone.binary
-    kernlens("compile", "lib.so", "--kernel", "sc*", *words, "--options", "-cl-opt-disable")
+    kernlens("compile", "lib.so", "--kernel", "sc*", *words, "--build-options", "-cl-opt-disable")
     done = kernlens("compile", "lib.klens", *words, "-o", "again.klens")
     assert "the recorded options -cl-opt-disable are used again, before those given here" in done.err
     builds = [*Recording("lib.klens").builds(), *Recording("again.klens").builds()]

@@ -109,14 +109,22 @@ def test_a_comment_is_no_change(newest_root: Path, tmp_path: Path) -> None:
 )
 def test_the_stage_at_which_options_part(option: str, equal: str, first: str, tmp_path: Path) -> None:
     (tmp_path / "work.cl").write_text(SOURCE)
-    words = ("work.cl", "--device", "dg2", "--options=", f"--options={option}", "--stages")
+    words = ("work.cl", "--device", "dg2", "--build-options=", f"--build-options={option}", "--stages")
     (kernel,) = compared(*words, status=1, cwd=tmp_path)["kernels"]
     assert kernel["parting"] == {"equal_stage": equal, "stage": first, "pass": None}
 
 
 def test_the_pass_at_which_options_part(tmp_path: Path) -> None:
     (tmp_path / "work.cl").write_text(SOURCE)
-    words = ("work.cl", "--device", "dg2", "--options=", "--options=-cl-fast-relaxed-math", "--stages", "--all-passes")
+    words = (
+        "work.cl",
+        "--device",
+        "dg2",
+        "--build-options=",
+        "--build-options=-cl-fast-relaxed-math",
+        "--stages",
+        "--all-passes",
+    )
     (kernel,) = compared(*words, status=1, cwd=tmp_path)["kernels"]
     assert kernel["parting"]["stage"] == "spirv"
     # The division is another function of the compiler's library.

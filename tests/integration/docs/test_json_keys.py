@@ -170,14 +170,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = tmp_path_factory.mktemp("json")
     for name, text in MODULES.items():
         (result / name).write_text(text)
-    done = kernlens("compile", "--library", "--device", "dg2", *MODULES, "--options", "", cwd=result)
+    done = kernlens("compile", "--library", "--device", "dg2", *MODULES, "--build-options", "", cwd=result)
     assert done.returncode == 0, done.stderr
     return result
 
 
 def test_the_documents_of_programs(folder: Path) -> None:
     (folder / "small.cl").write_text(SMALL)
-    words = ("small.cl", "--device", "dg2", "-o", "small.klens", "--options", "-gline-tables-only")
+    words = ("small.cl", "--device", "dg2", "-o", "small.klens", "--build-options", "-gline-tables-only")
     done = kernlens("compile", *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     (shape,) = shapes("inspect, disasm, annotate")
@@ -229,8 +229,8 @@ def test_symbols(folder: Path) -> None:
 
 def test_link_predicted_and_on_a_driver(folder: Path) -> None:
     predicted, live, spirv, _ = shapes("link")
-    flags = ("--options", "-library-compilation")
-    large = ("--device", "pvc", "--options", "-ze-opt-large-register-file")
+    flags = ("--build-options", "-library-compilation")
+    large = ("--device", "pvc", "--build-options", "-ze-opt-large-register-file")
     assert kernlens("compile", "--library", "u.cl", *large, cwd=folder).returncode == 0
     assert kernlens("compile", "--library", "v.cl", "--device", "pvc", cwd=folder).returncode == 0
     compare(
@@ -323,12 +323,12 @@ def test_check(tmp_path: Path) -> None:
     for name in ("old", "new"):
         words = ("compile", f"{name}.cl", "--device", "dg2", "-o", f"{name}.klens")
         assert kernlens(*words, cwd=tmp_path).returncode == 0
-    (tmp_path / "kernlens.toml").write_text('[kernel."*".device.pvc]\nmax-spill = 0\n')
+    (tmp_path / "kernlens.toml").write_text('[kernel."*".device.pvc]\nmax-spill-bytes = 0\n')
     documents = [
         answer("check", "new.klens", "--baseline", "old.klens", "--max-code-size", "1", cwd=tmp_path, status=1),
         answer("check", "old.klens", "--baseline", "new.klens", cwd=tmp_path, status=0),
     ]
-    (tmp_path / "kernlens.toml").write_text("[kernel.added]\nmax-spill = 0\n")
+    (tmp_path / "kernlens.toml").write_text("[kernel.added]\nmax-spill-bytes = 0\n")
     documents.append(answer("check", "new.klens", cwd=tmp_path))
     compare(shape, *documents)
 

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = tmp_path_factory.mktemp("link")
     (result / "a.cl").write_text(LIBRARY)
     (result / "b.cl").write_text(KERNELS)
-    done = kernlens("compile", "--library", "--device", "dg2", "a.cl", "b.cl", "--options", "", cwd=result)
+    done = kernlens("compile", "--library", "--device", "dg2", "a.cl", "b.cl", "--build-options", "", cwd=result)
     assert done.stdout.splitlines() == [
         "a.cl -> a.spv",
         "a.cl -> a.dg2.bin",
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "b.cl -> b.dg2.bin",
     ], done.stderr
     # The other entry: SPIR-V compiled without the flags.
-    compiled = kernlens("compile", "a.spv", "--device", "dg2", "--options", "", "-o", "hidden.klens", cwd=result)
+    compiled = kernlens("compile", "a.spv", "--device", "dg2", "--build-options", "", "-o", "hidden.klens", cwd=result)
     assert compiled.returncode == 0, compiled.stderr
     return result
 
@@ -97,7 +97,7 @@ def test_symbols(folder: Path) -> None:
 def test_an_uncertain_answer_and_the_one_after_a_compile(folder: Path, tmp_path: Path) -> None:
     source = tmp_path / "c.cl"
     source.write_text("int gone(int x);\nkernel void k(global int *out) { int no = 0; if (no) out[0] = gone(1); }\n")
-    compiled = kernlens("compile", "--library", "--device", "dg2", source, "--options", "", cwd=tmp_path)
+    compiled = kernlens("compile", "--library", "--device", "dg2", source, "--build-options", "", cwd=tmp_path)
     assert compiled.returncode == 0, compiled.stderr
     spirv = tmp_path / "c.spv"
     done = kernlens("link", spirv)
@@ -129,7 +129,7 @@ def test_a_no_says_what_to_change(folder: Path) -> None:
     assert "helper: b.spv needs it in use" in done.stdout
     assert "a.spv defines it but was compiled without -library-compilation: compile a.spv with it" in done.stdout
     assert "static link links" in done.stdout
-    answer("link", folder / "b.spv", folder / "a.spv", "--options-for", folder / "a.spv", "-library-compilation")
+    answer("link", folder / "b.spv", folder / "a.spv", "--build-options-for", folder / "a.spv", "-library-compilation")
 
     document = json.loads(kernlens("link", "--json", folder / "b.dg2.bin", folder / "hidden.klens").stdout)
     assert document["links"] is False
@@ -141,7 +141,7 @@ def test_a_no_says_what_to_change(folder: Path) -> None:
 
 @pytest.mark.parametrize("how", ["--dynamic", "--static"])
 def test_a_link_on_a_driver(how: str, folder: Path, tmp_path: Path) -> None:
-    flags: list[str | Path] = ["--options-for", folder / "a.spv", "-library-compilation"]
+    flags: list[str | Path] = ["--build-options-for", folder / "a.spv", "-library-compilation"]
     output: list[str | Path] = ["-o", tmp_path / "linked.bin"] if how == "--static" else []
     text = answer("link", how, "--device", "dg2", folder / "b.spv", folder / "a.spv", *flags, *output)
     assert f"{how[2:]} link on dg2 links: ZE_RESULT_SUCCESS" in text
@@ -168,7 +168,7 @@ def test_bad_usage(folder: Path) -> None:
     assert "name the file with -o" in refusal("link", "--offline", module)
     assert "--device is missing" in refusal("compile", module)
     assert "is not a driver release" in refusal("link", "--driver", "newest", module)
-    assert "not among the modules" in refusal("link", module, "--options-for", "other.spv", "-g")
+    assert "not among the modules" in refusal("link", module, "--build-options-for", "other.spv", "-g")
     assert "there is no device 'nonsense'" in refusal("link", "--dynamic", "--device", "nonsense", module)
     assert "text file" in refusal("symbols", folder / "a.cl")
 
@@ -190,7 +190,7 @@ def test_bad_modules(folder: Path, tmp_path: Path) -> None:
 
 
 def test_another_device(folder: Path, tmp_path: Path) -> None:
-    compiled = kernlens("compile", "--library", "--device", "pvc", folder / "a.cl", "--options", "", cwd=tmp_path)
+    compiled = kernlens("compile", "--library", "--device", "pvc", folder / "a.cl", "--build-options", "", cwd=tmp_path)
     assert compiled.returncode == 0, compiled.stderr
     done = kernlens("link", folder / "b.dg2.bin", tmp_path / "a.pvc.bin")
     assert done.returncode == 1

@@ -71,10 +71,10 @@ def test_places_in_spirv_are_those_of_the_disassembler(folder: Path) -> None:
     ((_, module),) = readable_modules(open_file(str(folder / "places.spv")), options="-library-compilation")
     places = {(use.holder, use.symbol, place.line) for use in module.uses for place in module.find_places(use)}
     assert places == expected
-    shown = kernlens("link", folder / "places.spv", "--options", "-library-compilation").stdout
+    shown = kernlens("link", folder / "places.spv", "--build-options", "-library-compilation").stdout
     for words in (r"use \(\S*places.cl:6, 8\)", r"inner \(\S*places.cl:3\)"):
         assert re.search(rf"helper: places.spv needs it in .*{words}", shown)
-    listed = answer("symbols", folder / "places.spv", "--options", "-library-compilation")
+    listed = answer("symbols", folder / "places.spv", "--build-options", "-library-compilation")
     assert re.search(r"exported +smooth +\S*places.cl:18\n", listed)
 
 

@@ -151,10 +151,10 @@ def test_values_of_every_width_reach_the_compiler(
 def test_the_commands(spirv: dict[str, bytes], tmp_path: Path) -> None:
     path = tmp_path / "text.spv"
     path.write_bytes(spirv["text"])
-    constants: list[str | Path] = ["--specialize", "1=0", "--specialize", "7=3", "--specialize", "8=0"]
+    constants: list[str | Path] = ["--spec-constant", "1=0", "--spec-constant", "7=3", "--spec-constant", "8=0"]
     specialized_file = tmp_path / "kept.spv"
     specialized_file.write_bytes(spirv_of(Source("kept", "int kept(int x) { return x; }\n", ""), tmp_path))
-    library: list[str | Path] = ["--options-for", specialized_file, "-library-compilation"]
+    library: list[str | Path] = ["--build-options-for", specialized_file, "-library-compilation"]
     for specialize in ([], constants):
         assert (
             "is uncertain: gone is used only in direct"
@@ -164,7 +164,9 @@ def test_the_commands(spirv: dict[str, bytes], tmp_path: Path) -> None:
         document = answer("link", how, "--device", "dg2", path, specialized_file, *library, *constants)
         assert "links: ZE_RESULT_SUCCESS" in document, how
     assert "specialisation constants: 1 (int, 32 bits), 8 (int, 32 bits)" in answer("symbols", path)
-    assert "has specialisation constant 3; there are 1 (int, 32 bits)" in refusal("link", path, "--specialize", "3=0")
-    assert "'x' is no value of specialisation constant 7" in refusal("link", path, "--specialize", "7=x")
-    assert "is not of the form 5=1" in refusal("link", path, "--specialize", "7")
-    assert "--spec-constant needs" in refusal("link", path, "--offline", "-o", tmp_path / "x", "--specialize", "1=0")
+    assert "has specialisation constant 3; there are 1 (int, 32 bits)" in refusal(
+        "link", path, "--spec-constant", "3=0"
+    )
+    assert "'x' is no value of specialisation constant 7" in refusal("link", path, "--spec-constant", "7=x")
+    assert "is not of the form 5=1" in refusal("link", path, "--spec-constant", "7")
+    assert "--spec-constant needs" in refusal("link", path, "--offline", "-o", tmp_path / "x", "--spec-constant", "1=0")

@@ -160,7 +160,7 @@ def test_two_servers_at_once_do_not_share_a_token(recording: Path) -> None:
 
 
 def test_an_idle_server_ends_by_itself(recording: Path) -> None:
-    with serving(recording, "--idle", "1.5") as server:
+    with serving(recording, "--idle-timeout", "1.5") as server:
         for _ in range(4):
             time.sleep(0.5)
             assert server.get("/").status_code == 200

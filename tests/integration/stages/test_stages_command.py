@@ -120,7 +120,7 @@ def test_a_recording_of_compile_is_compiled_again(small: Path, tmp_path: Path) -
     recording = tmp_path / "compiled.klens"
     options = f"-gline-tables-only -I {tmp_path}/inc"
     kernlens.compile(source, "skl", options=options, recording=recording)
-    fresh = answer(source, "--device", "skl", "--options", options, "--line", "factor.h:2")
+    fresh = answer(source, "--device", "skl", "--build-options", options, "--line", "factor.h:2")
     source.unlink()
     (tmp_path / "inc" / "factor.h").unlink()
     again = command(recording, "--line", "factor.h:2", "--json")

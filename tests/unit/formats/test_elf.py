@@ -213,7 +213,7 @@ def test_symbols_of_damaged_tables() -> None:
         read_elf(writer.build()).symbols()
     writer = ElfWriter()
     writer.add(".symtab", bytes(24), type=2, entry_size=24, link=9)
-    with pytest.raises(FormatError, match="names are said to be in section 9"):
+    with pytest.raises(FormatError, match="claims that its names are in section 9"):
         read_elf(writer.build()).symbols()
 
 

@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_read(folder: Path) -> None:
     with pytest.raises(KernlensError, match=r"kernlens\.toml: toolchain must be the name of a toolchain, not 3"):
         default_toolchain()
     (folder / "kernlens.toml").write_text("toolchain = \n")
-    with pytest.raises(FormatError, match="no TOML"):
+    with pytest.raises(FormatError, match=r"kernlens\.toml: invalid TOML"):
         default_toolchain()
 
 

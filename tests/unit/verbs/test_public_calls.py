@@ -54,7 +54,7 @@ def test_diff_takes_programs_and_paths(folder: Path) -> None:
     assert kernlens.diff(small[0], small[0]).equal
     assert "of a compile, and a Program is compiled already" in wrong(lambda: kernlens.diff(small, large, options="-g"))
     assert "contains no program for bmg, only for skl" in wrong(lambda: kernlens.diff(small, large, device="bmg"))
-    assert wrong(lambda: kernlens.diff(small)).startswith("what is it to be compared with?")
+    assert wrong(lambda: kernlens.diff(small)).startswith("there is nothing to compare with: name")
 
 
 def test_stages_takes_a_program_whose_stages_were_kept(tmp_path: Path) -> None:

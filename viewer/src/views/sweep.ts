@@ -116,7 +116,7 @@ export class SweepView implements View {
     const entries = index === null ? [] : entriesOf(index).filter(({ name, program }) => name === row.kernel && program.device === row.device);
     const alike = entries.filter(({ program }) => withoutLines(program.options ?? "") === withoutLines(row.options));
     const entry = alike.find(({ program }) => (program.toolchain ?? row.toolchain) === row.toolchain) ?? alike[0];
-    if (entry === undefined) return this.page.tell(`The code of this cell was not kept: kernlens compile ${row.source} --device ${row.device} --toolchain ${row.toolchain}${row.options ? ` --options "${row.options}"` : ""}`);
+    if (entry === undefined) return this.page.tell(`The code of this cell was not kept: kernlens compile ${row.source} --device ${row.device} --toolchain ${row.toolchain}${row.options ? ` --build-options "${row.options}"` : ""}`);
     this.page.go({ view: "panes" }, "push");
     void this.page.open(entry);
   }
