@@ -133,8 +133,9 @@ struct own_build {
     char *folder; /* after the build: what it kept; NULL if nothing */
 };
 
-EXPORTED void kernlens_own_build_use(cl_api_clGetProgramInfo get_info, cl_api_clCreateProgramWithIL create,
-                                     cl_api_clSetProgramSpecializationConstant set, cl_api_clReleaseProgram release)
+EXPORTED void kernlens_own_build_use(__typeof__(&clGetProgramInfo) get_info, __typeof__(&clCreateProgramWithIL) create,
+                                     __typeof__(&clSetProgramSpecializationConstant) set,
+                                     __typeof__(&clReleaseProgram) release)
 {
     static cl_icd_dispatch functions;
     functions.clGetProgramInfo = get_info;

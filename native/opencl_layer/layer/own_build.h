@@ -27,9 +27,9 @@ char *own_build_end(const struct stage_form *form);
 /* The same for a caller that is no OpenCL loader: kernlens's Python functions, around pyopencl's build. Only for IGC. */
 struct own_build;
 
-/* Takes the caller's OpenCL functions, in place of those that a layer gets. */
-void kernlens_own_build_use(cl_api_clGetProgramInfo get_info, cl_api_clCreateProgramWithIL create,
-                            cl_api_clSetProgramSpecializationConstant set, cl_api_clReleaseProgram release);
+/* Takes the caller's OpenCL functions, in place of those that a layer gets. Names of their types differ between headers. */
+void kernlens_own_build_use(__typeof__(&clGetProgramInfo) get_info, __typeof__(&clCreateProgramWithIL) create,
+                            __typeof__(&clSetProgramSpecializationConstant) set, __typeof__(&clReleaseProgram) release);
 
 /* Called before a build of this program with IGC: has it keep this stage. What it returns is for the two other functions, to
  * be called in their order; NULL: it cannot, a second build must. */

@@ -143,9 +143,9 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint count, const cl_command_
 }
 
 static cl_int CL_API_CALL launch(cl_command_buffer_khr buffer, cl_command_queue queue,
-                                 const cl_ndrange_kernel_command_properties_khr *properties, cl_kernel kernel,
-                                 cl_uint dimensions, const size_t *offset, const size_t *global, const size_t *local,
-                                 cl_uint count, const cl_sync_point_khr *points, cl_sync_point_khr *point,
+                                 const cl_properties *properties, cl_kernel kernel, cl_uint dimensions,
+                                 const size_t *offset, const size_t *global, const size_t *local, cl_uint count,
+                                 const cl_sync_point_khr *points, cl_sync_point_khr *point,
                                  cl_mutable_command_khr *handle)
 {
     const struct functions functions = functions_of_buffer(buffer);

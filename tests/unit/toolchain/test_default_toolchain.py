@@ -25,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "toolchains").mkdir()
     monkeypatch.chdir(path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("KERNLENS_NEWEST_ROOT", raising=False)
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "toolchains"))
     for variable in ("KERNLENS_NEWEST_ROOT", "KERNLENS_TOOLCHAIN"):
         monkeypatch.delenv(variable, raising=False)
