@@ -67,7 +67,7 @@ def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str 
 
     toolchain = add(name, mirror, root, on_progress=print_message, keyring=keyring)
     if as_json:
-        print_json({"schema": 1, "toolchain": _document(toolchain)})
+        print_json({"schema": 1, "added": _document(toolchain)})
     else:
         print_lines([f"{toolchain.name}: {toolchain.title} in {toolchain.root}"])
 

@@ -57,14 +57,14 @@ def stages(
         if device or words or toolchain:
             raise KernlensError("device, options and toolchain are those of a source; a Program has its own")
         pipeline = _of_program(source, all_passes=all_passes, unconfined=unconfined)
+    elif device is None:
+        raise NoDeviceError(
+            f"which device is {os.fspath(source)} to be compiled for? name it: kernlens.stages(source, 'dg2')"
+        )
     elif (kind := kind_of(os.fspath(source), "source file")[0]) not in (None, "spirv"):
         raise KernlensError(
             f"{os.fspath(source)} is no source but a {kind}; kernlens.stages(program) takes one of the programs in it, which"
             " kernlens.load returns"
-        )
-    elif device is None:
-        raise NoDeviceError(
-            f"which device is {os.fspath(source)} to be compiled for? name it: kernlens.stages(source, 'dg2')"
         )
     else:
         pipeline = compile_stages(

@@ -95,7 +95,7 @@ def test_toolchains_are_listed_added_and_removed(kernlens: Kernlens, compiler: P
     assert (system["name"], system["neo_version"], system["ocloc"]) == ("system", "22.43.24595", str(compiler))
     assert (mine["name"], mine["root"]) == ("mine", str(root))
     assert kernlens("toolchain", "remove", "mine").out == "mine is removed\n"
-    added = kernlens("toolchain", "add", "mine", "--root", root, "--json").document["toolchain"]
+    added = kernlens("toolchain", "add", "mine", "--root", root, "--json").document["added"]
     assert added in kernlens("toolchain", "list", "--json").document["toolchains"]
     assert kernlens("toolchain", "remove", "mine", "--json").document["removed"] == "mine"
     done = kernlens("toolchain", "remove", "mine")

@@ -17,14 +17,11 @@ import pytest
 from kernlens.cli.output import Progress
 from kernlens.cli.verb_group import VERBS
 from kernlens.model.build import HeldParts, Source
-from kernlens.model.instruction import Instructions
-from kernlens.model.instruction_kind import InstructionKind
 from kernlens.recording.writer import RecordingWriter
-from kernlens.report.style import cut, rendered, style
+from kernlens.report.style import rendered, style
 from kernlens.verbs import doctor
 from kernlens.verbs.doctor import Check
 from tests.unit.conftest import Done, Kernlens
-from tests.writers.instruction_records import record
 from tests.writers.programs import SOURCE, binary, spirv
 from tests.writers.recordings import FULL, snapshot
 
@@ -293,129 +290,3 @@ def test_marks_cannot_be_forged() -> None:
 
 def test_tabs_and_other_letters_stay() -> None:
     assert rendered("\tint é = 'ש'; // 漢 🙂") == "\tint é = 'ש'; // 漢 🙂"
-
-
-@pytest.mark.parametrize(
-    ("variables", "words", "coloured"),
-    [
-        ({}, (), True),
-        ({"TERM": "dumb"}, (), False),
-        ({"NO_COLOR": "1"}, (), False),
-        ({"NO_COLOR": ""}, (), True),
-        ({"NO_COLOR": "1"}, ("--color", "always"), True),
-        ({"FORCE_COLOR": "1"}, ("--color", "never"), False),
-        ({}, ("--color", "auto"), True),
-    ],
-)
-def test_colours_on_a_terminal(
-    variables: dict[str, str],
-    words: tuple[str, ...],
-    coloured: bool,
-    file: Path,
-    kernlens: Kernlens,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    with monkeypatch.context() as patch, Terminal(patch) as read:
-        assert kernlens("disasm", file, *words).status == 0
-        text = read()
-    assert ("\x1b[36m0x0000\x1b[0m" in text) == coloured
-
-
-def test_colours_in_a_pipe_only_if_they_are_wanted(
-    file: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "\x1b" not in kernlens("disasm", file).out
-    assert "\x1b[36m" in kernlens("disasm", file, "--color", "always").out
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[36m" in kernlens("disasm", file).out
-    assert "\x1b" not in kernlens("disasm", file, "--color", "never").out
-
-
-def test_a_pager_shows_what_is_printed_on_a_terminal(
-    file: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The pager gets all of what is longer than the screen, and nothing of the messages; where there is none, or it dies,
-    nothing goes wrong."""
-    pager = tmp_path / "pager"
-    pager.write_text(f'#!/bin/sh\necho "LESS=$LESS $1"\ncat > {tmp_path}/shown\n')
-    pager.chmod(0o755)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "4")
-    monkeypatch.delenv("LESS", raising=False)
-
-    def printed(named: str, *words: str) -> str:
-        monkeypatch.setenv("KERNLENS_PAGER", named)
-        with monkeypatch.context() as patch, Terminal(patch) as read:
-            assert kernlens("disasm", file, *words).status == 0
-            return read()
-
-    direct = printed("")
-    assert "scale" in direct
-    assert printed(f"{pager} -x") == "LESS=FRSX -x\n"
-    assert (tmp_path / "shown").read_text() == direct
-    assert printed(str(tmp_path / "no-such-pager")) == direct
-    assert printed("cat") == direct
-    assert printed("true") == ""
-    assert printed(str(pager), "--no-pager") == direct
-    monkeypatch.delenv("KERNLENS_PAGER")
-    monkeypatch.setenv("PAGER", str(pager))
-    with monkeypatch.context() as patch, Terminal(patch) as read:
-        assert kernlens("disasm", file).status == 0
-        assert read().startswith("LESS=FRSX")
-    monkeypatch.setenv("LINES", str(direct.count("\n") + 1))
-    (tmp_path / "shown").unlink()
-    assert printed(str(pager)) == direct, "it is no longer than the screen"
-    assert not (tmp_path / "shown").exists()
-    monkeypatch.setenv("KERNLENS_PAGER", str(pager))
-    assert kernlens("disasm", file).out.startswith("scale"), "a pipe needs no pager"
-
-
-def test_listings_are_cut_at_the_width_of_a_terminal(
-    file: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
-    monkeypatch.setenv("TERM", "xterm")
-    with monkeypatch.context() as patch, Terminal(patch) as read:
-        assert kernlens("disasm", file).status == 0
-        lines = own_colours_removed(read()).splitlines()
-    assert max(map(len, lines)) == 20
-    assert [line[-1] for line in lines if len(line) == 20] == ["…"] * sum(len(line) == 20 for line in lines)
-    assert max(map(len, kernlens("disasm", file).out.splitlines())) > 20
-
-
-@pytest.mark.parametrize("width", range(12))
-def test_cutting_keeps_styles_whole(width: int) -> None:
-    line = f"ab{style('cde', fg='red')}{style('fg', bold=True)}hi"
-    assert rendered(cut(line, width)) == ("abcdefghi" if width >= 9 else "abcdefgh"[: max(width - 1, 0)] + "…")
-    assert rendered(cut(line, width), True).count("\x1b[0m") == 2
-
-
-def test_annotate_fits_the_width_of_a_terminal(file: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Operands are shortened there, and with --full neither they nor lines; a pipe gets all."""
-    long = "(W)     send.dc0 (16|M0)         r26.0<1>:ud   r42.0<1;1,0>:ud  null:0  0x0  0x04842000  {A@2,$3} // wr:2+4, rd:8"
-
-    def sends(size: int) -> Instructions:
-        count = size // 16
-        kinds = [InstructionKind("move")] * count
-        records = b"".join(record(offset=16 * number) for number in range(count))
-        return Instructions(records, ["send"], lambda: [long] * count, classify=lambda _: kinds)
-
-    monkeypatch.setattr("tests.writers.programs._movs", sends)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("TERM", "xterm")
-    short = "(W) send.dc0 (16|M0) r26:ud  r42:ud  null:0  0x0     0x04842000  {A@2,$3}"
-
-    def lines(*words: str) -> list[str]:
-        with monkeypatch.context() as patch, Terminal(patch) as read:
-            assert kernlens("annotate", file, *words).status == 0
-            return own_colours_removed(read()).splitlines()
-
-    printed = lines()
-    assert max(map(len, printed)) <= 100
-    assert sum(short in line for line in printed) == 6
-    assert sum(long in line for line in lines("--full")) == 6
-    assert sum(long in line for line in kernlens("annotate", file).out.splitlines()) == 6
