@@ -240,8 +240,8 @@ def place(platform: Platform, work: Path) -> Iterator[Path]:
 #: The checks that build once for every stage, and all that take as long as the others together.
 STAGE_CHECKS = ("binary-stages", "text-stages", "default-stages")
 LONG_CHECKS = ("threads", *STAGE_CHECKS)
-#: The checks of programs that are not made from source, which build once for every stage as well.
-MODULE_CHECKS = ("il", "binary-program")
+#: The checks of programs that are made of modules, binaries and other programs.
+MODULE_CHECKS = ("compile-and-link", "il", "binary-program")
 #: The parts of the checks that are not long, which take about as long as each other.
 SOURCES, MODULES = SHORT_PARTS = ("sources", "modules")
 

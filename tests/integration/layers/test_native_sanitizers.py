@@ -36,7 +36,8 @@ from tests.whole import each_run
 
 __all__ = ["codes"]
 
-COMPILER = ("gcc", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
+COMPILER = (str(Path(__file__).with_name("quick_gcc.sh")), *SANITIZERS)
 #: What makes the sanitizers bear with drivers, and with forks.
 PRELOADED = ("without_deepbind", "allocator_at_fork")
 
