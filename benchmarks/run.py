@@ -1,4 +1,4 @@
-"""The README's table of speed: ``python -m benchmarks.run``. Ratios are ours/theirs; medians of five runs in turn.
+"""The tables of docs/performance.md: ``python -m benchmarks.run``. Ratios are ours/theirs; medians of five runs in turn.
 
 The corpus is that of the tests (``tests/corpus``): darktable's programs for five devices, by default.
 """

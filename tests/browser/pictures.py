@@ -1,7 +1,7 @@
 """The pictures of the documentation: ``python -m tests.browser.pictures [FOLDER]``; without a folder, docs/pictures.
 
-They show the kernel of docs/first_hour.md, compiled by Debian's compiler, in DejaVu's fonts. Two runs differ by a temporary
-folder's name and by what a browser's version draws otherwise, so that nobody compares them.
+They show examples/kernels/blur.cl, compiled by Debian's compiler, in DejaVu's fonts. Each file holds the page's text too, so
+that a test can compare that with a new picture's to the letter; of the pixels, versions of a browser draw some otherwise.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.viewer import Viewer
@@ -28,6 +30,8 @@ PICTURES = {
     "report.png": ("#k=blur&s=visa&l=blur.cl:17&c=memory", "dark"),
 }
 WIDTH, HEIGHT = 1440, 900
+#: The key of the page's text in a picture's file.
+TEXT = "Page"
 _FONTS = """<fontconfig>
   <dir>/usr/share/fonts/truetype/dejavu</dir>
   <match><edit name="family" mode="append_last"><string>DejaVu Sans</string></edit></match>
@@ -40,8 +44,13 @@ def take(browser: Browser, report: Path, folder: Path) -> None:
         context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=theme)  # type: ignore[arg-type]
         tab = context.new_page()
         tab.goto(report.as_uri() + address)
-        Viewer(tab).find(".pinned").wait_for()
+        viewer = Viewer(tab)
+        viewer.find(".pinned").wait_for()
         tab.screenshot(path=folder / name)
+        information = PngInfo()
+        information.add_itxt(TEXT, re.sub(r"kernlens-\w+/?", "", viewer.text(".app")))
+        with Image.open(folder / name) as picture:
+            picture.save(folder / name, pnginfo=information, optimize=True)
         context.close()
 
 
@@ -49,8 +58,7 @@ def take(browser: Browser, report: Path, folder: Path) -> None:
 def report() -> Iterator[Path]:
     """Yield the report of the first hour's kernel with all stages of its compile."""
     with tempfile.TemporaryDirectory(prefix="kernlens-") as folder:
-        (source,) = re.findall(r"```c\n(.*?)```", (DOCS / "first_hour.md").read_text(), re.DOTALL)
-        Path(folder, "blur.cl").write_text(source)
+        shutil.copy(ROOT / "examples/kernels/blur.cl", folder)
         for words in (
             ["stages", "blur.cl", "--device", "dg2", "-o", "blur.klens"],
             ["report", "blur.klens", "-o", "blur.html"],
@@ -61,9 +69,10 @@ def report() -> Iterator[Path]:
         yield Path(folder, "blur.html")
 
 
-def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "pictures"
-    with tempfile.NamedTemporaryFile("w", suffix=".conf") as fonts, report() as page, sync_playwright() as playwright:
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Yield Debian's Chromium, which knows no fonts but DejaVu's."""
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as fonts, sync_playwright() as playwright:
         fonts.write(_FONTS)
         fonts.flush()
         browser = playwright.chromium.launch(
@@ -71,8 +80,14 @@ def main() -> None:
             args=["--no-sandbox"],
             env={**os.environ, "FONTCONFIG_FILE": fonts.name},
         )
-        take(browser, page, folder)
+        yield browser
         browser.close()
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "pictures"
+    with report() as page, chromium() as browser:
+        take(browser, page, folder)
 
 
 if __name__ == "__main__":
