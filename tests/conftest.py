@@ -96,9 +96,13 @@ def _built(names: tuple[str, ...], devices: tuple[str, ...] = DEVICES, compiler:
 def pytest_configure(config: pytest.Config) -> None:
     # Compilers are tested, not what they answered another time; tests of the cache name a folder for it.
     os.environ["KERNLENS_CACHE"] = "off"
-    # Under a limit of file sizes, as some tests set one, a child would leave half a file, which every later import fails on.
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     config.stash[LEFT_OUT] = {}
+
+
+def pytest_collection() -> None:
+    # Under a limit of file sizes, as some tests set one, a child would leave half a file, which every later import fails on.
+    # xdist's processes, which have begun by now, may keep pytest's bytecode of the tests.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 @pytest.hookimpl(wrapper=True)
