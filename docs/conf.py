@@ -16,6 +16,8 @@ html_title = "kernlens"
 html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {"footer_icons": []}
+html_static_path = ["style"]
+html_css_files = ["site.css"]
 #: Headings down to this level can be linked to.
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
