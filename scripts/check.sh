@@ -20,11 +20,11 @@ run_ruff() { "$BIN/ruff" check --quiet . && "$BIN/ruff" format --quiet --check .
 
 run_mypy() { "$BIN/mypy"; }
 
-# Four processes, as half of the time is waiting for child processes; one in an environment that is older than xdist.
+# Three processes on two processors, each of which collects all tests; one in an environment that is older than xdist.
 run_unit() {
   local processes=()
   if compgen -G "$BIN/../lib/python3*/site-packages/xdist" >/dev/null; then
-    processes=(-n 4)
+    processes=(-n 3)
   fi
   "$BIN/python" -m pytest -q "${processes[@]}" -m "not slow" tests/unit
 }

@@ -113,6 +113,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEFT_OUT] = {}
 
 
+def pytest_collection() -> None:
+    # Under a limit of file sizes, as some tests set one, a child would leave half a file, which every later import fails on.
+    # xdist's processes, which have begun by now, may keep pytest's bytecode of the tests.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     bound = [each for each in items if each.nodeid.startswith(NEED_DEBIAN_12) and not each.nodeid.startswith(ANYWHERE)]
     driver = toolchain("system").neo_version if bound else None

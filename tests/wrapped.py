@@ -6,7 +6,6 @@ Rows of tables, code and what programs print stay as they are: Markdown cannot b
 from __future__ import annotations
 
 import re
-import subprocess
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from tests.pages import WIDTH
 from tests.tree import ROOT
 
+FOLDERS = ("docs", "examples", "tests", "viewer")
 #: A fence of code, a row of a table, code that is indented, a heading, a definition of a link.
 _AS_IT_IS = re.compile(r"\s*```|\s*\||\s{4}|#|\[[^\]]+\]:")
 _MARK = re.compile(r"\s*(?:[*+-]|\d+[.)])\s+")
@@ -24,10 +24,9 @@ _CODE = re.compile(r"`[^`]{1,60}`")
 
 
 def pages() -> list[Path]:
-    """Return all Markdown files that git knows, or would."""
-    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
-    listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    return [ROOT / path for path in listed if (ROOT / path).exists()]
+    """Return all Markdown files of the tree."""
+    below = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md")]
+    return sorted(path for path in [*ROOT.glob("*.md"), *below] if "node_modules" not in path.parts)
 
 
 def too_long(text: str) -> list[str]:

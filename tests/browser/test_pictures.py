@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
 
 from tests.browser.pictures import DOCS, HEIGHT, PICTURES, TEXT, WIDTH, chromium, report, take
+from tests.page_commands import markdown
 
 #: A square of pixels is compared as a whole, so that letters may have other edges.
 SQUARE = 12
 #: How much a square's colours may differ, of 255.
 CLOSE = 24
+#: A picture in a page: in Markdown, in HTML, and as Sphinx has it.
+SHOWN = re.compile(r"!\[[^\]]*\]\(([^)]+)\)|<img[^>]* src=\"([^\"]+)\"|```\{(?:figure|image)\} (\S+)")
 STALE = "a picture is stale: run 'python -m tests.browser.pictures', and look at what it takes"
 
 
@@ -36,6 +40,11 @@ def test_it_shows_what_the_page_shows(taken: Path, name: str) -> None:
         assert max(highest for _, highest in differences) <= CLOSE, STALE
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_page_shows_it(name: str) -> None:
-    assert any(f"pictures/{name}" in path.read_text() for path in DOCS.rglob("*.md"))
+def images(text: str) -> list[str]:
+    return [path for groups in SHOWN.findall(text) for path in groups if path]
+
+
+def test_the_pages_show_these_and_no_others() -> None:
+    shown = [path for page in markdown() for path in images(page.read_text("utf-8"))]
+    assert {path.rpartition("/")[2] for path in shown} == set(PICTURES)
+    assert {path.name for path in (DOCS / "pictures").iterdir()} == set(PICTURES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 _KERNEL = re.compile(r"//\.kernel (.+)")
@@ -32,6 +33,7 @@ class Dump:
     instructions: tuple[DumpedInstruction, ...]
 
 
+@lru_cache(maxsize=128)  # All listings of a program: each of its kernels looks for its own among them.
 def read_dump(path: Path) -> Dump:
     """Read one ``.asm`` file. A line comment holds for all instructions up to the next one, labels between or not."""
     kernel = ""

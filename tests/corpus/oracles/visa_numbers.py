@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 _LABEL = re.compile(r"([\w.$]+):\s*(?://.*)?$")
@@ -44,7 +45,7 @@ class _Start:
 
 def said_of_instructions(assembly: Path, codegen: Path) -> list[Said]:
     """Return what is said of each instruction in ``assembly``, in order; ``.visa.ll`` files are looked for beside it."""
-    starts = _starts(assembly, _places(codegen.read_text(errors="replace")))
+    starts = _starts(assembly, _places(codegen))
     instructions = []
     function = re.findall(r"//\.kernel (.+)", assembly.read_text(errors="replace"))[0].strip()
     for line in assembly.read_text(errors="replace").splitlines():
@@ -93,8 +94,10 @@ def _starts(assembly: Path, places: dict[str, list[Place]]) -> dict[str, list[_S
     return of_functions
 
 
-def _places(codegen: str) -> dict[str, list[Place]]:
+@lru_cache(maxsize=4)  # A module is asked for by each of its kernels.
+def _places(path: Path) -> dict[str, list[Place]]:
     """Return by function the places of its instructions with ``!dbg``, in order."""
+    codegen = path.read_text(errors="replace")
     files = {number: name.rsplit("/", 1)[-1] for number, name in _FILE.findall(codegen)}
     scopes = dict(_SCOPE.findall(codegen))
     places: dict[str, Place] = {}

@@ -240,16 +240,19 @@ def place(platform: Platform, work: Path) -> Iterator[Path]:
 #: The checks that build once for every stage, and all that take as long as the others together.
 STAGE_CHECKS = ("binary-stages", "text-stages", "default-stages")
 LONG_CHECKS = ("threads", *STAGE_CHECKS)
-OTHERS = "others"
+#: The checks of programs that are made of modules, binaries and other programs.
+MODULE_CHECKS = ("compile-and-link", "il", "binary-program")
+#: The parts of the checks that are not long, which take about as long as each other.
+SOURCES, MODULES = SHORT_PARTS = ("sources", "modules")
 
 
 def checks_of(part: str, work: Path) -> list[str]:
-    """The names of checks that are a part of all: one of ``LONG_CHECKS``, or ``OTHERS``."""
-    if part != OTHERS:
+    """The names of checks that are a part of all: one of ``LONG_CHECKS``, or of ``SHORT_PARTS``."""
+    if part not in SHORT_PARTS:
         return [part]
     names = subprocess.check_output([work / "snapshot_test", "names"], text=True).split()
-    assert set(LONG_CHECKS) < set(names)
-    return [name for name in names if name not in LONG_CHECKS]
+    assert {*LONG_CHECKS, *MODULE_CHECKS} < set(names)
+    return [name for name in names if name not in LONG_CHECKS and (name in MODULE_CHECKS) == (part == MODULES)]
 
 
 def passed(result: subprocess.CompletedProcess[str]) -> None:

@@ -23,7 +23,7 @@ from tests.integration.layers import native_builds
 from tests.integration.layers.layer_trials import BRIEF, WAYS, trials
 from tests.integration.layers.opencl_layer_fixtures import (
     LONG_CHECKS,
-    OTHERS,
+    SHORT_PARTS,
     SLICES,
     Platform,
     checks_of,
@@ -36,7 +36,8 @@ from tests.whole import each_run
 
 __all__ = ["codes"]
 
-COMPILER = ("gcc", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
+COMPILER = (str(Path(__file__).with_name("quick_gcc.sh")), *SANITIZERS)
 #: What makes the sanitizers bear with drivers, and with forks.
 PRELOADED = ("without_deepbind", "allocator_at_fork")
 
@@ -119,7 +120,7 @@ def platform_named(name: str, layer: Path, folder: Path) -> Platform:
     return sanitized_platform(pocl(folder) if name == "pocl" else intel(name, SLICES[name]), layer, folder)
 
 
-@pytest.mark.parametrize("part", each_run(OTHERS, others=LONG_CHECKS))
+@pytest.mark.parametrize("part", each_run(*SHORT_PARTS, others=LONG_CHECKS))
 @pytest.mark.parametrize("name", ["pocl", "dg2"])
 def test_every_check_of_the_layer(name: str, part: str, layer: Path, tmp_path: Path) -> None:
     platform = platform_named(name, layer, tmp_path)

@@ -39,6 +39,10 @@ def test_the_step_that_checks_runs_and_writes_both_files(tmp_path: Path) -> None
     assert {"kernlens.xml", "kernlens.sarif"} <= {path.name for path in tmp_path.iterdir()}
 
 
+def test_the_page_shows_the_example() -> None:
+    assert f"```python\n{(ROOT / 'examples/ci/test_kernels.py').read_text('utf-8')}```\n" in PAGE
+
+
 def test_the_fixtures_and_marks_of_the_page_are_there() -> None:
     from kernlens import pytest_plugin
     from kernlens.model.bounds import bound

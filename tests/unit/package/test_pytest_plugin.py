@@ -30,7 +30,7 @@ def run(pytester: pytest.Pytester, compiler: Path) -> Callable[..., pytest.RunRe
 
     def run(text: str, *words: str) -> pytest.RunResult:
         pytester.makepyfile(f"import pytest\nbudget = pytest.mark.kernel_budget\n{text}")
-        return pytester.runpytest_inprocess(*plugin, "--strict-markers", *words)
+        return pytester.runpytest_inprocess(*plugin, *OTHERS, "--strict-markers", *words)
 
     return run
 
