@@ -1,7 +1,7 @@
 import pytest
 
 
-@pytest.mark.kernel_budget(max_spill=0, min_simd=16)
+@pytest.mark.kernel_budget(max_spill_bytes=0, min_simd=16)
 @pytest.mark.kernel_budget(max_code_size=9000, kernel="ton?", device="dg2")
 @pytest.mark.parametrize("device", ["dg2", "skl"])
 def test_kernels(kernlens_compile, device):
