@@ -187,7 +187,7 @@ def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) 
     ]
     if not chosen:
         there = ", ".join(dict.fromkeys(build.device for build in builds))
-        addition = f" for {device}; it holds some for {there}" if there else ""
+        addition = f" for {device}; it contains some for {there}" if there else ""
         raise NotFoundError(f"{os.fspath(path)} contains no program{addition}")
     return chosen
 

@@ -130,7 +130,7 @@ def test_what_cannot_be_started(toolchain: str, folder: Path, tmp_path: Path) ->
 
     assert "no program ./nonesuch; the current folder is" in refusal_of("./nonesuch", status=2)
     assert "no program nonesuch; give its path" in refusal_of("nonesuch", status=2)
-    assert "not executable; make it so (chmod +x ./plain)" in refusal_of("./plain", status=3)
+    assert "not executable; run chmod +x ./plain" in refusal_of("./plain", status=3)
     assert "is a folder" in refusal_of("./", status=3)
     if toolchain == "system":
         assert "its interpreter or dynamic loader is not there" in refusal_of("./lost", status=3)

@@ -76,9 +76,9 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
         (["MISSING", "--device", "skl"], 2, "there is no source file"),
         (["BROKEN", "--device", "skl"], 3, "does not compile for skl"),
         (["SMALL", "--device", "skl", "--stage", "visas"], 2, "there is no stage 'visas' here; there is: visa"),
-        (["SMALL", "--device", "skl", "--stage", "program", "--form", "text"], 2, "has no text form here"),
+        (["SMALL", "--device", "skl", "--stage", "program", "--form", "text"], 2, "has only a binary form here"),
         (["SMALL", "--device", "skl", "--line", "1000"], 1, "no stage says of line 1000"),
-        (["SMALL", "--device", "skl", "--line", "x"], 2, "--line takes a number"),
+        (["SMALL", "--device", "skl", "--line", "x"], 2, "--line needs a number"),
         (["SMALL", "--device", "skl", "--line", "5", "--no-lines"], 2, "build with -gline-tables-only"),
         (["SMALL", "--device", "skl", "--line", "5", "--stage", "visa"], 2, "exclude each other"),
         (["SMALL", "--device", "skl", "--diff", "spirv", "program"], 2, "has no text to compare"),
@@ -98,7 +98,7 @@ def test_a_binary_and_a_recording_without_snapshots(small: Path, tmp_path: Path)
     compiled = tmp_path / "compiled.klens"
     (program,) = kernlens.compile(small, "skl", recording=compiled)
     assert [len(pipeline) for pipeline in recorded_pipelines(compiled, "skl")] == [0]
-    with pytest.raises(KernlensError, match=r"holds no program for dg2; it holds some for skl"):
+    with pytest.raises(KernlensError, match=r"contains no program for dg2; it contains some for skl"):
         recorded_pipelines(compiled, "dg2")
     (tmp_path / "scale.bin").write_bytes(program.binary)
     done = command(tmp_path / "scale.bin")

@@ -274,7 +274,7 @@ def test_one_stage_as_it_is(kernlens: Kernlens, snapshots: Path) -> None:
         (("--stage", "sorce"), "source"),
         (("--stage", "source", "--line", "1"), "exclude each other; use one"),
         (("--line", "x"), "x"),
-        (("--device", "skl"), "holds no program for skl; it holds some for bmg"),
+        (("--device", "skl"), "contains no program for skl; it contains some for bmg"),
         (("--stage", "asm", "--kernel", "none"), "none"),
     ],
 )
@@ -295,7 +295,7 @@ def test_stages_need_a_source_and_a_device(kernlens: Kernlens, source: Path, tmp
         writer.add(FAILED)
     done = kernlens("stages", tmp_path / "none.klens")
     assert done.status == 2
-    assert "holds neither source nor SPIR-V of broken" in done.err
+    assert "contains neither source nor SPIR-V of broken" in done.err
     (tmp_path / "x.spv").write_bytes(spirv())
     assert "--device D" in kernlens("stages", tmp_path / "x.spv").err
 

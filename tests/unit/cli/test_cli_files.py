@@ -173,7 +173,7 @@ def test_a_recording_is_read_as_a_file_is(kernlens: Kernlens, tmp_path: Path) ->
         writer.add(FAILED)
     done = kernlens("disasm", path)
     assert done.status == 2
-    assert "holds no kernels" in done.err
+    assert "contains no kernels" in done.err
     with RecordingWriter(path, overwrite=True) as writer:
         writer.add(FULL)
     path.write_bytes(path.read_bytes()[:5000])

@@ -118,7 +118,7 @@ def test_prune_in_place_merge_and_redact(kernlens: Kernlens, recording: Path) ->
         (("merge", "a.klens"), "Missing option '-o'"),
         (("merge", "-o", "b.klens"), "Missing argument 'FILE...'"),
         (("merge", "a.klens", "text", "-o", "b.klens"), "text is not a kernlens recording"),
-        (("merge", "a.klens", "-o", "text"), "text exists and is no recording; it is left alone"),
+        (("merge", "a.klens", "-o", "text"), "text exists and is not a recording; choose another name"),
         (("prune", "a.klens"), "choose what to keep"),
         (("prune", "a.klens", "--drop", "source"), "--drop does not support 'source'; it supports sources, binaries"),
         (("prune", "a.klens", "--keep", "none"), "no program of a.klens is chosen"),

@@ -209,11 +209,11 @@ def test_symbols_of_damaged_tables() -> None:
         read_elf(writer.build()).symbols()
     writer = ElfWriter()
     writer.add(".symtab", bytes(24), type=2, entry_size=16)
-    with pytest.raises(FormatError, match="said to have 16 bytes"):
+    with pytest.raises(FormatError, match="claims entries of 16 bytes"):
         read_elf(writer.build()).symbols()
     writer = ElfWriter()
     writer.add(".symtab", bytes(24), type=2, entry_size=24, link=9)
-    with pytest.raises(FormatError, match="names are said to be in section 9"):
+    with pytest.raises(FormatError, match="it claims that its names are in section 9"):
         read_elf(writer.build()).symbols()
 
 

@@ -73,7 +73,7 @@ def test_tokens_keep_their_bytes_and_places() -> None:
 def test_a_damaged_patch_list_does_not_hide_the_kernels() -> None:
     read = read_patch_tokens(memoryview(program([KernelToWrite("k", tokens=[words(15, 7)]), KernelToWrite("l")])))
     assert [kernel.name for kernel in read.kernels] == ["k", "l"]
-    with pytest.raises(FormatError, match="says 7 bytes"):
+    with pytest.raises(FormatError, match="claims 7 bytes"):
         read.kernels[0].resources()
 
 

@@ -120,7 +120,7 @@ def test_what_is_not_spirv(token: bytes) -> None:
     ("words", "message", "offset"),
     [
         ([0x00000011], "0 words", 20),
-        ([2 << 16 | 17, 4, 5 << 16 | 17, 4], "5 words, 2 are left", 28),
+        ([2 << 16 | 17, 4, 5 << 16 | 17, 4], "5 words, but 2 are left", 28),
         ([1 << 16 | 17], "at least 2 expected", 20),
         ([3 << 16 | 5, 1, 0x41414141], "not terminated", 28),
         ([5 << 16 | 71, 1, 41, 0x00414141, 1], "neither a function nor a variable", 0),

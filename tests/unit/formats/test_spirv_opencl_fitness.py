@@ -47,7 +47,7 @@ def test_a_module_that_is_cut_off_is_not() -> None:
     """But where what is left is a whole module, as it ends before an entry point is named."""
     (entry,) = (at for at in starts(WHOLE) if WHOLE[at] == 15)
     assert [end for end in range(len(WHOLE)) if why_unfit(memoryview(WHOLE[:end])) is None] == [entry]
-    assert "2 words, 1 are left" in (why_unfit(memoryview(WHOLE[:24])) or "")
+    assert "2 words, but 1 are left" in (why_unfit(memoryview(WHOLE[:24])) or "")
     assert "no memory model" in (why_unfit(memoryview(WHOLE[:20])) or "")
     within = starts(WHOLE)[-2]
     assert "ends within a function" in (why_unfit(memoryview(WHOLE[:within])) or "")
@@ -87,8 +87,8 @@ def test_every_verb_that_compiles_says_why(words: tuple[str, ...], name: str, ke
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("pixels.bin", "pixels.bin is neither OpenCL C nor SPIR-V: it holds zero bytes"),
-        ("code.bc", "code.bc is LLVM bitcode; make SPIR-V of it"),
+        ("pixels.bin", "pixels.bin is neither OpenCL C nor SPIR-V: it contains NUL bytes"),
+        ("code.bc", "code.bc is LLVM bitcode; translate it to SPIR-V first"),
     ],
 )
 def test_what_is_no_source_is_not_compiled(name: str, reason: str, kernlens: Kernlens, inputs: Path) -> None:

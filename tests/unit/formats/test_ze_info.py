@@ -211,7 +211,7 @@ def test_yaml_values(text: str, value: object) -> None:
         ("a:\n    b: 1\n  c: 2\n", "line 3: the indentation matches no open mapping"),
         ("a:\n    - 1\n  - 2\n", "line 3: "),
         ("a: 1\n- 2\n", "line 2: "),
-        ("words\n", "line 1: 'words' is no entry"),
+        ("words\n", "line 1: 'words' is not an entry"),
         ("a: [ 1, 2\n", "does not end with ]"),
         ("a: [ [1], 2 ]\n", "not a sequence of scalars"),
         ("a: { b: 1 }\n", "YAML that ze_info does not have"),
@@ -223,7 +223,7 @@ def test_yaml_values(text: str, value: object) -> None:
         ("a: 'x' y'\n", "continues after its closing quote"),
         ('a: "\\q"\n', "line 1"),
         ('a: "\\ud800"\n', "line 1"),
-        ("- - x\n", "YAML that ze_info does not have"),
+        ("- - x\n", "directly in a sequence is not supported in ze_info"),
     ],
 )
 def test_yaml_errors_name_the_line(text: str, message: str) -> None:

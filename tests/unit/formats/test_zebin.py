@@ -204,7 +204,7 @@ def test_a_function_outside_its_section(value: int, size: int) -> None:
     writer = ElfWriter()
     text = writer.add(".text.gemm", bytes(64))
     writer.add_symbols([("gemm", 0, 48, LOCAL, FUNC, text), ("twice", value, size, LOCAL, FUNC, text)])
-    with pytest.raises(FormatError, match=r"the symbol of its function twice ends at 0x\w+, the section has 64"):
+    with pytest.raises(FormatError, match=r"the symbol of its function twice ends at 0x\w+, but the section has 64"):
         assert read_zebin(writer.build()).kernels
 
 

@@ -198,8 +198,8 @@ def test_notes_and_options_are_said_once() -> None:
             [("a", importer()), ("b", importer(0x1234))],
             "b is not for the same device and compiler as a: the product family",
         ),
-        ([("a", importer()), ("b", importer())], "kernel use is in a and in b"),
-        ([("a", importer()), ("a", importer())], "kernel use is in a and in a"),
+        ([("a", importer()), ("b", importer())], "kernel use is defined in a and in b"),
+        ([("a", importer()), ("a", importer())], "kernel use is defined in a and in a"),
     ],
 )
 def test_what_cannot_be_merged(modules: list[tuple[str, memoryview]], message: str) -> None:
@@ -241,7 +241,7 @@ def test_filled_in_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "message"), [(17, "no multiple of 64"), (-64, "no multiple"), (2**64 - 64, "64 bits")]
+    ("base", "message"), [(17, "not a multiple of 64"), (-64, "not a multiple"), (2**64 - 64, "64 bits")]
 )
 def test_bases_that_do_not_do(base: int, message: str) -> None:
     with pytest.raises(LinkError, match=message):

@@ -67,12 +67,12 @@ def test_an_archive_of_too_many_programs_is_refused_as_a_whole() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (dense_files.dense_patch_token_kernels(30_000), "these 30,000 kernels"),
-        (dense_files.dense_debug_kernels(30_000), "these 30,000 kernels"),
+        (dense_files.dense_patch_token_kernels(30_000), "another 30,000 kernels"),
+        (dense_files.dense_debug_kernels(30_000), "another 30,000 kernels"),
         (dense_files.dense_images(30_000), "one more device image"),
         (dense_files.dense_unreadable_images(30_000), "one more device image"),
         (dense_files.dense_frames(30_000), "one more device image"),
-        (bytes(archive([member("m", b"x")] * 30_000)), "these 30,000 members"),
+        (bytes(archive([member("m", b"x")] * 30_000)), "another 30,000 members"),
     ],
 )
 def test_what_is_nothing_but_kernels_images_or_members_is_refused(content: bytes, sentence: str) -> None:

@@ -120,7 +120,7 @@ def test_no_overwriting_by_accident(tmp_path: Path) -> None:
     RecordingWriter(path, overwrite=True).close()
     assert path.exists()
     path.write_text("my only copy")
-    with pytest.raises(OutputError, match="is no recording"):
+    with pytest.raises(OutputError, match="is not a recording"):
         RecordingWriter(path, overwrite=True)
     assert path.read_text() == "my only copy"
     with pytest.raises(OutputError, match="is a folder"):

@@ -61,12 +61,12 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
         Recording(tmp_path)
     for content in (b"", b"SQLite format 3\0", b"x" * 5000):
         path.write_bytes(content)
-        with pytest.raises(FormatError, match="is no recording"):
+        with pytest.raises(FormatError, match="is not a kernlens recording"):
             Recording(path)
     path.unlink()
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE other (x)")
-    with pytest.raises(FormatError, match="is no recording"):
+    with pytest.raises(FormatError, match="is not a kernlens recording"):
         Recording(path)
 
 

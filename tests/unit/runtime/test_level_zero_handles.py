@@ -42,7 +42,7 @@ def test_close_destroys_once(loader: RecordingLoader) -> None:
     widget.close()
     widget.close()
     assert loader.calls == [("zeWidgetDestroy", 0x1000)]
-    with pytest.raises(HandleError, match="widget was closed"):
+    with pytest.raises(HandleError, match="widget is closed"):
         _ = widget.handle
 
 

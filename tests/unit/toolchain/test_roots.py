@@ -85,7 +85,7 @@ def test_a_root_named_by_the_environment(root: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_folder_that_is_no_root(tmp_path: Path, folder: Path) -> None:
-    with pytest.raises(KernlensError, match="holds no ocloc"):
+    with pytest.raises(KernlensError, match="contains no ocloc"):
         roots.add("mine", root=tmp_path)
     with pytest.raises(NotFoundError, match="there is no folder"):
         roots.add("mine", root=tmp_path / "gone")

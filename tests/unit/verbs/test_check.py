@@ -97,7 +97,7 @@ def test_without_source_lines_the_reason_is_told(kernlens: Kernlens, file: Path)
         (("--baseline", "small.bin", "--tolerance", "spill"), "is not of the form"),
         (("--baseline", "none.bin"), "none.bin"),
         (("--baseline", "scale.cl"), "is a source"),
-        (("--device", "dg2", "--max-spill", "0"), "holds nothing for dg2, but for skl"),
+        (("--device", "dg2", "--max-spill", "0"), "contains no program for dg2, only for skl"),
         (("--options=-a", "--max-spill", "0"), "no source to compile"),
     ],
 )

@@ -119,7 +119,7 @@ def test_programs_are_in_the_order_of_the_sources(kernlens: Kernlens, library: P
 @pytest.mark.parametrize(
     ("source", "keywords", "error", "sentence"),
     [
-        ("lib.so", {}, KernlensError, "lib.so holds 2 SPIR-V modules; choose with"),
+        ("lib.so", {}, KernlensError, "lib.so contains 2 SPIR-V modules; choose with"),
         ("lib.so", {"kernel": "scael"}, UnknownKernelError, "there is no kernel 'scael'"),
         ("x.cl", {"kernel": "x"}, KernlensError, "x.cl is a source, which is compiled as a whole"),
         ("lib.so", {"kernel": "*", "specialize": {9: 1}}, KernlensError, "has specialisation constant 9; there are 5"),
@@ -165,7 +165,7 @@ def test_spirv_of_recordings_is_compiled_once(kernlens: Kernlens, library: Path,
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("lib.so",), "lib.so holds 2 SPIR-V modules; choose with --kernel K"),
+        (("lib.so",), "lib.so contains 2 SPIR-V modules; choose with --kernel K"),
         (
             ("lib.so", "--kernel", "scael"),
             "there is no kernel 'scael'; the binary holds void rng::scale<float>(float*)",
@@ -177,7 +177,7 @@ def test_spirv_of_recordings_is_compiled_once(kernlens: Kernlens, library: Path,
         (("x.spv", "--specialize", "9=1"), "has specialisation constant 9; there are 5 (int, 32 bits), 6 (bool)"),
         (("x.spv", "--specialize", "6=2"), "x.spv: '2' is no value of specialisation constant 6 (bool)"),
         (("x.spv", "--specialize", "6"), "is not of the form 5=1"),
-        (("empty.so", "--kernel", "x"), "empty.so holds no SPIR-V that could be compiled"),
+        (("empty.so", "--kernel", "x"), "empty.so contains no SPIR-V that can be compiled"),
         (("damaged.so", "--kernel", "*"), "spirv, offset 0x50: instruction 71"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -237,8 +237,8 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
     ("words", "sentence"),
     [
         (("--csv", "nowhere/x.csv"), "cannot write nowhere/x.csv: the folder nowhere does not exist"),
-        (("--csv", "."), ". cannot be written"),
-        (("-o", "bad"), "bad exists and is no recording; it is left alone"),
+        (("--csv", "."), "cannot write .;"),
+        (("-o", "bad"), "bad exists and is not a recording"),
         (("--csv", "x", "--parquet", "x"), "two output options name the same file"),
         (("--heat-map", "x.jpg"), "--heat-map writes .html or .png files"),
         (("--csv", "scale.cl"), "scale.cl is named twice in this command"),
@@ -253,9 +253,9 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--options", '-DA="x'), "a double quote is not closed"),
         (("--options-file", "none"), "there is no file of options none"),
         (("--options-file", "bad"), 'bad:3: a double quote is not closed in -DB="2'),
-        (("--options-file", "empty"), "empty holds no options"),
+        (("--options-file", "empty"), "empty contains no options"),
         (("--options-file", "binary"), "is not UTF-8 text"),
-        (("--options-file", "many"), "many holds more than 100,000 sets of options, the most that are swept at a time"),
+        (("--options-file", "many"), "many contains more than 100,000 sets of options, which is the limit"),
         (
             ("--options-file", "long"),
             "long:1: 3,000,003 characters are too many for a compiler; a set has at most 100,000",
