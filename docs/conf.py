@@ -23,7 +23,8 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 # Types of other packages have no page here, and neither has a type that a signature names without its module.
 nitpick_ignore_regex = [("py:.*", r"(?!kernlens\.).*")]
-nitpick_ignore = [("py:class", "kernlens.model.figures.MeasuredKernel")]  # a type variable
+TYPE_VARIABLES = ("figures.MeasuredKernel", "former_keys.Value", "reach.Item")
+nitpick_ignore = [("py:class", f"kernlens.model.{name}") for name in TYPE_VARIABLES]
 
 #: Page -> the classes that its functions take and give, and whose modules have no other public names.
 ANSWERS = {

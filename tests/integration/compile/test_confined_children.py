@@ -161,7 +161,7 @@ def test_a_program_that_cannot_be_confined_is_not_run(
 def test_a_trap_that_is_left_for_the_reader_is_seen(left: str, how: str, tmp_path: Path) -> None:
     """A link among the results would have this process read for the compiler what that cannot, a pipe would have it wait."""
     with pytest.raises(
-        ToolError, match=r"ask left 'a', which is neither a file nor a folder, and what it wrote is not read"
+        ToolError, match=r"ask left 'a', which is neither a file nor a folder, so kernlens discards its output"
     ):
         asked(tmp_path, left)
 
