@@ -14,7 +14,7 @@ from kernlens import __version__
 from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, written
 from kernlens.errors import KernlensError
-from kernlens.model.bounds import Rule, bound, bound_names, tolerance
+from kernlens.model.bounds import Rule, bound, bound_names, current_bound_names, tolerance
 from kernlens.model.figures import FIGURES, PEAK
 
 if TYPE_CHECKING:
@@ -26,7 +26,12 @@ def bound_options() -> option.Decorator:
     """Add ``--max-FIGURE`` and ``--min-FIGURE`` of every figure, by each of its names. The help shows one of each
     figure that a binary or a table states; the command gets ``bounds``, the values by name."""
 
-    names = bound_names()
+    bounds, names = (
+        bound_names(),
+        dict[str, list[str]](),
+    )  # Each name that the help shows, and all names of the same bound.
+    for name, current in current_bound_names().items():
+        names.setdefault(current, []).append(name)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -36,15 +41,18 @@ def bound_options() -> option.Decorator:
                 *words, bounds={name: value for name, value in values_of.items() if value is not None}, **values
             )
 
-        for name, (figure, is_least) in reversed(names.items()):
+        for name, all_names in reversed(names.items()):
+            figure, is_least = bounds[name]
             words = " of a kernel" if figure.unit == figure.heading else f" of a kernel ({figure.unit})"
             is_usual = (figure in FIGURES or figure.key == PEAK) and is_least == figure.more_is_better
             click.option(
                 f"--{name}",
                 _parameter(name),
+                cls=option.RenamedOption,
+                former=[f"--{each}" for each in all_names if each != name],
                 metavar="N",
                 type=click.IntRange(0),
-                hidden=not is_usual or name[4:] != figure.names[0],
+                hidden=not is_usual,
                 help=f"{'Minimum' if is_least else 'Maximum'} {figure.heading}{words}.",
             )(decorated)
         return decorated

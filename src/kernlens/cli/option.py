@@ -48,7 +48,7 @@ class RenamedOption(click.Option):
 
     def __init__(self, *words: Any, former: Sequence[str], **others: Any) -> None:
         super().__init__(*words, **others)
-        self.former = former
+        self.former = tuple(former)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         names = self.opts

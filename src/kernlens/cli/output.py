@@ -131,9 +131,9 @@ def print_usage_error(error: click.ClickException) -> None:
     if context is not None:
         hint = f"Try '{context.command_path} {context.help_option_names[0]}' for help."
         print_message(*context.get_usage().split("\n"), hint, "")
-    from kernlens.cli.usage_advice import next_step
+    from kernlens.cli.usage_advice import message_of, next_step
 
-    print_message(f"Error: {error.format_message()}{next_step(error, sys.argv[1:])}")
+    print_message(f"Error: {message_of(error)}{next_step(error, sys.argv[1:])}")
 
 
 def print_traceback(error: BaseException) -> None:

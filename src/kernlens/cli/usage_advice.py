@@ -14,6 +14,18 @@ if TYPE_CHECKING:
 _BUILD_OPTION = re.compile(r"-(?:cl-|ze-|D|U|I|g|W|O|s\b|w\b|x\b)")
 
 
+def message_of(error: click.ClickException) -> str:
+    """Return click's message, in which options that are offered have their current names."""
+    import click
+
+    context: click.Context | None = getattr(error, "ctx", None)
+    if isinstance(error, click.NoSuchOption) and error.possibilities and context is not None:
+        current = {name: each.opts[0] for each in context.command.params for name in getattr(each, "former", ())}
+        offered = dict.fromkeys(current.get(name, name) for name in error.possibilities)
+        error = click.NoSuchOption(error.option_name, possibilities=offered, ctx=context)
+    return error.format_message()
+
+
 def next_step(error: click.ClickException, words: Sequence[str]) -> str:
     """Return what to do about a usage error, as the end of its sentence; empty where the sentence says that already."""
     import click

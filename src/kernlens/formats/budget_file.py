@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, KernlensError, NotFoundError, likeliest
-from kernlens.model.bounds import Rule, Tolerance, bound, bound_names, told, tolerance
+from kernlens.model.bounds import Rule, Tolerance, bound, current_bound_names, told, tolerance
 from kernlens.model.figures import as_name
 
 #: What the file is called where it is looked for.
@@ -66,7 +66,7 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
         document = tomllib.loads(text)
     except ValueError as error:  # That of encodings, of TOML, and of numbers with 5,000 digits.
         raise FormatError(f"invalid TOML: {error}", format=name) from None
-    _check_keys(document, (*_TABLES, _TOOLCHAIN), name)
+    _check_keys(document, {key: key for key in (*_TABLES, _TOOLCHAIN)}, name)
     toolchain = document.get(_TOOLCHAIN)
     if not isinstance(toolchain, str | None):
         raise KernlensError(f"{name}: {_TOOLCHAIN} must be the name of a toolchain, not {told(toolchain)}")
@@ -107,7 +107,7 @@ def _rules(pattern: str, table: Mapping[str, object], place: str) -> Iterator[Ru
 
 
 def _rule(pattern: str, table: Mapping[str, object], device: str | None, place: str) -> Rule:
-    known = (*bound_names(), _UNKNOWN, *([] if device else [_DEVICE]))
+    known = current_bound_names() | {key: key for key in (_UNKNOWN, *([] if device else [_DEVICE]))}
     _check_keys({as_name(key): value for key, value in table.items()}, known, place)
     bounds, allows_unknown = [], None
     for key, value in table.items():
@@ -120,11 +120,11 @@ def _rule(pattern: str, table: Mapping[str, object], device: str | None, place: 
     return Rule(pattern, tuple(bounds), device, allows_unknown, place)
 
 
-def _check_keys(table: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
+def _check_keys(table: Mapping[str, object], known: Mapping[str, str], place: str) -> None:
     for key in table:
         if key not in known:
-            near = likeliest(key, known)
-            meant = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known[:8])}"
+            near = dict.fromkeys(known[each] for each in likeliest(key, known))
+            meant = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(list(known)[:8])}"
             raise NotFoundError(f"{place}: there is no key {told(key)}; {meant}")
 
 

@@ -92,11 +92,16 @@ def bound_names() -> dict[str, tuple[Figure, bool]]:
     }
 
 
+def current_bound_names() -> dict[str, str]:
+    """Return every name of a bound, with the one that the help shows."""
+    return {name: f"{name[:4]}{figure.names[0]}" for name, (figure, _) in bound_names().items()}
+
+
 def bound(name: str, value: object, origin: str = "") -> Bound:
     """Return the bound of that name, ``_`` being as good as ``-``. Raises NotFoundError, with the nearest names, if
     there is none, KernlensError if the value is no whole number from 0 on."""
     names = bound_names()
-    figure, is_least = names[known_name(names, name, "budget", origin)]
+    figure, is_least = names[known_name(current_bound_names(), name, "limit", origin)]
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _END:
         raise KernlensError(f"{at(origin)}{name} takes a whole number from 0 on, not {told(value)}")
     return Bound(figure, is_least, value, origin)

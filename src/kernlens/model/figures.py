@@ -8,7 +8,7 @@ computes nothing: what takes an analysis is read through a part of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -323,15 +323,16 @@ def figure_named(name: str, origin: str = "") -> Figure:
     """Return the figure of this key, heading or former name; ``origin`` says where it is named. Raises NotFoundError, with
     the nearest names, if there is none."""
     named = {word: figure for figure in EVERY_FIGURE for word in figure.all_names}
-    return named[known_name(named, name, "figure", origin)]
+    return named[known_name({word: figure.names[0] for word, figure in named.items()}, name, "metric", origin)]
 
 
-def known_name(known: Collection[str], name: str, kind: str, origin: str = "") -> str:
-    """Return the one of ``known`` that is meant, as ``as_name`` writes it. Raises NotFoundError with the nearest names."""
+def known_name(known: Mapping[str, str], name: str, kind: str, origin: str = "") -> str:
+    """Return the one of ``known`` that is meant, as ``as_name`` writes it. Raises NotFoundError with the nearest names, which
+    are the values: the current names."""
     if as_name(name) in known:
         return as_name(name)
-    near = likeliest(as_name(name), known)
-    hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists the figures"
+    near = dict.fromkeys(known[each] for each in likeliest(as_name(name), known))
+    hint = f"did you mean {', '.join(near)}?" if near else "docs/figures.md lists the metrics"
     raise NotFoundError(f"{at(origin)}there is no {kind} {name!r}; {hint}")
 
 

@@ -152,9 +152,9 @@ def judged(
         where = (
             f"{budget_file} has none for these kernels"
             if budget_file
-            else f"--max-spill-bytes 0, a {NAME}, a --baseline"
+            else f"add --max-spill-bytes 0, a {NAME} or a --baseline"
         )
-        raise KernlensError(f"there are no limits to check: {where}")
+        raise KernlensError(f"there are no limits to check; {where}")
     new: list[Place] = []
     missing: list[Place] = []
     pairs: dict[tuple[int, str], KernelPair] = {}

@@ -57,4 +57,4 @@ def test_an_unknown_figure_is_refused_alike(kernlens: Kernlens, tmp_path: Path, 
     ]
     assert {(done.status, done.out) for done in told} == {(2, "")}
     assert len({done.err for done in told}) == 1
-    assert "there is no figure 'spil'; did you mean spill" in told[0].err
+    assert "there is no metric 'spil'; did you mean spill-bytes, spill-stores?" in told[0].err

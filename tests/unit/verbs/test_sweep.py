@@ -243,7 +243,7 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--heat-map", "x.jpg"), "--heat-map writes .html or .png files"),
         (("--csv", "scale.cl"), "scale.cl is named twice in this command"),
         (("--build-options-file", "bad", "--csv", "./bad"), "./bad is named twice in this command"),
-        (("--sort", "spil"), "there is no figure 'spil'; did you mean spill"),
+        (("--sort", "spil"), "there is no metric 'spil'; did you mean spill-bytes"),
         (("--device", "sk"), "knows no device 'sk'; did you mean skl"),
         (("--toolchain", "old"), "there is no toolchain 'old'"),
         (("--device", ","), "there is nothing to sweep"),
