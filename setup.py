@@ -238,7 +238,7 @@ setup(
     long_description_content_type="text/markdown",
     ext_modules=NATIVE,
     # scripts/build.sh makes them of the help before it builds; without it there are none.
-    data_files=[("share/man/man1", sorted(glob("build/man/*.1")))],
+    data_files=[("share/man/man1", sorted(glob("man/*.1")))],
     cmdclass={"build_ext": BuildNative},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

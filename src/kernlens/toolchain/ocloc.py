@@ -163,6 +163,8 @@ def check_device(device: str, chosen: Toolchain) -> None:
         raise NotFoundError(f"{message}, which is newer; {GET_NEWEST}")
     if device in OTHER_DEVICES:
         raise NotFoundError(f"{message}; kernlens stages compiles for it")
+    if known_device(device) is not None:
+        raise NotFoundError(f"{message}, which needs another compiler; kernlens devices lists what each compiles for")
     of_stages = [f"{name} (with kernlens stages)" for name in nearest(device.lower(), OTHER_DEVICES)]
     near = [*nearest(device.lower(), devices), *of_stages]
     advice = f"; did you mean {', '.join(near)}?" if near else "; kernlens devices lists the devices that there are"

@@ -286,4 +286,7 @@ def test_a_statically_linked_program(tmp_path: Path, monkeypatch: pytest.MonkeyP
     subprocess.run(["gcc", "-static", "-x", "c", "-o", "alone", "-"], input=b"int main(void) { return 4; }", check=True)
     done = capture(["./alone"])
     assert (done.exit_status, done.recording) == (4, None)
-    assert done.reason == "nothing was built that kernlens can see: ./alone is statically linked, and takes no layers"
+    assert (
+        done.reason
+        == "nothing was built that kernlens can see: ./alone is statically linked and takes no layers; link it dynamically"
+    )

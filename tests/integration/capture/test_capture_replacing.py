@@ -49,11 +49,11 @@ def edited(tmp_path: Path) -> Path:
     return path
 
 
-def replaced(driver: str, folder: Path, work: Path, *replacements: str) -> Done:
+def replaced(driver: str, folder: Path, work: Path, *replacements: str, status: int = 0) -> Done:
     options = [word for each in replacements for word in ("--replace", each)]
     more = ("--simulate", "dg2", "--toolchain", driver, *options)
     done = captured(BARE, folder, work, str(folder / "app"), "source", options=more)
-    assert done.status == 0, done.err
+    assert done.status == status, done.err
     return done
 
 
@@ -107,7 +107,7 @@ def test_a_binary_of_the_drivers_own_stands_in(driver: str, folder: Path, tmp_pa
 def test_of_several_replacements_each_is_told(driver: str, folder: Path, tmp_path: Path, edited: Path) -> None:
     other = tmp_path / "other.cl"
     other.write_text(EDITED)
-    done = replaced(driver, folder, tmp_path, f"add={edited}", f"multiply={other}", f"nothing={other}")
+    done = replaced(driver, folder, tmp_path, f"add={edited}", f"multiply={other}", f"nothing={other}", status=2)
     assert f"{edited} stood in for add\n" in done.err
     assert (
         f"{other} did not stand in for multiply, as another file, which is named before it, is for the same" in done.err

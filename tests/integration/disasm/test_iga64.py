@@ -186,7 +186,8 @@ def test_the_choice_of_library(newest_root: Path, monkeypatch: pytest.MonkeyPatc
     if bmg in system.platforms:
         pytest.skip("this system's libiga64 knows Xe2")
     with pytest.raises(
-        UnsupportedError, match=r"bmg is of Xe2 and libiga64 \S+ .*supports Gen8 to Xe-HPC.*toolchain add newest"
+        UnsupportedError,
+        match=r"bmg is a device of Xe2, but libiga64 \S+ .*supports Gen8 to Xe-HPC.*toolchain add newest",
     ):
         library.library_for(bmg, "bmg")
     library.search_also(lambda: {"newest": str(newest_root)})

@@ -361,7 +361,7 @@ def test_report_and_toolchains(tmp_path: Path, folder: Path) -> None:
     assert kernlens("compile", "good.cl", "--device", "dg2", "-o", "good.klens", cwd=folder).returncode == 0
     compare(shape, answer("report", folder / "good.klens", "-o", tmp_path / "x.html"))
     assert [list(each.keys) for each in shapes("toolchain add, remove")] == [
-        ["schema", "toolchain"],
+        ["schema", "added"],
         ["schema", "removed"],
     ]
     assert [list(each.keys) for each in shapes("serve")] == [["schema", "title", "address"]]

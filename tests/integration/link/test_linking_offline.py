@@ -306,7 +306,7 @@ def test_modules_that_cannot_be_merged(zebins: dict[str, dict[str, Path]], tmp_p
             ]
         )
     library = memoryview(zebins["bmg"]["library"].read_bytes())
-    with pytest.raises(LinkError, match="kernel own is in one and in two"):
+    with pytest.raises(LinkError, match="kernel own is defined in one and in two"):
         link_zebins([("one", library), ("two", library)])
 
 

@@ -162,7 +162,8 @@ def _runs(places: Iterator[tuple[str, int, int]]) -> Iterator[tuple[str, int, in
 def test_the_listing_is_read_as_by_an_independent_reader(pipeline: Pipeline, tmp_path: Path) -> None:
     for stage_map in maps_of(pipeline, "gen-assembly"):
         (snapshot,) = pipeline.choose("gen-assembly", stage_map.kernel)
-        path = tmp_path / "OCL_asm_simd8_entry_0001.asm"
+        path = tmp_path / stage_map.kernel / "OCL_asm_simd8_entry_0001.asm"  # Each dump is read once, by its path.
+        path.parent.mkdir()
         path.write_bytes(snapshot.content)
         theirs = [instruction.place for instruction in read_dump(path).instructions]
         assert [(place.path, place.line) if place else None for place in stage_map.places] == theirs

@@ -45,7 +45,7 @@ static ze_result_t launch(ze_command_list_handle_t list, ze_kernel_handle_t kern
                           ze_event_handle_t event, uint32_t count, ze_event_handle_t *events)
 {
     (void)list, (void)kernel, (void)event, (void)count, (void)events;
-    return groups == NULL ? ZE_RESULT_ERROR_INVALID_NULL_POINTER : ZE_RESULT_SUCCESS;
+    return groups == NULL ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_SUCCESS;
 }
 
 static ze_result_t begin(ze_command_list_handle_t list, const void *extensions)
@@ -73,13 +73,13 @@ static ze_result_t append(ze_command_list_handle_t list, void *executable, const
                           uint32_t count, ze_event_handle_t *events)
 {
     (void)list, (void)extensions, (void)event, (void)count, (void)events;
-    return executable == NULL ? ZE_RESULT_ERROR_INVALID_NULL_HANDLE : ZE_RESULT_SUCCESS;
+    return executable == NULL ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_SUCCESS;
 }
 
 static ze_result_t instantiate(void *graph, const void *extensions, void **executable)
 {
     (void)extensions;
-    return graph == NULL ? ZE_RESULT_ERROR_INVALID_NULL_HANDLE : make(executable);
+    return graph == NULL ? ZE_RESULT_ERROR_INVALID_ARGUMENT : make(executable);
 }
 
 static ze_result_t instantiate_older(void *graph, void **executable, const void *extensions)
