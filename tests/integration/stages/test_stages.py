@@ -162,7 +162,7 @@ def _runs(places: Iterator[tuple[str, int, int]]) -> Iterator[tuple[str, int, in
 def test_the_listing_is_read_as_by_an_independent_reader(pipeline: Pipeline, tmp_path: Path) -> None:
     for stage_map in maps_of(pipeline, "gen-assembly"):
         (snapshot,) = pipeline.choose("gen-assembly", stage_map.kernel)
-        path = tmp_path / stage_map.kernel / "OCL_asm_simd8_entry_0001.asm"  # Each dump is read once, by its path.
+        path = tmp_path / str(stage_map.kernel) / "OCL_asm_simd8_entry_0001.asm"  # Each dump is read once, by its path.
         path.parent.mkdir()
         path.write_bytes(snapshot.content)
         theirs = [instruction.place for instruction in read_dump(path).instructions]
