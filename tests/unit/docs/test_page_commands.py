@@ -52,7 +52,7 @@ def test_what_is_not_there_is_seen() -> None:
         "kernlens recording lists x": ["lists"],
         "kernlens recording redact x --sources": ["--sources"],
         "kernlens compile a.cl --device dg2 | grep --fixed-strings x": [],
-        "kernlens compile a.cl -DN=3 --options '-cl-fast-relaxed-math --x'": [],
+        "kernlens compile a.cl -DN=3 --build-options '-cl-fast-relaxed-math --x'": [],
         "kernlens capture --simulat dg2 -- clinfo --raw": ["--simulat"],
         'eval "$(kernlens layer)"; clinfo': [],
         "python -m tests.corpus.verify --newest-root ROOT --all": ["--all"],

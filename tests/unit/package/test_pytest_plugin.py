@@ -72,7 +72,7 @@ def test_a_test_that_fails_itself_says_why(run: Callable[..., pytest.RunResult])
 @pytest.mark.parametrize(
     ("mark", "reason", "outcome"),
     [
-        ("max_spil=0", "there is no budget 'max_spil'; did you mean max-spill", "errors"),
+        ("max_spil=0", "there is no limit 'max_spil'; did you mean max-spill", "errors"),
         ("max_spill='0'", "takes a whole number", "errors"),
         ("", "kernel_budget takes bounds by their names", "errors"),
         ("'scale', max_spill=0", "kernel_budget takes bounds by their names", "errors"),
