@@ -31,10 +31,17 @@ if [ $# -eq 0 ]; then
   "$ROOT/scripts/versions.sh"
 fi
 say "pytest"
-# Three processes on two processors: some of the time is waiting for drivers and browsers. Each takes one file after another, so that
-# what the tests of a file share is made once; the many short files of the unit tests come last, so no process ends long before the
-# others. Of a few files, named by arguments, a process that has nothing left takes from another's share.
-distribution=(--dist worksteal)
-[ $# -gt 0 ] || distribution=(--dist loadfile --no-loadscope-reorder)
-# These processes alone keep pytest's own bytecode of the tests, which takes longer to make than all tests to collect.
-exec env -u PYTHONDONTWRITEBYTECODE "$VENV/bin/python" -m pytest -n 3 "${distribution[@]}" "$@" </dev/null
+# Three processes on two processors: some of the time is waiting for drivers and browsers. These processes alone keep pytest's own
+# bytecode of the tests, which takes longer to make than all tests to collect.
+run_tests() { env -u PYTHONDONTWRITEBYTECODE "$VENV/bin/python" -m pytest -n 3 "$@" </dev/null; }
+# Of a few files, named by arguments, a process that has nothing left takes from another's share.
+if [ $# -gt 0 ]; then
+  run_tests --dist worksteal "$@"
+  exit
+fi
+# Each process takes one file after another, so that what the tests of a file share is made once. The unit tests have processes of
+# their own: a browser's client leaves an event loop running in its process, in which asyncio starts no other.
+status=0
+run_tests --dist loadfile --no-loadscope-reorder tests/integration tests/browser || status=$?
+run_tests --dist worksteal tests/unit || status=$?
+exit "$status"
