@@ -12,8 +12,8 @@ def sample_columns(placed: PlacedSamples | None) -> dict[str, Any] | None:
     """Return the ``samples`` of a kernel's code: null without a file of samples, and if it has none of the kernel.
 
     ``reasons``: ``{"name": "SbidStall", "stall": true}`` each; ``rows``: ``{"row": Δ, "counts": [[a count for each reason],
-    ...]}``, only rows that have samples; ``blamed``: ``{"row": Δ, "back": [], "samples": []}``: so many samples of a row's waits are
-    laid on the row so many rows before it, several where lanes may have come several ways; ``unblamed``: samples of
+    ...]}``, only rows that have samples; ``blamed``: ``{"row": Δ, "back": [], "samples": []}``: so many samples of a row's
+    waits are laid on the row so many rows before it, several where lanes may have come several ways; ``unblamed``: samples of
     waits for what the code does not tell; ``unplaced``: ``{"offset": Δ, "samples": []}`` where no instruction begins;
     ``devices``: numbers of the profiler's devices, which may be null; ``profiler``; ``total``: the samples on rows.
     """
