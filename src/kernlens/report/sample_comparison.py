@@ -34,6 +34,7 @@ def sample_change_lines(change: SampleChange, width: int | None = None) -> Itera
         text = source_line(texts[0], key.path, key.new) if key.new else source_line(texts[1], key.path, key.old)
         number = f"{key.new or key.old}" if key.old in (key.new, 0) or not key.new else f"{key.old} -> {key.new}"
         rows.append(_row(f"{key.path.rsplit('/', 1)[-1]}:{number}", line.old, line.new, totals, text or ""))
+    yield ""
     yield from table(["line", *_HEADINGS, "source"], rows, width=width)
     if len(change.lines) > _SHOWN:
         yield f"  and {len(change.lines) - _SHOWN:,} more lines; --json has all"

@@ -14,6 +14,7 @@ from kernlens.model.samples import Counts
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE
 from kernlens.report.describe import plural, short_names
 from kernlens.report.listing import heading
+from kernlens.report.rows import spreadsheet_safe
 from kernlens.report.sample_notes import sample_sentences
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
@@ -98,7 +99,7 @@ def sample_cells(placed: PlacedSamples, row: int, laid: int) -> Iterator[object]
 
 def sample_columns_of(reasons: list[str]) -> list[str]:
     """Return the columns that samples add to a table of instructions in CSV."""
-    return ["samples", *reasons, "waited_for"]
+    return ["samples", *map(spreadsheet_safe, reasons), "waited_for"]
 
 
 def _lines(kernel: Kernel, placed: PlacedSamples, most: int | None) -> list[dict[str, Any]]:
