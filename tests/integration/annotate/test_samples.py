@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,7 @@ def test_each_sample_lands_or_is_named(
         assert f"{found['total']:,} samples of unitrace" in done.out, kernel.name
 
 
-def _placed(kernel: Kernel, rows: list[Row]) -> PlacedSamples:
+def _placed(kernel: Kernel, rows: Sequence[Row]) -> PlacedSamples:
     return placed_samples(SampledKernels(read_unitrace(stall_samples(rows).encode())), kernel.name, kernel.instructions)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 
 import jsonschema_rs
 import pytest
@@ -92,11 +93,11 @@ SCHEMA = {
 }
 
 
-def sampled(rows: list[Row] = ROWS, device: int | None = None) -> SampledKernels:
+def sampled(rows: Sequence[Row] = ROWS, device: int | None = None) -> SampledKernels:
     return SampledKernels(read_unitrace(stall_samples(rows).encode()), device)
 
 
-def on_kernel(rows: list[Row] = ROWS, has_lines: bool = True) -> tuple[Program, Kernel, PlacedSamples]:
+def on_kernel(rows: Sequence[Row] = ROWS, has_lines: bool = True) -> tuple[Program, Kernel, PlacedSamples]:
     """Return the kernel with the samples on it; those of waits are laid on rows 0 and 2, as if its code had tokens."""
     program, kernel = listed_program(has_lines)
     placed = placed_samples(sampled(rows), "k", kernel.instructions)
@@ -248,8 +249,8 @@ def test_two_sides() -> None:
     change = sample_change(KernelPair(program, program, kernel, kernel), sampled(), sampled(fewer))
     assert change is not None
     cells = [rendered(line).split() for line in sample_change_lines(change)]
-    assert "SbidStall 60 63.16 0 0.00".split() in cells
-    assert "a.cl:11 62 65.26 1 20.00 line 11".split() in cells
+    assert ["SbidStall", "60", "63.16", "0", "0.00"] in cells
+    assert ["a.cl:11", "62", "65.26", "1", "20.00", "line", "11"] in cells
     document = sample_change_document(change)
     assert document["lines"][0] == {"path": "a.cl", "old_line": 11, "new_line": 11, "old": 62, "new": 1}
     assert sample_change(KernelPair(program, program, kernel, kernel), sampled(ROWS[-1:]), sampled(ROWS[-1:])) is None
