@@ -142,4 +142,8 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
         "peak": {"row": 2, "registers": 5} if len(rows) % 5 == 0 else None,
         "is_lower_bound": False,
         "use": {"row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6]} if len(rows) == 5 else None,
+        "cycles": {
+            "start": deltas([0, 6, 8, 10, 154]), "issue": [1, 2, 2, 2, 1],
+            "wait": {"row": deltas([1, 4]), "back": [1, 2], "cycles": [5, 142], "why": [1, 0], "reasons": ["$3", "I@1"]},
+        } if len(rows) == 5 else None,
     }  # fmt: skip

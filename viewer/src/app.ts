@@ -204,7 +204,7 @@ export class App implements Page {
     if (this.index === null) return;
     this.header.show(this.index, program, row, kernel);
     this.showBuild(program);
-    this.build.colour(this.state.colour);
+    this.showColour(this.state.colour);
     if (kernel !== null) this.build.ownLines(kernel.own === null ? null : kernel.onOwnLines);
     this.list.mark(program, row);
     this.status.cover(kernel);
@@ -269,10 +269,16 @@ export class App implements Page {
     if (this.kernel === null) return;
     this.go({ colour }, "replace");
     this.shades = new Shades(this.kernel, colour);
-    this.build.colour(colour);
+    this.showColour(colour);
     this.filler.heads();
     for (const linked of this.links.linkedPanes()) linked.pane.refresh();
-    if (colour === "spills" && this.ranking.length === 0) this.tell("This kernel spills nothing.");
+    const { empty } = this.shades;
+    if (empty !== null) this.tell(empty);
+  }
+
+  private showColour(colour: Colour): void {
+    this.build.colour(colour);
+    this.element.classList.toggle("waits", colour === "waits");
   }
 
   private get onOwnLines(): boolean {

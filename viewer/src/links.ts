@@ -1,4 +1,4 @@
-import { nearest, rowsOf } from "./document/csr";
+import { NO_ROWS, nearest, rowsOf } from "./document/csr";
 import type { Kernel } from "./document/kernel";
 import { plural } from "./dom";
 import type { Shown } from "./frame/detail";
@@ -127,8 +127,16 @@ export class Links {
       if (lines !== undefined) marks.push({ lines, colour: "hit" });
       if (target !== null) marks.push({ lines: this.lines(target, linked), colour: "lit" });
       linked.pane.ruler.set(marks);
+      this.point(linked, target);
       this.tell(slot, marks.at(-1)?.colour === "lit" ? marks.at(-1)?.lines.length ?? 0 : null, lines?.length ?? null);
     }
+  }
+
+  /** Arrows of the instruction that is pointed at, or of the line that is pinned, to what it waits for. */
+  private point(linked: Linked, target: Target | null): void {
+    const isRow = target?.linked.kind === "code";
+    if (target === null || (!isRow && target !== this.pinned)) linked.point(NO_ROWS, false);
+    else linked.point(isRow ? Int32Array.of(target.row) : linked.kernel.code.of(target.key), !isRow);
   }
 
   /** What the detail says of a target. */
@@ -159,6 +167,8 @@ export class Links {
     const others = this.linkedPanes()
       .filter(({ kind }) => kind === "stage")
       .map((linked) => `${rowsOf(linked.rows?.own ?? EMPTY, target.key).length} in ${linked.title}`);
+    const wait = target.linked.kind === "code" ? (code.waits?.cycles[target.row] ?? 0) : weights.waits[target.key];
+    if (wait > 0) others.push(`waits ${plural(wait, "cycle")}`);
     return [row, `line ${places.keyLine[target.key]}`, plural(instructions, "instruction"), `${share} percent`, ...others].join(", ");
   }
 

@@ -3,6 +3,7 @@ import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
 import { Rows } from "./rows";
 import type { MessageKind, ProgramInfo } from "./schema";
+import { Waits } from "./waits";
 
 /** Bits of `Code.flags`. */
 export const PROLOGUE = 1;
@@ -35,13 +36,15 @@ export class Code extends Rows {
   readonly peak: { row: number; registers: number } | null;
   /** Whose values a row reads (`readers`: who reads its), in pairs, by row; null where that is not known. */
   readonly uses: Uses | null;
+  /** Who waits how long for whom; null where that is not known. */
+  readonly waits: Waits | null;
   /** What messages do, by row. */
   readonly messages = new Map<number, MessageKind>();
   /** Where branches go: rows by row. */
   readonly targets = new Map<number, number[]>();
   /** Who waits for whom, by scoreboard tokens and by distances. */
-  private readonly tokens: Waits;
-  private readonly distances: Waits;
+  private readonly tokens: Pairs;
+  private readonly distances: Pairs;
   private readonly opcodes: string[];
   private readonly op: Int32Array;
 
@@ -75,6 +78,7 @@ export class Code extends Rows {
     this.live = chunk.live === null ? null : integers(chunk.live, count, 0, MOST_REGISTERS, "code.live");
     this.peak = chunk.peak === null ? null : peakOf(chunk.peak, last);
     this.uses = chunk.use === null ? null : usesOf(chunk.use, count);
+    this.waits = chunk.cycles === null ? null : new Waits(chunk.cycles, count);
     const message = object(chunk.message, "code.message");
     const kinds = list(message.kinds, "code.message.kinds").map(kindOf);
     const [rows, kind] = pairsOf(message.row, message.kind, last, "code.message");
@@ -142,13 +146,18 @@ export class Code extends Rows {
     return lastAtMost(this.blocks, row);
   }
 
+  /** How many loops a row is in. */
+  depthOf(row: number): number {
+    return this.depth[this.blockOf(row)] ?? 0;
+  }
+
   blockEnd(block: number): number {
     return block + 1 < this.blocks.length ? this.blocks[block + 1] : this.count;
   }
 }
 
 /** Which rows wait for which: pairs, grouped both ways. */
-interface Waits {
+interface Pairs {
   waiter: Int32Array;
   producer: Int32Array;
   /** Indexes of the pairs above. */
@@ -156,7 +165,7 @@ interface Waits {
   byProducer: Csr;
 }
 
-function waitsOf(waiter: Int32Array, back: Int32Array, last: number): Waits {
+function waitsOf(waiter: Int32Array, back: Int32Array, last: number): Pairs {
   const producer = waiter.map((row, index) => integer(row - back[index], 0, last, "the row that is waited for"));
   return { waiter, producer, byWaiter: group(waiter, last + 1), byProducer: group(producer, last + 1) };
 }
@@ -203,8 +212,10 @@ function peakOf(written: unknown, last: number): { row: number; registers: numbe
 }
 
 function kindOf(written: unknown): MessageKind {
-  const { words, bytes, spill } = object(written, "code.message.kinds");
-  return { words: text(words, "code.message.kinds"), bytes: figure(bytes, "code.message.kinds"), spill: spill === true };
+  const what = "code.message.kinds";
+  const { words, bytes, spill, action, memory, operation } = object(written, what);
+  const names = { action: textOrNull(action, what), memory: textOrNull(memory, what), operation: textOrNull(operation, what) };
+  return { words: text(words, what), bytes: figure(bytes, what), spill: spill === true, ...names };
 }
 
 const NO_STAGE = { text: "", line: [], place: [], id: null, ids: null, functions: [] };
@@ -248,6 +259,12 @@ export interface Weights {
   /** Bytes that messages move, as far as they state them. */
   memory: Float64Array;
   spills: Float64Array;
+  /** Cycles that instructions wait. */
+  waits: Float64Array;
+  /** The most loops that an instruction is in. */
+  depth: Int32Array;
+  /** Whether there is any loop. */
+  hasLoops: boolean;
 }
 
 export class Kernel {
@@ -261,7 +278,7 @@ export class Kernel {
   readonly stages: Stage[];
   readonly weights: Weights;
   /** Why there is no machine code, and why there are no lines; null where there are. */
-  readonly missing: { code: string | null; lines: string | null };
+  readonly missing: { code: string | null; lines: string | null; waits: string | null };
   readonly warning: string | null;
   /** Instructions with a line of their own, of the prologue (with and without one), with a neighbour's, and with none. */
   readonly coverage = { own: 0, prologue: 0, bare: 0, inherited: 0, none: 0 };
@@ -274,10 +291,10 @@ export class Kernel {
     readonly onOwnLines = false,
   ) {
     const chunk = object(written, "a kernel");
-    const { code, lines } = object(chunk.missing, "missing");
+    const { code, lines, waits } = object(chunk.missing, "missing");
     this.name = text(chunk.name, "name");
     this.files = texts(chunk.files, "files");
-    this.missing = { code: textOrNull(code, "missing.code"), lines: textOrNull(lines, "missing.lines") };
+    this.missing = { code: textOrNull(code, "missing.code"), lines: textOrNull(lines, "missing.lines"), waits: textOrNull(waits, "missing.waits") };
     this.warning = textOrNull(chunk.warning, "warning");
     this.own = chunk.own === undefined ? null : list(chunk.own, "own").map((file) => integer(file, 0, this.files.length - 1, "own"));
     this.places = new Places(chunk.places, this.files.length, onOwnLines ? this.own : null);
@@ -305,7 +322,18 @@ export class Kernel {
       instructions: Int32Array.from({ length: places.keys }, (_, key) => code.of(key).length),
       memory: new Float64Array(places.keys),
       spills: new Float64Array(places.keys),
+      waits: new Float64Array(places.keys),
+      depth: new Int32Array(places.keys),
+      hasLoops: code.depth.some((depth) => depth > 0),
     };
+    for (let block = 0; block < code.blocks.length; block++) {
+      for (let row = code.blocks[block]; row < code.blockEnd(block); row++) {
+        const key = code.flags[row] & NOT_OWN ? -1 : code.key[row];
+        if (key < 0) continue;
+        weights.waits[key] += code.waits?.cycles[row] ?? 0;
+        weights.depth[key] = Math.max(weights.depth[key], code.depth[block]);
+      }
+    }
     for (const [row, message] of code.messages) {
       const key = code.flags[row] & NOT_OWN ? -1 : code.key[row];
       if (key < 0 || message.bytes === null) continue;
@@ -333,4 +361,5 @@ const NO_CODE = {
   live: null,
   peak: null,
   use: null,
+  cycles: null,
 };

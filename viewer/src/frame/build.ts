@@ -1,4 +1,5 @@
 import type { ProgramInfo } from "../document/schema";
+import { ORIGIN } from "../document/waits";
 import { copyText, fill, h } from "../dom";
 import { COLOURS, type Colour } from "../state";
 
@@ -7,6 +8,7 @@ const NAMES: Record<Colour, [name: string, title: string]> = {
   memory: ["Memory", "Bytes that the messages of each line move (2)"],
   spills: ["Spills", "Bytes that each line saves to and brings back from memory, for want of registers (3)"],
   lines: ["Lines", "A hue for each line, the same in all panes (4)"],
+  waits: ["Waits", `Cycles that the instructions of each line wait for others: ${ORIGIN} (5)`],
 };
 
 /** How the program was built: device, toolchain, options, command; and what lines and colours say. */

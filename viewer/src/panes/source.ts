@@ -81,8 +81,11 @@ export class SourcePane extends Linked {
           const key = this.keyAt(line);
           const shade = around.shade(key);
           const { value, share } = around.figure(key);
-          return new Cell(`${line} ${shade} ${value} ${share}`, this.sourceClasses(line, around), () => [
+          const { weights } = this.kernel;
+          const depth = key < 0 ? 0 : weights.depth[key];
+          return new Cell(`${line} ${shade} ${value} ${share} ${depth}`, this.sourceClasses(line, around), () => [
             part("ln", String(line + 1)),
+            ...(weights.hasLoops ? [loopMark(depth)] : []),
             part(`heat ${shadeClass(shade)}`, value),
             part(`heat share ${shadeClass(shade)}`, share),
           ]);
@@ -176,4 +179,11 @@ export class SourcePane extends Linked {
     const shade = around.shade(key);
     return key < 0 ? "" : shade >= 100 ? `L${key} S${key} y${shade - 100}` : `L${key} S${key}`;
   }
+}
+
+/** How many loops a line is in: `↻`, `↻2`. */
+function loopMark(depth: number): HTMLElement {
+  const mark = part("rounds", depth === 0 ? "" : `↻${depth === 1 ? "" : depth}`);
+  if (depth > 0) mark.title = depth === 1 ? "In a loop" : `In ${depth} loops`;
+  return mark;
 }

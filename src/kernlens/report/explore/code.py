@@ -64,6 +64,7 @@ def code_document(
         "peak": {"row": pressure.peak_index, "registers": pressure.peak} if pressure else None,
         "is_lower_bound": pressure.is_lower_bound if pressure else None,
         "use": _uses(instructions),
+        "cycles": None,
     }
 
 

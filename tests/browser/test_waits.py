@@ -1,0 +1,112 @@
+"""Who waits for whom: a column, arrows, a colour, words and keys; and that it is said where nothing of it is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Open
+from tests.browser.made import chunk_of, small_document, with_kernels
+
+ORIGIN = "IGC's estimate, one thread alone, loops once"
+
+
+def without_waits() -> dict[str, Any]:
+    """Return a kernel whose waits are not known."""
+    chunk = chunk_of(small_document())
+    return chunk | {"code": chunk["code"] | {"cycles": None}, "missing": {"waits": "IGC has no model of skl"}}
+
+
+def far_apart() -> dict[str, Any]:
+    """Return a kernel whose last instruction waits for its first, which is out of sight from there."""
+    rows = ["(W)     mov (8|M0)               r2.0<1>:ud    r0.0<1;1,0>:ud"] * 200
+    chunk = chunk_of(small_document(rows=rows))
+    chunk["code"]["cycles"] = {
+        "start": [0] * 200, "issue": [1] * 200,
+        "wait": {"row": [199], "back": [199], "cycles": [1203], "why": [0], "reasons": ["$3"]},
+    }  # fmt: skip
+    return chunk
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_who_waits_for_whom(open_report: Open, theme: str) -> None:
+    viewer = open_report(small_document(), theme=theme)
+    figures = viewer.find(".gen .wt").all_inner_texts()
+    assert figures == ["", "5", "", "", "142"]
+    # The instruction that is pointed at has an arrow; pinned, it keeps it.
+    viewer.line("gen", "r127:ud").hover()
+    viewer.find(".arrow.strong").wait_for(state="attached")
+    viewer.pin("gen", "r127:ud")
+    words = viewer.text("aside .waiting")
+    assert f"Estimated: {ORIGIN}" in words
+    assert "142 cycles for 0x0020 (line 3, global memory write), by $3." in words
+    assert "Issues in cycle 154 of its block, in 1 cycle." in words
+    assert viewer.axe() == []
+    # A click on the arrow goes to whom it waits for, who knows of those that wait for it.
+    viewer.find(".arrow.strong .near").dispatch_event("click")
+    assert "&i=0x20" in viewer.address
+    assert "For it wait: 0x0040 142." in viewer.text("aside .waiting")
+    assert viewer.find(".arrow").count() == 1
+    # The line: its own waits, and all its long arrows.
+    viewer.press("Escape", "5")
+    assert viewer.text(".source-pane .columns").split() == ["waits", "%"]
+    assert viewer.find(".source .heat").all_inner_texts()[4:6] == ["147", "100.0"]
+    viewer.pin("source", "a[0] += 1")
+    assert (
+        "147 cycles, 100.0% of the kernel's: 142 for its own global memory write, 5 for its own some."
+        in viewer.text("aside .waiting")
+    )
+    assert viewer.find(".arrow").count() == 1
+    assert viewer.axe() == []
+    assert viewer.cut_texts() == []
+    # The column and its arrows can be turned off.
+    viewer.find(".code-pane .opt", has_text="Waits").click()
+    assert viewer.find(".gen .wt").count() == 0
+    assert viewer.find(".arrow").count() == 0
+
+
+def test_from_wait_to_wait_by_keys(open_report: Open) -> None:
+    viewer = open_report(with_kernels({"near": chunk_of(small_document()), "far": far_apart()}))
+    viewer.press("w")
+    assert "&i=0x40" in viewer.address
+    assert viewer.focused() == "Machine code"
+    viewer.find(".spoken", has_text="waits 142 cycles").wait_for(state="attached")
+    viewer.press("W")
+    assert "&i=0x40" in viewer.address
+    viewer.press("?")
+    assert "waits 20 cycles or more" in viewer.text("dialog")
+    viewer.press("Escape")
+    # Who is waited for is out of sight: a button says where, and goes there.
+    viewer.find("nav li button", has_text="far").click()
+    viewer.find(".pick .name", has_text="far").wait_for()
+    viewer.press("w")
+    edge = viewer.find(".edge:visible")
+    edge.wait_for()
+    assert edge.inner_text() == "↑ 0x0000 some, line 3: waits 1203 cycles for it"
+    edge.focus()
+    viewer.press("Enter")
+    assert "&i=0x0" in viewer.address
+    assert edge.count() == 0
+
+
+def test_waits_that_are_not_known(open_report: Open) -> None:
+    viewer = open_report(with_kernels({"old": without_waits()}))
+    viewer.pin("gen", "add ")
+    assert "Not known: IGC has no model of skl." in viewer.text("aside .waiting")
+    assert viewer.find(".gen .wt").count() == 0
+    assert viewer.find(".code-pane .opt", has_text="Waits").count() == 0
+    viewer.press("5")
+    viewer.find("footer .told", has_text="Waits are not known: IGC has no model of skl.").wait_for()
+    viewer.press("w")
+    viewer.find("footer .told", has_text="Waits are not known: IGC has no model of skl.").wait_for()
+
+
+def test_forced_colours(open_report: Open) -> None:
+    viewer = open_report(small_document())
+    viewer.tab.emulate_media(forced_colors="active")
+    viewer.pin("gen", "r127:ud")
+    point = viewer.find(".arrow.strong .point")
+    assert point.evaluate("e => getComputedStyle(e).fill") == viewer.find(".app").evaluate(
+        "e => getComputedStyle(e).color"
+    )
