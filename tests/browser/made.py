@@ -144,6 +144,6 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
         "use": {"row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6]} if len(rows) == 5 else None,
         "cycles": {
             "start": deltas([0, 6, 8, 10, 154]), "issue": [1, 2, 2, 2, 1],
-            "wait": {"row": deltas([1, 4]), "back": [1, 2], "cycles": [5, 142], "why": [1, 0], "reasons": ["$3", "I@1"]},
+            "wait": {"row": deltas([1, 4]), "back": [1, 2], "cycles": [5, 142], "why": [1, 0], "reasons": ["written", "taken"]},
         } if len(rows) == 5 else None,
     }  # fmt: skip

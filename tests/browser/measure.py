@@ -95,7 +95,7 @@ def large() -> ExploreDocument:
                     "back": [2] * len(range(3, CODE, 5)),
                     "cycles": [150 if n % 100 == 3 else 4 for n in range(3, CODE, 5)],
                     "why": [0] * len(range(3, CODE, 5)),
-                    "reasons": ["$3"],
+                    "reasons": ["written"],
                 },
             },
         },

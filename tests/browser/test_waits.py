@@ -24,7 +24,7 @@ def far_apart() -> dict[str, Any]:
     chunk = chunk_of(small_document(rows=rows))
     chunk["code"]["cycles"] = {
         "start": [0] * 200, "issue": [1] * 200,
-        "wait": {"row": [199], "back": [199], "cycles": [1203], "why": [0], "reasons": ["$3"]},
+        "wait": {"row": [199], "back": [199], "cycles": [1203], "why": [0], "reasons": ["written"]},
     }  # fmt: skip
     return chunk
 
@@ -40,7 +40,7 @@ def test_who_waits_for_whom(open_report: Open, theme: str) -> None:
     viewer.pin("gen", "r127:ud")
     words = viewer.text("aside .waiting")
     assert f"Estimated: {ORIGIN}" in words
-    assert "142 cycles for 0x0020 (line 3, global memory write), by $3." in words
+    assert "142 cycles for 0x0020 (line 3, global memory write), until its result has arrived ($3.dst)." in words
     assert "Issues in cycle 154 of its block, in 1 cycle." in words
     assert viewer.axe() == []
     # A click on the arrow goes to whom it waits for, who knows of those that wait for it.

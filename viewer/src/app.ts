@@ -72,6 +72,7 @@ export class App implements Page {
       (sentence) => this.tell(sentence),
       (colour) => this.colour(colour),
       () => this.turnOwnLines(),
+      () => this.pinning.advice(),
     );
     this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
@@ -205,6 +206,7 @@ export class App implements Page {
     this.header.show(this.index, program, row, kernel);
     this.showBuild(program);
     this.showColour(this.state.colour);
+    this.build.advise(kernel?.advice.length ?? 0);
     if (kernel !== null) this.build.ownLines(kernel.own === null ? null : kernel.onOwnLines);
     this.list.mark(program, row);
     this.status.cover(kernel);

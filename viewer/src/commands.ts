@@ -48,6 +48,7 @@ export function keysOf(app: App): Keys {
     o: () => app.filler.turnOperands(),
     x: () => app.pinning.turnExact(),
     i: () => app.turnOwnLines(),
+    a: () => app.pinning.advice(),
     L: () => app.pinning.list(),
     "/": () => app.search.focus(),
     "?": () => app.help(),

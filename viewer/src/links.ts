@@ -13,6 +13,8 @@ export interface Target {
   line: number;
   row: number;
   key: number;
+  /** The instructions that are meant, where they are others than the line's. */
+  rows?: Int32Array;
 }
 
 /** What belongs together over all panes: lights it, marks it in the rulers, and finds what is nearest. */
@@ -50,6 +52,7 @@ export class Links {
 
   light(target: Target | null): Light {
     if (target === null) return DARK;
+    if (target.rows !== undefined) return { key: target.key, exact: this.selectors(target, target.rows) };
     if (!this.exact || target.row < 0) return { key: target.key, exact: null };
     const exact: string[] = [];
     for (const slot of this.layout.slots) {
@@ -59,8 +62,16 @@ export class Links {
     return { key: target.key, exact };
   }
 
+  /** Selectors of these instructions, and of what comes from their line in the other panes. */
+  private selectors({ key }: Target, rows: Int32Array): string[] {
+    return this.layout.slots.flatMap(({ linked, number }) =>
+      linked?.kind === "code" ? Array.from(rows.subarray(0, 2000), (row) => `.slot${number} .R${row}`) : linked?.kind === "stage" && key >= 0 ? [`.slot${number} .L${key}`] : [],
+    );
+  }
+
   /** Editor lines of a pane that are lit by a target. */
   lines(target: Target, linked: Linked): Int32Array {
+    if (target.rows !== undefined && linked.kind === "code") return target.rows.map((row) => linked.lineOf(row));
     if (this.exact && target.row >= 0 && linked.kind !== "source")
       return (this.exactRows(target, linked) ?? new Int32Array(0)).map((row) => linked.lineOf(row));
     return linked.linesOf({ key: target.key, exact: null });

@@ -15,7 +15,7 @@ test("who waits how long for whom, and by what", async () => {
   expect([...waits.cycles]).toEqual([0, 5, 0, 0, 142]);
   expect([...waits.producer]).toEqual([-1, 0, -1, -1, 2]);
   expect([...waits.start]).toEqual([0, 6, 8, 10, 154]);
-  expect([waits.sum, waits.whyOf(4), waits.whyOf(1), waits.whyOf(0)]).toEqual([147, "$3", "I@1", ""]);
+  expect([waits.sum, waits.whyOf(4), waits.whyOf(1), waits.whyOf(0)]).toEqual([147, "written", "taken", ""]);
   expect([0, 1, 2].map((row) => [...waits.waiters(row)])).toEqual([[1], [], [4]]);
 });
 
@@ -94,5 +94,5 @@ function waitsOf(pairs: [row: number, cycles: number][]): Waits {
   const none = new Array<number>(40).fill(0);
   const row = pairs.map(([each], index) => each - (index > 0 ? pairs[index - 1][0] : 0));
   const [back, why] = [pairs.map(() => 1), pairs.map(() => 0)];
-  return new Waits({ start: none, issue: none, wait: { row, back, cycles: pairs.map(([, cycles]) => cycles), why, reasons: ["$1"] } }, 40);
+  return new Waits({ start: none, issue: none, wait: { row, back, cycles: pairs.map(([, cycles]) => cycles), why, reasons: ["written"] } }, 40);
 }

@@ -1,3 +1,4 @@
+import { type Advice, adviceOf } from "./advice";
 import { type Csr, group, lastAtMost, rowsOf } from "./csr";
 import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
@@ -276,9 +277,12 @@ export class Kernel {
   readonly places: Places;
   readonly code: Code;
   readonly stages: Stage[];
+  readonly advice: Advice[];
+  /** What is advised on lines, by key. */
+  readonly advised = new Map<number, string>();
   readonly weights: Weights;
   /** Why there is no machine code, and why there are no lines; null where there are. */
-  readonly missing: { code: string | null; lines: string | null; waits: string | null };
+  readonly missing: { code: string | null; lines: string | null; waits: string | null; advice: string | null };
   readonly warning: string | null;
   /** Instructions with a line of their own, of the prologue (with and without one), with a neighbour's, and with none. */
   readonly coverage = { own: 0, prologue: 0, bare: 0, inherited: 0, none: 0 };
@@ -291,15 +295,18 @@ export class Kernel {
     readonly onOwnLines = false,
   ) {
     const chunk = object(written, "a kernel");
-    const { code, lines, waits } = object(chunk.missing, "missing");
+    const missing = object(chunk.missing, "missing");
     this.name = text(chunk.name, "name");
     this.files = texts(chunk.files, "files");
-    this.missing = { code: textOrNull(code, "missing.code"), lines: textOrNull(lines, "missing.lines"), waits: textOrNull(waits, "missing.waits") };
+    const why = (what: string): string | null => textOrNull(missing[what], `missing.${what}`);
+    this.missing = { code: why("code"), lines: why("lines"), waits: why("waits"), advice: why("advice") };
     this.warning = textOrNull(chunk.warning, "warning");
     this.own = chunk.own === undefined ? null : list(chunk.own, "own").map((file) => integer(file, 0, this.files.length - 1, "own"));
     this.places = new Places(chunk.places, this.files.length, onOwnLines ? this.own : null);
     this.code = new Code(this.places, chunk.code ?? NO_CODE);
     this.stages = list(chunk.stages, "stages").map((stage) => new Stage(this.places, stage));
+    this.advice = adviceOf(chunk.advice, this.code);
+    for (const { key, sentence } of this.advice) if (key >= 0) this.advised.set(key, this.advised.has(key) ? `${this.advised.get(key)}\n${sentence}` : sentence);
     this.weights = this.weigh();
     for (let row = 0; row < this.code.count; row++) {
       const bits = this.code.flags[row];

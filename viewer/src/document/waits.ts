@@ -54,7 +54,7 @@ export class Waits {
     this.byProducer = group(this.producer, count);
   }
 
-  /** What a row waits by: a token, a distance. */
+  /** What a row waits for of its producer: `written`, `read`, `taken`. */
   whyOf(row: number): string {
     return this.why.get(row) ?? "";
   }

@@ -18,15 +18,19 @@ export class BuildBar {
   readonly facts = h("div", { class: "how" });
   /** A switch that is there where it changes something. */
   private readonly own: HTMLButtonElement;
+  /** How many pieces of advice there are: a click lists them. */
+  private readonly advice: HTMLButtonElement;
   private readonly buttons = new Map<Colour, HTMLButtonElement>();
 
   constructor(
     private readonly tell: (sentence: string) => void,
     choose: (colour: Colour) => void,
     turnOwn: () => void,
+    advise: () => void,
   ) {
     const title = "Inlined library code on the lines of your own files that it came through (i)";
     this.own = h("button", { class: "opt", type: "button", title, hidden: true, onclick: turnOwn }, "Own lines");
+    this.advice = h("button", { class: "opt", type: "button", title: "What would make this kernel cheaper (a)", hidden: true, onclick: advise });
     const group = h("span", { class: "seg", role: "group", "aria-label": "Colour" }, h("em", {}, "Colour"));
     for (const colour of COLOURS) {
       const [name, title] = NAMES[colour];
@@ -34,7 +38,7 @@ export class BuildBar {
       this.buttons.set(colour, button);
       group.append(button);
     }
-    this.element.append(this.facts, this.own, group);
+    this.element.append(this.facts, this.advice, this.own, group);
   }
 
   /** `fields` are those of the configuration that is edited, in place of what was built. */
@@ -62,6 +66,12 @@ export class BuildBar {
   ownLines(isOn: boolean | null): void {
     this.own.hidden = isOn === null;
     this.own.setAttribute("aria-pressed", String(isOn === true));
+  }
+
+  /** How much is advised on the kernel. */
+  advise(pieces: number): void {
+    this.advice.hidden = pieces === 0;
+    this.advice.textContent = `Advice ${pieces}`;
   }
 
   colour(colour: Colour): void {

@@ -1,9 +1,11 @@
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, INHERITED, LOST, PROLOGUE } from "../document/kernel";
+import type { Advice } from "../document/advice";
 import { rowsOf } from "../document/csr";
 import { count, fill, h, hex, percent, plural } from "../dom";
 import { extent, formula, OPTION_WORDS, tokenWords } from "../machine/explain";
 import { isScoreboard, parse } from "../machine/parse";
+import { adviceOfLine } from "./advice";
 import { waitsOfLine, waitsOfRow } from "./waits";
 
 export interface DetailActions {
@@ -11,6 +13,7 @@ export interface DetailActions {
   goToLine(key: number): void;
   exact(): void;
   list(): void;
+  advise(advice: Advice): void;
 }
 
 /** Links to other instructions in one sentence. */
@@ -57,6 +60,7 @@ export class Detail {
       this.waits(kernel, shown),
       this.trail(kernel, shown),
       this.line(kernel, shown),
+      adviceOfLine(kernel, shown.key, (advice) => this.actions.advise(advice)),
     );
   }
 

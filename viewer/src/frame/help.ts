@@ -24,6 +24,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["o", "short operands, or as IGA writes them"],
       ["x", "a pinned instruction: its exact links, or its whole line"],
       ["i", "inlined library code: on the lines of your own files that it came through, or on its own"],
+      ["a", "advice on this kernel, as a list"],
       ["L", "what is lit, as a list"],
       ["/", "find in all panes; Enter, Shift+Enter: next, previous"],
       ["c", "compare"],
@@ -48,6 +49,7 @@ const WORDS: [word: string, means: string][] = [
   ["I@2", "waits for the second last instruction of the integer pipe (F float, L long, M math, S scalar, A each of them); click it to go there"],
   ["203, arrow", `cycles that an instruction waits, from ${SHORT} on, and for which it does. ${ORIGIN}: never time`],
   ["↻2", "in 2 loops; in the machine code a mark for each"],
+  ["◆", "advice on this line: the panel below has it"],
   ["$3.dst", "waits for the result of the message that holds token 3; $3.src: until it has read its operands"],
 ];
 

@@ -1,5 +1,6 @@
 import type { Kernel } from "../document/kernel";
 import { ORIGIN, shortly, type Waits } from "../document/waits";
+import { parse } from "../machine/parse";
 import { count, h, percent, plural } from "../dom";
 
 /** What is linked to within the words: other instructions, other lines. */
@@ -19,7 +20,7 @@ export function waitsOfRow(kernel: Kernel, row: number, links: WaitLinks): HTMLE
   const cycles = waits.cycles[row];
   if (cycles > 0) {
     const producer = waits.producer[row];
-    body.append(h("p", {}, h("b", { class: "wait" }, plural(cycles, "cycle")), " for ", links.row(producer), " (", ...fromLine(kernel, producer, links), `), by ${waits.whyOf(row)}.`));
+    body.append(h("p", {}, h("b", { class: "wait" }, plural(cycles, "cycle")), " for ", links.row(producer), " (", ...fromLine(kernel, producer, links), `), ${whyOf(kernel, waits, row)}.`));
   }
   const waiters = Array.from(waits.waiters(row)).sort((left, right) => waits.cycles[right] - waits.cycles[left]);
   if (waiters.length > 0) {
@@ -79,6 +80,22 @@ export function producersOf(kernel: Kernel, waits: Waits, rows: Int32Array): Who
   }
   return Array.from(whom.values()).sort((left, right) => right.sum - left.sum);
 }
+
+/** What is waited for, with the token of the scoreboard. */
+function whyOf(kernel: Kernel, waits: Waits, row: number): string {
+  const why = waits.whyOf(row);
+  const { code } = kernel;
+  const tokens = parse(code.lines[row]).options.filter((each) => each.startsWith("$"));
+  // The token that it takes itself, or the one that its producer holds.
+  const token = tokens.find((each) => (why === "taken" ? !each.includes(".") : code.producers(row, each).includes(waits.producer[row])));
+  return `${UNTIL.get(why) ?? why}${token === undefined ? "" : ` (${token})`}`;
+}
+
+const UNTIL: ReadonlyMap<string, string> = new Map([
+  ["written", "until its result has arrived"],
+  ["read", "until its operands have been read"],
+  ["taken", "until it gives up the token that this one takes"],
+]);
 
 function words(kernel: Kernel, row: number): string {
   return shortly(kernel.code.messages.get(row), kernel.code.opcode(row));
