@@ -55,6 +55,7 @@ def small_document(
             "place": deltas([-2, 0 if has_lines else -1, *[-2] * (stage.count("\n") - 1)][: stage.count("\n") + 1]),
             "id": None, "ids": None, "functions": [],
         }],
+        "advice": [],
         "missing": {} if has_code else {"code": "no decoder knows the device made-up"},
     }  # fmt: skip
     if not has_lines:

@@ -64,6 +64,7 @@ def large() -> ExploreDocument:
         "name": "add",
         "warning": None,
         "missing": {},
+        "advice": [],
         "files": ["add.cl"],
         "places": {"file": [0] * LINES, "line": [1] * LINES, "column": [3] * LINES, "caller": [-1] * LINES},
         "code": {

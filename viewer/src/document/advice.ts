@@ -1,4 +1,4 @@
-import { column, damaged, list, object, text, textOrNull } from "./checked";
+import { column, damaged, integers, list, MOST as MOST_NUMBER, object, text } from "./checked";
 import type { Rows } from "./rows";
 
 /** Pieces of advice on one kernel: makers of documents stay far below. */
@@ -8,8 +8,6 @@ const MOST = 10_000;
 export interface Advice {
   rule: string;
   sentence: string;
-  /** Where in the source, as a reader names it; null for the whole kernel. */
-  place: string | null;
   /** Ascending, never empty. */
   rows: Int32Array;
   /** The line that it is of, -1 for the whole kernel. */
@@ -25,8 +23,13 @@ export function adviceOf(written: unknown, code: Rows): Advice[] {
     const { length } = list(piece.rows, "advice.rows");
     if (length === 0) damaged("advice names no instruction");
     const rows = column(piece.rows, length, 0, code.count - 1, "advice.rows");
-    const place = textOrNull(piece.place, "advice.place");
-    // All of its instructions are of one place.
-    return { rule: text(piece.rule, "advice.rule"), sentence: text(piece.sentence, "advice.sentence"), place, rows, key: place === null ? -1 : code.key[rows[0]] };
+    const key = piece.line === null ? -1 : keyOf(integers(piece.line, 2, 0, MOST_NUMBER, "advice.line"), rows[0], code);
+    return { rule: text(piece.rule, "advice.rule"), sentence: text(piece.sentence, "advice.sentence"), rows, key };
   });
+}
+
+/** The line's key; with own lines, where code of a library is on another line, the key of the instructions. */
+function keyOf([file, line]: Int32Array, row: number, code: Rows): number {
+  const key = code.places.keyOf(file, line);
+  return key < 0 ? code.key[row] : key;
 }

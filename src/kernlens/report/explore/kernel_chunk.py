@@ -9,8 +9,10 @@ from kernlens.analysis.own_lines import own_files
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap
 from kernlens.model.stage_text import StageText, StageTexts
+from kernlens.report.explore.advice_list import advice_list
 from kernlens.report.explore.code import code_document, compacted_of
 from kernlens.report.explore.packing import RAW_LIMIT, deltas
 from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
@@ -23,10 +25,12 @@ _TOO_LARGE = "it is too large to be shown"
 _EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
 
 
-def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str] = ()) -> dict[str, Any]:
+def kernel_document(
+    program: Program, kernel: Kernel, texts: StageTexts, own_roots: Collection[str] = (), *, is_redacted: bool = False
+) -> dict[str, Any]:
     """Return the content of a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is
     left out, with the reason in ``missing``. Files below the folders ``own_roots`` are the user's own too
-    (``analysis.own_lines``)."""
+    (``analysis.own_lines``). Advice has words of the source, so that a redacted document has none."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
     source_map: SourceMap | None = None
@@ -49,6 +53,17 @@ def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str
         code = code_document(kernel, source_map, places, numbers)
     except KernlensError as error:
         missing["code"] = str(error)
+    advice: list[dict[str, Any]] = []
+    if is_redacted:
+        missing["advice"] = "the source text was left out (redacted)"
+    elif code is not None:
+        try:
+            advice = advice_list(program, kernel, places)
+        except KernlensError as error:
+            missing["advice"] = str(error)
+        else:
+            if source_map is not None and not program.sources:
+                missing["advice"] = "the source text is not known"
     stages, room = [], RAW_LIMIT // 8
     for text in texts.of_kernel(kernel.name):
         room -= sum(map(len, text.rows)) + 4 * len(text.rows)
@@ -67,6 +82,7 @@ def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str
         },
         "warning": source_map.warning if source_map else None,
         "stages": stages,
+        "advice": advice,
         "missing": missing,
     }
 

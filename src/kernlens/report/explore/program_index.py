@@ -163,7 +163,9 @@ class ProgramEntries:
         )
 
     def _kernel_document(self, program: Program, kernel: Kernel) -> dict[str, Any]:
-        document = kernel_document(kernel.unread(), self._texts(program), self._own_roots)
+        is_redacted = self._redaction is not None
+        texts = self._texts(program)
+        document = kernel_document(program, kernel.unread(), texts, self._own_roots, is_redacted=is_redacted)
         if self._redaction is not None:
             for stage in document["stages"]:
                 stage["text"] = self._redaction.text(stage["text"])
