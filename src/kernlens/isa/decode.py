@@ -77,6 +77,7 @@ def _decode_platform(
                 classify=partial(_classify, library, platform),
                 find_effects=partial(_effects, batch, index, records, mnemonics, platform),
                 find_pipes=partial(_pipes, records, mnemonics, platform),
+                find_regions=partial(batch.regions, index),
                 trailing=len(code) - _end(records),
                 disassembler=library.title,
             )
