@@ -15,7 +15,10 @@ ORIGIN = "IGC's estimate, one thread alone, loops once"
 def without_waits() -> dict[str, Any]:
     """Return a kernel whose waits are not known."""
     chunk = chunk_of(small_document())
-    return chunk | {"code": chunk["code"] | {"cycles": None}, "missing": {"waits": "IGC has no model of skl"}}
+    return chunk | {
+        "code": chunk["code"] | {"cycles": None},
+        "missing": {"waits": "waits are unknown on skl: IGC has none"},
+    }
 
 
 def far_apart() -> dict[str, Any]:
@@ -93,13 +96,13 @@ def test_from_wait_to_wait_by_keys(open_report: Open) -> None:
 def test_waits_that_are_not_known(open_report: Open) -> None:
     viewer = open_report(with_kernels({"old": without_waits()}))
     viewer.pin("gen", "add ")
-    assert "Not known: IGC has no model of skl." in viewer.text("aside .waiting")
+    assert "Waits are unknown on skl: IGC has none." in viewer.text("aside .waiting")
     assert viewer.find(".gen .wt").count() == 0
     assert viewer.find(".code-pane .opt", has_text="Waits").count() == 0
     viewer.press("5")
-    viewer.find("footer .told", has_text="Waits are not known: IGC has no model of skl.").wait_for()
+    viewer.find("footer .told", has_text="Waits are unknown on skl: IGC has none.").wait_for()
     viewer.press("w")
-    viewer.find("footer .told", has_text="Waits are not known: IGC has no model of skl.").wait_for()
+    viewer.find("footer .told", has_text="Waits are unknown on skl: IGC has none.").wait_for()
 
 
 def test_forced_colours(open_report: Open) -> None:

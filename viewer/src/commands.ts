@@ -1,7 +1,7 @@
 import type { App } from "./app";
 import { lastAtMost } from "./document/csr";
 import { LONG, ORIGIN } from "./document/waits";
-import { h, hex } from "./dom";
+import { h, hex, sentence } from "./dom";
 import type { Keys } from "./keys";
 import type { Linked } from "./panes/linked";
 import { COLOURS } from "./state";
@@ -87,7 +87,7 @@ function nextWait(app: App, by: number): void {
   const { codePane } = app.pinning;
   if (kernel === null || codePane === null) return;
   const { waits } = kernel.code;
-  if (waits === null) return app.tell(`Waits are not known: ${kernel.missing.waits ?? "there is no machine code"}.`);
+  if (waits === null) return app.tell(sentence(kernel.missing.waits ?? kernel.missing.code ?? "there is no machine code"));
   const from = links.pinned?.linked === codePane ? links.pinned.row : codePane.rowAt(codePane.pane.cursor);
   const row = waits.next(from, by);
   if (row < 0) return app.tell(`No instruction waits ${LONG} cycles or more (${ORIGIN}).`);

@@ -112,6 +112,11 @@ export function plural(value: number, single: string, many = `${single}s`): stri
   return `${count(value)} ${value === 1 ? single : many}`;
 }
 
+/** A clause of a document as a sentence of its own. */
+export function sentence(clause: string): string {
+  return `${clause.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`;
+}
+
 export function hex(offset: number): string {
   return `0x${offset.toString(16).padStart(4, "0")}`;
 }

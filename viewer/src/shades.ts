@@ -1,6 +1,6 @@
 import type { Kernel } from "./document/kernel";
 import { ORIGIN } from "./document/waits";
-import { count, percent } from "./dom";
+import { count, percent, sentence } from "./dom";
 import type { Colour } from "./state";
 
 /** Colours of source lines: a step of heat (0 none, 1 to 8, log scaled) or, in the colours of lines, 100 and one of 12 hues. */
@@ -55,7 +55,7 @@ export class Shades {
     if (this.colour === "spills") return "This kernel spills nothing.";
     if (this.colour !== "waits") return null;
     const { waits } = this.kernel.missing;
-    return waits === null ? `No instruction of a line waits: ${ORIGIN}.` : `Waits are not known: ${waits}.`;
+    return waits === null ? `No instruction of a line waits: ${ORIGIN}.` : sentence(waits);
   }
 
   /** What stands above the figures of the source. */

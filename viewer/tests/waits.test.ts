@@ -54,11 +54,11 @@ test("the colour of waits: shares of the kernel's, whoever has no line counted t
 
 test("where waits are not known, the reason is said", async () => {
   const { program, chunk } = await sample();
-  Object.assign(chunk, { missing: { waits: "the compiler has no model of skl" } });
+  Object.assign(chunk, { missing: { waits: "waits are unknown on skl: IGC has none" } });
   chunk.code.cycles = null;
   const kernel = new Kernel(program, 0, chunk);
   expect([kernel.code.waits, kernel.weights.waits[0]]).toEqual([null, 0]);
-  expect(new Shades(kernel, "waits").empty).toBe("Waits are not known: the compiler has no model of skl.");
+  expect(new Shades(kernel, "waits").empty).toBe("Waits are unknown on skl: IGC has none.");
   expect(new Shades(kernel, "instr").empty).toBeNull();
 });
 

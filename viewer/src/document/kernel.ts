@@ -29,7 +29,7 @@ export class Code extends Rows {
   readonly blocks: Int32Array;
   /** Row -> the function that begins there, in code that holds functions besides the kernel's own. */
   readonly functions: Map<number, string>;
-  /** How many loops a block is in. */
+  /** How many loops a block is in; 0 where that is not known. */
   readonly depth: Int32Array;
   /** Live registers at each instruction, null where that is not known. */
   readonly live: Int32Array | null;
@@ -75,7 +75,7 @@ export class Code extends Rows {
         return [integer(row, 0, last, "code.functions"), text(name, "code.functions")];
       }),
     );
-    this.depth = integers(chunk.depth, this.blocks.length, 0, MOST, "code.depth");
+    this.depth = chunk.depth === null ? new Int32Array(this.blocks.length) : integers(chunk.depth, this.blocks.length, 0, MOST, "code.depth");
     this.live = chunk.live === null ? null : integers(chunk.live, count, 0, MOST_REGISTERS, "code.live");
     this.peak = chunk.peak === null ? null : peakOf(chunk.peak, last);
     this.uses = chunk.use === null ? null : usesOf(chunk.use, count);

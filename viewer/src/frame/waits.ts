@@ -1,7 +1,7 @@
 import type { Kernel } from "../document/kernel";
 import { ORIGIN, shortly, type Waits } from "../document/waits";
 import { parse } from "../machine/parse";
-import { count, h, percent, plural } from "../dom";
+import { count, h, percent, plural, sentence } from "../dom";
 
 /** What is linked to within the words: other instructions, other lines. */
 export interface WaitLinks {
@@ -110,7 +110,7 @@ function fromLine(kernel: Kernel, row: number, links: WaitLinks, here = -1): (HT
 }
 
 function unknown(kernel: Kernel): HTMLElement | null {
-  return kernel.missing.waits === null ? null : zone(h("p", { class: "dim" }, `Not known: ${kernel.missing.waits}.`));
+  return kernel.missing.waits === null ? null : zone(h("p", { class: "dim" }, sentence(kernel.missing.waits)));
 }
 
 function box(): HTMLElement {

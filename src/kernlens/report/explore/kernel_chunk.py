@@ -51,6 +51,8 @@ def kernel_document(
             raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
         code = code_document(kernel, source_map, places, numbers)
+        if code["cycles"] is None and kernel.waits_reason:
+            missing["waits"] = kernel.waits_reason
     except KernlensError as error:
         missing["code"] = str(error)
     advice: list[dict[str, Any]] = []
