@@ -41,6 +41,11 @@ class SampledKernel:
     def __repr__(self) -> str:
         return in_short(f"<SampledKernel {self.name} addresses={len(self.counts):,}>")
 
+    @property
+    def total(self) -> int:
+        """The number of its samples, under any reason."""
+        return sum(map(sum, self.counts.values()))
+
 
 @dataclass(frozen=True, slots=True)
 class Samples:
@@ -56,12 +61,7 @@ class Samples:
     @property
     def total(self) -> int:
         """The number of all samples, under any reason."""
-        return sum(sum(counts) for kernel in self.kernels for counts in kernel.counts.values())
-
-    @property
-    def is_of_devices(self) -> bool:
-        """True if the samples were taken on several devices."""
-        return len({kernel.device for kernel in self.kernels}) > 1
+        return sum(kernel.total for kernel in self.kernels)
 
 
 def summed(left: Counts, right: Counts) -> Counts:

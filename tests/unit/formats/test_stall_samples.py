@@ -45,7 +45,6 @@ def test_one_device() -> None:
         (TEMPLATE, None, {0: counts(DistStall=7, OtherStall=2)}),
     ]
     assert samples.total == 52
-    assert not samples.is_of_devices
 
 
 def test_several_devices_behind_their_banners() -> None:
@@ -59,7 +58,6 @@ def test_several_devices_behind_their_banners() -> None:
     assert text.count("=== Device #") == 2, "a device without samples has no table"
     samples = _read(text)
     assert [(kernel.device, len(kernel.counts)) for kernel in samples.kernels] == [(0, 1), (2, 2)]
-    assert samples.is_of_devices
 
 
 def test_a_kernel_loaded_twice_has_its_counts_summed() -> None:

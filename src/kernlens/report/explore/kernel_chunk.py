@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from kernlens.analysis.own_lines import own_files
+from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
@@ -26,11 +27,18 @@ _EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids"
 
 
 def kernel_document(
-    program: Program, kernel: Kernel, texts: StageTexts, own_roots: Collection[str] = (), *, is_redacted: bool = False
+    program: Program,
+    kernel: Kernel,
+    texts: StageTexts,
+    own_roots: Collection[str] = (),
+    sampled: SampledKernels | None = None,
+    *,
+    is_redacted: bool = False,
 ) -> dict[str, Any]:
     """Return the content of a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is
     left out, with the reason in ``missing``. Files below the folders ``own_roots`` are the user's own too
-    (``analysis.own_lines``). Advice has words of the source, so that a redacted document has none."""
+    (``analysis.own_lines``). ``sampled`` has the samples of a profiler. Advice has words of the source, so that a
+    redacted document has none."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
     source_map: SourceMap | None = None
@@ -50,7 +58,7 @@ def kernel_document(
             count = f"{len(kernel.instructions):,} instructions"
             raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
-        code = code_document(kernel, source_map, places, numbers)
+        code = code_document(kernel, source_map, places, numbers, sampled)
         if code["cycles"] is None and kernel.waits_reason:
             missing["waits"] = kernel.waits_reason
     except KernlensError as error:
