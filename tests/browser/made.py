@@ -147,4 +147,5 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
             "start": deltas([0, 6, 8, 10, 154]), "issue": [1, 2, 2, 2, 1],
             "wait": {"row": deltas([1, 4]), "back": [1, 2], "cycles": [5, 142], "why": [1, 0], "reasons": ["written", "taken"]},
         } if len(rows) == 5 else None,
+        "samples": None,
     }  # fmt: skip

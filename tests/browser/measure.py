@@ -87,6 +87,7 @@ def large() -> ExploreDocument:
             "peak": {"row": 59, "registers": 99},
             "is_lower_bound": False,
             "use": None,
+            "samples": None,
             # As dense as real code: a row in five waits, and one in a hundred long.
             "cycles": {
                 "start": deltas([n % 28 * 4 for n in range(CODE)]),

@@ -207,6 +207,7 @@ export class App implements Page {
     this.showBuild(program);
     this.showColour(this.state.colour);
     this.build.advise(kernel?.advice.length ?? 0);
+    this.build.hasSamples(kernel?.code.samples != null);
     if (kernel !== null) this.build.ownLines(kernel.own === null ? null : kernel.onOwnLines);
     this.list.mark(program, row);
     this.status.cover(kernel);

@@ -21,7 +21,7 @@ export class Shades {
       most = Math.max(most, this.weights[key]);
       sum += this.weights[key];
     }
-    this.whole = colour === "memory" || colour === "spills" ? sum : colour === "waits" ? (code.waits?.sum ?? 0) : code.count;
+    this.whole = colour === "memory" || colour === "spills" ? sum : colour === "waits" ? (code.waits?.sum ?? 0) : colour === "samples" ? (code.samples?.total ?? 0) : code.count;
     this.steps = new Uint8Array(places.keys);
     let hue = 0;
     for (let key = 0; key < places.keys; key++) {
@@ -53,6 +53,7 @@ export class Shades {
   get empty(): string | null {
     if (this.ranking().length > 0) return null;
     if (this.colour === "spills") return "This kernel spills nothing.";
+    if (this.colour === "samples") return this.kernel.code.samples === null ? "There are no samples of this kernel: --samples FILE reads them." : "No sample is on a line.";
     if (this.colour !== "waits") return null;
     const { waits } = this.kernel.missing;
     return waits === null ? `No instruction of a line waits: ${ORIGIN}.` : sentence(waits);
@@ -60,6 +61,6 @@ export class Shades {
 
   /** What stands above the figures of the source. */
   get heading(): [value: string, share: string] {
-    return [this.colour === "memory" || this.colour === "spills" ? "bytes" : this.colour === "waits" ? "waits" : "instr", "%"];
+    return [this.colour === "memory" || this.colour === "spills" ? "bytes" : this.colour === "waits" || this.colour === "samples" ? this.colour : "instr", "%"];
   }
 }

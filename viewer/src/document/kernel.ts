@@ -3,6 +3,7 @@ import { type Csr, group, lastAtMost, rowsOf } from "./csr";
 import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
 import { Rows } from "./rows";
+import { Samples } from "./samples";
 import type { MessageKind, ProgramInfo } from "./schema";
 import { Waits } from "./waits";
 
@@ -39,6 +40,8 @@ export class Code extends Rows {
   readonly uses: Uses | null;
   /** Who waits how long for whom; null where that is not known. */
   readonly waits: Waits | null;
+  /** What a profiler counted; null without samples. */
+  readonly samples: Samples | null;
   /** What messages do, by row. */
   readonly messages = new Map<number, MessageKind>();
   /** Where branches go: rows by row. */
@@ -80,6 +83,7 @@ export class Code extends Rows {
     this.peak = chunk.peak === null ? null : peakOf(chunk.peak, last);
     this.uses = chunk.use === null ? null : usesOf(chunk.use, count);
     this.waits = chunk.cycles === null ? null : new Waits(chunk.cycles, count);
+    this.samples = chunk.samples === null ? null : new Samples(chunk.samples, count);
     const message = object(chunk.message, "code.message");
     const kinds = list(message.kinds, "code.message.kinds").map(kindOf);
     const [rows, kind] = pairsOf(message.row, message.kind, last, "code.message");
@@ -260,8 +264,9 @@ export interface Weights {
   /** Bytes that messages move, as far as they state them. */
   memory: Float64Array;
   spills: Float64Array;
-  /** Cycles that instructions wait. */
+  /** Cycles that instructions wait, and samples of a profiler. */
   waits: Float64Array;
+  samples: Float64Array;
   /** The most loops that an instruction is in. */
   depth: Int32Array;
   /** Whether there is any loop. */
@@ -330,6 +335,7 @@ export class Kernel {
       memory: new Float64Array(places.keys),
       spills: new Float64Array(places.keys),
       waits: new Float64Array(places.keys),
+      samples: new Float64Array(places.keys),
       depth: new Int32Array(places.keys),
       hasLoops: code.depth.some((depth) => depth > 0),
     };
@@ -338,6 +344,7 @@ export class Kernel {
         const key = code.flags[row] & NOT_OWN ? -1 : code.key[row];
         if (key < 0) continue;
         weights.waits[key] += code.waits?.cycles[row] ?? 0;
+        weights.samples[key] += code.samples?.sums[row] ?? 0;
         weights.depth[key] = Math.max(weights.depth[key], code.depth[block]);
       }
     }
@@ -369,4 +376,5 @@ const NO_CODE = {
   peak: null,
   use: null,
   cycles: null,
+  samples: null,
 };

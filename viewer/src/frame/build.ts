@@ -9,6 +9,7 @@ const NAMES: Record<Colour, [name: string, title: string]> = {
   spills: ["Spills", "Bytes that each line saves to and brings back from memory, for want of registers (3)"],
   lines: ["Lines", "A hue for each line, the same in all panes (4)"],
   waits: ["Waits", `Cycles that the instructions of each line wait for others: ${ORIGIN} (5)`],
+  samples: ["Samples", "What a profiler counted on the instructions of each line: measured (6)"],
 };
 
 /** How the program was built: device, toolchain, options, command; and what lines and colours say. */
@@ -72,6 +73,12 @@ export class BuildBar {
   advise(pieces: number): void {
     this.advice.hidden = pieces === 0;
     this.advice.textContent = `Advice ${pieces}`;
+  }
+
+  /** Whether there are samples, whose colour is offered then. */
+  hasSamples(is: boolean): void {
+    const button = this.buttons.get("samples");
+    if (button !== undefined) button.hidden = !is;
   }
 
   colour(colour: Colour): void {

@@ -6,6 +6,7 @@ import { count, fill, h, hex, percent, plural } from "../dom";
 import { extent, formula, OPTION_WORDS, tokenWords } from "../machine/explain";
 import { isScoreboard, parse } from "../machine/parse";
 import { adviceOfLine } from "./advice";
+import { samplesOf } from "./samples";
 import { waitsOfLine, waitsOfRow } from "./waits";
 
 export interface DetailActions {
@@ -57,6 +58,7 @@ export class Detail {
     fill(
       this.element,
       shown.row >= 0 ? this.instruction(kernel, shown.row, shown.register) : null,
+      this.samples(kernel, shown),
       this.waits(kernel, shown),
       this.trail(kernel, shown),
       this.line(kernel, shown),
@@ -104,6 +106,10 @@ export class Detail {
     else if (bits & INHERITED) more.append(h("p", {}, "Without a line of its own: the one shown is its neighbour's."));
     if (bits & FROM_STAGE) more.append(h("p", {}, "Its line is told by the stages; the line table lost it."));
     return h("div", { class: "w" }, h("span", { class: "at" }, hex(code.offset[row])), h("div", {}, first, more));
+  }
+
+  private samples(kernel: Kernel, { row, key }: Shown): HTMLElement | null {
+    return samplesOf(kernel, row >= 0 ? Int32Array.of(row) : kernel.code.of(key), row, (other) => this.link(kernel, other));
   }
 
   private waits(kernel: Kernel, { row, key }: Shown): HTMLElement | null {

@@ -20,7 +20,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
   [
     "Showing",
     [
-      ["1 2 3 4 5", "colour by instructions, memory, spills, lines, waits"],
+      ["1 to 6", "colour by instructions, memory, spills, lines, waits, samples"],
       ["o", "short operands, or as IGA writes them"],
       ["x", "a pinned instruction: its exact links, or its whole line"],
       ["i", "inlined library code: on the lines of your own files that it came through, or on its own"],

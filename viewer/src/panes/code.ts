@@ -4,7 +4,8 @@ import { EditorView } from "@codemirror/view";
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
 import { LONG, SHORT } from "../document/waits";
-import { hex, largest, plural } from "../dom";
+import type { Samples } from "../document/samples";
+import { hex, largest, plural, visible } from "../dom";
 import { columnsOf, layOut, scoreboardOf } from "../machine/operands";
 import { parse, type Parsed, registerOf } from "../machine/parse";
 import { Arrows } from "./arrows";
@@ -225,6 +226,7 @@ export class CodePane extends Linked {
         live.title = `${code.live[row]} registers live`;
         parts.push(live);
       }
+      if (code.samples !== null) parts.push(this.sampled(code.samples, row));
       if (this.hasWaits) parts.push(this.wait(row), part("lane-of-waits"));
       return parts;
     });
@@ -238,6 +240,18 @@ export class CodePane extends Linked {
     if (cycles >= SHORT) element.title = `Waits ${cycles} cycles for ${hex(this.kernel.code.offset[waits?.producer[row] ?? row])}`;
     return element;
   }
+
+  /** The samples of a row, in steps of the most that a row has. */
+  private sampled(samples: Samples, row: number): HTMLElement {
+    const sum = samples.sums[row];
+    this.mostSamples ??= largest(samples.sums, 1);
+    const element = part(sum === 0 ? "sm" : `sm h${Math.max(1, Math.round((8 * Math.log1p(sum)) / Math.log1p(this.mostSamples)))}`, sum === 0 ? "" : sum >= 100_000 ? `${Math.round(sum / 1000)}k` : String(sum));
+    const words = samples.byReason([row]).map(([{ name }, each]) => `${each} ${name}`);
+    if (sum > 0) element.title = visible(`${plural(sum, "sample")}: ${words.join(", ")}`);
+    return element;
+  }
+
+  private mostSamples: number | null = null;
 
   /** A mark for each loop that a row is in. */
   private loops(row: number): HTMLElement {
