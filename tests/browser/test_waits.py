@@ -43,7 +43,7 @@ def test_who_waits_for_whom(open_report: Open, theme: str) -> None:
     viewer.pin("gen", "r127:ud")
     words = viewer.text("aside .waiting")
     assert f"Estimated: {ORIGIN}" in words
-    assert "142 cycles for 0x0020 (line 3, global memory write), until its result has arrived ($3.dst)." in words
+    assert "142 cycles for 0x0020 (line 3, global write), until its result has arrived ($3.dst)." in words
     assert "Issues in cycle 154 of its block, in 1 cycle." in words
     assert viewer.axe() == []
     # A click on the arrow goes to whom it waits for, who knows of those that wait for it.
@@ -57,7 +57,7 @@ def test_who_waits_for_whom(open_report: Open, theme: str) -> None:
     assert viewer.find(".source .heat").all_inner_texts()[4:6] == ["147", "100.0"]
     viewer.pin("source", "a[0] += 1")
     assert (
-        "147 cycles, 100.0% of the kernel's: 142 for its own global memory write, 5 for its own some."
+        "147 cycles, 100.0% of the kernel's: 142 for this line (global write), 5 for this line (token of the some)."
         in viewer.text("aside .waiting")
     )
     assert viewer.find(".arrow").count() == 1

@@ -146,8 +146,8 @@ export class Links {
   /** Arrows of the instruction that is pointed at, or of the line that is pinned, to what it waits for. */
   private point(linked: Linked, target: Target | null): void {
     const isRow = target?.linked.kind === "code";
-    if (target === null || (!isRow && target !== this.pinned)) linked.point(NO_ROWS, false);
-    else linked.point(isRow ? Int32Array.of(target.row) : linked.kernel.code.of(target.key), !isRow);
+    if (target === null || (!isRow && target !== this.pinned)) linked.point(NO_ROWS, false, false);
+    else linked.point(isRow ? Int32Array.of(target.row) : linked.kernel.code.of(target.key), !isRow, target === this.pinned);
   }
 
   /** What the detail says of a target. */

@@ -116,11 +116,11 @@ test("what is advised on a line lights its instructions alone, and the line in t
 test("a row has arrows where it is pointed at; a line only where it is pinned", () => {
   const point = vi.spyOn(code, "point");
   links.hover(kernel, target(code, 1));
-  expect(point).toHaveBeenLastCalledWith(Int32Array.of(1), false);
+  expect(point).toHaveBeenLastCalledWith(Int32Array.of(1), false, false);
   links.hover(kernel, target(llvm, 1));
-  expect(point).toHaveBeenLastCalledWith(new Int32Array(0), false);
+  expect(point).toHaveBeenLastCalledWith(new Int32Array(0), false, false);
   links.pin(kernel, target(llvm, 1));
-  expect(point).toHaveBeenLastCalledWith(Int32Array.of(0), true);
+  expect(point).toHaveBeenLastCalledWith(Int32Array.of(0), true, true);
 });
 
 test("what the detail and a screen reader are told", () => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { Kernel } from "../src/document/kernel";
 import { DocumentError } from "../src/document/source";
-import { shortly, Waits } from "../src/document/waits";
+import { operation, Waits } from "../src/document/waits";
 import { Shades } from "../src/shades";
 import { numbers } from "./numbers";
 import { type Chunk, inlined, sample } from "./sample";
@@ -63,13 +63,14 @@ test("where waits are not known, the reason is said", async () => {
 });
 
 test("who is waited for, in two words", () => {
-  expect(shortly(MESSAGE, "send.smpl")).toBe("image read");
-  expect(shortly({ ...MESSAGE, action: "store", memory: "slm" }, "send.slm")).toBe("shared local memory write");
-  expect(shortly({ ...MESSAGE, action: "atomic", memory: "global" }, "send.ugm")).toBe("global memory atomic");
-  expect(shortly({ ...MESSAGE, spill: true, memory: "scratch" }, "send.ugm")).toBe("spill read");
-  expect(shortly({ ...MESSAGE, action: null, memory: null, operation: "fence" }, "send.ugm")).toBe("fence");
-  expect(shortly({ ...MESSAGE, action: null, memory: null, operation: null }, "send.gtwy")).toBe("send.gtwy");
-  expect(shortly(undefined, "math.inv")).toBe("math.inv");
+  expect(operation(MESSAGE, "send")).toBe("image read");
+  expect(operation({ ...MESSAGE, action: "store", memory: "slm" }, "send")).toBe("SLM write");
+  expect(operation({ ...MESSAGE, action: "atomic", memory: "global" }, "send")).toBe("global atomic");
+  expect(operation({ ...MESSAGE, spill: true, memory: "scratch" }, "send")).toBe("spill read");
+  expect(operation({ ...MESSAGE, action: null, memory: null, operation: "SLM fence" }, "send")).toBe("SLM fence");
+  expect(operation({ ...MESSAGE, action: null, memory: null, operation: "unknown" }, "send")).toBe("message");
+  expect(operation({ ...MESSAGE, action: null, memory: null, operation: null }, "send")).toBe("send");
+  expect([operation(undefined, "math"), operation(undefined, "math.inv"), operation(undefined, "dpas")]).toEqual(["math", "math", "dpas"]);
 });
 
 const DAMAGES: [words: string, damage: (chunk: Chunk) => void][] = [

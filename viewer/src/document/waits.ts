@@ -75,12 +75,11 @@ export class Waits {
 }
 
 const DONE: ReadonlyMap<string, string> = new Map([["load", "read"], ["store", "write"], ["atomic", "atomic"]]);
-const MEMORIES: ReadonlyMap<string, string> = new Map([["slm", "shared local memory"], ["global", "global memory"]]);
 
-/** An instruction in two words, as what others wait for: `image read`, `math.inv`. */
-export function shortly(message: MessageKind | undefined, opcode: string): string {
-  if (message === undefined || message.action === null) return message?.operation ?? opcode;
-  const done = DONE.get(message.action) ?? message.action;
-  if (message.spill) return `spill ${done}`;
-  return message.memory === null ? done : `${MEMORIES.get(message.memory) ?? message.memory} ${done}`;
+/** An instruction in two words, as `annotate --waits` has it: `image read`, `SLM fence`, `math`. */
+export function operation(message: MessageKind | undefined, opcode: string): string {
+  if (message === undefined || message.operation === null) return opcode.startsWith("math") ? "math" : opcode;
+  if (message.action === null) return message.operation === "unknown" ? "message" : message.operation;
+  const memory = message.spill ? "spill" : message.memory === "slm" ? "SLM" : message.memory;
+  return `${memory} ${DONE.get(message.action) ?? message.action}`;
 }

@@ -64,6 +64,8 @@ export class Detail {
       this.line(kernel, shown),
       adviceOfLine(kernel, shown.key, (advice) => this.actions.advise(advice)),
     );
+    // What may scroll is reached by keys, too.
+    for (const zone of this.element.children) if (zone.querySelector("button") === null) zone.setAttribute("tabindex", "0");
   }
 
   private instruction(kernel: Kernel, row: number, register: number | null): HTMLElement {

@@ -1,5 +1,5 @@
 import type { Kernel } from "../document/kernel";
-import { ORIGIN, shortly, type Waits } from "../document/waits";
+import { operation, ORIGIN, type Waits } from "../document/waits";
 import { parse } from "../machine/parse";
 import { count, h, percent, plural, sentence } from "../dom";
 
@@ -20,7 +20,7 @@ export function waitsOfRow(kernel: Kernel, row: number, links: WaitLinks): HTMLE
   const cycles = waits.cycles[row];
   if (cycles > 0) {
     const producer = waits.producer[row];
-    body.append(h("p", {}, h("b", { class: "wait" }, plural(cycles, "cycle")), " for ", links.row(producer), " (", ...fromLine(kernel, producer, links), `), ${whyOf(kernel, waits, row)}.`));
+    body.append(h("p", {}, h("b", { class: "wait" }, plural(cycles, "cycle")), " for ", links.row(producer), " (", ...fromLine(kernel, producer, words(kernel, producer), links), `), ${whyOf(kernel, waits, row)}.`));
   }
   const waiters = Array.from(waits.waiters(row)).sort((left, right) => waits.cycles[right] - waits.cycles[left]);
   if (waiters.length > 0) {
@@ -43,14 +43,14 @@ export function waitsOfLine(kernel: Kernel, key: number, links: WaitLinks): HTML
   if (cycles > 0) {
     const first = h("p", {}, h("b", { class: "wait" }, plural(cycles, "cycle")), `, ${percent(cycles, waits.sum)}% of the kernel's: `);
     const whom = producersOf(kernel, waits, rows);
-    whom.slice(0, MOST).forEach(({ producer, sum }, index) => first.append(index === 0 ? "" : ", ", `${count(sum)} for `, ...fromLine(kernel, producer, links, key)));
+    whom.slice(0, MOST).forEach(({ producer, words, sum }, index) => first.append(index === 0 ? "" : ", ", `${count(sum)} for `, ...fromLine(kernel, producer, words, links, key)));
     first.append(whom.length > MOST ? ` and ${whom.length - MOST} more.` : ".");
     body.append(first);
   }
   const later = new Map<number, number>();
   for (const row of rows) {
     for (const waiter of waits.waiters(row)) {
-      const other = code.inherited?.[waiter] ? -1 : code.key[waiter];
+      const other = lineOf(kernel, waiter);
       if (other !== key && other >= 0) later.set(other, (later.get(other) ?? 0) + waits.cycles[waiter]);
     }
   }
@@ -64,6 +64,7 @@ export function waitsOfLine(kernel: Kernel, key: number, links: WaitLinks): HTML
 
 interface Whom {
   producer: number;
+  words: string;
   sum: number;
 }
 
@@ -73,9 +74,9 @@ export function producersOf(kernel: Kernel, waits: Waits, rows: Int32Array): Who
   for (const row of rows) {
     if (waits.cycles[row] === 0) continue;
     const producer = waits.producer[row];
-    const name = `${kernel.code.key[producer]} ${words(kernel, producer)}`;
+    const name = `${lineOf(kernel, producer)} ${words(kernel, producer, waits.whyOf(row))}`;
     const known = whom.get(name);
-    if (known === undefined) whom.set(name, { producer, sum: waits.cycles[row] });
+    if (known === undefined) whom.set(name, { producer, words: words(kernel, producer, waits.whyOf(row)), sum: waits.cycles[row] });
     else known.sum += waits.cycles[row];
   }
   return Array.from(whom.values()).sort((left, right) => right.sum - left.sum);
@@ -97,16 +98,24 @@ const UNTIL: ReadonlyMap<string, string> = new Map([
   ["taken", "until it gives up the token that this one takes"],
 ]);
 
-function words(kernel: Kernel, row: number): string {
-  return shortly(kernel.code.messages.get(row), kernel.code.opcode(row));
+/** What an instruction does, and which part of it is waited for, if not its result. */
+function words(kernel: Kernel, row: number, why = "written"): string {
+  return (PARTS.get(why) ?? "") + operation(kernel.code.messages.get(row), kernel.code.opcode(row));
+}
+
+const PARTS: ReadonlyMap<string, string> = new Map([["read", "operands of the "], ["taken", "token of the "]]);
+
+/** The line of an instruction, -1 where it has none of its own. */
+function lineOf({ code }: Kernel, row: number): number {
+  return code.inherited?.[row] ? -1 : code.key[row];
 }
 
 /** The line of an instruction and what it does; of the line that is shown only the latter. */
-function fromLine(kernel: Kernel, row: number, links: WaitLinks, here = -1): (HTMLElement | string)[] {
-  const key = kernel.code.key[row];
-  if (key >= 0 && key === here) return [`its own ${words(kernel, row)}`];
-  if (here >= 0) return key < 0 ? [words(kernel, row)] : [links.line(key), ` (${words(kernel, row)})`];
-  return key < 0 ? [words(kernel, row)] : [links.line(key), `, ${words(kernel, row)}`];
+function fromLine(kernel: Kernel, row: number, does: string, links: WaitLinks, here = -1): (HTMLElement | string)[] {
+  const key = lineOf(kernel, row);
+  if (key < 0) return [does];
+  if (key === here) return [`this line (${does})`];
+  return here >= 0 ? [links.line(key), ` (${does})`] : [links.line(key), `, ${does}`];
 }
 
 function unknown(kernel: Kernel): HTMLElement | null {

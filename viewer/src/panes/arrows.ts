@@ -33,17 +33,20 @@ export class Arrows {
   }
 
   /** Draws the arrows of an instruction, and of those that wait for it; or those of a line's instructions, the long ones. */
-  show(rows: Int32Array, isLine: boolean): void {
+  show(rows: Int32Array, isLine: boolean, isPinned: boolean): void {
     const { waits } = this.code.kernel.code;
     if (waits === null) return;
     const least = isLine ? LONG : SHORT;
     const shown = isLine ? rows : Int32Array.of(...rows, ...Array.from(rows).flatMap((row) => Array.from(waits.waiters(row))));
     this.rows = shown.filter((row) => waits.cycles[row] >= least).slice(0, MOST);
     this.strong = isLine || rows.length === 0 ? -1 : rows[0];
+    this.isPinned = isPinned;
     this.draw();
   }
 
+  /** The instruction whose own arrow stands out; -1 for none. */
   private strong = -1;
+  private isPinned = false;
 
   /** Draws them where their rows are now. */
   draw(): void {
@@ -82,11 +85,11 @@ export class Arrows {
     });
   }
 
-  /** The producer of the instruction that is chosen, where it is out of sight. */
+  /** The producer of the instruction that is pinned, where it is out of sight: to ask would have a hover lay out the page. */
   private tell(): void {
     const { kernel, pane } = this.code;
     const { waits, offset } = kernel.code;
-    const row = this.rows.includes(this.strong) ? this.strong : -1;
+    const row = this.isPinned && this.rows.includes(this.strong) ? this.strong : -1;
     this.target = waits === null || row < 0 ? -1 : waits.producer[row];
     const line = this.target < 0 ? -1 : this.code.lineOf(this.target);
     const isHidden = waits === null || line < 0 || pane.sees(line);

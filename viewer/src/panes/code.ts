@@ -128,8 +128,8 @@ export class CodePane extends Linked {
     return row < 0 ? "" : hex(this.kernel.code.offset[row]);
   }
 
-  override point(rows: Int32Array, isLine: boolean): void {
-    this.arrows?.show(rows, isLine);
+  override point(rows: Int32Array, isLine: boolean, isPinned: boolean): void {
+    this.arrows?.show(rows, isLine, isPinned);
   }
 
   override lineOf(row: number): number {

@@ -46,7 +46,7 @@ export abstract class Linked {
   reveal(_line: number): void {}
 
   /** Shows who waits for whom among these rows, which are those of one source line or a single one. */
-  point(_rows: Int32Array, _isLine: boolean): void {}
+  point(_rows: Int32Array, _isLine: boolean, _isPinned: boolean): void {}
 
   keyAt(line: number): number {
     const row = this.rowAt(line);
