@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Locator
 
+import kernlens
+from kernlens.report.explore import explore_document
+from kernlens.report.program_document import kernel_json
+from kernlens.toolchain.toolchains import SYSTEM
 from tests.browser.conftest import Open
 from tests.browser.made import chunk_of, small_document, with_kernels
 
@@ -103,6 +110,37 @@ def test_waits_that_are_not_known(open_report: Open) -> None:
     viewer.find("footer .told", has_text="Waits are unknown on skl: IGC has none.").wait_for()
     viewer.press("w")
     viewer.find("footer .told", has_text="Waits are unknown on skl: IGC has none.").wait_for()
+
+
+def test_the_figures_are_those_of_annotate(open_report: Open, darktable_kernels: Path) -> None:
+    """What stands beside lines and instructions of three real kernels, against ``annotate --waits --json``."""
+    stages = kernlens.stages(darktable_kernels / "sharpen.cl", "dg2", toolchain=SYSTEM)
+    (program,) = (each for each in stages.programs if each.kernels)
+    viewer = open_report(explore_document([program], has_stages=False))
+    viewer.press("5")
+    compared = 0
+    for name, kernel in program.kernels.items():
+        viewer.find("nav li button", has_text=name.removeprefix("sharpen_")).click()
+        viewer.find(".pick .name", has_text=name).wait_for()
+        answer = json.loads(kernel_json(kernel, is_placed=True, has_waits=True))
+        stated = {str(each["line"]): each["wait_cycles"] for each in answer["waits"]["lines"] if each["wait_cycles"]}
+        cells = viewer.find(".source .numbers .cm-gutterElement").all()
+        shown = dict(_line_and_figure(cell) for cell in cells if _line_and_figure(cell)[1])
+        assert {line: stated.get(line) for line in shown} == {
+            line: int(text.replace(",", "")) for line, text in shown.items()
+        }
+        compared += len(shown)
+        waits = {f"{row['offset']:04x}": row["wait"]["cycles"] for row in answer["instructions"] if row["wait"]}
+        rows = [cell.all_inner_texts() for cell in (viewer.find(".gen .ln"), viewer.find(".gen .wt"))]
+        for offset, text in zip(*rows, strict=True):
+            assert text == (str(waits[offset]) if waits.get(offset, 0) >= 3 else "")
+    assert compared >= 6
+
+
+def _line_and_figure(cell: Locator) -> tuple[str, str]:
+    """Return a line's number and the figure beside it."""
+    texts = cell.locator(".ln, .heat").all_inner_texts()
+    return (texts[0], texts[1]) if texts else ("", "")
 
 
 def test_forced_colours(open_report: Open) -> None:
