@@ -4,7 +4,7 @@ of its messages. Each instruction counts once, however often it runs. The figure
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from itertools import accumulate, chain
 
@@ -13,8 +13,11 @@ from kernlens.model.figures import COSTS, LineColumn
 from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
 
-#: A value for each figure, by its key, and the number of ``instructions``.
+#: A value for each figure, by its key, and the number of ``instructions``; where waits are asked for, of ``CYCLES`` too.
 Costs = dict[str, int]
+#: The cycles of each row, by the keys of ``figures.CYCLES``; empty where nobody asks for waits.
+Cycles = Mapping[str, Sequence[int]]
+_NO_CYCLES: Cycles = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +56,25 @@ def costs_of(kinds: Iterable[InstructionKind]) -> Costs:
     return total
 
 
+def costs_of_rows(kinds: Sequence[InstructionKind], rows: Sequence[int], cycles: Cycles = _NO_CYCLES) -> Costs:
+    """Return the costs of these rows together, of a kernel whose instructions are of these kinds, with their cycles."""
+    return costs_of(kinds[row] for row in rows) | {key: sum(each[row] for row in rows) for key, each in cycles.items()}
+
+
 def costliest_lines(
-    kinds: Sequence[InstructionKind], source_map: SourceMap, column: LineColumn, count: int
+    kinds: Sequence[InstructionKind],
+    source_map: SourceMap,
+    column: LineColumn,
+    count: int,
+    cycles: Cycles = _NO_CYCLES,
 ) -> CostliestLines:
     """Return the costs of a kernel, whose instructions are of these kinds, by line: of the ``count`` lines with most of
     ``column``, without those that have none of it. A kernel may have hundreds of thousands of lines."""
-    weights = {id(kind): column.sum(costs_of([kind])) for kind in {id(kind): kind for kind in kinds}.values()}
-    before = list(accumulate((weights[id(kind)] for kind in kinds), initial=0))
+    if column.keys[0] in cycles:
+        before = list(accumulate(cycles[column.keys[0]], initial=0))
+    else:
+        weights = {id(kind): column.sum(costs_of([kind])) for kind in {id(kind): kind for kind in kinds}.values()}
+        before = list(accumulate((weights[id(kind)] for kind in kinds), initial=0))
     ranges_of = source_map.lines
     weighed = (
         (-weight, path, line)
@@ -70,19 +85,19 @@ def costliest_lines(
         LineCosts(
             path,
             line,
-            costs_of(chain.from_iterable(kinds[run.start : run.stop] for run in ranges_of[path, line])),
+            costs_of_rows(kinds, [*chain.from_iterable(ranges_of[path, line])], cycles),
             sum(map(len, source_map.inherited.get((path, line), ()))),
         )
         for _, path, line in nsmallest(count, weighed)
     ]
-    rest: dict[str, list[InstructionKind]] = {IN_PROLOGUE: [], INHERITED: [], NO_LINE: []}
-    for kind, place, origin in zip(kinds, source_map.places, source_map.origins, strict=True):
+    rest: dict[str, list[int]] = {IN_PROLOGUE: [], INHERITED: [], NO_LINE: []}
+    for row, (place, origin) in enumerate(zip(source_map.places, source_map.origins, strict=True)):
         if origin in (IN_PROLOGUE, INHERITED):
-            rest[origin].append(kind)
+            rest[origin].append(row)
         elif place is None:
-            rest[NO_LINE].append(kind)
-    apart = [costs_of(part) for part in rest.values()]
-    others = costs_of(kinds)
+            rest[NO_LINE].append(row)
+    apart = [costs_of_rows(kinds, part, cycles) for part in rest.values()]
+    others = costs_of(kinds) | {key: sum(each) for key, each in cycles.items()}
     for part in (*(line.costs for line in lines), *apart):
         for key, cost in part.items():
             others[key] -= cost

@@ -40,15 +40,22 @@ class AnnotatedSamples:
         return kernel_names or self.matches.names
 
     def form(
-        self, format_name: str, only: LineChoice | None, count: int | None, width: int | None, *, is_printed: bool
+        self,
+        format_name: str,
+        only: LineChoice | None,
+        count: int | None,
+        width: int | None,
+        *,
+        has_waits: bool,
+        is_printed: bool,
     ) -> Form:
-        """Return the form of a listing; ``count``: the table of so many lines."""
+        """Return the form of a listing; ``count``: the table of so many lines; ``has_waits``: with the estimated cycles."""
         from kernlens.cli.listings import Lines
 
         if format_name == "json":
-            return self._json(only, count)
+            return self._json(only, count, has_waits)
         if format_name == "csv":
-            return self._csv(only)
+            return self._csv(only, has_waits)
         if count is not None:
             from kernlens.report.sample_table import sampled_table
 
@@ -60,7 +67,9 @@ class AnnotatedSamples:
         from kernlens.report.sample_notes import SampleNotes
 
         def lines(program: Program, kernel: Kernel) -> list[str]:
-            return annotated(program, kernel, only, SampleNotes(kernel, self._placed(kernel)))
+            return annotated(
+                program, kernel, only, has_waits=has_waits, beside=SampleNotes(kernel, self._placed(kernel))
+            )
 
         return Lines(lines, is_printed=is_printed)
 
@@ -91,7 +100,7 @@ class AnnotatedSamples:
 
         return placed_samples(self.sampled, kernel.name, kernel.instructions)
 
-    def _json(self, only: LineChoice | None, count: int | None) -> Form:
+    def _json(self, only: LineChoice | None, count: int | None, has_waits: bool) -> Form:
         from kernlens.cli.listings import Json
         from kernlens.report.json_text import encoded
         from kernlens.report.program_document import SCHEMA, kernel_document, kernel_json, program_document
@@ -112,7 +121,7 @@ class AnnotatedSamples:
         else:
 
             def kernel(program: Program, kernel: Kernel) -> str:
-                return kernel_json(kernel, only, is_placed=True, more=samples(kernel))
+                return kernel_json(kernel, only, is_placed=True, has_waits=has_waits, more=samples(kernel))
 
         return Json(head, partial(program_document, has_sources=count is None), kernel, has_texts=count is None)
 
@@ -136,20 +145,21 @@ class AnnotatedSamples:
             ],
         }
 
-    def _csv(self, only: LineChoice | None) -> Form:
+    def _csv(self, only: LineChoice | None, has_waits: bool) -> Form:
         from kernlens.cli.listings import Lines
         from kernlens.report.rows import COLUMNS, csv_line, csv_lines
         from kernlens.report.sample_table import sample_cells, sample_columns_of
+        from kernlens.report.wait_words import CSV_COLUMNS, csv_cells
 
         columns = sample_columns_of([reason.name for reason in self.sampled.samples.reasons])
 
         def lines(program: Program, kernel: Kernel) -> list[str]:
-            placed = self._placed(kernel)
-            laid = placed.laid_on()
-            more = (sample_cells(placed, row, laid.get(row, 0)) for row in range(len(kernel.instructions)))
-            return list(csv_lines(program, kernel, only, more))
+            cells = sample_cells(self._placed(kernel), len(kernel.instructions))
+            if has_waits:
+                cells = [[*waits, *each] for waits, each in zip(csv_cells(kernel), cells, strict=True)]
+            return list(csv_lines(program, kernel, only, cells))
 
-        return Lines(lines, csv_line((*COLUMNS, *columns)))
+        return Lines(lines, csv_line((*COLUMNS, *(CSV_COLUMNS if has_waits else ()), *columns)))
 
 
 def read_samples(path: str | None, device: int | None) -> SampledKernels | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from operator import add
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.source_matching import is_nameless
@@ -19,6 +20,9 @@ from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace, changes
 from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
 from kernlens.report.style import fitting_width, style
+
+if TYPE_CHECKING:
+    from kernlens.report.wait_words import WaitWords
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
 GAP = 8
@@ -66,30 +70,45 @@ class Beside(Protocol):
         ...
 
 
-def disassembly(program: Program, kernel: Kernel, *, is_short: bool = False, beside: Beside | None = None) -> list[str]:
-    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
-    rows = _rows(kernel, "  ", is_short=is_short, beside=beside)
+def disassembly(
+    program: Program,
+    kernel: Kernel,
+    *,
+    is_short: bool = False,
+    words: WaitWords | None = None,
+    beside: Beside | None = None,
+) -> list[str]:
+    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name.
+    ``words``: with what each waits for; ``beside``: with notes."""
+    rows = _rows(kernel, "  ", is_short=is_short, words=words, beside=beside)
     for function in reversed(kernel.functions[1:]):
         rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
-    return [*_heading(program, kernel, beside), *rows, ""]
+    return [*heading(program, kernel), *_above(beside), *rows, ""]
 
 
 def annotated(
-    program: Program, kernel: Kernel, only: LineChoice | None = None, beside: Beside | None = None
+    program: Program,
+    kernel: Kernel,
+    only: LineChoice | None = None,
+    *,
+    has_waits: bool = False,
+    beside: Beside | None = None,
 ) -> list[str]:
     """Return the kernel's source with instruction counts, shares and instructions under each line.
 
-    ``only``: just that line; ``beside``: a further column. Without a line table, the reason and the bare instructions. On
-    a terminal instructions are shortened.
+    ``only``: just that line. Without a line table, the reason and the bare instructions. On a terminal instructions are
+    shortened. ``has_waits``: with the cycles of lines and instructions, and who waits for whom; ``beside``: a further
+    column.
     """
     source_map = kernel.source_map
+    words, cycles = _waits(kernel) if has_waits else (None, [])
     is_short = fitting_width() is not None
     if source_map is None:
         if only is not None and kernel.name == PSEUDO_KERNEL:
             return []
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
-        return [reason, *disassembly(program, kernel, is_short=is_short, beside=beside)]
-    listing = [] if only else _heading(program, kernel, beside)
+        return [reason, *cycles, *disassembly(program, kernel, is_short=is_short, words=words, beside=beside)]
+    listing = [*cycles] if only else [*heading(program, kernel)[:-1], *cycles, "", *_above(beside)]
     if only is None and _is_changed_by_debug(program):
         listing += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
     if only is None and kernel.line_warning:
@@ -97,13 +116,13 @@ def annotated(
     if only is None and source_map.inherited:
         listing += [f"  {_inherited_words(source_map)}", ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
-    rows = Rows(kernel, source_map, is_short=is_short, beside=beside)
+    rows = Rows(kernel, source_map, is_short=is_short, words=words, beside=beside)
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
-            listing += _heading(program, kernel, beside)
+            listing += [*heading(program, kernel), *_above(beside)]
         _add_file(listing, rows, path, lines, sources.get(path), beside)
     if only is None:
         _add_without_line(listing, rows, source_map)
@@ -116,21 +135,35 @@ def _is_changed_by_debug(program: Program) -> bool:
     return program.format == "patch-tokens" and "-g" in (program.build.options or "").split()
 
 
-def _heading(program: Program, kernel: Kernel, beside: Beside | None) -> list[str]:
-    """Return the kernel's heading, with what its further column says above all lines."""
+def _waits(kernel: Kernel) -> tuple[WaitWords | None, list[str]]:
+    """Return the words on a kernel's waits, None if they are not known, and the lines of its heading on them."""
+    from kernlens.report.wait_words import WaitWords, wait_heading
+
+    return WaitWords(kernel, kernel.waits) if kernel.waits else None, [*wait_heading(kernel)]
+
+
+def _above(beside: Beside | None) -> list[str]:
+    """Return what a further column says above all lines, and a blank line if it says anything."""
     above = beside.above() if beside else []
-    return [*heading(program, kernel), *above, *([""] if above else [])]
+    return [*above, *([""] if above else [])]
 
 
-def _rows(kernel: Kernel, margin: str, *, is_short: bool = False, beside: Beside | None = None) -> list[str]:
-    """Return the lines of all instructions, behind ``margin``, or of shortened ones, with the notes on them."""
-    rows = _bare_rows(kernel, margin, is_short=is_short)
-    for row, note in beside.rows() if beside else ():
-        rows[row] += note
+def _rows(
+    kernel: Kernel,
+    margin: str,
+    *,
+    is_short: bool = False,
+    words: WaitWords | None = None,
+    beside: Beside | None = None,
+) -> list[str]:
+    """Return the lines of all instructions, behind ``margin``, or of shortened ones; ``words`` are those on their waits."""
+    rows = _bare_rows(kernel, margin, is_short)
+    for row, remark in chain(words.remarks() if words else (), beside.rows() if beside else ()):
+        rows[row] += remark
     return rows
 
 
-def _bare_rows(kernel: Kernel, margin: str, *, is_short: bool) -> list[str]:
+def _bare_rows(kernel: Kernel, margin: str, is_short: bool) -> list[str]:
     before, after = style("\0", fg="cyan").split("\0")
     before = margin + before
     instructions = kernel.instructions
@@ -152,9 +185,16 @@ class Rows:
     """The lines of a kernel's instructions, each made with what else is known of it when it is asked for."""
 
     def __init__(
-        self, kernel: Kernel, source_map: SourceMap, *, is_short: bool = False, beside: Beside | None = None
+        self,
+        kernel: Kernel,
+        source_map: SourceMap,
+        *,
+        is_short: bool = False,
+        words: WaitWords | None = None,
+        beside: Beside | None = None,
     ) -> None:
-        self._rows = _rows(kernel, " " * _MARGIN, is_short=is_short, beside=beside)
+        self._rows = _rows(kernel, " " * _MARGIN, is_short=is_short, words=words, beside=beside)
+        self._words, self._own = words, source_map.lines if words else {}
         self._map = source_map if source_map.table.inlined or source_map.stated else None
         self._remarks: dict[tuple[str, int, str, int], str] = {}
         #: Where a stretch of instructions with one remark begins, but for the first; and where the last one ends.
@@ -164,6 +204,14 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def cycles_of(self, path: str, line: int) -> list[str]:
+        """Return the line on the cycles of a source line, if they are asked for and known."""
+        if self._words is None:
+            return []
+        return [
+            style(f"{' ' * _MARGIN}{self._words.of_line(path, line, self._own.get((path, line), ()))}", fg="magenta")
+        ]
 
     def within(self, run: range, path: str) -> list[str]:
         """Return the lines of neighbouring instructions; calls in the file ``path`` are named by their line alone."""
@@ -289,6 +337,7 @@ def _add_file(
         listing += _between(text, max(previous, 0), line, width)
         cell = f" {beside.of_line(path, line)}" if beside else ""
         listing.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%{cell}"))
+        listing += rows.cycles_of(path, line)
         for position, rows_of_line in enumerate(runs):
             run = rows.within(rows_of_line, path)
             if position:  # It is scheduled elsewhere than the run before.
