@@ -128,8 +128,8 @@ def test_each_sample_lands_or_is_named(
     assert sum(speedscope["profiles"][0]["weights"]) == total
     done = run("annotate", path, "--samples", samples, "--top", "3")
     assert "6 samples at 4 addresses not shown" in done.err or "6 samples at 3 addresses not shown" in done.err
-    for kernel, found in zip(kernels, each, strict=True):
-        assert f"{found['total']:,} samples of unitrace" in done.out, kernel.name
+    for kernel, placed in zip(kernels, each, strict=True):
+        assert f"{placed['total']:,} samples of unitrace" in done.out, kernel.name
 
 
 def _placed(kernel: Kernel, rows: Sequence[Row]) -> PlacedSamples:
