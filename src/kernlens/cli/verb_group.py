@@ -86,7 +86,7 @@ class VerbGroup(option.HelpingGroup):
 @click.version_option(__version__, prog_name="kernlens", message="%(prog)s %(version)s")
 @option.diagnostic
 def kernlens() -> None:
-    """Show how a GPU compiler translated your kernel, from the source line to the machine instruction.
+    """Show what a GPU compiler made of your kernel, from the source line to the machine instruction.
 
     \b
     Example:

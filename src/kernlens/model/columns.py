@@ -89,7 +89,7 @@ class Table(Tabular):
             import pyarrow
         except ImportError as error:
             raise UnsupportedError(
-                "a table is given to Arrow by pyarrow, which is not installed: pip install 'kernlens[arrow]'; to_pandas()"
+                "a table is given to Arrow by pyarrow, which is not installed: pip install pyarrow; to_pandas()"
                 " and the table's columns need it not"
             ) from error
         types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}

@@ -68,9 +68,10 @@ def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[
     chosen = chosen or toolchain()
     devices = _devices(chosen)
     if not devices:
+        others = [other.name for other in find_toolchains() if device in simulated_devices(other)]
+        advice = f"add --toolchain {others[0]}" if others else f"to get one: {how_to_get('ocloc')}"
         raise UnsupportedError(
-            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; to get one:"
-            f" {how_to_get('ocloc')}"
+            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; {advice}"
         )
     if device not in devices:
         raise NotFoundError(_not_simulated(device, chosen, tuple(devices)))
