@@ -39,7 +39,7 @@ NOT_RUN = {
 }
 #: The pages whose commands are not run as long as they read files that the reader does not have, and not those of examples/.
 #: The mistakes of troubleshooting.md have a test of their own.
-WITHOUT_EXAMPLES = frozenset({"README.md", "docs/troubleshooting.md"})
+WITHOUT_EXAMPLES = frozenset({"docs/troubleshooting.md"})
 
 #: The words before which a command ends: the next one, or an application that it starts.
 ENDS = ("--", "|", "&", "&&", ">", "2>")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -324,7 +325,12 @@ def number_of(text: str, option: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise click.UsageError(f"{option} needs a number, not '{text}'") from None
+        advice = ""
+        if re.fullmatch(r"[0-9A-Fa-f]+", text):
+            advice = f"; a hexadecimal number begins with 0x: {option} 0x{text}"
+        elif re.fullmatch(r"\d+-\d+", text):
+            advice = f"; it takes no range: {option} {text.partition('-')[0]}"
+        raise click.UsageError(f"{option} needs a number, not '{text}'{advice}") from None
 
 
 def line_of(text: str) -> LineChoice:

@@ -142,8 +142,8 @@ FIGURES = (
     Figure(
         key="spill_bytes", heading="spill bytes", unit="bytes per hardware thread",
         meaning="memory for spilled values: those that did not fit into registers",
-        origin="zebin: `spill_size`, before ze_info 1.39 the buffers for spills, unknown where the kernel's stack is in it"
-        " (`has_stack_calls`); patch tokens: 0 without scratch space, else unknown",
+        origin="zebin: `spill_size`, before ze_info 1.39 the size of the spill buffers; unknown if it is not 0 and the kernel"
+        " calls functions (`has_stack_calls`), whose stack it includes; patch tokens: 0 without scratch space, else unknown",
         read=attrgetter("resources.spill_bytes"), words="spills {} byte(s)", zero="no spill",
         unknown="a patch-token binary states only the rounded sum of spilled and private memory (scratch), and a zebin one"
         " number for spills and the stack of a kernel that calls functions; kernlens annotate --top finds the spills",
@@ -209,7 +209,7 @@ PRESSURES = (
         "live GRFs",
         "peak_registers",
         "peak register pressure: the most general registers that are live at once",
-        "liveness over the decoded code, of active lanes, whichever caller a function has",
+        "liveness over the decoded code, for active lanes; in a function, for all its callers together",
     ),
     _of_pressure(
         "referenced_grfs",

@@ -173,7 +173,8 @@ def check_device(device: str, chosen: Toolchain) -> None:
     if known_device(device) is not None:
         raise NotFoundError(f"{message}; {GET_OLDER}")
     of_stages = [f"{name} (with kernlens stages)" for name in nearest(device.lower(), OTHER_DEVICES)]
-    near = [*nearest(device.lower(), devices), *of_stages]
+    products = [word for word in device.lower().split() if known_device(word) is not None]
+    near = products or [*nearest(device.lower(), devices), *of_stages]
     advice = f"; did you mean {', '.join(near)}?" if near else "; kernlens devices lists the devices that there are"
     raise NotFoundError(message + advice)
 

@@ -109,7 +109,7 @@ def _cache() -> Check:
         sizes = list(CompileCache(folder).entries())
     except (KernlensError, OSError) as error:
         return Check("cache", False, str(error), f"{VARIABLE}=FOLDER, for one that is yours", needed=False)
-    use = f"{len(sizes):,} entries, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
+    use = f"{len(sizes):,} compile{'' if len(sizes) == 1 else 's'}, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
     return Check("cache", True, f"{folder}: {use}; rm -r {folder} empties it")
 
 
