@@ -299,4 +299,4 @@ def _check_line(only: LineChoice, notes: Sequence[_LineNote]) -> None:
     reasons = [note.reason for note in notes]
     if reasons and None not in reasons:
         raise UnsupportedError(f"there is no line information for {only}: {reasons[0]}")
-    raise NoCodeError(f"no instruction came from {only}; kernlens annotate without --line shows those that have")
+    raise NoCodeError(f"no instruction came from {only}; leave --line out to see the lines that have code")
