@@ -145,8 +145,8 @@ FIGURES = (
         origin="zebin: `spill_size`, before ze_info 1.39 the size of the spill buffers; unknown if it is not 0 and the kernel"
         " calls functions (`has_stack_calls`), whose stack it includes; patch tokens: 0 without scratch space, else unknown",
         read=attrgetter("resources.spill_bytes"), words="spills {} byte(s)", zero="no spill",
-        unknown="a patch-token binary states only the rounded sum of spilled and private memory (scratch), and a zebin one"
-        " number for spills and the stack of a kernel that calls functions; kernlens annotate --top finds the spills",
+        unknown="the binary states only their sum with other memory of the thread; count the spills instead: spill_stores"
+        " (check --max-spill-stores, annotate --top)",
         caused_by=("spill_store_bytes", "spill_load_bytes"),
         former=("spill_bytes", "spill"),
     ),
