@@ -151,7 +151,7 @@ def test_the_table_of_the_documentation() -> None:
 def test_a_dash_in_a_table_is_explained_once() -> None:
     known = {figure.key: 0 for figure in FIGURES}
     (note,) = notes_on_unknown([known, known | {"spill_bytes": None}, known | {"spill_bytes": None, "simd": None}])
-    assert note.startswith("spill bytes: unknown for some kernels (-), because a patch-token binary states only")
+    assert note.startswith("spill bytes: unknown for some kernels (-), because the binary states only")
     assert notes_on_unknown([known]) == notes_on_unknown([]) == []
 
 
