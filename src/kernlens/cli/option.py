@@ -200,7 +200,7 @@ def chosen_device(meaning: str = "decode raw machine code for it") -> Decorator:
 
     return click.option(
         "--device", metavar="DEVICE", shell_complete=completion.devices, callback=chosen,
-        help=f"Show only programs for this device (all: for any){f'; {meaning}' if meaning else ''}.",
+        help=f"Show only programs for this device (all: every device){f'; {meaning}' if meaning else ''}.",
     )  # fmt: skip
 
 
