@@ -42,6 +42,7 @@ TARGETS = {
     target.name: target
     for target in (
         Target(texts.budgets, 9_000, 1 << 13),
+        Target(texts.stall_samples, 40_000, 1 << 13),
         Target(texts.ze_info, 22_000, 1 << 13),
         Target(texts.ze_info_merge, 9_800, 1 << 13),
         Target(texts.listings, 3_500, 1 << 14),

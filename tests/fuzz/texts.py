@@ -17,6 +17,7 @@ from kernlens.formats.listings import (
     visa_assembly,
     visa_llvm_map,
 )
+from kernlens.formats.samples.unitrace import read_unitrace
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.formats.zebin.ze_info_merge import merge_ze_info
 from kernlens.model.build import Source
@@ -34,6 +35,12 @@ def everything_of(info: ZeInfo) -> None:
 def budgets(data: bytes) -> None:
     """Read a kernlens.toml."""
     read_budget_file(data, "kernlens.toml")
+
+
+def stall_samples(data: bytes) -> None:
+    """Read a profiler's samples."""
+    samples = read_unitrace(data)
+    assert all(len(counts) == len(samples.reasons) for each in samples.kernels for counts in each.counts.values())
 
 
 def ze_info(data: bytes) -> None:

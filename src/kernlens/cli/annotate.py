@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kernlens.model.program import Program
 
 FORMATS = ("text", "json", "csv")
+#: Those that --samples adds, and the order of --top that it adds.
+_OF_SAMPLES, _BY_SAMPLES = ("speedscope", "folded"), "samples"
 #: The tables of --top and --pressure are at most so wide, unless --full is said.
 _TABLE_WIDTH = 100
 
@@ -36,20 +38,21 @@ _TABLE_WIDTH = 100
     "Print a table of the N costliest source lines.", "--top", "count", metavar="N", type=click.IntRange(min=1)
 )
 @option.value(
-    "Sort key for --top.  [default: instructions]",
+    "Sort key for --top.  [default: instructions; samples with --samples]",
     "--sort",
     "order",
     cls=option.RenamedOption,
     former=("--by",),
-    type=option.Choice(tuple(LINE_ORDERS)),
+    type=option.Choice((*LINE_ORDERS, _BY_SAMPLES)),
 )
 @option.flag("Print the peak register pressure and the lines whose values are live there.", "--pressure", "is_pressure")
 @option.value(
     "Output format.  [default: by the extension of --output, else text]",
     "--format",
     "format_name",
-    type=option.Choice(FORMATS),
+    type=option.Choice((*FORMATS, *_OF_SAMPLES)),
 )
+@option.samples
 @option.file("Write to this file instead of stdout.", "-o", "--output")
 @option.file("Source file to use if the line table does not name it.", "--source")
 @option.source_root()
@@ -66,6 +69,8 @@ def command(
     order: str | None,
     is_pressure: bool,
     format_name: str | None,
+    samples: str | None,
+    samples_device: int | None,
     output: str | None,
     source: str | None,
     source_roots: tuple[str, ...],
@@ -87,13 +92,29 @@ def command(
         raise click.UsageError("--pressure prints a table as text or JSON; remove --line, --offset or csv")
     if is_own and offset is not None:
         raise click.UsageError("--offset prints the instruction's own line and its inlined calls; remove --own-lines")
+    if samples is not None or samples_device is not None or order == _BY_SAMPLES or format_name in _OF_SAMPLES:
+        from kernlens.cli.samples import check_options
+
+        without = {"--offset": offset is not None, "--pressure": is_pressure}
+        without_stacks = {"--line": line is not None, "--top": count is not None, "--own-lines": is_own}
+        check_options(samples, samples_device, format_name, order, without, without_stacks)
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
         _print_place(contents, kernel_names, device, option.number_of(offset, "--offset"))
         contents.check()
         return
     only = option.line_of(line) if line is not None else None
-    if count is not None:
+    if samples is not None:
+        from kernlens.cli.samples import annotated_samples
+
+        sampled = annotated_samples(samples, samples_device, contents)
+        if format_name in _OF_SAMPLES:
+            print_pieces([sampled.stacks(contents, kernel_names, device, format_name)], output)
+            contents.check()
+            return
+        form = sampled.form(format_name, only, count, _width(), is_printed=output is None)
+        kernel_names = tuple(sampled.names(kernel_names))
+    elif count is not None:
         form = _costliest(format_name, count, order or "instructions", is_pressure, is_printed=output is None)
     elif is_pressure:
         form = _pressure(format_name, is_printed=output is None)

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import option
-from kernlens.cli.output import is_styled, print_json, print_lines, written
+from kernlens.cli.output import is_full, is_styled, print_json, print_lines, written
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from kernlens.analysis.comparison.sample_changes import SampleChange
     from kernlens.verbs.diff import Difference
+
+#: Tables of samples are at most so wide, unless --full is given.
+_TABLE_WIDTH = 100
 
 
 @option.verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
@@ -36,6 +40,12 @@ if TYPE_CHECKING:
 @option.sort("Sort by growth of this metric, largest first")
 @option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
 @option.flag("With --stages, also print the first compiler pass that differs.", "--all-passes")
+@option.several(
+    "Compare the samples of these profiler's files, one per side (CSV of unitrace --stall-sampling).",
+    "--samples",
+    metavar="FILE",
+    type=click.Path(),
+)
 @option.source_root()
 @option.unconfined()
 @option.file("Also write an HTML page.", "--html")
@@ -51,6 +61,7 @@ def command(
     sort: str | None,
     stages: bool,
     all_passes: bool,
+    samples: tuple[str, ...],
     source_roots: tuple[str, ...],
     unconfined: bool,
     html: str | None,
@@ -63,6 +74,8 @@ def command(
     """
     if all_passes and not stages:
         raise click.UsageError("--all-passes needs --stages")
+    if samples and len(samples) != 2:
+        raise click.UsageError("--samples is given twice: the old side's file, then the new side's")
     if len(paths) > 2:
         raise KernlensError(f"diff compares two paths, not {len(paths)}; put the files of one side into a folder")
     from kernlens.cli.compile import told_failures
@@ -83,20 +96,46 @@ def command(
         )
     has_instructions = lines or bool(kernel_names)
     with written([(html, lambda: _page(difference, has_instructions))]):
-        _print(difference, has_instructions, as_json)
+        _print(difference, has_instructions, _sample_changes(difference, samples), as_json)
     sys.exit(0 if difference.equal else 1)
 
 
-def _print(difference: Difference, has_instructions: bool, as_json: bool) -> None:
+def _sample_changes(difference: Difference, files: Sequence[str]) -> list[SampleChange]:
+    """Return the samples of each pair of kernels that has some."""
+    if not files:
+        return []
+    from kernlens.analysis.comparison.sample_changes import sample_change
+    from kernlens.cli.samples import tell_unmatched
+    from kernlens.loading.sample_file import open_samples
+
+    old, new = (open_samples(path) for path in files)
+    tell_unmatched(files[0], old, difference.old)
+    tell_unmatched(files[1], new, difference.new)
+    return [change for pair in difference.pairing.kernels if (change := sample_change(pair, old, new))]
+
+
+def _print(
+    difference: Difference, has_instructions: bool, sample_changes: Sequence[SampleChange], as_json: bool
+) -> None:
     from kernlens.report.comparison import figure_table, kernel_lines, summary
 
     if as_json:
-        print_json(difference.document(lines=has_instructions))
+        document = difference.document(lines=has_instructions)
+        if sample_changes:
+            from kernlens.report.sample_comparison import sample_change_document
+
+            document["samples"] = [sample_change_document(change) for change in sample_changes]
+        print_json(document)
         return
     print_lines(summary(*_titles(difference), difference.pairing, difference.changes))
     print_lines(figure_table(difference.changes))
     for change, parting in zip(difference.changes, difference.partings, strict=True):
         print_lines(kernel_lines(change, parting=parting, has_instructions=has_instructions))
+    if sample_changes:
+        from kernlens.report.sample_comparison import sample_change_lines
+
+        for each in sample_changes:
+            print_lines(sample_change_lines(each, None if is_full() else _TABLE_WIDTH))
 
 
 def _titles(difference: Difference) -> tuple[str, str]:

@@ -303,6 +303,19 @@ def own_lines() -> Decorator:
     return flag("Show inlined library code under the line of your own files that calls it.", "--own-lines", "is_own")
 
 
+def samples(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--samples`` and ``--samples-device``: the command gets ``samples`` and ``samples_device``."""
+    by_device = value(
+        "Use only the samples of this device, by the profiler's number.  [default: all]",
+        "--samples-device",
+        metavar="N",
+        type=click.IntRange(min=0),
+    )
+    return file("Show the samples of this profiler's file (CSV of unitrace --stall-sampling).", "--samples")(
+        by_device(function)
+    )
+
+
 def unconfined() -> Decorator:
     return flag("Run the compiler without the sandbox: foreign source code can then read any file.", "--unconfined")
 

@@ -21,6 +21,7 @@ from kernlens.cli.output import print_json, print_message, print_pieces
 @option.file("Source file to use if the line table does not name it.", "--source")
 @option.source_root()
 @option.own_lines()
+@option.samples
 @option.chosen_device()
 @option.unconfined()
 @option.json()
@@ -33,15 +34,21 @@ def command(
     source: str | None,
     source_roots: tuple[str, ...],
     is_own: bool,
+    samples: str | None,
+    samples_device: int | None,
     device: str | None,
     unconfined: bool,
     as_json: bool,
 ) -> None:
     """Write one HTML file with source, stages and machine code side by side. It needs no network and no server."""
+    from kernlens.cli.samples import read_samples, tell_unmatched
     from kernlens.loading import open_file
     from kernlens.verbs.report import report_page
 
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
+    sampled = read_samples(samples, samples_device)
+    if sampled is not None:
+        tell_unmatched(samples, sampled, contents.programs)
     pieces = report_page(
         contents,
         kernel_names,
@@ -50,6 +57,7 @@ def command(
         is_redacted=redact is not None,
         own_roots=option.own_roots(source_roots),
         is_own=is_own,
+        sampled=sampled,
         unconfined=unconfined,
         tell=lambda sentence: print_message(f"kernlens: {sentence}"),
     )

@@ -53,6 +53,7 @@ _NEEDED = ("starlette", "uvicorn")
 @option.folders("Let compiles include files from this folder", "--include")
 @option.source_root()
 @option.own_lines()
+@option.samples
 @option.unconfined()
 @option.json()
 def command(
@@ -68,6 +69,8 @@ def command(
     include: tuple[str, ...],
     source_roots: tuple[str, ...],
     is_own: bool,
+    samples: str | None,
+    samples_device: int | None,
     unconfined: bool,
     as_json: bool,
 ) -> None:
@@ -77,6 +80,7 @@ def command(
     machine only, and every request needs the token in the printed address. Ctrl-C stops the server.
     """
     _check_installed()
+    from kernlens.cli.samples import read_samples, tell_unmatched
     from kernlens.explorer.app import Explorer
     from kernlens.explorer.browser import open_browser
     from kernlens.explorer.served import SourceBuild, open_served
@@ -88,6 +92,7 @@ def command(
     for name in toolchains:
         toolchain(name)  # which says what there is, if it is none
     limits = Limits(seconds=timeout)
+    sampled = read_samples(samples, samples_device)
     build = SourceBuild(device, toolchains[0] if toolchains else DEFAULT, options)
     listener = listening(port)
     with listener, swept_folder() as folder:
@@ -99,8 +104,11 @@ def command(
             source_roots=source_roots,
             own_roots=option.own_roots(source_roots),
             is_own=is_own,
+            sampled=sampled,
             unconfined=unconfined,
         )
+        if sampled is not None:
+            tell_unmatched(samples, sampled, served.programs)
 
         def tell_fault(error: BaseException) -> None:
             print_message(f"kernlens: a fault of kernlens itself, please report it: {type(error).__name__}: {error}")

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from kernlens import __version__
+from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.explorer.compile_work import Newest, Results, confined
@@ -101,9 +102,11 @@ def open_served(
     source_roots: Sequence[str],
     own_roots: Sequence[str] = (),
     is_own: bool = False,
+    sampled: SampledKernels | None = None,
     unconfined: bool = False,
 ) -> Served:
-    """Open all paths. What is in their files is read now, so that they may change or vanish afterwards.
+    """Open all paths. What is in their files is read now, so that they may change or vanish afterwards. ``sampled`` has a
+    profiler's samples of the programs' kernels.
 
     Raises KernlensError for what cannot be read; a source that does not compile is served with what the compiler says.
     """
@@ -138,7 +141,13 @@ def open_served(
         failed += contents.failed
     title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
     document = explore_document(
-        programs, title=title, version=__version__, failed=failed, own_roots=own_roots, is_own=is_own
+        programs,
+        title=title,
+        version=__version__,
+        failed=failed,
+        own_roots=own_roots,
+        is_own=is_own,
+        sampled=sampled,
     )
     ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
     include_from = tuple(dict.fromkeys(folders))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import add
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.source_matching import is_nameless
@@ -32,8 +32,11 @@ CHANGED_BY_DEBUG = (
     " code"
 )
 
-#: What stands above the two numbers of a line.
-_COUNTS = f"  {'line':>6} {'instr':>5} {'%':>6} | instructions from the line, and % of the kernel's instructions"
+#: What stands above the two numbers of a line, and what they are.
+_COUNTS = f"  {'line':>6} {'instr':>5} {'%':>6}"
+_MEANING = "instructions from the line, and % of the kernel's instructions"
+#: Characters of the two numbers of a line.
+_NUMBERS = 12
 #: Characters before the offset of an instruction below its line.
 _MARGIN = 13
 
@@ -41,19 +44,43 @@ _MARGIN = 13
 LEAD = 2
 
 
-def disassembly(program: Program, kernel: Kernel, *, is_short: bool = False) -> list[str]:
+class Beside(Protocol):
+    """A further column beside source lines and notes behind instructions, such as a profiler's samples."""
+
+    @property
+    def heading(self) -> str: ...
+
+    @property
+    def meaning(self) -> str: ...
+
+    def above(self) -> list[str]:
+        """Return the lines below the kernel's heading."""
+        ...
+
+    def of_line(self, path: str, line: int) -> str:
+        """Return the cell of a line, as wide as the heading."""
+        ...
+
+    def rows(self) -> Iterable[tuple[int, str]]:
+        """Return the indexes of instructions that have a note, with the note."""
+        ...
+
+
+def disassembly(program: Program, kernel: Kernel, *, is_short: bool = False, beside: Beside | None = None) -> list[str]:
     """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
-    rows = _rows(kernel, "  ", is_short=is_short)
+    rows = _rows(kernel, "  ", is_short=is_short, beside=beside)
     for function in reversed(kernel.functions[1:]):
         rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
-    return [*heading(program, kernel), *rows, ""]
+    return [*_heading(program, kernel, beside), *rows, ""]
 
 
-def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> list[str]:
+def annotated(
+    program: Program, kernel: Kernel, only: LineChoice | None = None, beside: Beside | None = None
+) -> list[str]:
     """Return the kernel's source with instruction counts, shares and instructions under each line.
 
-    ``only``: just that line. Without a line table, the reason and the bare instructions. On a terminal instructions are
-    shortened.
+    ``only``: just that line; ``beside``: a further column. Without a line table, the reason and the bare instructions. On
+    a terminal instructions are shortened.
     """
     source_map = kernel.source_map
     is_short = fitting_width() is not None
@@ -61,8 +88,8 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
         if only is not None and kernel.name == PSEUDO_KERNEL:
             return []
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
-        return [reason, *disassembly(program, kernel, is_short=is_short)]
-    listing = [] if only else heading(program, kernel)
+        return [reason, *disassembly(program, kernel, is_short=is_short, beside=beside)]
+    listing = [] if only else _heading(program, kernel, beside)
     if only is None and _is_changed_by_debug(program):
         listing += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
     if only is None and kernel.line_warning:
@@ -70,14 +97,14 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     if only is None and source_map.inherited:
         listing += [f"  {_inherited_words(source_map)}", ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
-    rows = Rows(kernel, source_map, is_short=is_short)
+    rows = Rows(kernel, source_map, is_short=is_short, beside=beside)
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
-            listing += heading(program, kernel)
-        _add_file(listing, rows, path, lines, sources.get(path))
+            listing += _heading(program, kernel, beside)
+        _add_file(listing, rows, path, lines, sources.get(path), beside)
     if only is None:
         _add_without_line(listing, rows, source_map)
     return listing
@@ -89,8 +116,21 @@ def _is_changed_by_debug(program: Program) -> bool:
     return program.format == "patch-tokens" and "-g" in (program.build.options or "").split()
 
 
-def _rows(kernel: Kernel, margin: str, *, is_short: bool = False) -> list[str]:
-    """Return the lines of all instructions, behind ``margin``, or of shortened ones."""
+def _heading(program: Program, kernel: Kernel, beside: Beside | None) -> list[str]:
+    """Return the kernel's heading, with what its further column says above all lines."""
+    above = beside.above() if beside else []
+    return [*heading(program, kernel), *above, *([""] if above else [])]
+
+
+def _rows(kernel: Kernel, margin: str, *, is_short: bool = False, beside: Beside | None = None) -> list[str]:
+    """Return the lines of all instructions, behind ``margin``, or of shortened ones, with the notes on them."""
+    rows = _bare_rows(kernel, margin, is_short=is_short)
+    for row, note in beside.rows() if beside else ():
+        rows[row] += note
+    return rows
+
+
+def _bare_rows(kernel: Kernel, margin: str, *, is_short: bool) -> list[str]:
     before, after = style("\0", fg="cyan").split("\0")
     before = margin + before
     instructions = kernel.instructions
@@ -111,8 +151,10 @@ def _beginnings(before: str, after: str) -> Callable[[int], str]:
 class Rows:
     """The lines of a kernel's instructions, each made with what else is known of it when it is asked for."""
 
-    def __init__(self, kernel: Kernel, source_map: SourceMap, *, is_short: bool = False) -> None:
-        self._rows = _rows(kernel, " " * _MARGIN, is_short=is_short)
+    def __init__(
+        self, kernel: Kernel, source_map: SourceMap, *, is_short: bool = False, beside: Beside | None = None
+    ) -> None:
+        self._rows = _rows(kernel, " " * _MARGIN, is_short=is_short, beside=beside)
         self._map = source_map if source_map.table.inlined or source_map.stated else None
         self._remarks: dict[tuple[str, int, str, int], str] = {}
         #: Where a stretch of instructions with one remark begins, but for the first; and where the last one ends.
@@ -223,7 +265,14 @@ def _inherited_words(source_map: SourceMap) -> str:
     return f"{words} stand under their neighbour's line, as the compiler gave them none, and count for no line"
 
 
-def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineRuns], source: Source | None) -> None:
+def _add_file(
+    listing: list[str],
+    rows: Rows,
+    path: str,
+    lines: dict[int, _LineRuns],
+    source: Source | None,
+    beside: Beside | None,
+) -> None:
     """Add a file's lines of source, each with the ``rows`` of its instructions below it."""
     text = source.text.split("\n") if source and not source.unread else []
     remedy = "--source FILE gives it" if is_nameless(path) else "--source-root DIR says where to look"
@@ -231,12 +280,15 @@ def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineR
     if source and source.unread:
         note = f"  (source text not read: {source.unread})"
     listing.append(f"  {style(path, fg='green')}{note}")
-    listing.append(style(_COUNTS, dim=True))
+    above, meaning = (f" {beside.heading}", f"{_MEANING}; {beside.meaning}") if beside else ("", _MEANING)
+    width = _NUMBERS + len(above)
+    listing.append(style(f"{_COUNTS}{above} | {meaning}", dim=True))
     gap = f"{style('...'.rjust(_MARGIN - 1), dim=True)} "
     previous = next(iter(lines)) - LEAD - 1
     for line, (count, runs) in lines.items():
-        listing += _between(text, max(previous, 0), line)
-        listing.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%"))
+        listing += _between(text, max(previous, 0), line, width)
+        cell = f" {beside.of_line(path, line)}" if beside else ""
+        listing.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%{cell}"))
         for position, rows_of_line in enumerate(runs):
             run = rows.within(rows_of_line, path)
             if position:  # It is scheduled elsewhere than the run before.
@@ -246,15 +298,15 @@ def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineR
     listing.append("")
 
 
-def _between(text: list[str], previous: int, line: int) -> Iterator[str]:
-    """Yield the source lines after ``previous`` and before ``line``, which have no code."""
+def _between(text: list[str], previous: int, line: int, width: int) -> Iterator[str]:
+    """Yield the source lines after ``previous`` and before ``line``, which have no code: ``width`` blanks for numbers."""
     gap = range(previous + 1, line)
     if len(gap) > GAP:
-        yield style(f"  {'...':>6} {'':12} {plural(len(gap), 'line')} without code", dim=True)
+        yield style(f"  {'...':>6} {'':{width}} {plural(len(gap), 'line')} without code", dim=True)
         return
     for number in gap:
         if number <= len(text):
-            yield _source_line(text, number, " " * 12)
+            yield _source_line(text, number, " " * width)
 
 
 def _source_line(text: list[str], line: int, counts: str) -> str:

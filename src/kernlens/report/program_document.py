@@ -70,14 +70,17 @@ def program_document(program: Program, *, has_sources: bool) -> Document:
     return entry
 
 
-def kernel_json(kernel: Kernel, only: LineChoice | None = None, *, is_placed: bool) -> str:
-    """Return the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each.
+def kernel_json(
+    kernel: Kernel, only: LineChoice | None = None, *, is_placed: bool, more: Document | None = None
+) -> str:
+    """Return the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each; ``more``:
+    further keys of the kernel.
 
     It is text, since a kernel has tens of thousands of instructions, and to make an object of each takes most of the time.
     """
     head = _kernel(kernel) | (_line_table(kernel) if is_placed else {})
     head["functions"] = [function_document(function) for function in kernel.functions]
-    entry = encoded(head)
+    entry = encoded(head | (more or {}))
     return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed))}]}}'
 
 

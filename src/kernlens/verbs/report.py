@@ -12,6 +12,7 @@ from kernlens.errors import KernlensError
 from kernlens.verbs.programs import Selection, select
 
 if TYPE_CHECKING:
+    from kernlens.analysis.sampled_kernels import SampledKernels
     from kernlens.loading import Contents
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
@@ -27,12 +28,13 @@ def report_page(
     is_redacted: bool = False,
     own_roots: Sequence[str] = (),
     is_own: bool = False,
+    sampled: SampledKernels | None = None,
     unconfined: bool = False,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> Iterator[str]:
     """Yield the page of these contents in pieces. ``stages``: compile programs again that have none (True), show none
-    (False), or show what was saved; ``own_roots`` and ``is_own`` are ``explore_document``'s, ``unconfined`` that of
-    ``second_build_of_recording``. ``tell`` gets a sentence on each program whose stages cannot be shown. Raises what
+    (False), or show what was saved; ``own_roots``, ``is_own`` and ``sampled`` are ``explore_document``'s, ``unconfined``
+    that of ``second_build_of_recording``. ``tell`` gets a sentence on each program whose stages cannot be shown. Raises what
     ``select`` raises."""
     from kernlens.report.explore import explore_document
     from kernlens.report.explore.single_file import page, viewer_script
@@ -54,6 +56,7 @@ def report_page(
         has_stages=stages is not False,
         own_roots=own_roots,
         is_own=is_own,
+        sampled=sampled,
     )
     return page(whole, viewer_script())
 

@@ -56,7 +56,7 @@ ALLOWED = {
         *("runtime", "toolchain"),
     },
     # The server of kernlens serve. What it answers, others compute.
-    "explorer": {"isa", "loading", "log", "model", "pipeline", "report", "toolchain", "verbs"},
+    "explorer": {"analysis", "isa", "loading", "log", "model", "pipeline", "report", "toolchain", "verbs"},
     "cli": {
         *("analysis", "explorer", "formats", "isa", "loading", "log", "model", "pipeline", "processors", "recording"),
         *("report", "runtime", "toolchain", "verbs"),

@@ -26,8 +26,9 @@ class TokenWait(NamedTuple):
     producer: int
 
 
-def token_waits(instructions: Instructions) -> Iterator[TokenWait]:
-    """Yield the waits row by row; nothing before Xe, which has no software scoreboard, and if ``liveness_of`` knows nothing."""
+def token_waits(instructions: Instructions, *, with_takers: bool = False) -> Iterator[TokenWait]:
+    """Yield the waits row by row; nothing before Xe, which has no software scoreboard, and if ``liveness_of`` knows nothing.
+    ``with_takers``: those too of rows that take a token, for the rows that may still hold it."""
     tokens = {
         row: (swsb.token, swsb.token_use == "set")
         for row, swsb in enumerate(Swsb.of_records(instructions.records))
@@ -44,10 +45,10 @@ def token_waits(instructions: Instructions) -> Iterator[TokenWait]:
             token, is_taken = tokens.get(row, (None, False))
             if token is None:
                 continue
+            if with_takers or not is_taken:
+                yield from (TokenWait(row, producer) for producer in sorted(takers.get(token, ()), reverse=True))
             if is_taken:
                 takers[token] = frozenset((row,))
-            else:
-                yield from (TokenWait(row, producer) for producer in sorted(takers.get(token, ()), reverse=True))
 
 
 def _before_blocks(blocks: Blocks, tokens: Mapping[int, tuple[int, bool]]) -> list[_Takers]:

@@ -8,6 +8,8 @@ from typing import Any
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.register_uses import register_uses
 from kernlens.analysis.flow.token_waits import token_waits
+from kernlens.analysis.placed_samples import placed_samples
+from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.register_links import BEFORE_THE_CODE
@@ -16,6 +18,7 @@ from kernlens.report.describe import function_name
 from kernlens.report.explore.messages import message_columns
 from kernlens.report.explore.packing import deltas
 from kernlens.report.explore.places import NO_PLACE, Places
+from kernlens.report.explore.sample_columns import sample_columns
 
 #: What is known of a row beside its place, as bits.
 PROLOGUE_ROW, INHERITED_ROW, LOST_ROW, STAGE_ROW, ILLEGAL_ROW = (1 << bit for bit in range(5))
@@ -28,10 +31,14 @@ _CALLS = frozenset({"call", "calla"})
 
 
 def code_document(
-    kernel: Kernel, source_map: SourceMap | None, places: Places, visa_numbers: Sequence[int | None]
+    kernel: Kernel,
+    source_map: SourceMap | None,
+    places: Places,
+    visa_numbers: Sequence[int | None],
+    sampled: SampledKernels | None = None,
 ) -> dict[str, Any]:
     """Return the machine code of a kernel with the lines of ``source_map``. ``visa_numbers`` are those of its
-    instructions, empty where they are not known."""
+    instructions, empty where they are not known; ``sampled`` has the samples of a profiler."""
     instructions = kernel.instructions
     count = len(instructions)
     names = list(dict.fromkeys(instructions.opcodes))
@@ -64,6 +71,7 @@ def code_document(
         "peak": {"row": pressure.peak_index, "registers": pressure.peak} if pressure else None,
         "is_lower_bound": pressure.is_lower_bound if pressure else None,
         "use": _uses(instructions),
+        "samples": sample_columns(placed_samples(sampled, kernel.name, instructions) if sampled else None),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES
@@ -48,17 +49,18 @@ def explore_document(
     has_stages: bool = True,
     own_roots: Collection[str] = (),
     is_own: bool = False,
+    sampled: SampledKernels | None = None,
 ) -> ExploreDocument:
     """Make the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
     binary, which are listed with their logs. With a ``redaction`` no source text is in the document.
     Files below the folders ``own_roots`` are the user's own too (``analysis.own_lines``); with ``is_own`` the page begins
-    with instructions on own lines. No kernel is decoded before its chunk is asked for. Raises FormatError if a program is
-    damaged.
+    with instructions on own lines. ``sampled`` has a profiler's samples of the kernels. No kernel is
+    decoded before its chunk is asked for. Raises FormatError if a program is damaged.
     """
     chunks = Chunks()
-    entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages, own_roots=own_roots)
+    entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages, own_roots=own_roots, sampled=sampled)
     chosen = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
     index = {
         "schema": SCHEMA,

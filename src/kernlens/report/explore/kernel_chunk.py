@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from kernlens.analysis.own_lines import own_files
+from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
@@ -23,10 +24,12 @@ _TOO_LARGE = "it is too large to be shown"
 _EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
 
 
-def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str] = ()) -> dict[str, Any]:
+def kernel_document(
+    kernel: Kernel, texts: StageTexts, own_roots: Collection[str] = (), sampled: SampledKernels | None = None
+) -> dict[str, Any]:
     """Return the content of a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is
     left out, with the reason in ``missing``. Files below the folders ``own_roots`` are the user's own too
-    (``analysis.own_lines``)."""
+    (``analysis.own_lines``). ``sampled`` has the samples of a profiler."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
     source_map: SourceMap | None = None
@@ -46,7 +49,7 @@ def kernel_document(kernel: Kernel, texts: StageTexts, own_roots: Collection[str
             count = f"{len(kernel.instructions):,} instructions"
             raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
-        code = code_document(kernel, source_map, places, numbers)
+        code = code_document(kernel, source_map, places, numbers, sampled)
     except KernlensError as error:
         missing["code"] = str(error)
     stages, room = [], RAW_LIMIT // 8

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
 from typing import Any, Protocol
 
+from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
 from kernlens.model.build import Build, Source
@@ -50,9 +51,11 @@ class ProgramEntries:
         *,
         has_stages: bool,
         own_roots: Collection[str] = (),
+        sampled: SampledKernels | None = None,
     ) -> None:
         self._chunks = chunks
         self._own_roots = own_roots
+        self._sampled = sampled
         self._version = version
         self._redaction = redaction
         self._has_stages = has_stages
@@ -159,11 +162,26 @@ class ProgramEntries:
     def _kernel(self, program: Program, kernel: Kernel, identity: str) -> str:
         make = partial(self._kernel_document, program, kernel)
         return self._chunks.add(
-            "kernel", id_of("kernel", identity, kernel.name, str(self._has_stages), str(self._own_roots)), make
+            "kernel",
+            id_of(
+                "kernel",
+                identity,
+                kernel.name,
+                str(self._has_stages),
+                str(self._own_roots),
+                self._sampled_words(kernel),
+            ),
+            make,
         )
 
+    def _sampled_words(self, kernel: Kernel) -> str:
+        """Return what a kernel's samples are told apart by."""
+        if self._sampled is None:
+            return ""
+        return repr([(each.device, sorted(each.counts.items())) for each in self._sampled.of(kernel.name)])
+
     def _kernel_document(self, program: Program, kernel: Kernel) -> dict[str, Any]:
-        document = kernel_document(kernel.unread(), self._texts(program), self._own_roots)
+        document = kernel_document(kernel.unread(), self._texts(program), self._own_roots, self._sampled)
         if self._redaction is not None:
             for stage in document["stages"]:
                 stage["text"] = self._redaction.text(stage["text"])

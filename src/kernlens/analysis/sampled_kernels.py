@@ -1,0 +1,37 @@
+"""The kernels that a profiler's samples are of, by the names that it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kernlens.analysis.kernel_names import called
+from kernlens.model.samples import SampledKernel, Samples
+
+
+class SampledKernels:
+    """The samples of a file by their kernels, those of device ``device`` alone if that is a number of the profiler's.
+
+    A profiler prints a C++ name as a demangler writes it, SYCL's as the name of its type; blanks do not count, as
+    demanglers of other versions set them otherwise.
+    """
+
+    def __init__(self, samples: Samples, device: int | None = None) -> None:
+        self.samples = samples
+        self.chosen = [kernel for kernel in samples.kernels if device in (None, kernel.device)]
+        self._by_name: dict[str, list[SampledKernel]] = {}
+        for kernel in self.chosen:
+            self._by_name.setdefault(_spelled(kernel.name), []).append(kernel)
+
+    def of(self, name: str) -> Sequence[SampledKernel]:
+        """Return the samples of the kernel that a binary calls ``name``, those of each device apart."""
+        spelled = dict.fromkeys(map(_spelled, (name,) if name in self._by_name else called(name)))
+        return [kernel for each in spelled for kernel in self._by_name.get(each, ())]
+
+    def without(self, names: Iterable[str]) -> list[SampledKernel]:
+        """Return the samples that are of none of these kernels, those with most of them first."""
+        matched = {id(kernel) for name in names for kernel in self.of(name)}
+        return sorted((kernel for kernel in self.chosen if id(kernel) not in matched), key=lambda kernel: -kernel.total)
+
+
+def _spelled(name: str) -> str:
+    return "".join(name.split())

@@ -1,0 +1,212 @@
+"""``annotate --samples``: a profiler's samples beside lines and instructions, in each format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernlens.cli.output import print_message
+from kernlens.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from kernlens.analysis.placed_samples import PlacedSamples
+    from kernlens.analysis.sampled_kernels import SampledKernels
+    from kernlens.cli.listings import Form
+    from kernlens.loading import Contents
+    from kernlens.model.kernel import Kernel
+    from kernlens.model.line_choice import LineChoice
+    from kernlens.model.program import Program
+    from kernlens.verbs.sampled import SampleMatches
+
+#: The formats that only samples have.
+STACKS = SPEEDSCOPE, FOLDED = "speedscope", "folded"
+#: What --sort orders the table of --top by if there are samples.
+BY_SAMPLES = "samples"
+_NO_FILE = "--samples-device needs --samples: it chooses one device of that file"
+
+
+@dataclass(frozen=True)
+class AnnotatedSamples:
+    """The samples that ``annotate`` shows, and the kernels that they are of."""
+
+    sampled: SampledKernels
+    matches: SampleMatches
+
+    def names(self, kernel_names: Sequence[str]) -> Sequence[str]:
+        """Return the kernels to show: those that the user named, else those that have samples."""
+        return kernel_names or self.matches.names
+
+    def form(
+        self, format_name: str, only: LineChoice | None, count: int | None, width: int | None, *, is_printed: bool
+    ) -> Form:
+        """Return the form of a listing; ``count``: the table of so many lines."""
+        from kernlens.cli.listings import Lines
+
+        if format_name == "json":
+            return self._json(only, count)
+        if format_name == "csv":
+            return self._csv(only)
+        if count is not None:
+            from kernlens.report.sample_table import sampled_table
+
+            def table(program: Program, kernel: Kernel) -> list[str]:
+                return sampled_table(program, kernel, self._placed(kernel), count, width)
+
+            return Lines(table, is_printed=is_printed, has_texts=False)
+        from kernlens.report.listing import annotated
+        from kernlens.report.sample_notes import SampleNotes
+
+        def lines(program: Program, kernel: Kernel) -> list[str]:
+            return annotated(program, kernel, only, SampleNotes(kernel, self._placed(kernel)))
+
+        return Lines(lines, is_printed=is_printed)
+
+    def stacks(self, contents: Contents, kernel_names: Sequence[str], device: str | None, format_name: str) -> str:
+        """Return the samples as stacks, in one of the formats ``STACKS``."""
+        from os.path import basename, normpath
+
+        from kernlens import __version__
+        from kernlens.loading.kernel_parts import decode_kernels
+        from kernlens.report.json_text import encoded
+        from kernlens.report.sample_stacks import folded_lines, sample_stacks, speedscope_document, unmatched_stacks
+        from kernlens.verbs.programs import select
+
+        selection = select(contents.machine_code(), self.names(kernel_names), device)
+        decode_kernels(selection, texts=False)
+        stacks = unmatched_stacks(() if kernel_names else self.matches.unmatched)
+        for _, kernels in selection:
+            for kernel in kernels:
+                for stack, weight in sample_stacks(kernel, self._placed(kernel)).items():
+                    stacks[stack] = stacks.get(stack, 0) + weight
+        if format_name == FOLDED:
+            return "".join(f"{line}\n" for line in folded_lines(stacks))
+        name = basename(normpath(contents.path))
+        return f"{encoded(speedscope_document(stacks, name, f'kernlens@{__version__}'))}\n"
+
+    def _placed(self, kernel: Kernel) -> PlacedSamples:
+        from kernlens.analysis.placed_samples import placed_samples
+
+        return placed_samples(self.sampled, kernel.name, kernel.instructions)
+
+    def _json(self, only: LineChoice | None, count: int | None) -> Form:
+        from kernlens.cli.listings import Json
+        from kernlens.report.json_text import encoded
+        from kernlens.report.program_document import SCHEMA, kernel_document, kernel_json, program_document
+        from kernlens.report.sample_table import samples_document
+
+        head: dict[str, Any] = {"schema": SCHEMA, "samples": self._document()}
+
+        def samples(kernel: Kernel) -> dict[str, Any]:
+            return {"samples": samples_document(kernel, self._placed(kernel), most_lines=count)}
+
+        kernel: Callable[[Program, Kernel], str]
+        if count is not None:
+            head["by"] = BY_SAMPLES
+
+            def kernel(program: Program, kernel: Kernel) -> str:
+                return encoded(kernel_document(kernel) | samples(kernel))
+
+        else:
+
+            def kernel(program: Program, kernel: Kernel) -> str:
+                return kernel_json(kernel, only, is_placed=True, more=samples(kernel))
+
+        return Json(head, partial(program_document, has_sources=count is None), kernel, has_texts=count is None)
+
+    def _document(self) -> dict[str, Any]:
+        samples = self.sampled.samples
+        return {
+            "profiler": samples.profiler,
+            "total": sum(kernel.total for kernel in self.sampled.chosen),
+            "reasons": [
+                {"name": reason.name, "is_stall": reason.is_stall, "waits_for": reason.awaits}
+                for reason in samples.reasons
+            ],
+            "without_kernel": [
+                {
+                    "name": kernel.name,
+                    "device": kernel.device,
+                    "addresses": len(kernel.counts),
+                    "samples": kernel.total,
+                }
+                for kernel in self.matches.unmatched
+            ],
+        }
+
+    def _csv(self, only: LineChoice | None) -> Form:
+        from kernlens.cli.listings import Lines
+        from kernlens.report.rows import COLUMNS, csv_line, csv_lines
+        from kernlens.report.sample_table import sample_cells, sample_columns_of
+
+        columns = sample_columns_of([reason.name for reason in self.sampled.samples.reasons])
+
+        def lines(program: Program, kernel: Kernel) -> list[str]:
+            placed = self._placed(kernel)
+            laid = placed.laid_on()
+            more = (sample_cells(placed, row, laid.get(row, 0)) for row in range(len(kernel.instructions)))
+            return list(csv_lines(program, kernel, only, more))
+
+        return Lines(lines, csv_line((*COLUMNS, *columns)))
+
+
+def read_samples(path: str | None, device: int | None) -> SampledKernels | None:
+    """Return the samples of ``--samples`` and ``--samples-device``, None if there is neither. Raises KernlensError if the file
+    cannot be read, UsageError for a device without a file."""
+    if path is None:
+        if device is not None:
+            raise click.UsageError(_NO_FILE)
+        return None
+    from kernlens.loading.sample_file import open_samples
+
+    return open_samples(path, device)
+
+
+def tell_unmatched(path: str | None, sampled: SampledKernels, programs: Sequence[Program]) -> SampleMatches:
+    """Return the kernels of these programs that the samples are of, and print what of the file is not shown. Raises
+    NotFoundError if they are of none of them."""
+    from kernlens.verbs.sampled import sample_matches
+
+    matches = sample_matches(sampled, programs)
+    for sentence in matches.warnings():
+        print_message(f"kernlens: {path}: {sentence}")
+    return matches
+
+
+def annotated_samples(path: str, device: int | None, contents: Contents) -> AnnotatedSamples:
+    """Return the samples of a file with the kernels of these contents that they are of. Raises what ``read_samples`` and
+    ``tell_unmatched`` raise."""
+    from kernlens.loading.sample_file import open_samples
+
+    sampled = open_samples(path, device)
+    return AnnotatedSamples(sampled, tell_unmatched(path, sampled, contents.programs))
+
+
+def check_options(
+    samples: str | None,
+    device: int | None,
+    format_name: str,
+    order: str | None,
+    without_samples: dict[str, bool],
+    without_stacks: dict[str, bool],
+) -> None:
+    """Raise UsageError if options of samples are given without them, or with others whose answers have no samples or, in the
+    formats of stacks, no lines. Both have whether each of these options is given."""
+    if samples is None:
+        if format_name in STACKS:
+            raise click.UsageError(f"--format {format_name} needs --samples: the weights are samples")
+        if order == BY_SAMPLES:
+            raise click.UsageError("--sort samples needs --samples")
+        if device is not None:
+            raise click.UsageError(_NO_FILE)
+        return
+    for name, is_there in without_samples.items():
+        if is_there:
+            raise click.UsageError(f"{name} prints no samples; remove it or --samples")
+    for name, is_there in without_stacks.items():
+        if is_there and format_name in STACKS:
+            raise click.UsageError(f"--format {format_name} holds all lines of the kernels; remove {name}")
+    if order not in (None, BY_SAMPLES):
+        raise click.UsageError(f"with --samples the table of --top is sorted by samples; remove --sort {order}")

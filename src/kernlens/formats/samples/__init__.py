@@ -1,0 +1,1 @@
+"""Files in which profilers state samples."""
