@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,12 @@ _TABLE_WIDTH = 100
     former=("--by",),
     type=option.Choice(tuple(LINE_ORDERS)),
 )
+@option.several(
+    "Weigh counts by the rounds that a loop runs: FILE:LINE=N, or depth=N for all other loops. May be repeated.",
+    "--trips",
+    "trip_words",
+    metavar="TRIPS",
+)
 @option.flag("Print the peak register pressure and the lines whose values are live there.", "--pressure", "is_pressure")
 @option.value(
     "Output format.  [default: by the extension of --output, else text]",
@@ -64,6 +71,7 @@ def command(
     is_own: bool,
     count: int | None,
     order: str | None,
+    trip_words: tuple[str, ...],
     is_pressure: bool,
     format_name: str | None,
     output: str | None,
@@ -73,7 +81,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Print each source line with its instruction count, its % of the kernel, and its instructions."""
-    from kernlens.cli.listings import OnOwnLines, listing
+    from kernlens.cli.listings import Viewed, listing
     from kernlens.loading import open_file
 
     if as_json and format_name not in (None, "json"):
@@ -87,6 +95,12 @@ def command(
         raise click.UsageError("--pressure prints a table as text or JSON; remove --line, --offset or csv")
     if is_own and offset is not None:
         raise click.UsageError("--offset prints the instruction's own line and its inlined calls; remove --own-lines")
+    is_counted = offset is None and format_name != "csv" and (count is not None or not is_pressure)
+    if trip_words and not is_counted:
+        raise click.UsageError(
+            "--trips weighs counts in text or JSON; remove --offset, csv, or --pressure without --top"
+        )
+    views = _views(is_own, source_roots, trip_words)
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
         _print_place(contents, kernel_names, device, option.number_of(offset, "--offset"))
@@ -99,10 +113,25 @@ def command(
         form = _pressure(format_name, is_printed=output is None)
     else:
         form = _form(format_name, only, is_printed=output is None)
-    if is_own:
-        form = OnOwnLines(form, source_roots)
+    if views:
+        form = Viewed(form, views)
     print_pieces(listing(contents, kernel_names, device, form, only), output)
     contents.check()
+
+
+def _views(is_own: bool, source_roots: Sequence[str], trip_words: Sequence[str]) -> list[Callable[[Kernel], Kernel]]:
+    """Return what the kernels are seen through: on own lines first, in which loops may then be named."""
+    views: list[Callable[[Kernel], Kernel]] = []
+    if is_own:
+        from kernlens.analysis.own_lines import kernel_on_own_lines
+
+        views.append(partial(kernel_on_own_lines, roots=option.own_roots(source_roots)))
+    if trip_words:
+        from kernlens.analysis.trip_weights import kernel_with_trips
+        from kernlens.cli.trips import trips_of
+
+        views.append(partial(kernel_with_trips, trips=trips_of(trip_words)))
+    return views
 
 
 def _format_of(output: str | None) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
+    from kernlens.model.trips import TripWeights
 
 
 #: The first byte of a ``call`` and of a ``calla``, without its highest bit, on all devices; instructions begin at multiples
@@ -103,6 +104,9 @@ class KernelParts(Protocol):
 
 class Kernel:
     """An entry point, as a plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands."""
+
+    #: How often its instructions run, in a view for which trips of loops are stated.
+    trip_weights: TripWeights | None = None
 
     def __init__(self, name: str, parts: KernelParts) -> None:
         self.name = name

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from kernlens.analysis.costs import CostliestLines, Costs, costliest_lines, costs_of
+from kernlens.analysis.costs import CostliestLines, Costs, costliest_lines, costs_by_line, costs_of
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS, PEAK
@@ -17,6 +17,7 @@ from kernlens.model.program import Program
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading
+from kernlens.report.loop_answer import trips_document, trips_words, weights_of
 from kernlens.report.pressure_answer import (
     UNKNOWN,
     held_table,
@@ -60,18 +61,29 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str, *
             function_document(each) | {"costs": with_former_keys(costs), **with_former_keys({PEAK: peak})}
         )
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
-    if kernel.source_map is None:
+    kinds, source_map, loops, weights = kernel.instructions.kinds, kernel.source_map, kernel.loops, weights_of(kernel)
+    weighed: dict[str, Any] = {}
+    if weights is not None:
+        weighed = {"costs": with_former_keys(costs_of(kinds, weights))} | dict.fromkeys(_PARTS[1:])
+        document |= trips_document(kernel) | {"weighed": weighed}
+    if source_map is None:
         return encoded(document | dict.fromkeys(_PARTS))
-    by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
+    by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, weights)
+    weighed_lines = by_line.lines
+    if weights is not None:
+        weighed |= {part: _part(by_line, part) for part in _PARTS[1:]}
+        by_line = costs_by_line(kinds, source_map, [(row.path, row.line) for row in by_line.lines])
     texts = source_texts(program)
     lines = [
         attributes(row, "path", "line")
         | {
             "source": source_line(texts, row.path, row.line),
             "costs": with_former_keys(row.costs),
+            **({} if weights is None else {"weighed_costs": with_former_keys(weighed_row.costs)}),
             "inherited": row.inherited,
+            "loop_depth": loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
         }
-        for row in by_line.lines
+        for row, weighed_row in zip(by_line.lines, weighed_lines, strict=True)
     ]
     return encoded(document | {"lines": lines} | {part: _part(by_line, part) for part in _PARTS[1:]})
 
@@ -95,15 +107,18 @@ def costliest_table(
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:
         above += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
-    by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
+    kinds, source_map, weights = kernel.instructions.kinds, kernel.source_map, weights_of(kernel)
+    by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, weights)
     if not by_line.lines:
         return [*above, f"  No line has any {LINE_ORDERS[order].heading}.", ""]
-    texts, total = source_texts(program), kernel.costs
+    texts, total = source_texts(program), kernel.costs if weights is None else costs_of(kinds, weights)
+    loops = kernel.loops if kernel.loops and kernel.loops.loops else None
     names = short_names({row.path for row in by_line.lines})
-    rows = [
-        _row(f"{names[row.path]}:{row.line}", row.costs, total, source_line(texts, row.path, row.line) or "")
-        for row in by_line.lines
-    ]
+    rows = []
+    for row in by_line.lines:
+        depth = loops.depth_of(source_map.lines[row.path, row.line]) if loops else None
+        title, text = f"{names[row.path]}:{row.line}", source_line(texts, row.path, row.line) or ""
+        rows.append(_row(title, row.costs, total, text, depth))
     others = plural(by_line.other_line_count, "other line"), by_line.other_lines
     apart = [
         ("prologue", by_line.prologue),
@@ -113,7 +128,7 @@ def costliest_table(
     for title, costs in (others, *apart):
         if costs["instructions"]:
             rows.append(_row(title, costs, total, ""))
-    return [*above, *_table("line", rows, total, "source", width), ""]
+    return [*above, *trips_words(kernel), *_table("line", rows, total, "source", width), ""]
 
 
 def _part(by_line: CostliestLines, part: str) -> object:
@@ -144,14 +159,15 @@ def _table(
 ) -> Iterator[str]:
     """Return the table of these rows without the columns of what the kernel has none of."""
     first, *columns = (column.heading for column in LINE_COLUMNS)
-    has_some = [True, True, *(bool(column.sum(total)) for column in LINE_COLUMNS), True]
-    headings = compress((title, first, "%", *columns, last), has_some)
+    has_loops = any(row[3] is not None for row in rows)
+    has_some = [True, True, True, has_loops, *(bool(column.sum(total)) for column in LINE_COLUMNS[1:]), True]
+    headings = compress((title, first, "%", "loop depth", *columns, last), has_some)
     return table(tuple(headings), [list(compress(row, has_some)) for row in rows], width=width)
 
 
-def _row(title: str, costs: Costs, total: Mapping[str, int], source: str) -> list[Cell]:
+def _row(title: str, costs: Costs, total: Mapping[str, int], source: str, depth: Cell = None) -> list[Cell]:
     first, *numbers = (column.sum(costs) for column in LINE_COLUMNS)
-    return [title, first, 100 * first / total["instructions"], *numbers, source]
+    return [title, first, 100 * first / total["instructions"], depth, *numbers, source]
 
 
 def _mix(costs: Mapping[str, int]) -> Iterator[str]:

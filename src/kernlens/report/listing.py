@@ -18,6 +18,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace, changes
 from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
+from kernlens.report.loop_answer import LineCounts, trips_words
 from kernlens.report.style import fitting_width, style
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
@@ -32,8 +33,8 @@ CHANGED_BY_DEBUG = (
     " code"
 )
 
-#: What stands above the two numbers of a line.
-_COUNTS = f"  {'line':>6} {'instr':>5} {'%':>6} | instructions from the line, and % of the kernel's instructions"
+#: What stands above the source, behind the headings of a line's numbers.
+_COUNTED = "instructions from the line, and % of the kernel's instructions"
 #: Characters before the offset of an instruction below its line.
 _MARGIN = 13
 
@@ -70,14 +71,16 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     if only is None and source_map.inherited:
         listing += [f"  {_inherited_words(source_map)}", ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
-    rows = Rows(kernel, source_map, is_short=is_short)
+    if only is None and kernel.trip_weights is not None:
+        listing += [*trips_words(kernel), ""]
+    rows, counts = Rows(kernel, source_map, is_short=is_short), LineCounts(kernel)
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
             listing += heading(program, kernel)
-        _add_file(listing, rows, path, lines, sources.get(path))
+        _add_file(listing, rows, counts, path, lines, sources.get(path))
     if only is None:
         _add_without_line(listing, rows, source_map)
     return listing
@@ -185,9 +188,9 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
 
 
 class _LineRuns(NamedTuple):
-    """The instructions under a line: the number of its own ones, and all runs in order, those that inherit it too."""
+    """The instructions under a line: the runs of its ``own`` ones, and all runs in order, those that inherit it too."""
 
-    instructions: int
+    own: Sequence[range]
     runs: Sequence[range]
 
 
@@ -197,12 +200,11 @@ def _by_file(source_map: SourceMap) -> dict[str, dict[int, _LineRuns]]:
     own, inherited = source_map.lines, source_map.inherited
     for key in dict.fromkeys((*own, *inherited)):
         runs: Sequence[range] = own.get(key, ())
-        count = sum(map(len, runs))
-        if key in inherited:
-            runs = _joined((*runs, *inherited[key]))
+        every = _joined((*runs, *inherited[key])) if key in inherited else runs
         path, line = key
-        files.setdefault(path, {})[line] = _LineRuns(count, runs)
-    by_weight = sorted(files, key=lambda path: (-sum(runs.instructions for runs in files[path].values()), path))
+        files.setdefault(path, {})[line] = _LineRuns(runs, every)
+    counts = {path: sum(len(run) for runs in lines.values() for run in runs.own) for path, lines in files.items()}
+    by_weight = sorted(files, key=lambda path: (-counts[path], path))
     return {path: dict(sorted(files[path].items())) for path in by_weight}
 
 
@@ -223,7 +225,9 @@ def _inherited_words(source_map: SourceMap) -> str:
     return f"{words} stand under their neighbour's line, as the compiler gave them none, and count for no line"
 
 
-def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineRuns], source: Source | None) -> None:
+def _add_file(
+    listing: list[str], rows: Rows, counts: LineCounts, path: str, lines: dict[int, _LineRuns], source: Source | None
+) -> None:
     """Add a file's lines of source, each with the ``rows`` of its instructions below it."""
     text = source.text.split("\n") if source and not source.unread else []
     remedy = "--source FILE gives it" if is_nameless(path) else "--source-root DIR says where to look"
@@ -231,12 +235,12 @@ def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineR
     if source and source.unread:
         note = f"  (source text not read: {source.unread})"
     listing.append(f"  {style(path, fg='green')}{note}")
-    listing.append(style(_COUNTS, dim=True))
+    listing.append(style(f"  {'line':>6} {counts.heading} | {_COUNTED}", dim=True))
     gap = f"{style('...'.rjust(_MARGIN - 1), dim=True)} "
     previous = next(iter(lines)) - LEAD - 1
-    for line, (count, runs) in lines.items():
-        listing += _between(text, max(previous, 0), line)
-        listing.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%"))
+    for line, (own, runs) in lines.items():
+        listing += _between(text, max(previous, 0), line, counts.blank)
+        listing.append(_source_line(text, line, counts.of(own)))
         for position, rows_of_line in enumerate(runs):
             run = rows.within(rows_of_line, path)
             if position:  # It is scheduled elsewhere than the run before.
@@ -246,15 +250,15 @@ def _add_file(listing: list[str], rows: Rows, path: str, lines: dict[int, _LineR
     listing.append("")
 
 
-def _between(text: list[str], previous: int, line: int) -> Iterator[str]:
-    """Yield the source lines after ``previous`` and before ``line``, which have no code."""
+def _between(text: list[str], previous: int, line: int, blank: str) -> Iterator[str]:
+    """Yield the source lines after ``previous`` and before ``line``, which have no code, behind a ``blank``."""
     gap = range(previous + 1, line)
     if len(gap) > GAP:
-        yield style(f"  {'...':>6} {'':12} {plural(len(gap), 'line')} without code", dim=True)
+        yield style(f"  {'...':>6} {blank} {plural(len(gap), 'line')} without code", dim=True)
         return
     for number in gap:
         if number <= len(text):
-            yield _source_line(text, number, " " * 12)
+            yield _source_line(text, number, blank)
 
 
 def _source_line(text: list[str], line: int, counts: str) -> str:
