@@ -4,7 +4,7 @@ of its messages. Each instruction counts once, however often it runs. The figure
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from itertools import accumulate, chain
 from operator import mul
@@ -14,8 +14,11 @@ from kernlens.model.figures import COSTS, LineColumn
 from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
 
-#: A value for each figure, by its key, and the number of ``instructions``.
+#: A value for each figure, by its key, and the number of ``instructions``; where waits are asked for, of ``CYCLES`` too.
 Costs = dict[str, int]
+#: The cycles of each row, by the keys of ``figures.CYCLES``; empty where nobody asks for waits.
+Cycles = Mapping[str, Sequence[int]]
+_NO_CYCLES: Cycles = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,38 @@ def costs_of(kinds: Iterable[InstructionKind], weights: Sequence[int] | None = N
     return total
 
 
+def costs_of_rows(
+    kinds: Sequence[InstructionKind],
+    rows: Sequence[int],
+    cycles: Cycles = _NO_CYCLES,
+    weights: Sequence[int] | None = None,
+) -> Costs:
+    """Return the costs of these rows together, of a kernel whose instructions are of these kinds, with their cycles. Each
+    row counts as often as ``weights`` say, once without."""
+    own = None if weights is None else [weights[row] for row in rows]
+    costs = costs_of((kinds[row] for row in rows), own)
+    for key, column in cycles.items():
+        each: Iterable[int] = (column[row] for row in rows)
+        costs[key] = sum(each if own is None else map(mul, each, own))
+    return costs
+
+
 def costliest_lines(
     kinds: Sequence[InstructionKind],
     source_map: SourceMap,
     column: LineColumn,
     count: int,
+    cycles: Cycles = _NO_CYCLES,
     weights: Sequence[int] | None = None,
 ) -> CostliestLines:
     """Return the costs of a kernel, whose instructions are of these kinds, by line: of the ``count`` lines with most of
     ``column``, without those that have none of it. Each instruction counts as often as ``weights`` say, once without. A
     kernel may have hundreds of thousands of lines."""
-    of_kind = {id(kind): column.sum(costs_of([kind])) for kind in {id(kind): kind for kind in kinds}.values()}
-    each: Iterable[int] = (of_kind[id(kind)] for kind in kinds)
+    if column.keys[0] in cycles:
+        each: Iterable[int] = cycles[column.keys[0]]
+    else:
+        of_kind = {id(kind): column.sum(costs_of([kind])) for kind in {id(kind): kind for kind in kinds}.values()}
+        each = (of_kind[id(kind)] for kind in kinds)
     before = list(accumulate(each if weights is None else map(mul, each, weights), initial=0))
     weighed = (
         (-weight, path, line)
@@ -78,26 +101,23 @@ def costliest_lines(
         if (weight := sum(before[run.stop] - before[run.start] for run in ranges))
     )
     lines = [(path, line) for _, path, line in nsmallest(count, weighed)]
-    return costs_by_line(kinds, source_map, lines, weights)
+    return costs_by_line(kinds, source_map, lines, cycles, weights)
 
 
 def costs_by_line(
     kinds: Sequence[InstructionKind],
     source_map: SourceMap,
     chosen: Sequence[tuple[str, int]],
+    cycles: Cycles = _NO_CYCLES,
     weights: Sequence[int] | None = None,
 ) -> CostliestLines:
     """Return the costs of a kernel by line, of the ``chosen`` lines in their order; the other words are those of
     ``costliest_lines``."""
-    weights = [1] * len(kinds) if weights is None else weights
     ranges_of = source_map.lines
     lines = [
         LineCosts(
             *line,
-            costs_of(
-                chain.from_iterable(kinds[run.start : run.stop] for run in ranges_of[line]),
-                list(chain.from_iterable(weights[run.start : run.stop] for run in ranges_of[line])),
-            ),
+            costs_of_rows(kinds, [*chain.from_iterable(ranges_of[line])], cycles, weights),
             sum(map(len, source_map.inherited.get(line, ()))),
         )
         for line in chosen
@@ -108,8 +128,8 @@ def costs_by_line(
             rest[origin].append(row)
         elif place is None:
             rest[NO_LINE].append(row)
-    apart = [costs_of((kinds[row] for row in rows), [weights[row] for row in rows]) for rows in rest.values()]
-    others = costs_of(kinds, weights)
+    apart = [costs_of_rows(kinds, part, cycles, weights) for part in rest.values()]
+    others = costs_of_rows(kinds, range(len(kinds)), cycles, weights)
     for part in (*(line.costs for line in lines), *apart):
         for key, cost in part.items():
             others[key] -= cost

@@ -13,7 +13,7 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
 from kernlens.cli.output import is_full, print_pieces
 from kernlens.errors import NotFoundError
-from kernlens.model.figures import LINE_ORDERS
+from kernlens.model.figures import LINE_ORDERS, WAIT
 
 if TYPE_CHECKING:
     from kernlens.cli.listings import Form
@@ -50,6 +50,7 @@ _TABLE_WIDTH = 100
     "trip_words",
     metavar="TRIPS",
 )
+@option.flag("Print for how long instructions wait, and for which ones, as IGC estimates.", "--waits", "has_waits")
 @option.flag("Print the peak register pressure and the lines whose values are live there.", "--pressure", "is_pressure")
 @option.value(
     "Output format.  [default: by the extension of --output, else text]",
@@ -72,6 +73,7 @@ def command(
     count: int | None,
     order: str | None,
     trip_words: tuple[str, ...],
+    has_waits: bool,
     is_pressure: bool,
     format_name: str | None,
     output: str | None,
@@ -93,6 +95,8 @@ def command(
         raise click.UsageError("--top prints a table as text or JSON; remove --line, --offset or csv")
     if is_pressure and (line is not None or offset is not None or format_name == "csv"):
         raise click.UsageError("--pressure prints a table as text or JSON; remove --line, --offset or csv")
+    if has_waits and (offset is not None or (is_pressure and count is None)):
+        raise click.UsageError("--waits is about lines and instructions; remove --offset, or --pressure without --top")
     if is_own and offset is not None:
         raise click.UsageError("--offset prints the instruction's own line and its inlined calls; remove --own-lines")
     is_counted = offset is None and format_name != "csv" and (count is not None or not is_pressure)
@@ -108,11 +112,12 @@ def command(
         return
     only = option.line_of(line) if line is not None else None
     if count is not None:
-        form = _costliest(format_name, count, order or "instructions", is_pressure, is_printed=output is None)
+        asked = {"count": count, "order": order or "instructions", "has_pressure": is_pressure}
+        form = _costliest(format_name, asked | {"has_waits": has_waits or order == WAIT}, is_printed=output is None)
     elif is_pressure:
         form = _pressure(format_name, is_printed=output is None)
     else:
-        form = _form(format_name, only, is_printed=output is None)
+        form = _form(format_name, only, has_waits, is_printed=output is None)
     if views:
         form = Viewed(form, views)
     print_pieces(listing(contents, kernel_names, device, form, only), output)
@@ -142,28 +147,34 @@ def _format_of(output: str | None) -> str:
     return ending if ending in FORMATS else "text"
 
 
-def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> Form:
+def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_printed: bool) -> Form:
     from kernlens.cli.listings import Lines, instructions_json
 
     if format_name == "json":
-        return instructions_json(only, is_placed=True)
+        return instructions_json(only, is_placed=True, has_waits=has_waits)
     if format_name == "csv":
-        from kernlens.report.rows import HEADING, csv_lines
+        from kernlens.report.rows import COLUMNS, HEADING, csv_line, csv_lines
 
+        if has_waits:
+            from kernlens.report.wait_words import CSV_COLUMNS, csv_cells
+
+            return Lines(
+                lambda program, kernel: csv_lines(program, kernel, only, csv_cells(kernel)),
+                csv_line((*COLUMNS, *CSV_COLUMNS)),
+            )
         return Lines(lambda program, kernel: csv_lines(program, kernel, only), HEADING)
     from kernlens.report.listing import annotated
 
-    return Lines(lambda program, kernel: annotated(program, kernel, only), is_printed=is_printed)
+    return Lines(lambda program, kernel: annotated(program, kernel, only, has_waits=has_waits), is_printed=is_printed)
 
 
-def _costliest(format_name: str, count: int, order: str, has_pressure: bool, *, is_printed: bool) -> Form:
+def _costliest(format_name: str, asked: dict[str, Any], *, is_printed: bool) -> Form:
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.report.program_document import SCHEMA
 
-    asked: dict[str, Any] = {"count": count, "order": order, "has_pressure": has_pressure}
     if format_name == "json":
-        return Json({"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, **asked))
+        return Json({"schema": SCHEMA, "by": asked["order"]}, costliest_program, partial(costliest_kernel, **asked))
     return Lines(partial(costliest_table, **asked, width=_width()), is_printed=is_printed, has_texts=False)
 
 

@@ -150,14 +150,16 @@ class Json:
         return f",{opening}\n{' ' * 8}{self._indented(json.loads(kernel), 8)}{closing}"
 
 
-def instructions_json(only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False) -> Json:
-    """Return the document of ``annotate`` or, without places, of ``disasm``."""
+def instructions_json(
+    only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False, has_waits: bool = False
+) -> Json:
+    """Return the document of ``annotate`` or, without places, of ``disasm``; ``has_waits``: with cycles."""
     from kernlens.report.program_document import SCHEMA, kernel_json, program_document
 
     return Json(
         {"schema": SCHEMA},
         partial(program_document, has_sources=is_placed),
-        lambda program, kernel: kernel_json(kernel, only, is_placed=is_placed),
+        lambda program, kernel: kernel_json(kernel, only, is_placed=is_placed, has_waits=has_waits),
         has_texts=True,
         is_indented=is_indented,
     )

@@ -118,8 +118,8 @@ class Code(AnalysedCode):
         if self._device is None:
             return None
         timings = timings_of(instructions, self._device)
-        entries = (kernel.resources.prologue_bytes or 0, *(self.function_symbols() or ()))
-        return waits_of(instructions, timings, block_starts(instructions, entries))
+        starts = block_starts(instructions, kernel.resources.prologue_bytes or 0, self.function_symbols() or ())
+        return waits_of(instructions, timings, starts)
 
     def waits_reason(self) -> str | None:
         from kernlens.isa.latencies import unknown_reason

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import add
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.source_matching import is_nameless
@@ -20,6 +20,9 @@ from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_L
 from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
 from kernlens.report.loop_answer import LineCounts, trips_words
 from kernlens.report.style import fitting_width, style
+
+if TYPE_CHECKING:
+    from kernlens.report.wait_words import WaitWords
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
 GAP = 8
@@ -42,28 +45,34 @@ _MARGIN = 13
 LEAD = 2
 
 
-def disassembly(program: Program, kernel: Kernel, *, is_short: bool = False) -> list[str]:
-    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
-    rows = _rows(kernel, "  ", is_short=is_short)
+def disassembly(
+    program: Program, kernel: Kernel, *, is_short: bool = False, words: WaitWords | None = None
+) -> list[str]:
+    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name.
+    ``words``: with what each waits for."""
+    rows = _rows(kernel, "  ", is_short=is_short, words=words)
     for function in reversed(kernel.functions[1:]):
         rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
     return [*heading(program, kernel), *rows, ""]
 
 
-def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) -> list[str]:
+def annotated(
+    program: Program, kernel: Kernel, only: LineChoice | None = None, *, has_waits: bool = False
+) -> list[str]:
     """Return the kernel's source with instruction counts, shares and instructions under each line.
 
     ``only``: just that line. Without a line table, the reason and the bare instructions. On a terminal instructions are
-    shortened.
+    shortened. ``has_waits``: with the cycles of lines and instructions, and who waits for whom.
     """
     source_map = kernel.source_map
+    words, cycles = _waits(kernel) if has_waits else (None, [])
     is_short = fitting_width() is not None
     if source_map is None:
         if only is not None and kernel.name == PSEUDO_KERNEL:
             return []
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
-        return [reason, *disassembly(program, kernel, is_short=is_short)]
-    listing = [] if only else heading(program, kernel)
+        return [reason, *cycles, *disassembly(program, kernel, is_short=is_short, words=words)]
+    listing = [*cycles] if only else [*heading(program, kernel)[:-1], *cycles, ""]
     if only is None and _is_changed_by_debug(program):
         listing += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
     if only is None and kernel.line_warning:
@@ -73,7 +82,7 @@ def annotated(program: Program, kernel: Kernel, only: LineChoice | None = None) 
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
     if only is None and kernel.trip_weights is not None:
         listing += [*trips_words(kernel), ""]
-    rows, counts = Rows(kernel, source_map, is_short=is_short), LineCounts(kernel)
+    rows, counts = Rows(kernel, source_map, is_short=is_short, words=words), LineCounts(kernel)
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
@@ -92,8 +101,22 @@ def _is_changed_by_debug(program: Program) -> bool:
     return program.format == "patch-tokens" and "-g" in (program.build.options or "").split()
 
 
-def _rows(kernel: Kernel, margin: str, *, is_short: bool = False) -> list[str]:
-    """Return the lines of all instructions, behind ``margin``, or of shortened ones."""
+def _waits(kernel: Kernel) -> tuple[WaitWords | None, list[str]]:
+    """Return the words on a kernel's waits, None if they are not known, and the lines of its heading on them."""
+    from kernlens.report.wait_words import WaitWords, wait_heading
+
+    return WaitWords(kernel, kernel.waits) if kernel.waits else None, [*wait_heading(kernel)]
+
+
+def _rows(kernel: Kernel, margin: str, *, is_short: bool = False, words: WaitWords | None = None) -> list[str]:
+    """Return the lines of all instructions, behind ``margin``, or of shortened ones; ``words`` are those on their waits."""
+    rows = _bare_rows(kernel, margin, is_short)
+    for row, remark in words.remarks() if words else ():
+        rows[row] += remark
+    return rows
+
+
+def _bare_rows(kernel: Kernel, margin: str, is_short: bool) -> list[str]:
     before, after = style("\0", fg="cyan").split("\0")
     before = margin + before
     instructions = kernel.instructions
@@ -114,8 +137,11 @@ def _beginnings(before: str, after: str) -> Callable[[int], str]:
 class Rows:
     """The lines of a kernel's instructions, each made with what else is known of it when it is asked for."""
 
-    def __init__(self, kernel: Kernel, source_map: SourceMap, *, is_short: bool = False) -> None:
-        self._rows = _rows(kernel, " " * _MARGIN, is_short=is_short)
+    def __init__(
+        self, kernel: Kernel, source_map: SourceMap, *, is_short: bool = False, words: WaitWords | None = None
+    ) -> None:
+        self._rows = _rows(kernel, " " * _MARGIN, is_short=is_short, words=words)
+        self._words, self._own = words, source_map.lines if words else {}
         self._map = source_map if source_map.table.inlined or source_map.stated else None
         self._remarks: dict[tuple[str, int, str, int], str] = {}
         #: Where a stretch of instructions with one remark begins, but for the first; and where the last one ends.
@@ -125,6 +151,14 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def cycles_of(self, path: str, line: int) -> list[str]:
+        """Return the line on the cycles of a source line, if they are asked for and known."""
+        if self._words is None:
+            return []
+        return [
+            style(f"{' ' * _MARGIN}{self._words.of_line(path, line, self._own.get((path, line), ()))}", fg="magenta")
+        ]
 
     def within(self, run: range, path: str) -> list[str]:
         """Return the lines of neighbouring instructions; calls in the file ``path`` are named by their line alone."""
@@ -241,6 +275,7 @@ def _add_file(
     for line, (own, runs) in lines.items():
         listing += _between(text, max(previous, 0), line, counts.blank)
         listing.append(_source_line(text, line, counts.of(own)))
+        listing += rows.cycles_of(path, line)
         for position, rows_of_line in enumerate(runs):
             run = rows.within(rows_of_line, path)
             if position:  # It is scheduled elsewhere than the run before.

@@ -71,8 +71,9 @@ def program_document(program: Program, *, has_sources: bool) -> Document:
     return entry
 
 
-def kernel_json(kernel: Kernel, only: LineChoice | None = None, *, is_placed: bool) -> str:
-    """Return the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each.
+def kernel_json(kernel: Kernel, only: LineChoice | None = None, *, is_placed: bool, has_waits: bool = False) -> str:
+    """Return the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each;
+    ``has_waits``: with the cycles of each, and of the kernel and its lines.
 
     It is text, since a kernel has tens of thousands of instructions, and to make an object of each takes most of the time.
     """
@@ -80,8 +81,14 @@ def kernel_json(kernel: Kernel, only: LineChoice | None = None, *, is_placed: bo
     head["functions"] = [function_document(function) for function in kernel.functions]
     if is_placed:
         head |= trips_document(kernel)
+    cycles = None
+    if has_waits:
+        from kernlens.report.wait_words import instruction_texts, waits_document
+
+        head["waits"] = waits_document(kernel, has_lines=True)
+        cycles = instruction_texts(kernel)
     entry = encoded(head)
-    return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed))}]}}'
+    return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed, cycles))}]}}'
 
 
 def _program(program: Program) -> Document:
@@ -146,7 +153,7 @@ def function_document(function: CodeFunction) -> Document:
     return attributes(function, "name", "offset", "size")
 
 
-def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> list[str]:
+def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool, cycles: Sequence[str] | None) -> list[str]:
     source_map = kernel.source_map if is_placed else None
     instructions = kernel.instructions
     names = {opcode: encode_basestring_ascii(opcode) for opcode in set(instructions.opcodes)}
@@ -157,6 +164,8 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> l
     else:
         ends = _ends(source_map, only)
     loops = _of_loops(kernel) if is_placed else [""] * len(instructions)
+    if cycles is not None:
+        ends = [end and cycle + end for cycle, end in zip(cycles, ends, strict=True)]
     return [
         f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{loop}{end}'
         for offset, size, opcode, text, loop, end in zip(

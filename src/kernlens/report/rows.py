@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
@@ -13,8 +13,11 @@ from kernlens.model.program import Program
 COLUMNS = ("program", "device", "kernel", "offset", "size", "opcode", "text", "path", "line", "column", "line_origin")
 
 
-def csv_lines(program: Program, kernel: Kernel, only: LineChoice | None = None) -> Iterator[str]:
-    """Yield a line per instruction of a kernel, below the ``HEADING``; unknown paths, lines and columns are empty."""
+def csv_lines(
+    program: Program, kernel: Kernel, only: LineChoice | None = None, more: Sequence[Sequence[object]] | None = None
+) -> Iterator[str]:
+    """Yield a line per instruction of a kernel, below the ``HEADING``; unknown paths, lines and columns are empty. ``more``
+    are cells behind those of each."""
     device = program.device.name if program.device else ""
     names = spreadsheet_safe(program.name), device, spreadsheet_safe(kernel.name)
     source_map, instructions = kernel.source_map, kernel.instructions
@@ -25,7 +28,7 @@ def csv_lines(program: Program, kernel: Kernel, only: LineChoice | None = None) 
             continue
         where = (spreadsheet_safe(place.path), place.line, place.column or "") if place else ("", "", "")
         origin = source_map.origin(index) if source_map else ""
-        yield csv_line((*names, *instruction, *where, origin))
+        yield csv_line((*names, *instruction, *where, origin, *(more[index] if more else ())))
 
 
 def spreadsheet_safe(text: str) -> str:

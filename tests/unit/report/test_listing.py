@@ -30,6 +30,7 @@ from kernlens.model.program import Program
 from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
+from kernlens.model.waits import Waits
 from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.listing import CHANGED_BY_DEBUG, GAP, Rows, annotated, disassembly, where_from
 from kernlens.report.overview import program_overview
@@ -104,6 +105,12 @@ class Parts:
 
     def loops(self, kernel: Kernel) -> Loops | None:
         return loops_of(kernel.instructions)
+
+    def waits(self, kernel: Kernel) -> Waits | None:
+        return None
+
+    def waits_reason(self) -> str | None:
+        return "its device is not known"
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         return None

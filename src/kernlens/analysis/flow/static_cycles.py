@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
 from kernlens.model.flag_bits import indexes_of
@@ -21,27 +21,38 @@ from kernlens.model.waits import READ, TAKEN, WRITTEN, Timings, Wait, Waits
 _BRANCHES = frozenset(
     {"jmpi", "if", "else", "endif", "while", "break", "cont", "halt", "goto", "brc", "brd", "call", "calla", "ret"}
 )
+#: The bits that the header of samplers keeps of a word of the thread's: IGC's ``TranslateSend3D.cpp``.
+_HEADER_MASK = 0xFFFE
 _WHY = {"set": TAKEN, "dst": WRITTEN, "src": READ}
 
 
-def block_starts(instructions: Instructions, offsets: Iterable[int] = ()) -> list[int]:
+def block_starts(instructions: Instructions, prologue_bytes: int = 0, offsets: Iterable[int] = ()) -> list[int]:
     """Return the first rows of the blocks in which the compiler counts cycles, ascending: those that branches name, those
-    behind branches, and that behind the nops of the per-thread prologue. ``offsets`` are places of the code that begin
-    blocks too. Nothing begins at a join by itself, nor behind it."""
+    behind branches, and the parts of the prologue. ``offsets`` are places of the code that begin blocks too. Nothing
+    begins at a join by itself, nor behind it."""
     places, opcodes = instructions.offsets, instructions.opcodes
     records, count = instructions.records, len(instructions)
-    names = {*offsets}
+    names = {prologue_bytes, *offsets}
     for row in indexes_of(instructions.flags, LABEL):
         if opcodes[row] != "join":
             names.update(read_values(records, row)[1])
     starts = {0, *(bisect_left(places, offset) for offset in names)}
     starts.update(row + 1 for row in compress(range(count), map(_BRANCHES.__contains__, opcodes)))
-    if "nop" in opcodes:
-        row = opcodes.index("nop")
-        while row < count and opcodes[row] == "nop":
-            row += 1
-        starts.add(row)
+    starts.update(_of_prologue(instructions, prologue_bytes))
     return sorted(row for row in starts if row < count)
+
+
+def _of_prologue(instructions: Instructions, prologue_bytes: int) -> Iterator[int]:
+    """Yield the rows at which a part of the prologue begins: behind the nops that end the loads of each thread's payload,
+    and behind the making of the header that samplers share, where the kernel's own code sets how floats are rounded."""
+    opcodes = instructions.opcodes
+    straight = opcodes[: min([*indexes_of(instructions.flags, LABEL)[:1], *instructions.stops[:1], len(opcodes)])]
+    if "nop" in straight:
+        first = straight.index("nop")
+        yield next((row for row in range(first, len(straight)) if straight[row] != "nop"), len(straight))
+    begin = instructions.set_up_end(prologue_bytes) - 1
+    if begin > 0 and opcodes[begin - 1] == "and" and read_values(instructions.records, begin - 1)[0] == _HEADER_MASK:
+        yield begin
 
 
 def waits_of(instructions: Instructions, timings: Timings, starts: Sequence[int]) -> Waits:
