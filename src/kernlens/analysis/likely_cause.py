@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kernlens.analysis.comparison.kernel_changes import WITHOUT_LINE, KernelChange, LineChange
-from kernlens.analysis.costs import costliest_lines, costs_of
+from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows
 from kernlens.analysis.line_texts import source_line, source_texts
-from kernlens.model.figures import LINE_COLUMNS, PEAK, Figure, LineColumn
-from kernlens.model.instruction_kind import InstructionKind
+from kernlens.model.figures import CYCLES, LINE_COLUMNS, PEAK, Figure, LineColumn
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.verdict import Cause
@@ -23,12 +20,13 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
     if figure.caused_by == (PEAK,):
         return _peak(program, kernel)
     column = _column(figure)
-    lines = costliest_lines(kernel.instructions.kinds, kernel.source_map, column, 1).lines
+    cycles = _cycles(kernel, column)
+    lines = costliest_lines(kernel.instructions.kinds, kernel.source_map, column, 1, cycles).lines
     if not lines:
         return f"no line has {column.heading}"
     line = lines[0]
     source = _source_line(program, line.path, line.line)
-    return Cause(line.path, line.line, source, column.heading, column.sum(line.costs), column.sum(kernel.costs))
+    return Cause(line.path, line.line, source, column.heading, column.sum(line.costs), _total(kernel, column))
 
 
 def _peak(program: Program, kernel: Kernel) -> Cause | str:
@@ -50,7 +48,7 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
     for key in change.edited:
         if key.new:
             source = _source_line(program, key.path, key.new)
-            return Cause(key.path, key.new, source, column.heading, 0, column.sum(kernel.costs), 0, True)
+            return Cause(key.path, key.new, source, column.heading, 0, _total(kernel, column), 0, True)
     if not change.has_lines:
         return f"no source lines: {kernel.line_table_reason or change.pair.old.line_table_reason}"
     grown = [
@@ -64,7 +62,7 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
         return f"no line has more {column.heading} than in the baseline"
     _, _, line, before, after = min(grown, key=lambda item: item[:2])
     source = _source_line(program, line.key.path, line.key.new)
-    total = column.sum(kernel.costs)
+    total = _total(kernel, column)
     return Cause(line.key.path, line.key.new, source, column.heading, after, total, before, bool(line.is_cause))
 
 
@@ -78,11 +76,21 @@ def _column(figure: Figure) -> LineColumn:
 
 
 def _counts(change: KernelChange, line: LineChange, column: LineColumn) -> tuple[int, int]:
-    def count(kinds: Sequence[InstructionKind], indexes: tuple[int, ...]) -> int:
-        return column.sum(costs_of(kinds[index] for index in indexes))
+    def count(kernel: Kernel, rows: tuple[int, ...]) -> int:
+        return column.sum(costs_of_rows(kernel.instructions.kinds, rows, _cycles(kernel, column)))
 
-    old, new = change.pair.old.instructions.kinds, change.pair.new.instructions.kinds
-    return count(old, line.old), count(new, line.new)
+    return count(change.pair.old, line.old), count(change.pair.new, line.new)
+
+
+def _cycles(kernel: Kernel, column: LineColumn) -> Cycles:
+    """Return the cycles of a kernel's rows, if the column counts these; waits that are unknown cause nothing."""
+    if not set(column.keys) & set(CYCLES):
+        return {}
+    return kernel.waits.columns() if kernel.waits else dict.fromkeys(CYCLES, [0] * len(kernel.instructions))
+
+
+def _total(kernel: Kernel, column: LineColumn) -> int:
+    return column.sum({**kernel.costs, **{key: sum(each) for key, each in _cycles(kernel, column).items()}})
 
 
 def _source_line(program: Program, path: str, line: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
 from kernlens.cli.output import is_full, print_pieces
 from kernlens.errors import NotFoundError
-from kernlens.model.figures import LINE_ORDERS
+from kernlens.model.figures import LINE_ORDERS, WAIT
 
 if TYPE_CHECKING:
     from kernlens.cli.listings import Form
@@ -45,6 +46,13 @@ _TABLE_WIDTH = 100
     former=("--by",),
     type=option.Choice((*LINE_ORDERS, _BY_SAMPLES)),
 )
+@option.several(
+    "Weigh counts by the rounds that a loop runs: FILE:LINE=N, or depth=N for all other loops. May be repeated.",
+    "--trips",
+    "trip_words",
+    metavar="TRIPS",
+)
+@option.flag("Print for how long instructions wait, and for which ones, as IGC estimates.", "--waits", "has_waits")
 @option.flag("Print the peak register pressure and the lines whose values are live there.", "--pressure", "is_pressure")
 @option.value(
     "Output format.  [default: by the extension of --output, else text]",
@@ -67,6 +75,8 @@ def command(
     is_own: bool,
     count: int | None,
     order: str | None,
+    trip_words: tuple[str, ...],
+    has_waits: bool,
     is_pressure: bool,
     format_name: str | None,
     samples: str | None,
@@ -78,7 +88,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Print each source line with its instruction count, its % of the kernel, and its instructions."""
-    from kernlens.cli.listings import OnOwnLines, listing
+    from kernlens.cli.listings import Viewed, listing
     from kernlens.loading import open_file
 
     if as_json and format_name not in (None, "json"):
@@ -90,6 +100,8 @@ def command(
         raise click.UsageError("--top prints a table as text or JSON; remove --line, --offset or csv")
     if is_pressure and (line is not None or offset is not None or format_name == "csv"):
         raise click.UsageError("--pressure prints a table as text or JSON; remove --line, --offset or csv")
+    if has_waits and (offset is not None or (is_pressure and count is None)):
+        raise click.UsageError("--waits is about lines and instructions; remove --offset, or --pressure without --top")
     if is_own and offset is not None:
         raise click.UsageError("--offset prints the instruction's own line and its inlined calls; remove --own-lines")
     if samples is not None or samples_device is not None or order == _BY_SAMPLES or format_name in _OF_SAMPLES:
@@ -98,6 +110,12 @@ def command(
         without = {"--offset": offset is not None, "--pressure": is_pressure}
         without_stacks = {"--line": line is not None, "--top": count is not None, "--own-lines": is_own}
         check_options(samples, samples_device, format_name, order, without, without_stacks)
+    is_counted = offset is None and format_name != "csv" and (count is not None or not is_pressure)
+    if trip_words and not is_counted:
+        raise click.UsageError(
+            "--trips weighs counts in text or JSON; remove --offset, csv, or --pressure without --top"
+        )
+    views = _views(is_own, source_roots, trip_words)
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if offset is not None:
         _print_place(contents, kernel_names, device, option.number_of(offset, "--offset"))
@@ -112,18 +130,34 @@ def command(
             print_pieces([sampled.stacks(contents, kernel_names, device, format_name)], output)
             contents.check()
             return
-        form = sampled.form(format_name, only, count, _width(), is_printed=output is None)
+        form = sampled.form(format_name, only, count, _width(), has_waits=has_waits, is_printed=output is None)
         kernel_names = tuple(sampled.names(kernel_names))
     elif count is not None:
-        form = _costliest(format_name, count, order or "instructions", is_pressure, is_printed=output is None)
+        asked = {"count": count, "order": order or "instructions", "has_pressure": is_pressure}
+        form = _costliest(format_name, asked | {"has_waits": has_waits or order == WAIT}, is_printed=output is None)
     elif is_pressure:
         form = _pressure(format_name, is_printed=output is None)
     else:
-        form = _form(format_name, only, is_printed=output is None)
-    if is_own:
-        form = OnOwnLines(form, source_roots)
+        form = _form(format_name, only, has_waits, is_printed=output is None)
+    if views:
+        form = Viewed(form, views)
     print_pieces(listing(contents, kernel_names, device, form, only), output)
     contents.check()
+
+
+def _views(is_own: bool, source_roots: Sequence[str], trip_words: Sequence[str]) -> list[Callable[[Kernel], Kernel]]:
+    """Return what the kernels are seen through: on own lines first, in which loops may then be named."""
+    views: list[Callable[[Kernel], Kernel]] = []
+    if is_own:
+        from kernlens.analysis.own_lines import kernel_on_own_lines
+
+        views.append(partial(kernel_on_own_lines, roots=option.own_roots(source_roots)))
+    if trip_words:
+        from kernlens.analysis.trip_weights import kernel_with_trips
+        from kernlens.cli.trips import trips_of
+
+        views.append(partial(kernel_with_trips, trips=trips_of(trip_words)))
+    return views
 
 
 def _format_of(output: str | None) -> str:
@@ -134,28 +168,40 @@ def _format_of(output: str | None) -> str:
     return ending if ending in FORMATS else "text"
 
 
-def _form(format_name: str, only: LineChoice | None, *, is_printed: bool) -> Form:
+def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_printed: bool) -> Form:
     from kernlens.cli.listings import Lines, instructions_json
 
     if format_name == "json":
-        return instructions_json(only, is_placed=True)
+        return instructions_json(only, is_placed=True, has_waits=has_waits)
     if format_name == "csv":
-        from kernlens.report.rows import HEADING, csv_lines
+        from kernlens.report.rows import COLUMNS, HEADING, csv_line, csv_lines
 
+        if has_waits:
+            from kernlens.report.wait_words import CSV_COLUMNS, csv_cells
+
+            return Lines(
+                lambda program, kernel: csv_lines(program, kernel, only, csv_cells(kernel)),
+                csv_line((*COLUMNS, *CSV_COLUMNS)),
+            )
         return Lines(lambda program, kernel: csv_lines(program, kernel, only), HEADING)
     from kernlens.report.listing import annotated
 
+    if has_waits:
+        from kernlens.report.wait_words import WaitNotes
+
+        return Lines(
+            lambda program, kernel: annotated(program, kernel, only, [WaitNotes(kernel)]), is_printed=is_printed
+        )
     return Lines(lambda program, kernel: annotated(program, kernel, only), is_printed=is_printed)
 
 
-def _costliest(format_name: str, count: int, order: str, has_pressure: bool, *, is_printed: bool) -> Form:
+def _costliest(format_name: str, asked: dict[str, Any], *, is_printed: bool) -> Form:
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.report.program_document import SCHEMA
 
-    asked: dict[str, Any] = {"count": count, "order": order, "has_pressure": has_pressure}
     if format_name == "json":
-        return Json({"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, **asked))
+        return Json({"schema": SCHEMA, "by": asked["order"]}, costliest_program, partial(costliest_kernel, **asked))
     return Lines(partial(costliest_table, **asked, width=_width()), is_printed=is_printed, has_texts=False)
 
 

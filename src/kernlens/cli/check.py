@@ -15,7 +15,7 @@ from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, written
 from kernlens.errors import KernlensError
 from kernlens.model.bounds import Rule, bound, bound_names, current_bound_names, tolerance
-from kernlens.model.figures import FIGURES, PEAK
+from kernlens.model.figures import FIGURES, PEAK, WAIT_SHARE
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Tolerance
@@ -44,7 +44,7 @@ def bound_options() -> option.Decorator:
         for name, all_names in reversed(names.items()):
             figure, is_least = bounds[name]
             words = " of a kernel" if figure.unit == figure.heading else f" of a kernel ({figure.unit})"
-            is_usual = (figure in FIGURES or figure.key == PEAK) and is_least == figure.more_is_better
+            is_usual = (figure in FIGURES or figure.key in (PEAK, WAIT_SHARE)) and is_least == figure.more_is_better
             click.option(
                 f"--{name}",
                 _parameter(name),

@@ -346,9 +346,9 @@ def number_of(text: str, option: str) -> int:
         raise click.UsageError(f"{option} needs a number, not '{text}'{advice}") from None
 
 
-def line_of(text: str) -> LineChoice:
-    """Return the value of ``--line``: ``N`` or ``FILE:N``."""
+def line_of(text: str, option: str = "--line") -> LineChoice:
+    """Return the line that an option's value names: ``N`` or ``FILE:N``. Raises UsageError for anything else."""
     from kernlens.model.line_choice import LineChoice
 
     path, _, number = text.rpartition(":")
-    return LineChoice(path or None, number_of(number, "--line"))
+    return LineChoice(path or None, number_of(number, option))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
+    from kernlens.report.beside import Beside
     from kernlens.verbs.sampled import SampleMatches
 
 #: The formats that only samples have.
@@ -40,13 +41,20 @@ class AnnotatedSamples:
         return kernel_names or self.matches.names
 
     def form(
-        self, format_name: str, only: LineChoice | None, count: int | None, width: int | None, *, is_printed: bool
+        self,
+        format_name: str,
+        only: LineChoice | None,
+        count: int | None,
+        width: int | None,
+        *,
+        has_waits: bool,
+        is_printed: bool,
     ) -> Form:
-        """Return the form of a listing; ``count``: the table of so many lines."""
+        """Return the form of a listing; ``count``: the table of so many lines; ``has_waits``: with the estimated ones."""
         from kernlens.cli.listings import Lines
 
         if format_name == "json":
-            return self._json(only, count)
+            return self._json(only, count, has_waits=has_waits)
         if format_name == "csv":
             return self._csv(only)
         if count is not None:
@@ -60,7 +68,12 @@ class AnnotatedSamples:
         from kernlens.report.sample_notes import SampleNotes
 
         def lines(program: Program, kernel: Kernel) -> list[str]:
-            return annotated(program, kernel, only, SampleNotes(kernel, self._placed(kernel)))
+            besides: list[Beside] = [SampleNotes(kernel, self._placed(kernel))]
+            if has_waits:
+                from kernlens.report.wait_words import WaitNotes
+
+                besides.append(WaitNotes(kernel))
+            return annotated(program, kernel, only, besides)
 
         return Lines(lines, is_printed=is_printed)
 
@@ -91,7 +104,7 @@ class AnnotatedSamples:
 
         return placed_samples(self.sampled, kernel.name, kernel.instructions)
 
-    def _json(self, only: LineChoice | None, count: int | None) -> Form:
+    def _json(self, only: LineChoice | None, count: int | None, *, has_waits: bool) -> Form:
         from kernlens.cli.listings import Json
         from kernlens.report.json_text import encoded
         from kernlens.report.program_document import SCHEMA, kernel_document, kernel_json, program_document
@@ -112,7 +125,7 @@ class AnnotatedSamples:
         else:
 
             def kernel(program: Program, kernel: Kernel) -> str:
-                return kernel_json(kernel, only, is_placed=True, more=samples(kernel))
+                return kernel_json(kernel, only, is_placed=True, has_waits=has_waits, more=samples(kernel))
 
         return Json(head, partial(program_document, has_sources=count is None), kernel, has_texts=count is None)
 

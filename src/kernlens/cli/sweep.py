@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from kernlens.verbs.sweep.measuring import Measured
 
 #: By the start of a figure's key, what a heat map's costliest lines are ordered by.
-_ORDERS = {"spill": "spill", "fill": "spill", "scratch": "spill", "math": "math", "global": "memory", "image": "memory"}
+_ORDERS = {
+    "spill": "spill",
+    "fill": "spill",
+    "scratch": "spill",
+    "math": "math",
+    "global": "memory",
+    "image": "memory",
+    "wait": "wait",
+}
 
 
 @option.verb("kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv")
@@ -82,13 +90,15 @@ def command(
     """
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs has no effect with --scheduler: each Dask worker uses its own threads")
-    from kernlens.model.figures import PRESSURES, figure_named
+    from kernlens.model.figures import PRESSURES, WAITS, figure_named
+    from kernlens.model.sweep_row import measured_figures
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
     from kernlens.verbs.sweep.sweep import in_order, measure
 
     ordered_by = figure_named(figure)
-    has_pressure = ordered_by in PRESSURES
+    has_pressure, has_waits = ordered_by in PRESSURES, ordered_by in WAITS
+    figures = measured_figures(has_pressure=has_pressure, has_waits=has_waits)
     _check_outputs(csv_file, parquet_file, heat_map_file, output)
     sets = [*options, *(options_in_file(options_file) if options_file else [])]
     planned = matrix(
@@ -113,13 +123,14 @@ def command(
             order=order,
             keep_builds=output is not None,
             pressure=has_pressure,
+            waits=has_waits,
         )
         with Progress("compiling", quiet=as_json) as progress:
             rows = in_order(planned, results, progress.show, recorded.keep)
     with written(
         [
-            (csv_file, lambda: _csv(rows, has_pressure)),
-            (parquet_file, lambda: _parquet(rows, has_pressure)),
+            (csv_file, lambda: _csv(rows, figures)),
+            (parquet_file, lambda: _parquet(rows)),
             (heat_map_file, lambda: _heat_map(rows, ordered_by, is_picture=not is_page)),
         ],
         recorded.errors,
@@ -194,13 +205,13 @@ class _Recorded:
                 self.errors.append(unfinished)
 
 
-def _csv(rows: Sequence[SweepRow], has_pressure: bool) -> Iterator[bytes]:
+def _csv(rows: Sequence[SweepRow], figures: Sequence[Figure]) -> Iterator[bytes]:
     from kernlens.report.sweep_table import csv_rows
 
-    return (f"{line}\n".encode() for line in csv_rows(rows, has_pressure=has_pressure))
+    return (f"{line}\n".encode() for line in csv_rows(rows, figures))
 
 
-def _parquet(rows: Sequence[SweepRow], has_pressure: bool) -> list[bytes]:
+def _parquet(rows: Sequence[SweepRow]) -> list[bytes]:
     from kernlens.report.sweep_parquet import sweep_parquet
 
     return [sweep_parquet(rows)]

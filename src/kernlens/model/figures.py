@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sized
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, likeliest
 
 if TYPE_CHECKING:
     from kernlens.model.pressure import Pressure
+    from kernlens.model.waits import Waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,18 @@ class Measured(Protocol):
     @property
     def pressure(self) -> Pressure | None: ...
 
+    @property
+    def waits(self) -> Waits | None: ...
+
 
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
 
 
 PEAK = "live_grfs"
+#: The figures of ``WAITS`` that instructions, and so source lines, have too.
+WAIT = "wait"  # As an order of lines.
+WAIT_SHARE = "wait_share"
+CYCLES = ISSUE_CYCLES, WAIT_CYCLES = ("issue_cycles", "wait_cycles")
 
 
 def as_name(words: str) -> str:
@@ -185,40 +193,54 @@ FIGURES = (
 # fmt: on
 
 
-def _of_pressure(key: str, heading: str, former: str, meaning: str, origin: str) -> Figure:
-    """Return a figure of the registers that the code needs."""
-    attribute = attrgetter(former.removesuffix("_registers"))
-    return Figure(
-        key=key,
-        heading=heading,
-        unit="registers per hardware thread",
-        meaning=meaning,
-        origin=origin,
-        read=lambda kernel: None if kernel.pressure is None else attribute(kernel.pressure),
-        unknown="the decoder does not tell what the instructions do to registers, or their branches are too many to follow",
-        needs_decoding=True,
-        caused_by=(PEAK,),
-        former=(former,),
-    )
+def _analysed(part: str, attribute: str, **words: Any) -> Figure:
+    """Return a figure that is one of a part of the kernel, which takes an analysis; it is unknown where that is."""
+
+    def read(kernel: Measured) -> int | None:
+        known = getattr(kernel, part)
+        return None if known is None else getattr(known, attribute)
+
+    return Figure(read=read, needs_decoding=True, **words)
 
 
+_PRESSURE = {
+    "unit": "registers per hardware thread",
+    "unknown": "the decoder does not tell what the instructions do to registers, or their branches are too many to follow",
+    "caused_by": (PEAK,),
+}
+# fmt: off
 #: How many registers the code needs.
 PRESSURES = (
-    _of_pressure(
-        PEAK,
-        "live GRFs",
-        "peak_registers",
-        "peak register pressure: the most general registers that are live at once",
-        "liveness over the decoded code, for active lanes; in a function, for all its callers together",
+    _analysed(
+        "pressure", "peak", key=PEAK, heading="live GRFs", former=("peak_registers",), **_PRESSURE,
+        meaning="peak register pressure: the most general registers that are live at once",
+        origin="liveness over the decoded code, for active lanes; in a function, for all its callers together",
     ),
-    _of_pressure(
-        "referenced_grfs",
-        "referenced GRFs",
-        "named_registers",
-        "general registers that at least one instruction reads or writes",
-        "decoded operands",
+    _analysed(
+        "pressure", "named", key="referenced_grfs", heading="referenced GRFs", former=("named_registers",), **_PRESSURE,
+        meaning="general registers that at least one instruction reads or writes", origin="decoded operands",
     ),
 )
+_WAITS = {
+    "origin": "IGC's estimate, one thread alone, loops once",
+    "unknown": "before Xe-LP the code does not state who waits for whom, and kernlens does not decode messages of Xe3P",
+}
+#: What IGC estimates of issuing and waiting: it is computed only where it is asked for.
+WAITS = (
+    _analysed(
+        "waits", ISSUE_CYCLES, key=ISSUE_CYCLES, heading="issue cycles", unit="cycles", caused_by=(ISSUE_CYCLES,), **_WAITS,
+        meaning="cycles for which instructions occupy their pipes, all blocks added up",
+    ),
+    _analysed(
+        "waits", WAIT_CYCLES, key=WAIT_CYCLES, heading="wait cycles", unit="cycles", caused_by=(WAIT_CYCLES,), **_WAITS,
+        meaning="cycles that instructions wait for others of their block, all blocks added up",
+    ),
+    _analysed(
+        "waits", WAIT_SHARE, key=WAIT_SHARE, heading="wait share", unit="%", caused_by=(WAIT_CYCLES,), **_WAITS,
+        meaning="`wait_cycles` in percent of these and `issue_cycles` together, rounded up",
+    ),
+)
+# fmt: on
 
 
 def _cost(
@@ -309,14 +331,16 @@ LINE_COLUMNS = (
     LineColumn("spill/fill bytes", ("spill_store_bytes", "spill_load_bytes"), by="spill"),
     LineColumn("math", ("math_instructions",), by="math"),
 )
+#: The columns that stand beside them where waits are asked for.
+WAIT_COLUMNS = tuple(LineColumn(key.replace("_", " "), (key,), by) for key, by in zip(CYCLES, ("", WAIT), strict=True))
 #: What lines can be ordered by.
-LINE_ORDERS = {column.by: column for column in LINE_COLUMNS if column.by}
+LINE_ORDERS = {column.by: column for column in (*LINE_COLUMNS, *WAIT_COLUMNS) if column.by}
 #: The figures that are there without decoding.
 STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 
 
 #: Every figure: what can be named, bounded, and ordered by.
-EVERY_FIGURE = (*FIGURES, *PRESSURES, *COSTS)
+EVERY_FIGURE = (*FIGURES, *PRESSURES, *WAITS, *COSTS)
 
 
 def figure_named(name: str, origin: str = "") -> Figure:

@@ -6,19 +6,30 @@ from collections.abc import Iterable
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Table, Tabular
-from kernlens.model.figures import COSTS, FIGURES, PRESSURES, Figure
+from kernlens.model.figures import COSTS, FIGURES, PRESSURES, WAITS, Figure
 
 #: The figures of a row, in its order: those that tables show, then the costs.
 MEASURED = (*FIGURES, *COSTS)
 #: What tells the rows of a sweep from one another: the names of these fields.
 LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
-_PLACES = {figure.key: place for place, figure in enumerate((*MEASURED, *PRESSURES))}
 
 
-def measured_figures(*, has_pressure: bool) -> tuple[Figure, ...]:
-    """Return the figures of a sweep's rows: those of ``MEASURED``, and with ``has_pressure`` those that take an
-    analysis of each kernel's registers."""
-    return (*MEASURED, *PRESSURES) if has_pressure else MEASURED
+def measured_figures(*, has_pressure: bool = False, has_waits: bool = False) -> tuple[Figure, ...]:
+    """Return the figures of a sweep's rows: those of ``MEASURED``, with ``has_pressure`` those that take an analysis of each
+    kernel's registers, and with ``has_waits`` those of its cycles."""
+    return (*MEASURED, *(PRESSURES if has_pressure else ()), *(WAITS if has_waits else ()))
+
+
+#: Which figures a row has tells the number of its values.
+_BY_COUNT = {
+    len(figures): figures
+    for figures in (
+        measured_figures(has_pressure=has_pressure, has_waits=has_waits)
+        for has_pressure in (False, True)
+        for has_waits in (False, True)
+    )
+}
+_PLACES = {count: {figure.key: place for place, figure in enumerate(figures)} for count, figures in _BY_COUNT.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +77,12 @@ class SweepRow:
     @property
     def figures(self) -> dict[str, int | None]:
         """The values by the keys of their figures; all None in a row without a kernel."""
-        return dict(zip(_PLACES, self.values or (None,) * len(MEASURED), strict=False))
+        values = self.values or (None,) * len(MEASURED)
+        return dict(zip(_PLACES[len(values)], values, strict=True))
 
     def value(self, figure: Figure) -> int | None:
         """Return the value of one figure; None if it is not known."""
-        return self.values[_PLACES[figure.key]] if self.values else None
+        return self.values[_PLACES[len(self.values)][figure.key]] if self.values else None
 
 
 class Sweep(list[SweepRow], Tabular):
@@ -79,7 +91,7 @@ class Sweep(list[SweepRow], Tabular):
     @property
     def table(self) -> Table:
         """The rows with their figures by name; those of a compile that failed are None, and ``reason`` says why."""
-        figures = measured_figures(has_pressure=any(len(row.values) > len(MEASURED) for row in self))
+        figures = _BY_COUNT[max([len(MEASURED), *(len(row.values) for row in self)])]
         kinds = {**dict.fromkeys(LABELS, str), **dict.fromkeys((figure.key for figure in figures), int), "reason": str}
         blank = (None,) * len(figures)
         rows = ((*row.labels, *(row.values or blank), row.reason or None) for row in self)
@@ -91,7 +103,7 @@ class Sweep(list[SweepRow], Tabular):
 
 def worst_first(rows: Iterable[SweepRow], figure: Figure) -> list[SweepRow]:
     """Return the rows of kernels by ``figure``, then by instructions, the worst first; those with an unknown one are last."""
-    instructions = _PLACES["instructions"]
+    instructions = _PLACES[len(MEASURED)]["instructions"]
     sign = 1 if figure.more_is_better else -1
 
     def badness(row: SweepRow) -> tuple[bool, int, int]:

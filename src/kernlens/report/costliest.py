@@ -6,10 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from kernlens.analysis.costs import CostliestLines, Costs, costliest_lines, costs_of
+from kernlens.analysis.costs import (
+    CostliestLines,
+    Costs,
+    Cycles,
+    costliest_lines,
+    costs_by_line,
+    costs_of,
+    costs_of_rows,
+)
 from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.line_waits import waits_by_line
 from kernlens.model.code_function import CodeFunction
-from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS, PEAK
+from kernlens.model.figures import (
+    EVERY_FIGURE,
+    LINE_COLUMNS,
+    LINE_ORDERS,
+    PEAK,
+    WAIT,
+    WAIT_COLUMNS,
+    WAIT_CYCLES,
+    WAITS,
+    LineColumn,
+)
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
@@ -17,6 +36,7 @@ from kernlens.model.program import Program
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading
+from kernlens.report.loop_answer import trips_document, trips_words, weights_of
 from kernlens.report.pressure_answer import (
     UNKNOWN,
     held_table,
@@ -28,6 +48,7 @@ from kernlens.report.pressure_answer import (
 from kernlens.report.program_document import function_document, kernel_document, program_document
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
+from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents, waits_document
 
 #: Figures of a binary's formats come from what each holds besides code.
 _STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens"}
@@ -40,17 +61,20 @@ def costliest_program(program: Program) -> dict[str, Any]:
     """Return a program in the document, with the origin of each figure; its kernels are left out."""
     stated = _STATED_BY.get(program.format)
     origins = {}
-    for figure in EVERY_FIGURE:
+    for figure in (each for each in EVERY_FIGURE if each not in WAITS):
         is_code = figure.needs_decoding or figure.key == "code_size"
         origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
     return program_document(program, has_sources=False) | {"origins": with_former_keys(origins)}
 
 
-def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str, *, has_pressure: bool = False) -> str:
+def costliest_kernel(
+    program: Program, kernel: Kernel, count: int, order: str, *, has_pressure: bool = False, has_waits: bool = False
+) -> str:
     """Return the JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them;
-    ``has_pressure``: with all that ``annotate --pressure`` answers."""
+    ``has_pressure``: with all that ``annotate --pressure`` answers; ``has_waits``: with cycles."""
+    cycles = _cycles(kernel) if has_waits else {}
     measured: dict[str, Any] = {
-        "costs": with_former_keys(kernel.costs),
+        "costs": with_former_keys(_with_cycles(kernel.costs, cycles)),
         "pressure": pressure_document(kernel, has_live=has_pressure),
     }
     measured["functions"] = []
@@ -60,29 +84,54 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str, *
             function_document(each) | {"costs": with_former_keys(costs), **with_former_keys({PEAK: peak})}
         )
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
-    if kernel.source_map is None:
+    waited = waits_by_line(kernel, kernel.waits) if has_waits and kernel.waits else None
+    if has_waits:
+        document |= {"waits": waits_document(kernel, has_lines=False)}
+    kinds, source_map, loops, weights = kernel.instructions.kinds, kernel.source_map, kernel.loops, weights_of(kernel)
+    weighed: dict[str, Any] = {}
+    if weights is not None:
+        weighed_costs = costs_of_rows(kinds, range(len(kinds)), cycles, weights)
+        weighed = {"costs": with_former_keys(weighed_costs)} | dict.fromkeys(_PARTS[1:])
+        document |= trips_document(kernel) | {"weighed": weighed}
+    if source_map is None or (order == WAIT and waited is None):
         return encoded(document | dict.fromkeys(_PARTS))
-    by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
+    by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
+    weighed_lines = by_line.lines
+    if weights is not None:
+        weighed |= {part: _part(by_line, part) for part in _PARTS[1:]}
+        by_line = costs_by_line(kinds, source_map, [(row.path, row.line) for row in by_line.lines], cycles)
     texts = source_texts(program)
     lines = [
         attributes(row, "path", "line")
         | {
             "source": source_line(texts, row.path, row.line),
             "costs": with_former_keys(row.costs),
+            **({} if weights is None else {"weighed_costs": with_former_keys(weighed_row.costs)}),
             "inherited": row.inherited,
+            "loop_depth": loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
         }
-        for row in by_line.lines
+        | ({} if waited is None else {"waits_for": waited_documents(waited.get((row.path, row.line), ()))})
+        for row, weighed_row in zip(by_line.lines, weighed_lines, strict=True)
     ]
     return encoded(document | {"lines": lines} | {part: _part(by_line, part) for part in _PARTS[1:]})
 
 
 def costliest_table(
-    program: Program, kernel: Kernel, count: int, order: str, *, has_pressure: bool = False, width: int | None = None
+    program: Program,
+    kernel: Kernel,
+    count: int,
+    order: str,
+    *,
+    has_pressure: bool = False,
+    has_waits: bool = False,
+    width: int | None = None,
 ) -> list[str]:
     """Return the kernel's instruction mix and memory, and a table of its costliest lines. The prologue and what has no
     line stand apart, so that all rows together are the kernel; what the kernel has none of has no column. ``has_pressure``:
-    with all that ``annotate --pressure`` answers; ``width``: that of tables, at most."""
-    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *peak_words(kernel), ""]
+    with all that ``annotate --pressure`` answers; ``has_waits``: with cycles, and what each line waits for most;
+    ``width``: that of tables, at most."""
+    estimate = wait_heading(kernel) if has_waits else ()
+    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *peak_words(kernel), *estimate, ""]
     if kernel.functions:
         above += [*_functions_table(kernel, width), ""]
     spills = kernel.costs["spill_stores"] or kernel.costs["fill_loads"]
@@ -95,13 +144,26 @@ def costliest_table(
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:
         above += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
-    by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
+    cycles = _cycles(kernel) if has_waits else {}
+    if order == WAIT and not cycles:
+        return above
+    kinds, source_map, weights = kernel.instructions.kinds, kernel.source_map, weights_of(kernel)
+    by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
     if not by_line.lines:
         return [*above, f"  No line has any {LINE_ORDERS[order].heading}.", ""]
-    texts, total = source_texts(program), kernel.costs
+    texts, total = source_texts(program), costs_of_rows(kinds, range(len(kinds)), cycles, weights)
+    loops = kernel.loops if kernel.loops and kernel.loops.loops else None
     names = short_names({row.path for row in by_line.lines})
+    words = WaitWords(kernel, kernel.waits) if cycles and kernel.waits else None
     rows = [
-        _row(f"{names[row.path]}:{row.line}", row.costs, total, source_line(texts, row.path, row.line) or "")
+        _row(
+            f"{names[row.path]}:{row.line}",
+            row.costs,
+            total,
+            source_line(texts, row.path, row.line) or "",
+            words.most_waited(row.path, row.line) if words else "",
+            loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
+        )
         for row in by_line.lines
     ]
     others = plural(by_line.other_line_count, "other line"), by_line.other_lines
@@ -113,7 +175,7 @@ def costliest_table(
     for title, costs in (others, *apart):
         if costs["instructions"]:
             rows.append(_row(title, costs, total, ""))
-    return [*above, *_table("line", rows, total, "source", width), ""]
+    return [*above, *trips_words(kernel), *_table("line", rows, total, "source", width), ""]
 
 
 def _part(by_line: CostliestLines, part: str) -> object:
@@ -134,8 +196,8 @@ def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
     rows = []
     for function in kernel.functions:
         costs, peak = _of_function(kernel, function)
-        *cells, _ = _row(function_name(function), costs, kernel.costs, "")
-        rows.append([*cells, peak])
+        *cells, _, _ = _row(function_name(function), costs, kernel.costs, "")
+        rows.append([*cells, "", peak])
     return _table("function", rows, kernel.costs, "live GRFs", width)
 
 
@@ -143,15 +205,40 @@ def _table(
     title: str, rows: Sequence[Sequence[Cell]], total: Mapping[str, int], last: str, width: int | None
 ) -> Iterator[str]:
     """Return the table of these rows without the columns of what the kernel has none of."""
-    first, *columns = (column.heading for column in LINE_COLUMNS)
-    has_some = [True, True, *(bool(column.sum(total)) for column in LINE_COLUMNS), True]
-    headings = compress((title, first, "%", *columns, last), has_some)
+    shown = _columns(total)
+    first, *columns = (column.heading for column in shown)
+    has_loops = any(row[3] is not None for row in rows)
+    has_some = [
+        True,
+        True,
+        True,
+        has_loops,
+        *(bool(column.sum(total)) for column in shown[1:]),
+        WAIT_CYCLES in total,
+        True,
+    ]
+    headings = compress((title, first, "%", "loop depth", *columns, "waits most for", last), has_some)
     return table(tuple(headings), [list(compress(row, has_some)) for row in rows], width=width)
 
 
-def _row(title: str, costs: Costs, total: Mapping[str, int], source: str) -> list[Cell]:
-    first, *numbers = (column.sum(costs) for column in LINE_COLUMNS)
-    return [title, first, 100 * first / total["instructions"], *numbers, source]
+def _row(
+    title: str, costs: Costs, total: Mapping[str, int], source: str, waited: str = "", depth: int | None = None
+) -> list[Cell]:
+    first, *numbers = (column.sum(costs) for column in _columns(total))
+    return [title, first, 100 * first / total["instructions"], depth, *numbers, waited, source]
+
+
+def _columns(total: Mapping[str, int]) -> Sequence[LineColumn]:
+    return (*LINE_COLUMNS, *WAIT_COLUMNS) if WAIT_CYCLES in total else LINE_COLUMNS
+
+
+def _cycles(kernel: Kernel) -> Cycles:
+    """Return the cycles of the kernel's rows; empty if they are not known."""
+    return kernel.waits.columns() if kernel.waits else {}
+
+
+def _with_cycles(costs: Mapping[str, int], cycles: Cycles) -> dict[str, int]:
+    return {**costs, **{key: sum(each) for key, each in cycles.items()}}
 
 
 def _mix(costs: Mapping[str, int]) -> Iterator[str]:

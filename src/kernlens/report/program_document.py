@@ -21,6 +21,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace, changes
 from kernlens.report.json_text import attributes, encoded
+from kernlens.report.loop_answer import trips_document, weights_of
 
 SCHEMA = 1
 
@@ -71,17 +72,30 @@ def program_document(program: Program, *, has_sources: bool) -> Document:
 
 
 def kernel_json(
-    kernel: Kernel, only: LineChoice | None = None, *, is_placed: bool, more: Document | None = None
+    kernel: Kernel,
+    only: LineChoice | None = None,
+    *,
+    is_placed: bool,
+    has_waits: bool = False,
+    more: Document | None = None,
 ) -> str:
-    """Return the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each; ``more``:
-    further keys of the kernel.
+    """Return the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each;
+    ``has_waits``: with the cycles of each, and of the kernel and its lines; ``more``: further keys of the kernel.
 
     It is text, since a kernel has tens of thousands of instructions, and to make an object of each takes most of the time.
     """
     head = _kernel(kernel) | (_line_table(kernel) if is_placed else {})
     head["functions"] = [function_document(function) for function in kernel.functions]
+    if is_placed:
+        head |= trips_document(kernel)
+    cycles = None
+    if has_waits:
+        from kernlens.report.wait_words import instruction_texts, waits_document
+
+        head["waits"] = waits_document(kernel, has_lines=True)
+        cycles = instruction_texts(kernel)
     entry = encoded(head | (more or {}))
-    return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed))}]}}'
+    return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed, cycles))}]}}'
 
 
 def _program(program: Program) -> Document:
@@ -146,7 +160,7 @@ def function_document(function: CodeFunction) -> Document:
     return attributes(function, "name", "offset", "size")
 
 
-def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> list[str]:
+def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool, cycles: Sequence[str] | None) -> list[str]:
     source_map = kernel.source_map if is_placed else None
     instructions = kernel.instructions
     names = {opcode: encode_basestring_ascii(opcode) for opcode in set(instructions.opcodes)}
@@ -156,13 +170,25 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool) -> l
         ends = [None if only else end] * len(instructions)
     else:
         ends = _ends(source_map, only)
+    loops = _of_loops(kernel) if is_placed else [""] * len(instructions)
+    if cycles is not None:
+        ends = [end and cycle + end for cycle, end in zip(cycles, ends, strict=True)]
     return [
-        f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{end}'
-        for offset, size, opcode, text, end in zip(
-            instructions.offsets, instructions.sizes, instructions.opcodes, texts, ends, strict=True
+        f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{loop}{end}'
+        for offset, size, opcode, text, loop, end in zip(
+            instructions.offsets, instructions.sizes, instructions.opcodes, texts, loops, ends, strict=True
         )
         if end is not None
     ]
+
+
+def _of_loops(kernel: Kernel) -> list[str]:
+    """Return of each instruction's text the depth of its loop, and where trips are stated how often it runs."""
+    loops, weights = kernel.loops, weights_of(kernel)
+    depths: Sequence[int | None] = loops.depths if loops else [None] * len(kernel.instructions)
+    text_of = {depth: f',"loop_depth":{encoded(depth)}' for depth in set(depths)}
+    texts = list(map(text_of.__getitem__, depths))
+    return texts if weights is None else list(map('{},"weight":{}'.format, texts, weights))
 
 
 def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:

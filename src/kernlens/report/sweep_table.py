@@ -8,7 +8,7 @@ from typing import Any
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
 from kernlens.model.former_keys import with_former_keys
-from kernlens.model.sweep_row import LABELS, SweepRow, measured_figures, worst_first
+from kernlens.model.sweep_row import LABELS, MEASURED, SweepRow, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
 from kernlens.report.style import rendered, style
@@ -56,10 +56,9 @@ def _telling(rows: Iterable[SweepRow]) -> list[str]:
     return [name for name in labels if name == "device" or len({getattr(row, name) for row in rows}) > 1]
 
 
-def csv_rows(rows: Iterable[SweepRow], *, has_pressure: bool = False) -> Iterator[str]:
-    """Yield the heading and a line for each row. Texts that files hold begin with nothing that spreadsheets take for a
-    formula; options are as the user wrote them."""
-    figures = measured_figures(has_pressure=has_pressure)
+def csv_rows(rows: Iterable[SweepRow], figures: Sequence[Figure] = MEASURED) -> Iterator[str]:
+    """Yield the heading and a line for each row, which has these ``figures``. Texts that files hold begin with nothing
+    that spreadsheets take for a formula; options are as the user wrote them."""
     yield csv_line((*LABELS, *(figure.key for figure in figures), "reason"))
     for row in rows:
         values = ("" if value is None else value for value in row.values or (None,) * len(figures))

@@ -118,7 +118,7 @@ def on_kernel(rows: Sequence[Row] = ROWS, has_lines: bool = True) -> tuple[Progr
 
 def listing(has_lines: bool = True) -> list[str]:
     program, kernel, placed = on_kernel(has_lines=has_lines)
-    return [rendered(line) for line in annotated(program, kernel, None, SampleNotes(kernel, placed))]
+    return [rendered(line) for line in annotated(program, kernel, None, [SampleNotes(kernel, placed)])]
 
 
 def test_beside_lines_and_instructions() -> None:

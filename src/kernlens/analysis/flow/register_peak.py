@@ -52,14 +52,15 @@ def held_at(instructions: Instructions, source_map: SourceMap | None, index: int
     before = "the callers" if blocks.entry_of[blocks.block_of(index)] else "the thread's start"
     held: dict[tuple[str | None, int | None, str], int] = {}
     for defining, places in definitions_of(liveness, index).items():
-        key = (None, None, before) if defining == BEFORE_THE_CODE else _line_of(defining, source_map)
+        key = (None, None, before) if defining == BEFORE_THE_CODE else line_of(defining, source_map)
         held[key] = held.get(key, 0) | places
     values = [HeldValues(*key, tuple(registers_in(places, size))) for key, places in held.items()]
     with_registers = [value for value in values if value.registers]
     return sorted(with_registers, key=lambda value: (-len(value.registers), value.path or "", value.line or 0))
 
 
-def _line_of(index: int, source_map: SourceMap | None) -> tuple[str | None, int | None, str]:
+def line_of(index: int, source_map: SourceMap | None) -> tuple[str | None, int | None, str]:
+    """Return the path and line of instruction ``index``, or None twice and what stands for them, as ``HeldValues`` has it."""
     origin = source_map.origins[index] if source_map else NO_LINE
     place = source_map.places[index] if source_map else None
     if place is not None and origin != INHERITED:

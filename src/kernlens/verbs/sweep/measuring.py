@@ -17,7 +17,7 @@ from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.build import Build
-from kernlens.model.figures import LINE_ORDERS
+from kernlens.model.figures import LINE_ORDERS, WAIT
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.sweep_row import CostlyLine, SweepRow, measured_figures
@@ -33,13 +33,14 @@ _INSTRUCTIONS = 6
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The request for each cell: the costliest lines by ``order`` (one of LINE_ORDERS; "": none), the Build itself, and
-    how many registers the code needs. ``folder`` is the working folder of who asks: names in answers are relative to
-    it."""
+    how many registers the code needs, and its cycles. ``folder`` is the working folder of who asks: names in answers are
+    relative to it."""
 
     folder: str
     order: str = ""
     build: bool = False
     pressure: bool = False
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def _blank(cell: Cell) -> SweepRow:
 
 
 def _values(kernel: Kernel, is_decoded: bool, request: Wanted) -> tuple[int | None, ...]:
-    figures = measured_figures(has_pressure=request.pressure)
+    figures = measured_figures(has_pressure=request.pressure, has_waits=request.waits)
     return tuple(figure.read(kernel) if is_decoded or not figure.needs_decoding else None for figure in figures)
 
 
@@ -123,7 +124,10 @@ def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[Co
     instructions = kernel.instructions
     for order in (request.order, "instructions"):  # A kernel that spills nothing has no lines that do.
         column = LINE_ORDERS[order]
-        lines = costliest_lines(instructions.kinds, source_map, column, _LINES).lines
+        cycles = kernel.waits.columns() if order == WAIT and kernel.waits else {}
+        if order == WAIT and not cycles:
+            continue
+        lines = costliest_lines(instructions.kinds, source_map, column, _LINES, cycles).lines
         if lines:
             break
     for line in lines:
@@ -150,7 +154,7 @@ def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
 
 def _key(compile_key: str, request: Wanted) -> str:
     """Return the key of a cell's figures: that of its compile, what is measured, and what measures it."""
-    parts = (compile_key, request.order, request.pressure, request.folder, _own_files(), _decoders())
+    parts = (compile_key, request.order, request.pressure, request.waits, request.folder, _own_files(), _decoders())
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -32,15 +32,17 @@ def sweep(
     scheduler: str | None = None,
     cache: bool = True,
     pressure: bool = False,
+    waits: bool = False,
     on_progress: Progress | None = None,
 ) -> Sweep:
     """Compile every source for every device with every toolchain and set of options; return a row for each kernel.
 
     ``options`` are one option string, or several sets, each a string or words. ``lines`` adds -gline-tables-only, as
-    ``compile`` does. ``jobs`` compiles run at a time (None: one per processor), each for ``timeout`` seconds at most, or as
-    many as the workers of the Dask ``scheduler`` have threads. What was measured before is taken from the user's ``cache``,
-    unless that is False. With ``pressure`` the rows' figures have ``peak_registers`` and ``named_registers`` too, which take an
-    analysis of each kernel. A device is called by any name that ``kernlens devices`` shows; "all": all of a toolchain.
+    ``compile`` does. ``jobs`` compiles run at a time (None: one per processor), each for ``timeout`` seconds at most, or
+    as many as the workers of the Dask ``scheduler`` have threads. What was measured before is taken from the user's
+    ``cache``, unless that is False. With ``pressure`` the rows' figures have ``peak_registers`` and ``named_registers``
+    too, which take an analysis of each kernel, and with ``waits`` ``issue_cycles``, ``wait_cycles`` and ``wait_share``. A
+    device is called by any name that ``kernlens devices`` shows; "all": all of a toolchain.
 
     The rows are in the order of the arguments. A compile that fails, crashes or hangs has a row without kernel, whose
     ``reason`` says so. Raises NotFoundError for a source, device or toolchain that does not exist, ToolError if the scheduler
@@ -52,7 +54,12 @@ def sweep(
     sets = option_sets([options] if isinstance(options, str) else list(map(join_options, options)))
     planned = matrix(listed, names, chosen, sets, lines=lines, timeout=timeout)
     results = measure(
-        planned, workers=jobs, scheduler=scheduler, cache=open_cache() if cache else None, pressure=pressure
+        planned,
+        workers=jobs,
+        scheduler=scheduler,
+        cache=open_cache() if cache else None,
+        pressure=pressure,
+        waits=waits,
     )
     return Sweep(in_order(planned, results, on_progress))
 
@@ -66,14 +73,15 @@ def measure(
     order: str = "",
     keep_builds: bool = False,
     pressure: bool = False,
+    waits: bool = False,
 ) -> Generator[Measured]:
     """Do the cells of a matrix, and yield what came of each as it finishes.
 
-    ``order`` is one of LINE_ORDERS: each row gets its kernel's costliest lines by it. With ``keep_builds`` each result has its
-    Build, with ``pressure`` each row the figures of registers needed. Workers of a cluster have caches of their own, and use
-    them if there is a ``cache`` here.
+    ``order`` is one of LINE_ORDERS: each row gets its kernel's costliest lines by it. With ``keep_builds`` each result
+    has its Build, with ``pressure`` each row the figures of registers needed, with ``waits`` those of cycles. Workers of
+    a cluster have caches of their own, and use them if there is a ``cache`` here.
     """
-    request = Wanted(os.getcwd(), order, keep_builds, pressure)
+    request = Wanted(os.getcwd(), order, keep_builds, pressure, waits)
     cells = planned.largest_first()
     if scheduler is not None:
         from kernlens.verbs.sweep.cluster import measure_on_cluster
