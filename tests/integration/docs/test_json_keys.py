@@ -205,6 +205,10 @@ def test_the_documents_of_programs(folder: Path) -> None:
         compare(
             shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "called", "spill"))
         )
+    listed, costliest = shapes("annotate --waits")
+    names = ("small", "called", "spill")
+    compare(listed, *(answer("annotate", f"{name}.klens", "--waits", cwd=folder) for name in names))
+    compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
 
 
 def test_recordings(folder: Path) -> None:
