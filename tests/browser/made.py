@@ -55,6 +55,7 @@ def small_document(
             "place": deltas([-2, 0 if has_lines else -1, *[-2] * (stage.count("\n") - 1)][: stage.count("\n") + 1]),
             "id": None, "ids": None, "functions": [],
         }],
+        "advice": [],
         "missing": {} if has_code else {"code": "no decoder knows the device made-up"},
     }  # fmt: skip
     if not has_lines:
@@ -142,4 +143,9 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
         "peak": {"row": 2, "registers": 5} if len(rows) % 5 == 0 else None,
         "is_lower_bound": False,
         "use": {"row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6]} if len(rows) == 5 else None,
+        "cycles": {
+            "start": deltas([0, 6, 8, 10, 154]), "issue": [1, 2, 2, 2, 1],
+            "wait": {"row": deltas([1, 4]), "back": [1, 2], "cycles": [5, 142], "why": [1, 0], "reasons": ["written", "taken"]},
+        } if len(rows) == 5 else None,
+        "samples": None,
     }  # fmt: skip

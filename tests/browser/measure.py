@@ -64,6 +64,7 @@ def large() -> ExploreDocument:
         "name": "add",
         "warning": None,
         "missing": {},
+        "advice": [],
         "files": ["add.cl"],
         "places": {"file": [0] * LINES, "line": [1] * LINES, "column": [3] * LINES, "caller": [-1] * LINES},
         "code": {
@@ -86,6 +87,19 @@ def large() -> ExploreDocument:
             "peak": {"row": 59, "registers": 99},
             "is_lower_bound": False,
             "use": None,
+            "samples": None,
+            # As dense as real code: a row in five waits, and one in a hundred long.
+            "cycles": {
+                "start": deltas([n % 28 * 4 for n in range(CODE)]),
+                "issue": [2] * CODE,
+                "wait": {
+                    "row": deltas(range(3, CODE, 5)),
+                    "back": [2] * len(range(3, CODE, 5)),
+                    "cycles": [150 if n % 100 == 3 else 4 for n in range(3, CODE, 5)],
+                    "why": [0] * len(range(3, CODE, 5)),
+                    "reasons": ["written"],
+                },
+            },
         },
         "stages": [
             stage("llvm-codegen", LLVM, place, "  %{n} = fadd fast float %{m}, %weight.{n}, !dbg !{n}"),

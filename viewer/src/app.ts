@@ -72,6 +72,7 @@ export class App implements Page {
       (sentence) => this.tell(sentence),
       (colour) => this.colour(colour),
       () => this.turnOwnLines(),
+      () => this.pinning.advice(),
     );
     this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
@@ -204,7 +205,9 @@ export class App implements Page {
     if (this.index === null) return;
     this.header.show(this.index, program, row, kernel);
     this.showBuild(program);
-    this.build.colour(this.state.colour);
+    this.showColour(this.state.colour);
+    this.build.advise(kernel?.advice.length ?? 0);
+    this.build.hasSamples(kernel?.code.samples != null);
     if (kernel !== null) this.build.ownLines(kernel.own === null ? null : kernel.onOwnLines);
     this.list.mark(program, row);
     this.status.cover(kernel);
@@ -269,10 +272,16 @@ export class App implements Page {
     if (this.kernel === null) return;
     this.go({ colour }, "replace");
     this.shades = new Shades(this.kernel, colour);
-    this.build.colour(colour);
+    this.showColour(colour);
     this.filler.heads();
     for (const linked of this.links.linkedPanes()) linked.pane.refresh();
-    if (colour === "spills" && this.ranking.length === 0) this.tell("This kernel spills nothing.");
+    const { empty } = this.shades;
+    if (empty !== null) this.tell(empty);
+  }
+
+  private showColour(colour: Colour): void {
+    this.build.colour(colour);
+    this.element.classList.toggle("waits", colour === "waits");
   }
 
   private get onOwnLines(): boolean {

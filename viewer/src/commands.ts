@@ -1,6 +1,7 @@
 import type { App } from "./app";
 import { lastAtMost } from "./document/csr";
-import { h, hex } from "./dom";
+import { LONG, ORIGIN } from "./document/waits";
+import { h, hex, sentence } from "./dom";
 import type { Keys } from "./keys";
 import type { Linked } from "./panes/linked";
 import { COLOURS } from "./state";
@@ -21,8 +22,9 @@ export function keysOf(app: App): Keys {
     k: () => move(-1),
     Enter: () => {
       const linked = focused();
-      if (linked?.pane.element.contains(app.root.activeElement)) app.pinning.pin(linked, linked.pane.cursor);
-      else if (app.root.activeElement instanceof HTMLButtonElement) app.root.activeElement.click();
+      const { activeElement } = app.root;
+      if (activeElement instanceof HTMLButtonElement) activeElement.click();
+      else if (linked?.pane.element.contains(activeElement)) app.pinning.pin(linked, linked.pane.cursor);
     },
     Escape: () => {
       if (app.element.classList.contains("drawer")) app.element.classList.remove("drawer");
@@ -38,12 +40,15 @@ export function keysOf(app: App): Keys {
       if (code !== null) code.toggle(code.pane.cursor);
     },
     F4: () => peak(app),
+    w: () => nextWait(app, 1),
+    W: () => nextWait(app, -1),
     K: () => app.showKernels(),
     c: () => app.views.turn("compare"),
     e: () => (app.compiler === null ? app.tell("Reports are read only: kernlens serve compiles in place.") : void app.compiler.start()),
     o: () => app.filler.turnOperands(),
     x: () => app.pinning.turnExact(),
     i: () => app.turnOwnLines(),
+    a: () => app.pinning.advice(),
     L: () => app.pinning.list(),
     "/": () => app.search.focus(),
     "?": () => app.help(),
@@ -74,6 +79,22 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
   linked.reveal(line);
   linked.pane.move(line);
   linked.pane.focus();
+}
+
+/** Pins the next instruction that waits long, which shows whom it waits for. */
+function nextWait(app: App, by: number): void {
+  const { kernel, links } = app;
+  const { codePane } = app.pinning;
+  if (kernel === null || codePane === null) return;
+  const { waits } = kernel.code;
+  if (waits === null) return app.tell(sentence(kernel.missing.waits ?? kernel.missing.code ?? "there is no machine code"));
+  const from = links.pinned?.linked === codePane ? links.pinned.row : codePane.rowAt(codePane.pane.cursor);
+  const row = waits.next(from, by);
+  if (row < 0) return app.tell(`No instruction waits ${LONG} cycles or more (${ORIGIN}).`);
+  const slot = app.layout.slotOf(codePane);
+  if (slot !== null) app.layout.bringToFront(slot);
+  app.pinning.goToRow(row);
+  codePane.pane.focus();
 }
 
 function peak(app: App): void {

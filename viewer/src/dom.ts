@@ -29,6 +29,11 @@ export function append(element: Element, children: Child[]): void {
   }
 }
 
+/** A sentence whose words in backticks are code. */
+export function prose(sentence: string): Node[] {
+  return sentence.split("`").map((words, index) => (index % 2 === 1 ? h("code", {}, words) : document.createTextNode(visible(words))));
+}
+
 /** A text whose control characters are seen: escapes, and those that turn the direction of what follows (CVE-2021-42574). */
 export function visible(text: string): string {
   return text.replace(CONTROLS, (letter) => {
@@ -110,6 +115,11 @@ export function largest(values: Iterable<number>, least: number): number {
 
 export function plural(value: number, single: string, many = `${single}s`): string {
   return `${count(value)} ${value === 1 ? single : many}`;
+}
+
+/** A clause of a document as a sentence of its own. */
+export function sentence(clause: string): string {
+  return `${clause.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`;
 }
 
 export function hex(offset: number): string {

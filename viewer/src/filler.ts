@@ -1,6 +1,7 @@
 import type { Kernel } from "./document/kernel";
 import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
+import { ORIGIN } from "./document/waits";
 import { copyText, fill, h } from "./dom";
 import { type Kind, NAMES, type Slot } from "./frame/layout";
 import { failure } from "./frame/message";
@@ -16,6 +17,7 @@ export class Filler {
   private kernel: Kernel | null = null;
   private turn = 0;
   private isShort = recall("operands") !== "iga";
+  private hasWaits = recall("waits") !== "off";
 
   constructor(
     private readonly page: Page,
@@ -127,15 +129,26 @@ export class Filler {
   turnOperands(): void {
     this.isShort = !this.isShort;
     remember("operands", this.isShort ? "short" : "iga");
+    this.redrawCode();
+  }
+
+  private redrawCode(): void {
     for (const slot of this.page.layout.slots) if (slot.kind === "code") void this.put(slot);
     this.heads();
     this.pinning.restoreLight();
   }
 
+  /** The column of wait cycles, with the arrows to who is waited for. */
+  private turnWaits(): void {
+    this.hasWaits = !this.hasWaits;
+    remember("waits", this.hasWaits ? "on" : "off");
+    this.redrawCode();
+  }
+
   private code(slot: Slot, kernel: Kernel): void {
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
-    slot.show(new CodePane(kernel, this.isShort, this.pinning));
+    slot.show(new CodePane(kernel, this.isShort, this.hasWaits, this.pinning));
   }
 
   private stage(slot: Slot, kernel: Kernel): void {
@@ -312,6 +325,9 @@ export class Filler {
     menu.value = "";
     fill(
       slot.tools,
+      slot.kind !== "code" || this.kernel?.code.waits == null
+        ? null
+        : h("button", { class: "opt", type: "button", "aria-pressed": String(this.hasWaits), title: `Cycles that instructions wait, and for which: ${ORIGIN}`, onclick: () => this.turnWaits() }, "Waits"),
       slot.kind !== "code"
         ? null
         : h("button", { class: "opt", type: "button", "aria-pressed": String(this.isShort), title: "Short operands, or as IGA writes them (o)", onclick: () => this.turnOperands() }, "Short operands"),

@@ -47,7 +47,7 @@ export class Lighting {
 
 /** What stands on amber is darker (light theme) or paler (dark): 4.5:1 at least. */
 const ON_AMBER =
-  "--soft:var(--pin-soft);--m:var(--pin-m);--c:var(--pin-m);--w:var(--pin-w);--n:var(--pin-n);--s:var(--pin-n);--r:var(--pin-r);--k:var(--pin-k);--f:var(--pin-f)";
+  "--soft:var(--pin-soft);--m:var(--pin-m);--c:var(--pin-m);--w:var(--pin-w);--n:var(--pin-n);--s:var(--pin-n);--r:var(--pin-r);--k:var(--pin-k);--f:var(--pin-f);--wait:var(--pin-wait)";
 const LIT = `background:var(--pin)!important;${ON_AMBER};--bar:var(--pin-rule);--bar-style:solid`;
 const PALE = "background:var(--via)!important;--bar:var(--pin-rule);--bar-style:dotted;--soft:var(--pin-soft);--m:var(--pin-m)";
 const OUTLINED = "outline:1px solid var(--pin-rule);outline-offset:-1px";

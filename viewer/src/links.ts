@@ -1,4 +1,4 @@
-import { nearest, rowsOf } from "./document/csr";
+import { NO_ROWS, nearest, rowsOf } from "./document/csr";
 import type { Kernel } from "./document/kernel";
 import { plural } from "./dom";
 import type { Shown } from "./frame/detail";
@@ -13,6 +13,8 @@ export interface Target {
   line: number;
   row: number;
   key: number;
+  /** The instructions that are meant, where they are others than the line's. */
+  rows?: Int32Array;
 }
 
 /** What belongs together over all panes: lights it, marks it in the rulers, and finds what is nearest. */
@@ -50,6 +52,7 @@ export class Links {
 
   light(target: Target | null): Light {
     if (target === null) return DARK;
+    if (target.rows !== undefined) return { key: target.key, exact: this.selectors(target, target.rows) };
     if (!this.exact || target.row < 0) return { key: target.key, exact: null };
     const exact: string[] = [];
     for (const slot of this.layout.slots) {
@@ -59,8 +62,16 @@ export class Links {
     return { key: target.key, exact };
   }
 
+  /** Selectors of these instructions, and of what comes from their line in the other panes. */
+  private selectors({ key }: Target, rows: Int32Array): string[] {
+    return this.layout.slots.flatMap(({ linked, number }) =>
+      linked?.kind === "code" ? Array.from(rows.subarray(0, 2000), (row) => `.slot${number} .R${row}`) : linked?.kind === "stage" && key >= 0 ? [`.slot${number} .L${key}`] : [],
+    );
+  }
+
   /** Editor lines of a pane that are lit by a target. */
   lines(target: Target, linked: Linked): Int32Array {
+    if (target.rows !== undefined && linked.kind === "code") return target.rows.map((row) => linked.lineOf(row));
     if (this.exact && target.row >= 0 && linked.kind !== "source")
       return (this.exactRows(target, linked) ?? new Int32Array(0)).map((row) => linked.lineOf(row));
     return linked.linesOf({ key: target.key, exact: null });
@@ -127,8 +138,16 @@ export class Links {
       if (lines !== undefined) marks.push({ lines, colour: "hit" });
       if (target !== null) marks.push({ lines: this.lines(target, linked), colour: "lit" });
       linked.pane.ruler.set(marks);
+      this.point(linked, target);
       this.tell(slot, marks.at(-1)?.colour === "lit" ? marks.at(-1)?.lines.length ?? 0 : null, lines?.length ?? null);
     }
+  }
+
+  /** Arrows of the instruction that is pointed at, or of the line that is pinned, to what it waits for. */
+  private point(linked: Linked, target: Target | null): void {
+    const isRow = target?.linked.kind === "code";
+    if (target === null || (!isRow && target !== this.pinned)) linked.point(NO_ROWS, false, false);
+    else linked.point(isRow ? Int32Array.of(target.row) : linked.kernel.code.of(target.key), !isRow, target === this.pinned);
   }
 
   /** What the detail says of a target. */
@@ -159,6 +178,8 @@ export class Links {
     const others = this.linkedPanes()
       .filter(({ kind }) => kind === "stage")
       .map((linked) => `${rowsOf(linked.rows?.own ?? EMPTY, target.key).length} in ${linked.title}`);
+    const wait = target.linked.kind === "code" ? (code.waits?.cycles[target.row] ?? 0) : weights.waits[target.key];
+    if (wait > 0) others.push(`waits ${plural(wait, "cycle")}`);
     return [row, `line ${places.keyLine[target.key]}`, plural(instructions, "instruction"), `${share} percent`, ...others].join(", ");
   }
 

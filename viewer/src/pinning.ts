@@ -1,4 +1,6 @@
+import type { Advice } from "./document/advice";
 import { h, fill } from "./dom";
+import { adviceSheet } from "./frame/advice";
 import { Detail } from "./frame/detail";
 import { Lighting } from "./lighting";
 import { Links, type Target } from "./links";
@@ -29,6 +31,7 @@ export class Pinning implements CodeSurroundings {
       goToLine: (key: number) => void this.goToLine(key),
       exact: () => this.turnExact(),
       list: () => this.list(),
+      advise: (advice: Advice) => void this.goToAdvice(advice),
     };
     this.detail = new Detail(actions, opcodes);
     fill(this.element, this.detail.element);
@@ -123,6 +126,33 @@ export class Pinning implements CodeSurroundings {
     const line = kernel.places.keyLine[key] - 1;
     source.pane.show(line);
     if (this.links.pinned?.linked !== source || this.links.pinned.line !== line) this.pin(source, line);
+  }
+
+  /** Pins the line that is advised on, and lights the instructions that this is about. */
+  async goToAdvice({ key, rows }: Advice): Promise<void> {
+    const { kernel } = this.page;
+    const code = this.codePane;
+    if (kernel === null || code === null) return;
+    const { places } = kernel;
+    const source = key < 0 ? null : await this.page.file(kernel.files[places.keyFile[key]]);
+    const target = source === null ? { linked: code, line: code.lineOf(rows[0]), row: rows[0], key, rows } : { linked: source, line: places.keyLine[key] - 1, row: -1, key, rows };
+    this.links.exact = false;
+    this.links.register = null;
+    target.linked.pane.show(target.line);
+    this.links.pin(kernel, target);
+    this.links.scroll(target);
+    this.afterPin("push");
+  }
+
+  /** What is advised on the kernel. */
+  advice(): void {
+    const { kernel, dialog } = this.page;
+    if (kernel === null) return;
+    const sheet = adviceSheet(kernel, (advice) => {
+      dialog.close();
+      void this.goToAdvice(advice);
+    });
+    dialog.open("Advice", sheet);
   }
 
   follow(row: number, token: string): void {
@@ -233,7 +263,9 @@ export class Pinning implements CodeSurroundings {
     const { kernel } = this.page;
     if (kernel === null) return;
     this.page.findAgain();
-    const target = this.links.pinned === null ? null : this.targetOf(this.page.state);
+    const { pinned } = this.links;
+    const target = pinned === null ? null : this.targetOf(this.page.state);
+    if (target !== null && pinned?.rows !== undefined && target.key === pinned.key) target.rows = pinned.rows;
     this.links.exact = this.page.state.exact && target !== null;
     this.links.pin(kernel, target);
     if (target === null) return this.links.mark(null);

@@ -1,5 +1,6 @@
 import type { Kernel } from "./document/kernel";
-import { count, percent } from "./dom";
+import { ORIGIN } from "./document/waits";
+import { count, percent, sentence } from "./dom";
 import type { Colour } from "./state";
 
 /** Colours of source lines: a step of heat (0 none, 1 to 8, log scaled) or, in the colours of lines, 100 and one of 12 hues. */
@@ -9,18 +10,18 @@ export class Shades {
   private readonly whole: number;
 
   constructor(
-    kernel: Kernel,
+    private readonly kernel: Kernel,
     readonly colour: Colour,
   ) {
     const { weights, places, code } = kernel;
-    this.weights = colour === "memory" ? weights.memory : colour === "spills" ? weights.spills : weights.instructions;
+    this.weights = colour === "lines" || colour === "instr" ? weights.instructions : weights[colour];
     let most = 0;
     let sum = 0;
     for (let key = 0; key < places.keys; key++) {
       most = Math.max(most, this.weights[key]);
       sum += this.weights[key];
     }
-    this.whole = colour === "memory" || colour === "spills" ? sum : code.count;
+    this.whole = colour === "memory" || colour === "spills" ? sum : colour === "waits" ? (code.waits?.sum ?? 0) : colour === "samples" ? (code.samples?.total ?? 0) : code.count;
     this.steps = new Uint8Array(places.keys);
     let hue = 0;
     for (let key = 0; key < places.keys; key++) {
@@ -48,8 +49,18 @@ export class Shades {
     return keys.sort((left, right) => this.weights[right] - this.weights[left]);
   }
 
+  /** Why no line has a colour; null where that says itself. */
+  get empty(): string | null {
+    if (this.ranking().length > 0) return null;
+    if (this.colour === "spills") return "This kernel spills nothing.";
+    if (this.colour === "samples") return this.kernel.code.samples === null ? "There are no samples of this kernel: --samples FILE reads them." : "No sample is on a line.";
+    if (this.colour !== "waits") return null;
+    const { waits } = this.kernel.missing;
+    return waits === null ? `No instruction of a line waits: ${ORIGIN}.` : sentence(waits);
+  }
+
   /** What stands above the figures of the source. */
   get heading(): [value: string, share: string] {
-    return this.colour === "memory" || this.colour === "spills" ? ["bytes", "%"] : ["instr", "%"];
+    return [this.colour === "memory" || this.colour === "spills" ? "bytes" : this.colour === "waits" || this.colour === "samples" ? this.colour : "instr", "%"];
   }
 }

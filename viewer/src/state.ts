@@ -1,7 +1,7 @@
 /** What a link to this page says: everything that a reader chose, nothing that is under the pointer. */
 
-export type Colour = "instr" | "memory" | "spills" | "lines";
-export const COLOURS: readonly Colour[] = ["instr", "memory", "spills", "lines"];
+export type Colour = "instr" | "memory" | "spills" | "lines" | "waits" | "samples";
+export const COLOURS: readonly Colour[] = ["instr", "memory", "spills", "lines", "waits", "samples"];
 
 export interface State {
   /** The program's id; "" until a document is there. */

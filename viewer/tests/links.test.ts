@@ -107,6 +107,22 @@ test("a pinned instruction says who wrote what it reads, and who reads what it w
   expect([links.pinned, lighting.clear.mock.calls.length]).toEqual([null, 1]);
 });
 
+test("what is advised on a line lights its instructions alone, and the line in the other panes", () => {
+  const advised = { ...target(llvm, 1), linked: spirv, rows: Int32Array.of(0, 3) };
+  expect(links.light(advised)).toEqual({ key: 0, exact: [".slot0 .R0", ".slot0 .R3", ".slot1 .L0", ".slot2 .L0"] });
+  expect([code, llvm, spirv].map((linked) => [...links.lines(advised, linked)])).toEqual([[0, 3], [1], [0]]);
+});
+
+test("a row has arrows where it is pointed at; a line only where it is pinned", () => {
+  const point = vi.spyOn(code, "point");
+  links.hover(kernel, target(code, 1));
+  expect(point).toHaveBeenLastCalledWith(Int32Array.of(1), false, false);
+  links.hover(kernel, target(llvm, 1));
+  expect(point).toHaveBeenLastCalledWith(new Int32Array(0), false, false);
+  links.pin(kernel, target(llvm, 1));
+  expect(point).toHaveBeenLastCalledWith(Int32Array.of(0), true, true);
+});
+
 test("what the detail and a screen reader are told", () => {
   const row = target(code, 2);
   expect(links.shown(row)).toEqual({

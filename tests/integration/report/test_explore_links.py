@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from kernlens.report.explore import explore_document
 from kernlens.report.explore.single_file import page
 from kernlens.report.program_document import kernel_json
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
-from tests.explore_reader import KernelChunk, Page, summed, unpacked
+from tests.explore_reader import NOT_OWN, KernelChunk, Page, summed, unpacked
 
 #: Flags of a row.
 PROLOGUE, INHERITED, LOST, STAGE = 1, 2, 4, 8
@@ -77,6 +79,42 @@ def test_places_are_those_of_the_answer(program: Program, chunks: dict[str, Kern
             assert place.calls == calls
             inlined += bool(calls)
     assert inlined > 10
+
+
+def test_waits_are_those_of_the_answer(program: Program, chunks: dict[str, KernelChunk]) -> None:
+    for name, chunk in chunks.items():
+        answer = json.loads(kernel_json(program.kernels[name], is_placed=True, has_waits=True))
+        cycles = chunk.document["code"]["cycles"]
+        rows = [(row["cycle"], row["issue_cycles"]) for row in answer["instructions"]]
+        assert rows == list(zip(summed(cycles["start"]), cycles["issue"], strict=True))
+        wait = cycles["wait"]
+        columns = zip(summed(wait["row"]), wait["back"], wait["cycles"], wait["why"], strict=True)
+        stated = {
+            row: {"cycles": each, "for": chunk.offsets[row - back], "why": wait["reasons"][why]}
+            for row, back, each, why in columns
+        }
+        assert [stated.get(row) for row in range(len(rows))] == [row["wait"] for row in answer["instructions"]]
+        assert sum(wait["cycles"]) == answer["waits"]["wait_cycles"] > 100
+        lines = Counter[tuple[str, int]]()
+        for row, each in stated.items():
+            place = chunk.places[row]
+            if place is not None and not chunk.flags[row] & NOT_OWN:
+                lines[place.path, place.line] += each["cycles"]
+        expected = {(line["path"], line["line"]): line["wait_cycles"] for line in answer["waits"]["lines"]}
+        assert lines == Counter({line: each for line, each in expected.items() if each})
+
+
+def test_loops_are_those_of_the_kernel(program: Program, chunks: dict[str, KernelChunk]) -> None:
+    deepest = 0
+    for name, chunk in chunks.items():
+        loops = program.kernels[name].loops
+        assert loops is not None
+        code = chunk.document["code"]
+        blocks = [*summed(code["block"]), len(chunk.rows)]
+        for (start, end), depth in zip(pairwise(blocks), code["depth"], strict=True):
+            assert set(loops.depths[start:end]) == {depth}
+            deepest = max(deepest, depth)
+    assert deepest > 0
 
 
 def test_rows_that_share_a_number_are_those_of_the_dumps(compiled: Pipeline, chunks: dict[str, KernelChunk]) -> None:

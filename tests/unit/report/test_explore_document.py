@@ -221,7 +221,7 @@ def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
         broken.setattr("kernlens.analysis.correlate.correlate", damaged)
         document_of_kernel = unpacked(document.chunks[chunk])
-        assert document_of_kernel["missing"] == {"lines": "dwarf: the table ends early"}
+        assert document_of_kernel["missing"]["lines"] == "dwarf: the table ends early"
         assert set(KernelChunk(document_of_kernel).places) == {None}
     monkeypatch.setattr("kernlens.isa.decode.decode_many", unknown)
     document_of_kernel = unpacked(document.chunks[chunk])

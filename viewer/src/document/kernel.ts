@@ -1,8 +1,11 @@
+import { type Advice, adviceOf } from "./advice";
 import { type Csr, group, lastAtMost, rowsOf } from "./csr";
 import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
 import { Rows } from "./rows";
+import { Samples } from "./samples";
 import type { MessageKind, ProgramInfo } from "./schema";
+import { Waits } from "./waits";
 
 /** Bits of `Code.flags`. */
 export const PROLOGUE = 1;
@@ -27,7 +30,7 @@ export class Code extends Rows {
   readonly blocks: Int32Array;
   /** Row -> the function that begins there, in code that holds functions besides the kernel's own. */
   readonly functions: Map<number, string>;
-  /** How many loops a block is in. */
+  /** How many loops a block is in; 0 where that is not known. */
   readonly depth: Int32Array;
   /** Live registers at each instruction, null where that is not known. */
   readonly live: Int32Array | null;
@@ -35,13 +38,17 @@ export class Code extends Rows {
   readonly peak: { row: number; registers: number } | null;
   /** Whose values a row reads (`readers`: who reads its), in pairs, by row; null where that is not known. */
   readonly uses: Uses | null;
+  /** Who waits how long for whom; null where that is not known. */
+  readonly waits: Waits | null;
+  /** What a profiler counted; null without samples. */
+  readonly samples: Samples | null;
   /** What messages do, by row. */
   readonly messages = new Map<number, MessageKind>();
   /** Where branches go: rows by row. */
   readonly targets = new Map<number, number[]>();
   /** Who waits for whom, by scoreboard tokens and by distances. */
-  private readonly tokens: Waits;
-  private readonly distances: Waits;
+  private readonly tokens: Pairs;
+  private readonly distances: Pairs;
   private readonly opcodes: string[];
   private readonly op: Int32Array;
 
@@ -71,10 +78,12 @@ export class Code extends Rows {
         return [integer(row, 0, last, "code.functions"), text(name, "code.functions")];
       }),
     );
-    this.depth = integers(chunk.depth, this.blocks.length, 0, MOST, "code.depth");
+    this.depth = chunk.depth === null ? new Int32Array(this.blocks.length) : integers(chunk.depth, this.blocks.length, 0, MOST, "code.depth");
     this.live = chunk.live === null ? null : integers(chunk.live, count, 0, MOST_REGISTERS, "code.live");
     this.peak = chunk.peak === null ? null : peakOf(chunk.peak, last);
     this.uses = chunk.use === null ? null : usesOf(chunk.use, count);
+    this.waits = chunk.cycles === null ? null : new Waits(chunk.cycles, count);
+    this.samples = chunk.samples === null ? null : new Samples(chunk.samples, count);
     const message = object(chunk.message, "code.message");
     const kinds = list(message.kinds, "code.message.kinds").map(kindOf);
     const [rows, kind] = pairsOf(message.row, message.kind, last, "code.message");
@@ -142,13 +151,18 @@ export class Code extends Rows {
     return lastAtMost(this.blocks, row);
   }
 
+  /** How many loops a row is in. */
+  depthOf(row: number): number {
+    return this.depth[this.blockOf(row)] ?? 0;
+  }
+
   blockEnd(block: number): number {
     return block + 1 < this.blocks.length ? this.blocks[block + 1] : this.count;
   }
 }
 
 /** Which rows wait for which: pairs, grouped both ways. */
-interface Waits {
+interface Pairs {
   waiter: Int32Array;
   producer: Int32Array;
   /** Indexes of the pairs above. */
@@ -156,7 +170,7 @@ interface Waits {
   byProducer: Csr;
 }
 
-function waitsOf(waiter: Int32Array, back: Int32Array, last: number): Waits {
+function waitsOf(waiter: Int32Array, back: Int32Array, last: number): Pairs {
   const producer = waiter.map((row, index) => integer(row - back[index], 0, last, "the row that is waited for"));
   return { waiter, producer, byWaiter: group(waiter, last + 1), byProducer: group(producer, last + 1) };
 }
@@ -203,8 +217,10 @@ function peakOf(written: unknown, last: number): { row: number; registers: numbe
 }
 
 function kindOf(written: unknown): MessageKind {
-  const { words, bytes, spill } = object(written, "code.message.kinds");
-  return { words: text(words, "code.message.kinds"), bytes: figure(bytes, "code.message.kinds"), spill: spill === true };
+  const what = "code.message.kinds";
+  const { words, bytes, spill, action, memory, operation } = object(written, what);
+  const names = { action: textOrNull(action, what), memory: textOrNull(memory, what), operation: textOrNull(operation, what) };
+  return { words: text(words, what), bytes: figure(bytes, what), spill: spill === true, ...names };
 }
 
 const NO_STAGE = { text: "", line: [], place: [], id: null, ids: null, functions: [] };
@@ -248,6 +264,13 @@ export interface Weights {
   /** Bytes that messages move, as far as they state them. */
   memory: Float64Array;
   spills: Float64Array;
+  /** Cycles that instructions wait, and samples of a profiler. */
+  waits: Float64Array;
+  samples: Float64Array;
+  /** The most loops that an instruction is in. */
+  depth: Int32Array;
+  /** Whether there is any loop. */
+  hasLoops: boolean;
 }
 
 export class Kernel {
@@ -259,9 +282,12 @@ export class Kernel {
   readonly places: Places;
   readonly code: Code;
   readonly stages: Stage[];
+  readonly advice: Advice[];
+  /** What is advised on lines, by key. */
+  readonly advised = new Map<number, string>();
   readonly weights: Weights;
   /** Why there is no machine code, and why there are no lines; null where there are. */
-  readonly missing: { code: string | null; lines: string | null };
+  readonly missing: { code: string | null; lines: string | null; waits: string | null; advice: string | null };
   readonly warning: string | null;
   /** Instructions with a line of their own, of the prologue (with and without one), with a neighbour's, and with none. */
   readonly coverage = { own: 0, prologue: 0, bare: 0, inherited: 0, none: 0 };
@@ -274,15 +300,18 @@ export class Kernel {
     readonly onOwnLines = false,
   ) {
     const chunk = object(written, "a kernel");
-    const { code, lines } = object(chunk.missing, "missing");
+    const missing = object(chunk.missing, "missing");
     this.name = text(chunk.name, "name");
     this.files = texts(chunk.files, "files");
-    this.missing = { code: textOrNull(code, "missing.code"), lines: textOrNull(lines, "missing.lines") };
+    const why = (what: string): string | null => textOrNull(missing[what], `missing.${what}`);
+    this.missing = { code: why("code"), lines: why("lines"), waits: why("waits"), advice: why("advice") };
     this.warning = textOrNull(chunk.warning, "warning");
     this.own = chunk.own === undefined ? null : list(chunk.own, "own").map((file) => integer(file, 0, this.files.length - 1, "own"));
     this.places = new Places(chunk.places, this.files.length, onOwnLines ? this.own : null);
     this.code = new Code(this.places, chunk.code ?? NO_CODE);
     this.stages = list(chunk.stages, "stages").map((stage) => new Stage(this.places, stage));
+    this.advice = adviceOf(chunk.advice, this.code);
+    for (const { key, sentence } of this.advice) if (key >= 0) this.advised.set(key, this.advised.has(key) ? `${this.advised.get(key)}\n${sentence}` : sentence);
     this.weights = this.weigh();
     for (let row = 0; row < this.code.count; row++) {
       const bits = this.code.flags[row];
@@ -305,7 +334,20 @@ export class Kernel {
       instructions: Int32Array.from({ length: places.keys }, (_, key) => code.of(key).length),
       memory: new Float64Array(places.keys),
       spills: new Float64Array(places.keys),
+      waits: new Float64Array(places.keys),
+      samples: new Float64Array(places.keys),
+      depth: new Int32Array(places.keys),
+      hasLoops: code.depth.some((depth) => depth > 0),
     };
+    for (let block = 0; block < code.blocks.length; block++) {
+      for (let row = code.blocks[block]; row < code.blockEnd(block); row++) {
+        const key = code.flags[row] & NOT_OWN ? -1 : code.key[row];
+        if (key < 0) continue;
+        weights.waits[key] += code.waits?.cycles[row] ?? 0;
+        weights.samples[key] += code.samples?.sums[row] ?? 0;
+        weights.depth[key] = Math.max(weights.depth[key], code.depth[block]);
+      }
+    }
     for (const [row, message] of code.messages) {
       const key = code.flags[row] & NOT_OWN ? -1 : code.key[row];
       if (key < 0 || message.bytes === null) continue;
@@ -333,4 +375,6 @@ const NO_CODE = {
   live: null,
   peak: null,
   use: null,
+  cycles: null,
+  samples: null,
 };

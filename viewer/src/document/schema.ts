@@ -90,6 +90,10 @@ export interface MessageKind {
   bytes: number | null;
   spill: boolean;
   words: string;
+  /** What it does to which memory, and its own name for that; null where that is not known. */
+  action: string | null;
+  memory: string | null;
+  operation: string | null;
 }
 
 /** A single pass of the compiler; `changed` is null where only a part of the program was dumped. */

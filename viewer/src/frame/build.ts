@@ -1,4 +1,5 @@
 import type { ProgramInfo } from "../document/schema";
+import { ORIGIN } from "../document/waits";
 import { copyText, fill, h } from "../dom";
 import { COLOURS, type Colour } from "../state";
 
@@ -7,6 +8,8 @@ const NAMES: Record<Colour, [name: string, title: string]> = {
   memory: ["Memory", "Bytes that the messages of each line move (2)"],
   spills: ["Spills", "Bytes that each line saves to and brings back from memory, for want of registers (3)"],
   lines: ["Lines", "A hue for each line, the same in all panes (4)"],
+  waits: ["Waits", `Cycles that the instructions of each line wait for others: ${ORIGIN} (5)`],
+  samples: ["Samples", "What a profiler counted on the instructions of each line: measured (6)"],
 };
 
 /** How the program was built: device, toolchain, options, command; and what lines and colours say. */
@@ -16,15 +19,19 @@ export class BuildBar {
   readonly facts = h("div", { class: "how" });
   /** A switch that is there where it changes something. */
   private readonly own: HTMLButtonElement;
+  /** How many pieces of advice there are: a click lists them. */
+  private readonly advice: HTMLButtonElement;
   private readonly buttons = new Map<Colour, HTMLButtonElement>();
 
   constructor(
     private readonly tell: (sentence: string) => void,
     choose: (colour: Colour) => void,
     turnOwn: () => void,
+    advise: () => void,
   ) {
     const title = "Inlined library code on the lines of your own files that it came through (i)";
     this.own = h("button", { class: "opt", type: "button", title, hidden: true, onclick: turnOwn }, "Own lines");
+    this.advice = h("button", { class: "opt", type: "button", title: "What would make this kernel cheaper (a)", hidden: true, onclick: advise });
     const group = h("span", { class: "seg", role: "group", "aria-label": "Colour" }, h("em", {}, "Colour"));
     for (const colour of COLOURS) {
       const [name, title] = NAMES[colour];
@@ -32,7 +39,7 @@ export class BuildBar {
       this.buttons.set(colour, button);
       group.append(button);
     }
-    this.element.append(this.facts, this.own, group);
+    this.element.append(this.facts, this.advice, this.own, group);
   }
 
   /** `fields` are those of the configuration that is edited, in place of what was built. */
@@ -60,6 +67,18 @@ export class BuildBar {
   ownLines(isOn: boolean | null): void {
     this.own.hidden = isOn === null;
     this.own.setAttribute("aria-pressed", String(isOn === true));
+  }
+
+  /** How much is advised on the kernel. */
+  advise(pieces: number): void {
+    this.advice.hidden = pieces === 0;
+    this.advice.textContent = `Advice ${pieces}`;
+  }
+
+  /** Whether there are samples, whose colour is offered then. */
+  hasSamples(is: boolean): void {
+    const button = this.buttons.get("samples");
+    if (button !== undefined) button.hidden = !is;
   }
 
   colour(colour: Colour): void {

@@ -1,15 +1,20 @@
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, INHERITED, LOST, PROLOGUE } from "../document/kernel";
+import type { Advice } from "../document/advice";
 import { rowsOf } from "../document/csr";
 import { count, fill, h, hex, percent, plural } from "../dom";
 import { extent, formula, OPTION_WORDS, tokenWords } from "../machine/explain";
 import { isScoreboard, parse } from "../machine/parse";
+import { adviceOfLine } from "./advice";
+import { samplesOf } from "./samples";
+import { waitsOfLine, waitsOfRow } from "./waits";
 
 export interface DetailActions {
   goToRow(row: number): void;
   goToLine(key: number): void;
   exact(): void;
   list(): void;
+  advise(advice: Advice): void;
 }
 
 /** Links to other instructions in one sentence. */
@@ -53,9 +58,14 @@ export class Detail {
     fill(
       this.element,
       shown.row >= 0 ? this.instruction(kernel, shown.row, shown.register) : null,
+      this.samples(kernel, shown),
+      this.waits(kernel, shown),
       this.trail(kernel, shown),
       this.line(kernel, shown),
+      adviceOfLine(kernel, shown.key, (advice) => this.actions.advise(advice)),
     );
+    // What may scroll is reached by keys, too.
+    for (const zone of this.element.children) if (zone.querySelector("button") === null) zone.setAttribute("tabindex", "0");
   }
 
   private instruction(kernel: Kernel, row: number, register: number | null): HTMLElement {
@@ -91,11 +101,22 @@ export class Detail {
     this.uses(kernel, row, register, more);
     if (code.live !== null) more.append(h("p", {}, `${plural(code.live[row], "register")} live here.`));
     const bits = code.flags[row];
+    const depth = code.depthOf(row);
+    if (depth > 0) more.append(h("p", {}, depth === 1 ? "In a loop." : `In ${depth} loops.`));
     if (bits & PROLOGUE) more.append(h("p", {}, "Of the prologue: it counts in no line's share."));
     else if (bits & LOST) more.append(h("p", {}, "The compiler lost the line: the one shown is that of the row before."));
     else if (bits & INHERITED) more.append(h("p", {}, "Without a line of its own: the one shown is its neighbour's."));
     if (bits & FROM_STAGE) more.append(h("p", {}, "Its line is told by the stages; the line table lost it."));
     return h("div", { class: "w" }, h("span", { class: "at" }, hex(code.offset[row])), h("div", {}, first, more));
+  }
+
+  private samples(kernel: Kernel, { row, key }: Shown): HTMLElement | null {
+    return samplesOf(kernel, row >= 0 ? Int32Array.of(row) : kernel.code.of(key), row, (other) => this.link(kernel, other));
+  }
+
+  private waits(kernel: Kernel, { row, key }: Shown): HTMLElement | null {
+    const links = { row: (other: number) => this.link(kernel, other), line: (other: number) => this.lineLink(kernel, other) };
+    return row >= 0 ? waitsOfRow(kernel, row, links) : key >= 0 ? waitsOfLine(kernel, key, links) : null;
   }
 
   /** Who wrote what the row reads, and who reads what it writes. */
@@ -140,6 +161,8 @@ export class Detail {
     if (instructions > 0) first.append(` instruction${instructions === 1 ? "" : "s"}, ${percent(instructions, code.count)}% of the kernel`);
     if (weights.memory[key] > 0) first.append(`, ${count(weights.memory[key])} bytes moved`);
     if (weights.spills[key] > 0) first.append(`, ${count(weights.spills[key])} bytes spilled or filled`);
+    const depth = weights.depth[key];
+    if (depth > 0) first.append(depth === 1 ? "; in a loop" : `; in ${depth} loops`);
     first.append(".");
     const lit = shown.lit.map(({ name, lines }) => `${count(lines)} in ${name}`).join(", ");
     const second = h("p", {}, `${shown.isExact ? "Exactly this instruction" : "By line"}: ${lit}. `);
@@ -152,6 +175,13 @@ export class Detail {
 
   private place(kernel: Kernel, key: number): HTMLElement {
     return h("button", { class: "link", type: "button", onclick: () => this.actions.goToLine(key) }, this.nameOf(kernel, key));
+  }
+
+  /** A line by its number; with its file where there are several. */
+  private lineLink(kernel: Kernel, key: number): HTMLElement {
+    const { keyFile, keyLine } = kernel.places;
+    const isOne = keyFile.every((file) => file === keyFile[key]);
+    return h("button", { class: "link", type: "button", onclick: () => this.actions.goToLine(key) }, isOne ? `line ${keyLine[key]}` : this.nameOf(kernel, key));
   }
 
   private nameOf(kernel: Kernel, key: number): string {

@@ -1,3 +1,4 @@
+import { LONG, ORIGIN, SHORT } from "../document/waits";
 import { h } from "../dom";
 
 const KEYS: [title: string, keys: [key: string, does: string][]][] = [
@@ -7,6 +8,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["j k ↓ ↑", "next, previous line"],
       ["Enter", "pin the line; again, or Esc: unpin"],
       ["n N", "next, previous lit line; with nothing pinned the next hottest"],
+      ["w W", `next, previous instruction that waits ${LONG} cycles or more`],
       ["Tab, Shift+Tab", "next, previous pane or control"],
       ["[ ]", "previous, next stage"],
       ["f", "fold or unfold the block"],
@@ -18,10 +20,11 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
   [
     "Showing",
     [
-      ["1 2 3 4", "colour by instructions, memory, spills, lines"],
+      ["1 to 6", "colour by instructions, memory, spills, lines, waits, samples"],
       ["o", "short operands, or as IGA writes them"],
       ["x", "a pinned instruction: its exact links, or its whole line"],
       ["i", "inlined library code: on the lines of your own files that it came through, or on its own"],
+      ["a", "advice on this kernel, as a list"],
       ["L", "what is lit, as a list"],
       ["/", "find in all panes; Enter, Shift+Enter: next, previous"],
       ["c", "compare"],
@@ -44,6 +47,9 @@ const WORDS: [word: string, means: string][] = [
   ["(W)", "runs whatever the execution mask says"],
   ["(16|M0)", "16 channels, from channel 0 on"],
   ["I@2", "waits for the second last instruction of the integer pipe (F float, L long, M math, S scalar, A each of them); click it to go there"],
+  ["203, arrow", `cycles that an instruction waits, from ${SHORT} on, and for which it does. ${ORIGIN}: never time`],
+  ["↻2", "in 2 loops; in the machine code a mark for each"],
+  ["◆", "advice on this line: the panel below has it"],
   ["$3.dst", "waits for the result of the message that holds token 3; $3.src: until it has read its operands"],
 ];
 

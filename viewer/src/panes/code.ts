@@ -3,9 +3,12 @@ import { EditorView } from "@codemirror/view";
 
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
-import { hex, largest, plural } from "../dom";
+import { LONG, SHORT } from "../document/waits";
+import type { Samples } from "../document/samples";
+import { hex, largest, plural, visible } from "../dom";
 import { columnsOf, layOut, scoreboardOf } from "../machine/operands";
 import { parse, type Parsed, registerOf } from "../machine/parse";
+import { Arrows } from "./arrows";
 import { Branches } from "./branches";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { GEN, highlight } from "./highlight";
@@ -33,10 +36,16 @@ export class CodePane extends Linked {
   /** The row of each line; of a block's header, -1 minus its block. */
   private readonly rowOfLine: Int32Array;
   private readonly branches: Branches;
+  private arrows: Arrows | null = null;
+  /** Whether it has the column of wait cycles. */
+  private readonly hasWaits: boolean;
+  /** The most loops that an instruction is in, of those that are told apart. */
+  private readonly deepest: number;
 
   constructor(
     kernel: Kernel,
     readonly short: boolean,
+    hasWaits: boolean,
     around: CodeSurroundings,
   ) {
     const { code } = kernel;
@@ -61,6 +70,8 @@ export class CodePane extends Linked {
     this.rowOfLine = Int32Array.from(rowOfLine);
     this.branches = new Branches(this.pairs());
     const most = largest(code.live ?? [], 1);
+    this.deepest = Math.min(DEEPEST, largest(code.depth, 0));
+    this.hasWaits = hasWaits && code.waits !== null;
     this.pane = new Pane({
       root: around.root,
       kind: "gen",
@@ -72,12 +83,16 @@ export class CodePane extends Linked {
         highlight(GEN),
         cells("numbers", (line) => this.cell(line, around, most)),
         ...(short ? [cells("scoreboard", (line) => this.scoreboard(line, around), "after")] : []),
+        EditorView.updateListener.of((update) => {
+          if (update.geometryChanged) this.arrows?.draw();
+        }),
         EditorView.clipboardOutputFilter.of((text) => this.copied() ?? text),
       ],
       onHover: (line) => around.hover(this, line),
       onPin: (line) => around.pin(this, line),
       onCursor: (line) => around.cursor(this, line),
     });
+    this.arrows = this.hasWaits ? new Arrows(this, (row) => around.goToRow(row)) : null;
     this.strip = code.live === null ? null : new Strip(this, code.live);
     if (this.strip !== null) this.pane.attach(this.strip.canvas);
     this.pane.view.scrollDOM.addEventListener("click", (event) => this.clicked(event, around), { capture: true });
@@ -111,6 +126,10 @@ export class CodePane extends Linked {
   override numberAt(line: number): string {
     const row = this.rowAt(line);
     return row < 0 ? "" : hex(this.kernel.code.offset[row]);
+  }
+
+  override point(rows: Int32Array, isLine: boolean, isPinned: boolean): void {
+    this.arrows?.show(rows, isLine, isPinned);
   }
 
   override lineOf(row: number): number {
@@ -199,6 +218,7 @@ export class CodePane extends Linked {
     const shade = this.shadeOf(row, around);
     return new Cell(`${line} ${shade}`, this.lineClass(line, around), () => {
       const parts = [lanesOf(lanes), part("ln", code.offset[row].toString(16).padStart(4, "0"))];
+      if (this.deepest > 0) parts.push(this.loops(row));
       parts.push(part(`bar ${shadeClass(shade)}`), part("from", this.lineLabel(row)));
       if (code.live !== null) {
         const live = part("live");
@@ -206,8 +226,40 @@ export class CodePane extends Linked {
         live.title = `${code.live[row]} registers live`;
         parts.push(live);
       }
+      if (code.samples !== null) parts.push(this.sampled(code.samples, row));
+      if (this.hasWaits) parts.push(this.wait(row), part("lane-of-waits"));
       return parts;
     });
+  }
+
+  /** The cycles that a row waits, from a few on. */
+  private wait(row: number): HTMLElement {
+    const { waits } = this.kernel.code;
+    const cycles = waits?.cycles[row] ?? 0;
+    const element = part(cycles < SHORT ? "wt" : `wt ${cycles < LONG ? "h2" : cycles < 5 * LONG ? "h4" : "h6"}`, cycles < SHORT ? "" : String(cycles));
+    if (cycles >= SHORT) element.title = `Waits ${cycles} cycles for ${hex(this.kernel.code.offset[waits?.producer[row] ?? row])}`;
+    return element;
+  }
+
+  /** The samples of a row, in steps of the most that a row has. */
+  private sampled(samples: Samples, row: number): HTMLElement {
+    const sum = samples.sums[row];
+    this.mostSamples ??= largest(samples.sums, 1);
+    const element = part(sum === 0 ? "sm" : `sm h${Math.max(1, Math.round((8 * Math.log1p(sum)) / Math.log1p(this.mostSamples)))}`, sum === 0 ? "" : sum >= 100_000 ? `${Math.round(sum / 1000)}k` : String(sum));
+    const words = samples.byReason([row]).map(([{ name }, each]) => `${each} ${name}`);
+    if (sum > 0) element.title = visible(`${plural(sum, "sample")}: ${words.join(", ")}`);
+    return element;
+  }
+
+  private mostSamples: number | null = null;
+
+  /** A mark for each loop that a row is in. */
+  private loops(row: number): HTMLElement {
+    const depth = this.kernel.code.depthOf(row);
+    const element = part(`loops of${this.deepest}`);
+    for (let loop = 0; loop < Math.min(depth, this.deepest); loop++) element.append(part("loop"));
+    if (depth > 0) element.title = depth === 1 ? "In a loop" : `In ${depth} loops`;
+    return element;
   }
 
   private scoreboard(line: number, around: Surroundings): Cell | null {
@@ -233,6 +285,9 @@ export class CodePane extends Linked {
     return texts.join("\n");
   }
 }
+
+/** Loops within loops are told apart so far. */
+const DEEPEST = 4;
 
 function lanesOf(lanes: string): HTMLElement {
   const element = part("lanes");

@@ -45,6 +45,9 @@ export abstract class Linked {
   /** Opens what a line is folded in. */
   reveal(_line: number): void {}
 
+  /** Shows who waits for whom among these rows, which are those of one source line or a single one. */
+  point(_rows: Int32Array, _isLine: boolean, _isPinned: boolean): void {}
+
   keyAt(line: number): number {
     const row = this.rowAt(line);
     return row < 0 || this.rows === null ? -1 : this.rows.key[row];

@@ -106,4 +106,4 @@ export class Canvas {
 }
 
 const DARKNESS = matchMedia("(prefers-color-scheme: dark)");
-const COLOURS = ["mark-lit", "mark-hit", "lv", "accent", "warn"];
+const COLOURS = ["mark-lit", "mark-hit", "lv", "accent", "warn", "wait"];

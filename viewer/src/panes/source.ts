@@ -4,6 +4,7 @@ import { Compartment, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
+import { visible } from "../dom";
 import { NO_ROWS, rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
 import type { FileInfo } from "../document/schema";
@@ -81,8 +82,12 @@ export class SourcePane extends Linked {
           const key = this.keyAt(line);
           const shade = around.shade(key);
           const { value, share } = around.figure(key);
-          return new Cell(`${line} ${shade} ${value} ${share}`, this.sourceClasses(line, around), () => [
+          const { weights, advised } = this.kernel;
+          const depth = key < 0 ? 0 : weights.depth[key];
+          return new Cell(`${line} ${shade} ${value} ${share} ${depth}`, this.sourceClasses(line, around), () => [
             part("ln", String(line + 1)),
+            ...(advised.size > 0 ? [tip(advised.get(key))] : []),
+            ...(weights.hasLoops ? [loopMark(depth)] : []),
             part(`heat ${shadeClass(shade)}`, value),
             part(`heat share ${shadeClass(shade)}`, share),
           ]);
@@ -176,4 +181,18 @@ export class SourcePane extends Linked {
     const shade = around.shade(key);
     return key < 0 ? "" : shade >= 100 ? `L${key} S${key} y${shade - 100}` : `L${key} S${key}`;
   }
+}
+
+/** A mark of a line that something is advised on. */
+function tip(sentence: string | undefined): HTMLElement {
+  const mark = part("tip", sentence === undefined ? "" : "◆");
+  if (sentence !== undefined) mark.title = visible(sentence);
+  return mark;
+}
+
+/** How many loops a line is in: `↻`, `↻2`. */
+function loopMark(depth: number): HTMLElement {
+  const mark = part("rounds", depth === 0 ? "" : `↻${depth === 1 ? "" : depth}`);
+  if (depth > 0) mark.title = depth === 1 ? "In a loop" : `In ${depth} loops`;
+  return mark;
 }

@@ -15,6 +15,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap
 from kernlens.report.describe import function_name
+from kernlens.report.explore.cycle_columns import cycle_columns
 from kernlens.report.explore.messages import message_columns
 from kernlens.report.explore.packing import deltas
 from kernlens.report.explore.places import NO_PLACE, Places
@@ -50,7 +51,7 @@ def code_document(
         flags = [bits | _ORIGINS.get(origin, 0) for bits, origin in zip(flags, source_map.origins, strict=True)]
     targets = _targets(instructions)
     blocks = _blocks(instructions, targets, [function.code.start for function in kernel.functions])
-    pressure = kernel.pressure
+    pressure, loops = kernel.pressure, kernel.loops
     return {
         "text": "\n".join(text.rstrip() for text in instructions.texts),
         "size": list(instructions.sizes),
@@ -62,7 +63,7 @@ def code_document(
         "id": deltas(NO_NUMBER if number is None else number for number in visa_numbers) if visa_numbers else None,
         "functions": [[function_name(function), function.code.start] for function in kernel.functions],
         "block": deltas(blocks),
-        "depth": _depths(blocks, targets),
+        "depth": [loops.depths[row] for row in blocks] if loops else None,
         "targets": [[row, *rows] for row, rows in targets.items()],
         "wait": _waits(instructions),
         "distance": _distances(instructions),
@@ -71,6 +72,7 @@ def code_document(
         "peak": {"row": pressure.peak_index, "registers": pressure.peak} if pressure else None,
         "is_lower_bound": pressure.is_lower_bound if pressure else None,
         "use": _uses(instructions),
+        "cycles": cycle_columns(kernel.waits),
         "samples": sample_columns(placed_samples(sampled, kernel.name, instructions) if sampled else None),
     }
 
@@ -99,23 +101,6 @@ def _blocks(instructions: Instructions, targets: dict[int, list[int]], functions
     starts |= {row + 1 for row in targets if instructions.opcodes[row] not in _CALLS}
     starts |= {row + 1 for row, bits in enumerate(instructions.flags) if bits & END_OF_THREAD or row in stops}
     return sorted(start for start in starts if start < len(instructions))
-
-
-def _depths(blocks: Sequence[int], targets: dict[int, list[int]]) -> list[int]:
-    """Return for each block how many loops it is in: a loop is what lies between a branch back and where it goes."""
-    ends: dict[int, int] = {}
-    for row, rows in targets.items():
-        for target in rows:
-            if target <= row:
-                ends[target] = max(ends.get(target, 0), row)
-    depths = []
-    open_ends: list[int] = []
-    for block in blocks:
-        open_ends = [end for end in open_ends if end >= block]
-        if block in ends:
-            open_ends.append(ends[block])
-        depths.append(len(open_ends))
-    return depths
 
 
 def _waits(instructions: Instructions) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import LINE_ORDERS
 from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap
 from kernlens.model.stage_text import StageText, StageTexts
+from kernlens.report.explore.advice_list import advice_list
 from kernlens.report.explore.code import code_document, compacted_of
 from kernlens.report.explore.packing import RAW_LIMIT, deltas
 from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
@@ -25,11 +27,18 @@ _EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids"
 
 
 def kernel_document(
-    kernel: Kernel, texts: StageTexts, own_roots: Collection[str] = (), sampled: SampledKernels | None = None
+    program: Program,
+    kernel: Kernel,
+    texts: StageTexts,
+    own_roots: Collection[str] = (),
+    sampled: SampledKernels | None = None,
+    *,
+    is_redacted: bool = False,
 ) -> dict[str, Any]:
     """Return the content of a kernel's chunk, with its part of the stages that have ``texts``. What cannot be read is
     left out, with the reason in ``missing``. Files below the folders ``own_roots`` are the user's own too
-    (``analysis.own_lines``). ``sampled`` has the samples of a profiler."""
+    (``analysis.own_lines``). ``sampled`` has the samples of a profiler. Advice has words of the source, so that a
+    redacted document has none."""
     missing: dict[str, str] = {}
     code: dict[str, Any] | None = None
     source_map: SourceMap | None = None
@@ -50,8 +59,21 @@ def kernel_document(
             raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
         code = code_document(kernel, source_map, places, numbers, sampled)
+        if code["cycles"] is None and kernel.waits_reason:
+            missing["waits"] = kernel.waits_reason
     except KernlensError as error:
         missing["code"] = str(error)
+    advice: list[dict[str, Any]] = []
+    if is_redacted:
+        missing["advice"] = "the source text was left out (redacted)"
+    elif code is not None:
+        try:
+            advice = advice_list(program, kernel, places)
+        except KernlensError as error:
+            missing["advice"] = str(error)
+        else:
+            if source_map is not None and not program.sources:
+                missing["advice"] = "the source text is not known"
     stages, room = [], RAW_LIMIT // 8
     for text in texts.of_kernel(kernel.name):
         room -= sum(map(len, text.rows)) + 4 * len(text.rows)
@@ -70,6 +92,7 @@ def kernel_document(
         },
         "warning": source_map.warning if source_map else None,
         "stages": stages,
+        "advice": advice,
         "missing": missing,
     }
 

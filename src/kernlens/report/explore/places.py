@@ -46,6 +46,10 @@ class Places:
             caller = self._places.setdefault((file, line, column, caller), len(self._places))
         return caller
 
+    def file(self, path: str) -> int | None:
+        """Return the number of a file; None if no place is in it."""
+        return self._files.get(self._names.get(path, path))
+
     def own_files(self, is_own: Callable[[str], bool]) -> list[int]:
         """Return the numbers of the files whose paths are own ones; empty if no place of another file was inlined into
         one of them, so that every place is laid on itself."""

@@ -181,7 +181,9 @@ class ProgramEntries:
         return repr([(each.device, sorted(each.counts.items())) for each in self._sampled.of(kernel.name)])
 
     def _kernel_document(self, program: Program, kernel: Kernel) -> dict[str, Any]:
-        document = kernel_document(kernel.unread(), self._texts(program), self._own_roots, self._sampled)
+        is_redacted = self._redaction is not None
+        texts, sampled = self._texts(program), self._sampled
+        document = kernel_document(program, kernel.unread(), texts, self._own_roots, sampled, is_redacted=is_redacted)
         if self._redaction is not None:
             for stage in document["stages"]:
                 stage["text"] = self._redaction.text(stage["text"])
