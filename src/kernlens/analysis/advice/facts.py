@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -26,6 +27,7 @@ class Facts:
         self.program = program
         self.kernel = kernel
         self.tokens = SourceTokens(program)
+        self._types: dict[int, tuple[str, tuple[str, ...]]] = {}
 
     @cached_property
     def code(self) -> Instructions:
@@ -63,6 +65,18 @@ class Facts:
         sizes = bytes(self.code.records[EXECUTION_SIZE_AT::RECORD_SIZE])
         return bytes(size > 1 or not flags & NO_MASK for size, flags in zip(sizes, self.code.flags, strict=True))
 
+    def rows_in(self, path: str, code: range) -> list[int]:
+        """Return the rows whose place, or that of a call around them, lies in these characters of a source."""
+        in_code = self.tokens.lies_in(path, code)
+        source_map = self.kernel.source_map
+        rows = []
+        for place, of_place in self.sites.items():
+            if in_code(place):
+                rows += of_place
+            elif source_map is not None:
+                rows += [row for row in of_place if any(map(in_code, source_map.inlined_at(row)))]
+        return rows
+
     def vector(self, rows: Iterable[int]) -> list[int]:
         """Return those of the rows that work for lanes, rather than once for the whole thread."""
         return [row for row in rows if self.vector_rows[row]]
@@ -75,9 +89,34 @@ class Facts:
 
     def types(self, row: int) -> tuple[str, tuple[str, ...]]:
         """Return the type of a row's destination and those of its sources, as the assembly has them (``f``, ``ud``)."""
-        instruction = self.code[row]
-        destination = instruction.destination
-        return destination.type if destination else "", tuple(source.type for source in instruction.sources)
+        if row not in self._types:
+            instruction = self.code[row]
+            destination = instruction.destination
+            sources = tuple(source.type for source in instruction.sources)
+            self._types[row] = destination.type if destination else "", sources
+        return self._types[row]
+
+    def conversions(self, rows: Iterable[int]) -> Counter[tuple[str, str]]:
+        """Return how many of the rows copy a value of one type to another: (type before, type after) -> count."""
+        opcodes = self.code.opcodes
+        types = (self.types(row) for row in rows if opcodes[row] == "mov")
+        return Counter((sources[0], written) for written, sources in types if sources and sources[0] != written)
+
+    def is_double(self, rows: Sequence[int]) -> bool:
+        """Return whether most of the rows work on doubles."""
+        return 2 * sum("df" in (written, *sources) for written, sources in map(self.types, rows)) > len(rows)
+
+    @cached_property
+    def passes(self) -> int:
+        """The number of instructions that an operation on all lanes takes: 2 for SIMD32 where registers have 32 bytes."""
+        is_wide = self.ip is not None and (self.ip >= (20, 0) or (self.ip[0] == 12 and self.ip[1] in (60, 61)))
+        simd = self.kernel.resources.simd or 16
+        return max(1, simd // (32 if is_wide else 16))
+
+    @property
+    def simd(self) -> int | None:
+        """The kernel's SIMD width; None where the binary does not state it."""
+        return self.kernel.resources.simd
 
     @property
     def log(self) -> str:
