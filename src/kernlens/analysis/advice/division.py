@@ -74,11 +74,6 @@ def _subject(facts: Facts, place: SourcePlace, construct: Construct) -> str:
     return f"`{words if left and right and len(words) <= 40 else construct.token}`"
 
 
-def _times(facts: Facts, rows: Sequence[int]) -> str:
-    copies = facts.copies(rows)
-    return f" in {copies} copies" if copies > 1 else ""
-
-
 def _advise(facts: Facts) -> Iterator[Advice]:
     if facts.ip is None or facts.ip < _WITHOUT_DIVIDER:
         return
@@ -90,7 +85,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             _subject(facts, place, construct),
-            f"is {len(rows):,} instructions{_times(facts, rows)}, as this GPU has no integer divider",
+            f"is {len(rows):,} instructions, as this GPU has no integer divider",
             "launch a 2-D range instead of dividing an index, divide by a constant, or shift and mask for powers of two",
         )
 
@@ -107,7 +102,7 @@ def _advise_long(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             _subject(facts, place, construct),
-            f"divides integers of 64 bits in {len(rows):,} instructions{_times(facts, rows)}",
+            f"divides integers of 64 bits in {len(rows):,} instructions",
             f"{less}: use int or uint where the values fit",
         )
 

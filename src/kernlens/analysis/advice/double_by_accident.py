@@ -40,12 +40,14 @@ _DIVISIONS = frozenset(("/", "%", "/=", "%="))
 
 def _advise(facts: Facts) -> Iterator[Advice]:
     rows_of: dict[tuple[str, int], list[int]] = {}
-    for place, rows in facts.sites.items():
-        construct = facts.tokens.at(place)
-        if construct is None or "printf" in construct.names:
-            continue
-        doubles = [row for row in rows if "df" in (facts.types(row)[0], *facts.types(row)[1])]
-        if doubles and not (construct.token in _DIVISIONS and _is_of_integers(facts, doubles)):
+    for place, rows in facts.sites.items() if facts.double_rows else ():
+        doubles = [row for row in rows if row in facts.double_rows]
+        construct = facts.tokens.at(place) if doubles else None
+        if (
+            construct is not None
+            and "printf" not in construct.names
+            and not (construct.token in _DIVISIONS and _is_of_integers(facts, doubles))
+        ):
             rows_of.setdefault((place.path, place.line), []).extend(doubles)
     for (path, line), rows in rows_of.items():
         if not facts.conversions(facts.vector(rows))["f", "df"]:

@@ -10,8 +10,9 @@ from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.model.advice import COUNTED, Advice
 from kernlens.model.instruction import NO_MASK, Instructions
 from kernlens.model.instruction_kind import InstructionKind
-from kernlens.model.instruction_record import EXECUTION_SIZE_AT, RECORD_SIZE
+from kernlens.model.instruction_record import EXECUTION_SIZE_AT, RECORD_SIZE, TYPES_AT
 from kernlens.model.kernel import Kernel
+from kernlens.model.operand import type_name, type_number
 from kernlens.model.program import Program
 from kernlens.model.source_map import INHERITED, SourcePlace
 
@@ -27,7 +28,6 @@ class Facts:
         self.program = program
         self.kernel = kernel
         self.tokens = SourceTokens(program)
-        self._types: dict[int, tuple[str, tuple[str, ...]]] = {}
 
     @cached_property
     def code(self) -> Instructions:
@@ -82,19 +82,25 @@ class Facts:
         return [row for row in rows if self.vector_rows[row]]
 
     def copies(self, rows: Iterable[int]) -> int:
-        """Return through how many chains of inlined calls the rows came: the copies of a function that is called several
-        times."""
+        """Return through how many chains of inlined calls the rows came: at least so many copies of a function they are."""
         source_map = self.kernel.source_map
         return len({source_map.inlined_at(row) for row in rows}) if source_map else 1
 
     def types(self, row: int) -> tuple[str, tuple[str, ...]]:
         """Return the type of a row's destination and those of its sources, as the assembly has them (``f``, ``ud``)."""
-        if row not in self._types:
-            instruction = self.code[row]
-            destination = instruction.destination
-            sources = tuple(source.type for source in instruction.sources)
-            self._types[row] = destination.type if destination else "", sources
-        return self._types[row]
+        written, *sources = (type_name(column[row]) for column in self._type_columns)
+        return written, tuple(filter(None, sources))
+
+    @cached_property
+    def _type_columns(self) -> list[bytes]:
+        return [bytes(self.code.records[at::RECORD_SIZE]) for at in TYPES_AT]
+
+    @cached_property
+    def double_rows(self) -> frozenset[int]:
+        """The rows that work on doubles."""
+        double = type_number("df")
+        columns = (column for column in self._type_columns if double in column)
+        return frozenset(row for column in columns for row, number in enumerate(column) if number == double)
 
     def conversions(self, rows: Iterable[int]) -> Counter[tuple[str, str]]:
         """Return how many of the rows copy a value of one type to another: (type before, type after) -> count."""
@@ -104,7 +110,7 @@ class Facts:
 
     def is_double(self, rows: Sequence[int]) -> bool:
         """Return whether most of the rows work on doubles."""
-        return 2 * sum("df" in (written, *sources) for written, sources in map(self.types, rows)) > len(rows)
+        return 2 * sum(row in self.double_rows for row in rows) > len(rows)
 
     @cached_property
     def passes(self) -> int:

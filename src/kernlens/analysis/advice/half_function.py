@@ -11,10 +11,10 @@ from kernlens.model.advice import Advice
 #: The functions -> those that they are, and those that are fewer instructions. The others (``half_exp``, ``half_log``,
 #: ``half_sqrt``, ...) are native.
 SAME = {
-    "half_sin": ("sin", "`native_sin` is 1 or 2"),
-    "half_cos": ("cos", "`native_cos` is 1 or 2"),
-    "half_tan": ("tan", "`native_tan` is 4 to 10"),
-    "half_powr": ("powr", "`native_powr` is 3 to 10"),
+    "half_sin": ("sin", "`native_sin` is 1 or 2 for each value"),
+    "half_cos": ("cos", "`native_cos` is 1 or 2 for each value"),
+    "half_tan": ("tan", "`native_tan` is 4 to 10 for each value"),
+    "half_powr": ("powr", "`native_powr` is 3 to 10 for each value"),
 }
 #: With fewer instructions for lanes at a place the functions are native.
 _LEAST = 32

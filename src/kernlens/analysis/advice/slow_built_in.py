@@ -26,19 +26,23 @@ class Function(NamedTuple):
     is_option: bool = False
 
 
-def _native(usual: int, name: str, count: str, more: str = "with less accuracy") -> Function:
-    return Function(usual, f"`{name}` is {count}, {more}")
+def _native(
+    usual: int, name: str, count: str, more: str = "with less accuracy", per: str = "for each value"
+) -> Function:
+    return Function(usual, f"`{name}` is {count} {per}, {more}")
 
 
 def _relaxed(usual: int, count: str) -> Function:
-    return Function(usual, f"with {RELAXED} it is {count}, but that option makes all functions less accurate", True)
+    return Function(
+        usual, f"with {RELAXED} it is {count} for each value, but that option makes all functions less accurate", True
+    )
 
 
 #: Built-in functions that the compiler inlines as many instructions, and that have a cheaper form.
 FUNCTIONS = {
     "sin": _native(280, "native_sin", "1 or 2"),
     "cos": _native(280, "native_cos", "1 or 2"),
-    "sincos": Function(280, "`native_sin` and `native_cos` are 1 or 2 each, with less accuracy"),
+    "sincos": Function(280, "`native_sin` and `native_cos` are 1 or 2 for each value, with less accuracy"),
     "tan": _native(160, "native_tan", "4 to 10"),
     "exp": _native(12, "native_exp", "2 to 4"),
     "exp10": _native(42, "native_exp10", "2 to 4"),
@@ -50,17 +54,17 @@ FUNCTIONS = {
     "pown": _native(360, "native_powr", "3 to 10", "with less accuracy, and for x >= 0 only"),
     "rootn": _native(450, "native_powr(x, 1.0f / n)", "3 to 10", "with less accuracy, and for x >= 0 only"),
     "cbrt": _native(90, "native_powr(x, 1.0f / 3)", "3 to 10", "with less accuracy, and for x >= 0 only"),
-    "length": _native(30, "fast_length", "4 to 10", "with less accuracy and range"),
-    "distance": _native(35, "fast_distance", "7 to 18", "with less accuracy and range"),
-    "normalize": _native(47, "fast_normalize", "6 to 16", "with less accuracy and range"),
-    "hypot": _native(35, "fast_length((float2)(x, y))", "4 to 10", "with less accuracy and range"),
+    "length": _native(30, "fast_length", "4 to 10", "with less accuracy and range", "a call"),
+    "distance": _native(35, "fast_distance", "7 to 18", "with less accuracy and range", "a call"),
+    "normalize": _native(47, "fast_normalize", "6 to 16", "with less accuracy and range", "a call"),
+    "hypot": _native(35, "fast_length((float2)(x, y))", "4 to 10", "with less accuracy and range", "a call"),
     "log1p": _native(110, "native_log(1 + x)", "3 to 6", "with less accuracy, least for x near 0"),
     "expm1": _native(36, "native_exp(x) - 1", "3 to 6", "with less accuracy, least for x near 0"),
     "fmod": _relaxed(160, "5 to 10"),
     "sinh": _relaxed(70, "9 to 22"),
     "cosh": _relaxed(64, "6 to 14"),
-    "atan2": _relaxed(62, "about half"),
-    "atan2pi": _relaxed(64, "about half"),
+    "atan2": _relaxed(62, "about 30 to 70"),
+    "atan2pi": _relaxed(64, "about 30 to 70"),
 }
 
 
@@ -85,12 +89,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         usual = sum(functions[name].usual for name in names) * facts.passes
         if construct.is_macro and len(vector) < usual / 2:  # They are those of something else in the macro.
             continue
-        copies = max(facts.copies(rows), round(len(vector) / usual))
-        times = f" in {copies} copies" if copies > 1 else ""
         actions = "; ".join(dict.fromkeys(functions[name].action for name in names))
-        yield facts.advice(
-            RULE.key, place, rows, construct.titled(names), f"is {len(rows):,} instructions{times}", actions
-        )
+        yield facts.advice(RULE.key, place, rows, construct.titled(names), f"is {len(rows):,} instructions", actions)
 
 
 RULE = Rule("slow-built-in", "Slow built-in", _advise)

@@ -50,7 +50,12 @@ def _is_other(facts: Facts, place: SourcePlace) -> bool:
 def _is_access(facts: Facts, row: int) -> bool:
     kind = facts.kinds[row]
     access = kind.access
-    return bool(access) and kind.name in (GLOBAL, SLM, IMAGE) and access.action in (LOAD, STORE) and not access.is_spill
+    return (
+        access is not None
+        and kind.name in (GLOBAL, SLM, IMAGE)
+        and access.action in (LOAD, STORE)
+        and not access.is_spill
+    )
 
 
 def _accesses(facts: Facts, rows: Sequence[int]) -> float:
