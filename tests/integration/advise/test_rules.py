@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.rules import RULES
 from kernlens.answers import Advice, AdvisedKernel
+from kernlens.model.advice import PAGE
 from kernlens.model.kernel import Kernel
+from tests.tree import ROOT
 
 KERNELS = Path(__file__).parent / "kernels"
 #: Two generations by each compiler, and dg2 by both.
@@ -91,13 +94,36 @@ def test_the_advice_changes_its_figure(file: str, target: tuple[str, str]) -> No
                 assert saved >= 0.75 * sum(each.count for each in of_rule(kernel, piece.rule)), name
 
 
-def figure(kernel: Kernel, rule: str) -> int:
-    """What the advice names: the width, of which less is worse, the doubles, or the instructions."""
+def figure(kernel: Kernel, rule: str, *, in_page: bool = False) -> int:
+    """What the advice names: the width, of which less is worse, the doubles (but not in the page), or the instructions."""
     if rule == "call-not-inlined":
         return -(kernel.resources.simd or 0)
-    if rule == "double-by-accident":
+    if rule == "double-by-accident" and not in_page:
         return sum(":df" in text for text in kernel.instructions.texts)
     return len(kernel.instructions)
+
+
+#: The columns of the tables in docs/advice.md.
+COLUMNS = {
+    "skl": ("skl", "system"),
+    "dg2, 22.43": ("dg2", "system"),
+    "dg2, 26.27": ("dg2", "newest"),
+    "bmg": ("bmg", "newest"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.key)
+def test_the_table_of_the_page(rule: Rule) -> None:
+    section = (ROOT / PAGE).read_text("utf-8").split(f"\n## {rule.title}\n")[1].split("\n## ")[0]
+    file = next(file for file, key in FILES.items() if key == rule.key)
+    heading, _, *rows = [line[1:-1].split("|") for line in section.splitlines() if line.startswith("|")]
+    assert len(rows) >= 3
+    for number, row in enumerate(rows, 1):
+        for column, cell in zip(heading[1:], row[1:], strict=True):
+            kernels = advised(file, COLUMNS[column])
+            both = (kernels[f"{kind}_{number}"].kernel for kind in ("fault", "mended"))
+            before, after = (abs(figure(kernel, rule.key, in_page=True)) for kernel in both)
+            assert cell == f"{before:,} → {after:,}"
 
 
 @pytest.mark.parametrize("target", TARGETS, ids="-".join)
