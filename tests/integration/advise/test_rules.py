@@ -16,6 +16,7 @@ from kernlens.analysis.advice.rules import RULES
 from kernlens.answers import Advice, AdvisedKernel
 from kernlens.model.advice import PAGE
 from kernlens.model.kernel import Kernel
+from tests.corpus.packages import cache_folder
 from tests.tree import ROOT
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -52,8 +53,9 @@ CASES = [
 
 
 @pytest.fixture(autouse=True)
-def both_compilers(newest_root: Path) -> None:
-    """Both are here."""
+def compilers(newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have both compilers; what they made of the same text before is not compiled again."""
+    monkeypatch.setenv("KERNLENS_CACHE", str(cache_folder() / "compiles"))
 
 
 @cache

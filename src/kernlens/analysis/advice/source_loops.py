@@ -107,12 +107,10 @@ def _trips(header: str, value: Callable[[str], int | None]) -> int | None:
     parts = header.split(";")
     if len(parts) != 3:
         return None
-    start, condition, step = _START.search(parts[0].strip()), _CONDITION.fullmatch(parts[1].strip()), parts[2].strip()
-    stepped = _STEP.fullmatch(step)
-    if start is None or condition is None or stepped is None:
-        return None
-    name = stepped[1] or stepped[4] or stepped[5]
-    if not start[1] == condition[1] == name:
+    start, condition = _START.search(parts[0].strip()), _CONDITION.fullmatch(parts[1].strip())
+    steps = filter(None, (_STEP.fullmatch(step.strip()) for step in parts[2].split(",")))
+    stepped = next((step for step in steps if condition and condition[1] in (step[1], step[4], step[5])), None)
+    if start is None or condition is None or stepped is None or start[1] != condition[1]:
         return None
     first, last = value(start[2]), value(condition[3])
     size = value(stepped[7]) if stepped[7] else 1
