@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
+from textwrap import wrap
 from typing import Any
 
+from kernlens.analysis.advice.rules import advice_on
 from kernlens.analysis.costs import (
     CostliestLines,
     Costs,
@@ -17,6 +20,7 @@ from kernlens.analysis.costs import (
 )
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
+from kernlens.model.advice import Advice
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import (
     EVERY_FIGURE,
@@ -33,6 +37,7 @@ from kernlens.model.former_keys import with_former_keys
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.report.advice_document import piece_document
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading
@@ -46,7 +51,7 @@ from kernlens.report.pressure_answer import (
     spilled_table,
 )
 from kernlens.report.program_document import function_document, kernel_document, program_document
-from kernlens.report.style import style
+from kernlens.report.style import fitting_width, style
 from kernlens.report.table import Cell, table
 from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents, waits_document
 
@@ -100,7 +105,7 @@ def costliest_kernel(
     if weights is not None:
         weighed |= {part: _part(by_line, part) for part in _PARTS[1:]}
         by_line = costs_by_line(kinds, source_map, [(row.path, row.line) for row in by_line.lines], cycles)
-    texts = source_texts(program)
+    texts, advice = source_texts(program), _advice_by_line(program, kernel)
     lines = [
         attributes(row, "path", "line")
         | {
@@ -109,6 +114,7 @@ def costliest_kernel(
             **({} if weights is None else {"weighed_costs": with_former_keys(weighed_row.costs)}),
             "inherited": row.inherited,
             "loop_depth": loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
+            "advice": [piece_document(piece) for piece in advice.get((row.path, row.line), ())],
         }
         | ({} if waited is None else {"waits_for": waited_documents(waited.get((row.path, row.line), ()))})
         for row, weighed_row in zip(by_line.lines, weighed_lines, strict=True)
@@ -175,7 +181,33 @@ def costliest_table(
     for title, costs in (others, *apart):
         if costs["instructions"]:
             rows.append(_row(title, costs, total, ""))
-    return [*above, *trips_words(kernel), *_table("line", rows, total, "source", width), ""]
+    below = list(_advice_lines(program, kernel, by_line, width))
+    return [
+        *above,
+        *trips_words(kernel),
+        *_table("line", rows, total, "source", width),
+        *([""] if below else []),
+        *below,
+        "",
+    ]
+
+
+def _advice_lines(program: Program, kernel: Kernel, by_line: CostliestLines, width: int | None) -> Iterator[str]:
+    """Yield a sentence for each of these lines that there is advice on: that on most instructions."""
+    advice = _advice_by_line(program, kernel)
+    limit = min((each for each in (fitting_width(), width) if each is not None), default=sys.maxsize)
+    for row in by_line.lines:
+        for piece in advice.get((row.path, row.line), ())[:1]:
+            yield from wrap(piece.sentence, limit, initial_indent="  ", subsequent_indent="    ")
+
+
+def _advice_by_line(program: Program, kernel: Kernel) -> dict[tuple[str, int], list[Advice]]:
+    """Return the advice on each line, that on most instructions first."""
+    by_line: dict[tuple[str, int], list[Advice]] = {}
+    for piece in advice_on(program, kernel):
+        if piece.path is not None:
+            by_line.setdefault((piece.path, piece.line), []).append(piece)
+    return by_line
 
 
 def _part(by_line: CostliestLines, part: str) -> object:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from kernlens.analysis.advice import slow_built_in
+from kernlens.analysis.advice import (
+    call_not_inlined,
+    division,
+    double_by_accident,
+    half_function,
+    pow_with_a_constant,
+    printf_left_in,
+    slow_built_in,
+    unrolled_too_far,
+)
 from kernlens.analysis.advice.facts import Facts
 from kernlens.model.advice import Advice
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -10,7 +19,17 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
 #: The rules, in the order of docs/advice.md.
-RULES = (slow_built_in.RULE,)
+RULES = (
+    slow_built_in.RULE,
+    pow_with_a_constant.RULE,
+    half_function.RULE,
+    division.INTEGER_DIVISION,
+    division.LONG_DIVISION,
+    double_by_accident.RULE,
+    unrolled_too_far.RULE,
+    printf_left_in.RULE,
+    call_not_inlined.RULE,
+)
 
 
 def advice_on(program: Program, kernel: Kernel, facts: Facts | None = None) -> list[Advice]:
