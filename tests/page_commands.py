@@ -29,7 +29,7 @@ NOT_RUN = {
     "it takes minutes, and is a test or a measurement itself": re.compile(
         r"bash scripts/|python -m (tests|benchmarks)\."
     ),
-    "it does not end by itself": re.compile(r"kernlens serve |dask (scheduler|worker) "),
+    "it does not end by itself": re.compile(r"kernlens (serve|mcp) |dask (scheduler|worker) "),
     "it is about an application or a library of the reader's": re.compile(
         r"(.* )?\./(app|service)\w*\b|.*\b(application|service)\.|.* lib\w+\.so"
     ),
