@@ -80,7 +80,7 @@ def test_an_unrolled_loop_is_compared_with_none(tmp_path: Path) -> None:
     (rolled,) = [trial for trial in kernel.trials if trial.change.title == "-DN=1"]
     assert rolled.after is not None
     assert (kernel.code.loops, rolled.after.loops) == (0, 1)
-    assert rolled.after.instructions < kernel.code.instructions / 2
+    assert rolled.after.instructions < kernel.code.instructions
     assert rolled.ratio("instructions") is None
     assert (rolled in kernel.unranked, rolled.note) == (True, "not comparable: 1 loop, not 0")
 

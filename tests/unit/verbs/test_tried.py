@@ -30,7 +30,7 @@ def source(tmp_path: Path, compiler: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def trial(**fields: object) -> Trial:
     """Return a trial of CODE, in which these fields are others."""
     values = {name: getattr(CODE, name) for name in CODE.__dataclass_fields__} | {"digest": "b"} | fields
-    return Trial(CHANGE, CODE, TrialCode(**values))  # type: ignore[arg-type]  # they are the fields' names
+    return Trial(CHANGE, CODE, TrialCode(**values))
 
 
 def lines_of(*trials: Trial, changes: tuple[Change, ...] = (CHANGE,), name: str = "blur") -> list[str]:
