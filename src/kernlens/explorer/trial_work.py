@@ -1,4 +1,4 @@
-"""Build options tried on what a page sent: one place in the queue, in which the compiles are done one after the other.
+"""Trials of build options on what a page sent: one place in the queue, in which the compiles are done one after the other.
 
 A configuration of ``/api/compile`` with ``"trials": true`` asks for it. Its events are those of a compile: ``stage`` counts the
 compiles (``done`` of ``of``), and the ``result`` has no ``index`` but ``tried``, which is ``kernlens advise --try --json``'s

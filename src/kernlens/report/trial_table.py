@@ -1,4 +1,4 @@
-"""What was tried, as text and as JSON."""
+"""Trials as text and as JSON."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _wrapped(text: str, *, dim: bool = False) -> Iterator[str]:
 
 
 def tried_document(tried: Tried) -> dict[str, Any]:
-    """Return what was tried, for JSON: changes, kernels with their figures before and after, and failures."""
+    """Return the trials for JSON: changes, kernels with their figures before and after, and failures."""
     return {
         "schema": 1,
         "source": tried.source,

@@ -1,4 +1,4 @@
-"""Build options tried on a source: ``kernlens advise SOURCE --try``, and the button of that name in the explorer.
+"""Trials of build options on a source: ``kernlens advise SOURCE --try``, and the button of that name in the explorer.
 
 Each change needs no edit of the source, and is a compile of its own, taken from the sweep's cache where it was done before.
 A change with which the source does not compile is an answer too.
@@ -49,7 +49,7 @@ _SIZES = (8, 16, 32)
 
 
 def changes_for(options: str, macros: Sequence[str] = (), *, is_source: bool = True) -> tuple[Change, ...]:
-    """Return what is tried beside these build options: what they do not hold yet, sub-group sizes, and each choice of the
+    """Return the changes to try beside these build options: what they do not hold yet, sub-group sizes, and each choice of the
     ``macros`` (``A=1,2``). Of SPIR-V, not ``is_source``, the preprocessor's part is settled.
 
     Raises KernlensError for what is no macro with values, and for too many choices.

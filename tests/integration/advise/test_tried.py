@@ -1,4 +1,4 @@
-"""What is tried with real compilers: the three traps on real kernels, spills, and what a device refuses."""
+"""Trials with real compilers: the three traps on real kernels, spills, and what a device refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is tried: which changes, what is compared with what, and what stands in the table; the compiler is a script."""
+"""Trials of build options: the changes, what is compared with what, and the table; the compiler is a script."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def test_each_change_is_a_compile_which_the_cache_keeps(source: Path, compiler: 
 
 def test_left_out_options_are_left_out(source: Path, compiler: Path) -> None:
     tried(source, "skl", options="-DX -cl-opt-disable -DY", jobs=1)
-    said = (compiler.parent / "calls").read_text().splitlines()
-    assert sum("-cl-opt-disable" not in line and "-DX -DY" in line for line in said) == 1
+    commands = (compiler.parent / "calls").read_text().splitlines()
+    assert sum("-cl-opt-disable" not in line and "-DX -DY" in line for line in commands) == 1
 
 
 def test_a_source_that_does_not_compile_is_an_error(source: Path) -> None:
