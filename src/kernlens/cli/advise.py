@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kernlens.cli import option
-from kernlens.cli.output import print_json, print_lines
+from kernlens.cli.output import is_full, print_json, print_lines
+
+if TYPE_CHECKING:
+    from kernlens.toolchain.compile_cache import CompileCache
 
 
 @option.verb("kernlens advise tone.cl --device dg2")
@@ -17,6 +22,17 @@ from kernlens.cli.output import print_json, print_lines
 )
 @option.build_options("Build options for sources, added to -gline-tables-only.")
 @option.flag("Compile sources with their compile stages, which some rules need.", "--stages")
+@option.flag(
+    "Also compile sources with other build options, and compare every kernel per work-item.", "--try", "is_try"
+)
+@option.several(
+    "With --try: values of a macro that kernlens may try. Repeat the option for all combinations.",
+    "-D",
+    "macros",
+    metavar="NAME=V,...",
+)
+@option.parallel
+@option.cache
 @option.source_root()
 @option.full()
 @option.json()
@@ -27,6 +43,11 @@ def command(
     toolchains: list[str],
     options: str,
     stages: bool,
+    is_try: bool,
+    macros: tuple[str, ...],
+    jobs: int | None,
+    timeout: float,
+    cache: CompileCache | None,
     source_roots: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -36,18 +57,31 @@ def command(
     kernlens counted in the code. docs/advice.md explains each rule. The exit status is 0 with and without advice.
     """
     from kernlens.cli.compile import told_failures
+    from kernlens.cli.trials import check_words, tried_programs
+    from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
     from kernlens.verbs.check import opened
     from kernlens.verbs.programs import select
 
+    check_words(paths, macros, jobs, is_try=is_try)
     with told_failures():
         programs = opened(paths, devices, toolchains, options, source_roots, stages=stages)
-        answer = advised(select(programs, kernel_names))
+        selection = select(programs, kernel_names)
+        answer = advised(selection)
+        trials = (
+            tried_programs(selection, options, macros, jobs=jobs, timeout=timeout, cache=cache, quiet=as_json)
+            if is_try
+            else []
+        )
     if as_json:
         from kernlens.report.advice_document import advice_document
 
-        print_json(advice_document(answer.kernels))
+        print_json(
+            {**advice_document(answer.kernels), **({"tried": list(map(tried_document, trials))} if is_try else {})}
+        )
     else:
         from kernlens.report.advice_text import advice_lines
 
         print_lines(advice_lines(answer.kernels))
+        for each in trials:
+            print_lines(trial_lines(each, is_full=is_full()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -26,15 +26,17 @@ _HEADINGS = ("tried", "instructions", "cycles", "SIMD", "GRFs", "spill messages"
 
 def trial_lines(tried: Tried, *, is_full: bool = False) -> Iterator[str]:
     """Yield for each kernel a table of what was tried, the best first, then what failed, and what the figures mean."""
+    yield ""
+    yield style(f"Tried on {tried.source} for {tried.device}, compiled by {tried.compiler}", bold=True)
     has_cycles = any(kernel.code.cycles is not None for kernel in tried.kernels)
-    has_marks = False
+    shown = dict[Change, None]()
     for kernel in tried.kernels:
         yield from _kernel_lines(kernel, has_cycles, None if is_full else _WIDTH)
-        has_marks = has_marks or any(trial.change.results for trial in (*kernel.ranked, *kernel.unranked))
+        shown |= dict.fromkeys(trial.change for trial in (*kernel.ranked, *kernel.unranked))
         yield ""
     for change, reason in tried.failures:
         yield from _wrapped(f"{change.title}: {reason}")
-    yield from _legend(tried, has_cycles, has_marks)
+    yield from _legend(tried, has_cycles, shown)
 
 
 def _kernel_lines(kernel: TriedKernel, has_cycles: bool, width: int | None) -> Iterator[str]:
@@ -75,7 +77,7 @@ def _part(trial: Trial | None, code: TrialCode, figure: str) -> str:
     return f"{value:.1f}" if trial is None else f"{(value - 1) * 100:+.1f}%"
 
 
-def _legend(tried: Tried, has_cycles: bool, has_marks: bool) -> Iterator[str]:
+def _legend(tried: Tried, has_cycles: bool, shown: Iterable[Change]) -> Iterator[str]:
     figures = "Instructions and cycles" if has_cycles else "Instructions"
     sentences = [
         f"{figures} are compared per work-item (divided by SIMD), and only where the number of loops is the same.",
@@ -86,11 +88,12 @@ def _legend(tried: Tried, has_cycles: bool, has_marks: bool) -> Iterator[str]:
     if any("threads" in trial.note for kernel in tried.kernels for trial in kernel.trials):
         sentences.append("Fewer threads hide less of the waits for memory.")
     yield from _wrapped(" ".join(sentences), dim=True)
-    if has_marks:
-        marked = dict.fromkeys(change.results for change in tried.changes if change.results)
-        for results in marked:
-            titles = ", ".join(change.title for change in tried.changes if change.results == results)
-            yield from _wrapped(f"! changes results: {titles}: {results}", dim=True)
+    titles: dict[str, list[str]] = {}
+    for change in shown:
+        if change.results:
+            titles.setdefault(change.results, []).append(change.title)
+    for results, of in titles.items():
+        yield from _wrapped(f"! changes results: {', '.join(of)}: {results}", dim=True)
 
 
 def _wrapped(text: str, *, dim: bool = False) -> Iterator[str]:
@@ -101,7 +104,6 @@ def _wrapped(text: str, *, dim: bool = False) -> Iterator[str]:
 def tried_document(tried: Tried) -> dict[str, Any]:
     """Return the trials for JSON: changes, kernels with their figures before and after, and failures."""
     return {
-        "schema": 1,
         "source": tried.source,
         "device": tried.device,
         "toolchain": tried.toolchain,

@@ -12,6 +12,7 @@ from kernlens.report.style import rendered
 from kernlens.report.trial_table import trial_lines, tried_document
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.verbs.tried import changes_for, tried
+from tests.unit.conftest import Kernlens
 from tests.unit.toolchain.test_compile_cache import calls
 from tests.writers.programs import SOURCE, spirv
 
@@ -167,3 +168,24 @@ def test_as_json(source: Path) -> None:
         "note": "not comparable: loops or width are unknown",
     }
     assert document["failures"] == []
+
+
+def test_the_command(source: Path, compiler: Path, kernlens: Kernlens) -> None:
+    done = kernlens("advise", "scale.cl", "--device", "skl", "--try", "-D", "X=1,2", "--kernel", "scale", "--no-cache")
+    assert (done.status, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert "Tried on scale.cl for skl, compiled by NEO 22.43.24595 / IGC unknown" in lines
+    assert "scale: SIMD16, 3 instructions, 0 spill messages" in lines
+    assert any(line.startswith("  same code: -cl-fast-relaxed-math,") for line in lines)
+    assert not any(line.startswith("plain") for line in lines)
+    (tried_,) = kernlens("advise", "scale.cl", "--device", "skl", "--try", "--json", "--no-cache").document["tried"]
+    assert [kernel["kernel"] for kernel in tried_["kernels"]] == ["scale", "plain"]
+    assert "tried" not in kernlens("advise", "scale.cl", "--device", "skl", "--json").document
+
+
+def test_words_that_only_try_has_a_use_for(source: Path, kernlens: Kernlens, file: Path) -> None:
+    assert "-D has no effect without --try" in kernlens("advise", "scale.cl", "--device", "skl", "-D", "A=1").err
+    assert "--jobs has no effect without --try" in kernlens("advise", "scale.cl", "--device", "skl", "--jobs", "1").err
+    refused = kernlens("advise", file, "--try")
+    assert (refused.status, refused.out) == (2, "")
+    assert "--try compiles sources, and" in refused.err
