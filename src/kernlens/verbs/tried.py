@@ -179,29 +179,20 @@ def _measured(build: Build) -> dict[str, TrialCode]:
 
 
 def _code(kernel: Kernel) -> TrialCode:
-    resources, costs = kernel.resources, kernel.costs
+    resources, costs, loops = kernel.resources, kernel.costs, kernel.loops
     return TrialCode(
         resources.simd,
         resources.grf_count,
         len(kernel.instructions),
         _cycles(kernel),
         costs["spill_stores"] + costs["fill_loads"],
-        _loops(kernel),
+        len(loops.loops) if loops is not None else None,
         hashlib.sha256(kernel.code).hexdigest()[:16],
     )
 
 
 def _cycles(kernel: Kernel) -> int | None:
     return None
-
-
-def _loops(kernel: Kernel) -> int | None:
-    """Return the number of loops: of places that a branch goes back to. None where the decoder does not tell them."""
-    effects = kernel.instructions.effects
-    if effects is None:
-        return None
-    routes = effects.routes.items()
-    return len({target for index, route in routes if not route.is_call for target in route.targets if target <= index})
 
 
 def _named(codes: Mapping[str, TrialCode], kernels: Collection[str]) -> list[str]:

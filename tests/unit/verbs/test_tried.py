@@ -156,16 +156,16 @@ def test_as_json(source: Path) -> None:
     assert document["changes"][0]["changes_results"].startswith("less accurate")
     scale = document["kernels"][0]
     assert scale["as_it_is"] == {
-        "simd": 16, "grf_count": 0, "instructions": 3, "cycles": None, "loops": None, "spill_messages": 0,
+        "simd": 16, "grf_count": 0, "instructions": 3, "cycles": None, "loops": 0, "spill_messages": 0,
     }  # fmt: skip
     assert scale["tried"][0] == {
         "change": "fast-relaxed-math",
         "rank": None,
         "is_same_code": True,
         "figures": scale["as_it_is"],
-        "instructions_per_work_item_ratio": None,
+        "instructions_per_work_item_ratio": 1.0,
         "cycles_per_work_item_ratio": None,
-        "note": "not comparable: loops or width are unknown",
+        "note": None,
     }
     assert document["failures"] == []
 
@@ -174,7 +174,7 @@ def test_the_command(source: Path, compiler: Path, kernlens: Kernlens) -> None:
     done = kernlens("advise", "scale.cl", "--device", "skl", "--try", "-D", "X=1,2", "--kernel", "scale", "--no-cache")
     assert (done.status, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert "Tried on scale.cl for skl, compiled by NEO 22.43.24595 / IGC unknown" in lines
+    assert any(line.startswith("Tried on scale.cl for skl, compiled by NEO 22.43.24595 / IGC") for line in lines)
     assert "scale: SIMD16, 3 instructions, 0 spill messages" in lines
     assert any(line.startswith("  same code: -cl-fast-relaxed-math,") for line in lines)
     assert not any(line.startswith("plain") for line in lines)
