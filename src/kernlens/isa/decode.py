@@ -78,6 +78,7 @@ def _decode_platform(
                 find_effects=partial(_effects, batch, index, records, mnemonics, platform),
                 find_routes=partial(_routes, records, mnemonics),
                 find_pipes=partial(_pipes, records, mnemonics, platform),
+                find_regions=partial(batch.regions, index),
                 trailing=len(code) - _end(records),
                 disassembler=library.title,
             )

@@ -16,6 +16,7 @@ from kernlens.isa.operand_places import (
     MACRO,
     PACKED,
     SCALAR_FILE,
+    VERTICAL_AND_HORIZONTAL,
     accumulator,
     destination_region,
     flags,
@@ -50,7 +51,6 @@ _NOTHING = frozenset({"nop", "illegal", ""})
 _DIVISION = 10
 #: How many channels a predicate combines, by iga::PredCtrl: any2h, all2h, ... all32h.
 _GROUPS = {4: 2, 5: 2, 6: 4, 7: 4, 8: 8, 9: 8, 10: 16, 11: 16, 12: 32, 13: 32}
-_VERTICAL_AND_HORIZONTAL = 31  # Region::Vert::VT_VxH: an address for each row.
 
 
 def effects_of(records: bytes, regions: bytes, mnemonics: Sequence[str], platform: int) -> Effects:
@@ -117,7 +117,7 @@ class Reader:
         for position, operand in enumerate(sources):
             vertical, width, horizontal = regions[3 * position + 3 : 3 * position + 6]
             if operand.kind == INDIRECT:
-                rows = size // max(1, width) if vertical == _VERTICAL_AND_HORIZONTAL else 1
+                rows = size // max(1, width) if vertical == VERTICAL_AND_HORIZONTAL else 1
                 reads += _address(operand, rows)
                 is_lower_bound = True
             elif operand.kind in (DIRECT, MACRO):

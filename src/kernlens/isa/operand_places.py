@@ -16,6 +16,8 @@ from kernlens.model.operand import type_bits
 DIRECT, MACRO, INDIRECT = 1, 2, 3
 # iga::RegName
 _ADDRESS_FILE, _ACCUMULATOR_FILE, _FLAG_FILE, SCALAR_FILE, GENERAL_FILE = 2, 3, 5, 9, 18
+#: Region::Vert::VT_VxH: an address for each row.
+VERTICAL_AND_HORIZONTAL = 31
 #: Numbers from here on are no registers of any device.
 _GENERAL_REGISTERS, _ACCUMULATOR_REGISTERS, _FLAG_REGISTERS = 512, 16, 8
 _FLAG_BITS = 32

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
+    from kernlens.model.waits import Waits
 
 
 class Code:
@@ -125,6 +126,22 @@ class Code:
         from kernlens.analysis.flow.loops import loops_of
 
         return loops_of(kernel.instructions)
+
+    def waits(self, kernel: Kernel) -> Waits | None:
+        from kernlens.analysis.flow.static_cycles import block_starts, waits_of
+        from kernlens.isa.latencies import timings_of
+
+        instructions = kernel.instructions
+        if self._device is None:
+            return None
+        timings = timings_of(instructions, self._device)
+        entries = (kernel.resources.prologue_bytes or 0, *(self.function_symbols() or ()))
+        return waits_of(instructions, timings, block_starts(instructions, entries))
+
+    def waits_reason(self) -> str | None:
+        from kernlens.isa.latencies import unknown_reason
+
+        return unknown_reason(self._device)
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         beside = self.beside()

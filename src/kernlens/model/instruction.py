@@ -134,14 +134,15 @@ class Instructions(Tabular, Sequence[Instruction]):
         find_effects: Callable[[], Effects | None] = lambda: None,
         find_routes: Callable[[], Mapping[int, Route]] | None = None,
         find_pipes: Callable[[], Pipes | None] = lambda: None,
+        find_regions: Callable[[], bytes | None] = lambda: None,
         trailing: int = 0,
         disassembler: str | None = None,
     ) -> None:
         """Take packed records. ``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by
         their opcode numbers; ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far
         as their decoder knows it; ``find_effects`` says what they do to registers, ``find_routes`` where control goes, which
-        the effects tell too, and ``find_pipes`` where they run in order, None where the decoder does not know.
-        ``disassembler`` is what prints the texts: ``libiga64 2.40.14+0``."""
+        the effects tell too, ``find_pipes`` where they run in order, and ``find_regions`` how their operands lie in
+        registers, None where the decoder does not know. ``disassembler`` is what prints the texts: ``libiga64 2.40.14+0``."""
         self.disassembler = disassembler
         self._records = memoryview(records)
         if len(self._records) % RECORD_SIZE:
@@ -152,6 +153,7 @@ class Instructions(Tabular, Sequence[Instruction]):
         self._find_effects = find_effects
         self._find_routes = find_routes
         self._find_pipes = find_pipes
+        self._find_regions = find_regions
         self.trailing = trailing
 
     def __len__(self) -> int:
@@ -254,6 +256,12 @@ class Instructions(Tabular, Sequence[Instruction]):
         """The in-order pipe in which each instruction runs, and the pipes whose instructions it waits for; None before
         Xe, where the decoder does not say, and of a slice."""
         return self._find_pipes()
+
+    @cached_property
+    def regions(self) -> bytes | None:
+        """The packed regions of each instruction's operands, ``REGIONS_SIZE`` bytes each; None where the decoder does not
+        say, and of a slice."""
+        return self._find_regions()
 
     @cached_property
     def targets(self) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
+    from kernlens.model.waits import Waits
 
 
 #: The first byte of a ``call`` and of a ``calla``, without its highest bit, on all devices; instructions begin at multiples
@@ -91,6 +92,10 @@ class KernelParts(Protocol):
     def loops(self, kernel: Kernel) -> Loops | None: ...
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None: ...
+
+    def waits(self, kernel: Kernel) -> Waits | None: ...
+
+    def waits_reason(self) -> str | None: ...
 
     def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]: ...
 
@@ -236,6 +241,18 @@ class Kernel:
         """The loops of its code; None where the decoder does not tell where control goes, and of code whose loops are too
         entangled to follow. Raises UnsupportedError like ``instructions``."""
         return self._parts.loops(self)
+
+    @cached_property
+    def waits(self) -> Waits | None:
+        """The cycles in which its instructions issue and their waits for each other, as IGC estimates them for one thread
+        alone and loops that run once; None where they are not known, and then ``waits_reason`` says why. Raises
+        UnsupportedError like ``instructions``."""
+        return None if self.waits_reason else self._parts.waits(self)
+
+    @cached_property
+    def waits_reason(self) -> str | None:
+        """The reason why ``waits`` are not known; None if they are."""
+        return self._parts.waits_reason()
 
     @cached_property
     def spilled_values(self) -> tuple[SpilledValue, ...] | None:

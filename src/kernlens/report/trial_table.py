@@ -21,7 +21,7 @@ _FIGURES = ("instructions", "cycles")
 _MARK = " !"
 #: Characters of a figure per work-item.
 _PART = 8
-_HEADINGS = ("tried", "instructions", "cycles", "SIMD", "GRFs", "spill messages", "loops", "note")
+_HEADINGS = ("tried", "instrs", "cycles", "SIMD", "GRFs", "spills", "loops", "note")
 
 
 def trial_lines(tried: Tried, *, is_full: bool = False) -> Iterator[str]:
@@ -80,8 +80,9 @@ def _part(trial: Trial | None, code: TrialCode, figure: str) -> str:
 def _legend(tried: Tried, has_cycles: bool, shown: Iterable[Change]) -> Iterator[str]:
     figures = "Instructions and cycles" if has_cycles else "Instructions"
     sentences = [
-        f"{figures} are compared per work-item (divided by SIMD), and only where the number of loops is the same.",
-        "Each counts once, however often a loop runs.",
+        f"{figures} are compared per work-item (divided by SIMD), and only where the number of loops is the same. Spills"
+        " are messages that store or load spilled values.",
+        "What is in a loop counts once, however often it runs.",
     ]
     if has_cycles:
         sentences.append("Cycles are IGC's estimate of one thread alone, loops once: not time.")

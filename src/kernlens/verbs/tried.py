@@ -179,20 +179,16 @@ def _measured(build: Build) -> dict[str, TrialCode]:
 
 
 def _code(kernel: Kernel) -> TrialCode:
-    resources, costs, loops = kernel.resources, kernel.costs, kernel.loops
+    resources, costs, loops, waits = kernel.resources, kernel.costs, kernel.loops, kernel.waits
     return TrialCode(
         resources.simd,
         resources.grf_count,
         len(kernel.instructions),
-        _cycles(kernel),
+        waits.cycles if waits is not None else None,
         costs["spill_stores"] + costs["fill_loads"],
         len(loops.loops) if loops is not None else None,
         hashlib.sha256(kernel.code).hexdigest()[:16],
     )
-
-
-def _cycles(kernel: Kernel) -> int | None:
-    return None
 
 
 def _named(codes: Mapping[str, TrialCode], kernels: Collection[str]) -> list[str]:

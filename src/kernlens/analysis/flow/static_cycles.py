@@ -1,0 +1,81 @@
+"""The cycles in which the instructions of a block issue, and their waits for each other, by the compiler's own estimate.
+
+Source: the rule of ``BBStaticCycleProfiling`` in IGC's ``visa/Passes/StaticProfiling.cpp``. A row issues once the row
+before has issued, and once the token that it names is free. Distances (``F@2``) cost nothing there: the rule takes what
+is waited for as done when it has issued, and rows issue in order.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import compress
+
+from kernlens.model.flag_bits import indexes_of
+from kernlens.model.instruction import LABEL, Instructions
+from kernlens.model.instruction_record import RECORD_SIZE, SWSB_AT, read_values
+from kernlens.model.operand import Swsb
+from kernlens.model.waits import READ, TAKEN, WRITTEN, Timings, Wait, Waits
+
+_BRANCHES = frozenset(
+    {"jmpi", "if", "else", "endif", "while", "break", "cont", "halt", "goto", "brc", "brd", "call", "calla", "ret"}
+)
+_WHY = {"set": TAKEN, "dst": WRITTEN, "src": READ}
+
+
+def block_starts(instructions: Instructions, offsets: Iterable[int] = ()) -> list[int]:
+    """Return the first rows of the blocks in which the compiler counts cycles, ascending: those that branches name, those
+    behind branches, and that behind the nops of the per-thread prologue. ``offsets`` are places of the code that begin
+    blocks too. Nothing begins at a join by itself, nor behind it."""
+    places, opcodes = instructions.offsets, instructions.opcodes
+    records, count = instructions.records, len(instructions)
+    names = {*offsets}
+    for row in indexes_of(instructions.flags, LABEL):
+        if opcodes[row] != "join":
+            names.update(read_values(records, row)[1])
+    starts = {0, *(bisect_left(places, offset) for offset in names)}
+    starts.update(row + 1 for row in compress(range(count), map(_BRANCHES.__contains__, opcodes)))
+    if "nop" in opcodes:
+        row = opcodes.index("nop")
+        while row < count and opcodes[row] == "nop":
+            row += 1
+        starts.add(row)
+    return sorted(row for row in starts if row < count)
+
+
+def waits_of(instructions: Instructions, timings: Timings, starts: Sequence[int]) -> Waits:
+    """Return the cycles of the instructions, counted from each of ``starts`` on."""
+    words = instructions.records.cast("I")[SWSB_AT // 4 :: RECORD_SIZE // 4].tolist()
+    tokens = {word: _token(word) for word in set(words)}
+    issue, waits = timings.issue, dict[int, Wait]()
+    cycles = array("I")
+    for first, end in zip(starts, [*starts[1:], len(words)], strict=True):
+        cycle = 0
+        holders = dict[int, int]()
+        for row in range(first, end):
+            named = tokens[words[row]]
+            if named is not None:
+                token, why = named
+                producer = holders.get(token)
+                if producer is not None:
+                    took = timings.read if why is READ else timings.written
+                    wait = cycles[producer] + took[producer] - cycle
+                    if wait > 0:
+                        waits[row] = Wait(row, producer, wait, why)
+                        cycle += wait
+                    if why is WRITTEN:
+                        del holders[token]
+                if why is TAKEN:
+                    holders[token] = row
+            cycles.append(cycle)
+            cycle += issue[row]
+    return Waits(cycles, issue, waits, starts, sum(issue), sum(wait.cycles for wait in waits.values()))
+
+
+def _token(word: int) -> tuple[int, str] | None:
+    """Return the token that an instruction's scoreboard names, and why it does."""
+    swsb = Swsb.unpack(word)
+    if swsb is None or swsb.token is None or swsb.token_use not in _WHY:
+        return None
+    return swsb.token, _WHY[swsb.token_use]

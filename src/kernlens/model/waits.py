@@ -1,0 +1,60 @@
+"""Waits: the cycle in which each instruction issues within its block, and for which other one it waits."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kernlens.dataclass import dataclass
+
+#: What these cycles are: never a time.
+ORIGIN = "IGC's estimate, one thread alone, loops once"
+
+#: Why a row waits: until its producer has written its registers (``$3.dst``), until it has read them (``$3.src``), or
+#: until it gives up the token that this row takes (``$3``).
+WRITTEN, READ, TAKEN = REASONS = ("written", "read", "taken")
+
+
+class Wait(NamedTuple):
+    """A wait of ``row`` of so many ``cycles`` for ``producer``, a row of the same block; ``why`` is one of REASONS."""
+
+    row: int
+    producer: int
+    cycles: int
+    why: str
+
+
+class Timings(NamedTuple):
+    """The cycles that a compiler states for instructions, by their rows: ``issue`` is how long each occupies its pipe.
+    Of those that take a token, ``written`` is how long they take until their registers are written, ``read`` until
+    they are read."""
+
+    issue: bytes
+    written: Mapping[int, int]
+    read: Mapping[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Waits:
+    """The cycles of a kernel's instructions, as ORIGIN says.
+
+    ``starts`` is the cycle in which each row issues, from the start of its block, at which nothing is waited for;
+    ``issue`` how many cycles it then occupies. ``waits`` has the rows that wait. ``blocks`` are the first rows of the
+    blocks that the cycles are counted in, ascending. ``issue_cycles`` and ``wait_cycles`` are all of them together.
+    """
+
+    starts: array[int]
+    issue: bytes
+    waits: Mapping[int, Wait]
+    blocks: Sequence[int]
+    issue_cycles: int
+    wait_cycles: int
+
+    @property
+    def cycles(self) -> int:
+        """The cycles of all blocks together, each once."""
+        return self.issue_cycles + self.wait_cycles
+
+    def __repr__(self) -> str:
+        return f"<Waits issue={self.issue_cycles} wait={self.wait_cycles}: {ORIGIN}>"
