@@ -107,8 +107,8 @@ def tried_document(tried: Tried) -> dict[str, Any]:
     return {
         "source": tried.source,
         "device": tried.device,
-        "toolchain": tried.toolchain,
-        "compiler": tried.compiler,
+        "toolchain": tried.compiler,
+        "toolchain_name": tried.toolchain,
         "options": tried.options,
         "changes": [_change(change) for change in tried.changes],
         "kernels": [
