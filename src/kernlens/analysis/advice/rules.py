@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from kernlens.analysis.advice import slow_built_in
+from kernlens.analysis.advice import (
+    atomic_in_loop,
+    barrier,
+    fixed_access,
+    private_array,
+    slow_built_in,
+    spill,
+)
 from kernlens.analysis.advice.facts import Facts
 from kernlens.model.advice import Advice
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -10,7 +17,15 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
 #: The rules, in the order of docs/advice.md.
-RULES = (slow_built_in.RULE,)
+RULES = (
+    slow_built_in.RULE,
+    private_array.RULE,
+    spill.RULE,
+    fixed_access.RULE,
+    barrier.RULE,
+    atomic_in_loop.IN_LOOP,
+    atomic_in_loop.EXCHANGE,
+)
 
 
 def advice_on(program: Program, kernel: Kernel, facts: Facts | None = None) -> list[Advice]:
