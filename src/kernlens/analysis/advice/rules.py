@@ -9,6 +9,7 @@ from kernlens.analysis.advice import (
     private_array,
     slow_built_in,
     spill,
+    wide_index,
 )
 from kernlens.analysis.advice.facts import Facts
 from kernlens.model.advice import Advice
@@ -25,6 +26,7 @@ RULES = (
     barrier.RULE,
     atomic_in_loop.IN_LOOP,
     atomic_in_loop.EXCHANGE,
+    wide_index.RULE,
 )
 
 
