@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
+from textwrap import wrap
 from typing import Any
 
+from kernlens.analysis.advice.rules import advice_on
 from kernlens.analysis.costs import CostliestLines, Costs, costliest_lines, costs_of
 from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.model.advice import Advice
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import EVERY_FIGURE, LINE_COLUMNS, LINE_ORDERS, PEAK
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.report.advice_document import piece_document
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading
@@ -26,7 +31,7 @@ from kernlens.report.pressure_answer import (
     spilled_table,
 )
 from kernlens.report.program_document import function_document, kernel_document, program_document
-from kernlens.report.style import style
+from kernlens.report.style import fitting_width, style
 from kernlens.report.table import Cell, table
 
 #: Figures of a binary's formats come from what each holds besides code.
@@ -63,13 +68,14 @@ def costliest_kernel(program: Program, kernel: Kernel, count: int, order: str, *
     if kernel.source_map is None:
         return encoded(document | dict.fromkeys(_PARTS))
     by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count)
-    texts = source_texts(program)
+    texts, advice = source_texts(program), _advice_by_line(program, kernel)
     lines = [
         attributes(row, "path", "line")
         | {
             "source": source_line(texts, row.path, row.line),
             "costs": with_former_keys(row.costs),
             "inherited": row.inherited,
+            "advice": [piece_document(piece) for piece in advice.get((row.path, row.line), ())],
         }
         for row in by_line.lines
     ]
@@ -113,7 +119,26 @@ def costliest_table(
     for title, costs in (others, *apart):
         if costs["instructions"]:
             rows.append(_row(title, costs, total, ""))
-    return [*above, *_table("line", rows, total, "source", width), ""]
+    below = list(_advice_lines(program, kernel, by_line, width))
+    return [*above, *_table("line", rows, total, "source", width), *([""] if below else []), *below, ""]
+
+
+def _advice_lines(program: Program, kernel: Kernel, by_line: CostliestLines, width: int | None) -> Iterator[str]:
+    """Yield a sentence for each of these lines that there is advice on: that on most instructions."""
+    advice = _advice_by_line(program, kernel)
+    limit = min((each for each in (fitting_width(), width) if each is not None), default=sys.maxsize)
+    for row in by_line.lines:
+        for piece in advice.get((row.path, row.line), ())[:1]:
+            yield from wrap(piece.sentence, limit, initial_indent="  ", subsequent_indent="    ")
+
+
+def _advice_by_line(program: Program, kernel: Kernel) -> dict[tuple[str, int], list[Advice]]:
+    """Return the advice on each line, that on most instructions first."""
+    by_line: dict[tuple[str, int], list[Advice]] = {}
+    for piece in advice_on(program, kernel):
+        if piece.path is not None:
+            by_line.setdefault((piece.path, piece.line), []).append(piece)
+    return by_line
 
 
 def _part(by_line: CostliestLines, part: str) -> object:

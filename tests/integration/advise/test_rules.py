@@ -1,0 +1,134 @@
+"""Each rule of advice on kernels with its fault, on those that follow the advice, and on those that look alike.
+
+A file of ``kernels/`` is about the rule of its name. Rules on other constructs may speak on its kernels too.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.analysis.advice.rules import RULES
+from kernlens.answers import Advice, AdvisedKernel
+from kernlens.model.kernel import Kernel
+
+KERNELS = Path(__file__).parent / "kernels"
+#: Two generations by each compiler, and dg2 by both.
+TARGETS = (("skl", "system"), ("dg2", "system"), ("dg2", "newest"), ("bmg", "newest"))
+FILES = {
+    "slow_built_in": "slow-built-in",
+    "pow_with_a_constant": "pow-with-a-constant",
+    "half_function": "half-function",
+    "integer_division": "integer-division",
+    "long_division": "64-bit-division",
+    "double_by_accident": "double-by-accident",
+    "double_on_purpose": "double-by-accident",
+    "unrolled_too_far": "unrolled-too-far",
+    "printf_left_in": "printf-left-in",
+    "call_not_inlined": "call-not-inlined",
+}
+#: Faults that a device does not have: skl divides integers, dg2 has no doubles; the older compiler keeps one loop.
+SILENT = {
+    *((("skl", "system"), "integer_division", f"fault_{number}") for number in (1, 2, 3)),
+    *(
+        (("dg2", name), "double_by_accident", f"fault_{number}")
+        for name in ("system", "newest")
+        for number in (1, 2, 3)
+    ),
+    *(((device, "system"), "unrolled_too_far", "fault_1") for device in ("skl", "dg2")),
+}
+CASES = [
+    pytest.param(file, target, id=f"{file}-{'-'.join(target)}")
+    for file in FILES
+    for target in TARGETS
+    if (file, target[0]) != ("double_on_purpose", "dg2")
+]
+
+
+@pytest.fixture(autouse=True)
+def both_compilers(newest_root: Path) -> None:
+    """Both are here."""
+
+
+@cache
+def advised(file: str, target: tuple[str, str]) -> dict[str, AdvisedKernel]:
+    device, toolchain = target
+    answer = kernlens.advise(KERNELS / f"{file}.cl", device=device, toolchain=toolchain)
+    assert [each.reason for each in answer.kernels] == [None] * len(answer.kernels)
+    return {each.kernel.name: each for each in answer.kernels}
+
+
+def of_rule(kernel: AdvisedKernel, rule: str) -> list[Advice]:
+    return [piece for piece in kernel.advice if piece.rule == rule]
+
+
+def test_every_rule_has_kernels() -> None:
+    assert {rule.key for rule in RULES} <= set(FILES.values())
+
+
+@pytest.mark.parametrize(("file", "target"), CASES)
+def test_a_rule_speaks_on_its_faults_alone(file: str, target: tuple[str, str]) -> None:
+    kernels = advised(file, target)
+    speaks = {name for name, kernel in kernels.items() if of_rule(kernel, FILES[file])}
+    faults = {name for name in kernels if name.startswith("fault") and (target, file, name) not in SILENT}
+    assert speaks == faults
+    assert len([name for name in kernels if name.startswith("alike")]) >= 3
+
+
+@pytest.mark.parametrize(("file", "target"), CASES)
+def test_the_advice_changes_its_figure(file: str, target: tuple[str, str]) -> None:
+    kernels = advised(file, target)
+    for name, kernel in kernels.items():
+        for piece in of_rule(kernel, FILES[file]):
+            mended = kernels[name.replace("fault", "mended")].kernel
+            assert all(0 <= row < len(kernel.kernel.instructions) for row in piece.rows)
+            assert figure(mended, piece.rule) < figure(kernel.kernel, piece.rule), name
+            if piece.rule in ("slow-built-in", "pow-with-a-constant", "half-function", "printf-left-in"):
+                saved = len(kernel.kernel.instructions) - len(mended.instructions)
+                assert saved >= 0.75 * sum(each.count for each in of_rule(kernel, piece.rule)), name
+
+
+def figure(kernel: Kernel, rule: str) -> int:
+    """What the advice names: the width, of which less is worse, the doubles, or the instructions."""
+    if rule == "call-not-inlined":
+        return -(kernel.resources.simd or 0)
+    if rule == "double-by-accident":
+        return sum(":df" in text for text in kernel.instructions.texts)
+    return len(kernel.instructions)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_sentences(target: tuple[str, str]) -> None:
+    kernels = advised("slow_built_in", target)
+    (wave,) = (piece for piece in kernels["fault_3"].advice if "sin" in piece.subject)
+    assert wave.subject == "the macro `WAVE` (with `sin`)"
+    assert (wave.line, wave.column) == (26, 10)
+    (power,) = kernels["fault_2"].advice
+    assert power.fact == f"is {power.count:,} instructions"
+    assert (power.line, power.column) == (4, 31)
+    actions = [piece.action for piece in advised("pow_with_a_constant", target)["fault_3"].advice]
+    assert sorted(actions) == ["write `1 / x`", "write `x * x * x`"]
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("native_sin", (1, 2)), ("native_tan", (4, 10)), ("native_powr", (3, 10)), ("fast_length", (4, 10))],
+)
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_native_functions_are_as_short_as_sentences_say(
+    name: str, count: tuple[int, int], target: tuple[str, str], tmp_path: Path
+) -> None:
+    arguments = {"native_powr": "a[g], a[g + 9000]", "fast_length": "(float3)(a[g], a[g + 9000], a[g + 18000])"}
+    source = tmp_path / "native.cl"
+    source.write_text(
+        "kernel void native(global float *o, global const float *a) {\n  int g = get_global_id(0);\n"
+        f"  float x =\n{name}({arguments.get(name, 'a[g]')});\n  o[g] = x;\n}}\n"
+    )
+    (program,) = kernlens.compile(source, target[0], toolchain=target[1])
+    source_map = program.kernels["native"].source_map
+    assert source_map is not None
+    rows = sum(place is not None and (place.line, place.column) == (4, 1) for place in source_map.places)
+    assert count[0] <= rows <= count[1]
