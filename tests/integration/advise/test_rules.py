@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.rules import RULES
 from kernlens.answers import Advice, AdvisedKernel
+from kernlens.model.advice import PAGE
 from kernlens.model.kernel import Kernel
+from tests.tree import ROOT
 
 KERNELS = Path(__file__).parent / "kernels"
 #: Two generations by each compiler, and dg2 by both.
@@ -29,13 +32,13 @@ FILES = {
     "unrolled_too_far": "unrolled-too-far",
     "printf_left_in": "printf-left-in",
     "call_not_inlined": "call-not-inlined",
-    "private_array": "private-array",
+    "private_array": "private-array-in-memory",
     "spill": "spill",
-    "fixed_access": "fixed-access",
-    "barrier": "barrier",
-    "atomic_in_loop": "atomic-in-loop",
-    "float_exchange": "float-exchange",
-    "wide_index": "wide-index",
+    "fixed_access": "address-that-does-not-change",
+    "barrier": "barrier-behind-barrier",
+    "atomic_in_loop": "atomic-in-a-loop",
+    "float_exchange": "float-addition-by-exchange",
+    "wide_index": "64-bit-index",
 }
 #: Rules that need the stages of the compile.
 WITH_STAGES = {"wide_index"}
@@ -101,7 +104,7 @@ def test_the_advice_changes_its_figure(file: str, target: tuple[str, str]) -> No
     for name, kernel in kernels.items():
         for piece in of_rule(kernel, FILES[file]):
             if name.replace("fault", "mended") not in kernels:  # The older compiler lacks `atomic_float`.
-                assert (piece.rule, target[1]) == ("float-exchange", "system")
+                assert (piece.rule, target[1]) == ("float-addition-by-exchange", "system")
                 continue
             mended = kernels[name.replace("fault", "mended")].kernel
             assert all(0 <= row < len(kernel.kernel.instructions) for row in piece.rows)
@@ -111,27 +114,51 @@ def test_the_advice_changes_its_figure(file: str, target: tuple[str, str]) -> No
                 assert saved >= 0.75 * sum(each.count for each in of_rule(kernel, piece.rule)), name
 
 
-def figure(kernel: Kernel, rule: str) -> int:
-    """What the advice names: the width, of which less is worse, the doubles, messages, or the instructions."""
+def figure(kernel: Kernel, rule: str, *, in_page: bool = False) -> int:
+    """What the advice names: the width, of which less is worse, the doubles (but not in the page), messages, memory, or
+    the instructions."""
     accesses = [(row, kind.access) for row, kind in enumerate(kernel.instructions.kinds) if kind.access is not None]
     match rule:
         case "call-not-inlined":
             return -(kernel.resources.simd or 0)
-        case "double-by-accident":
+        case "double-by-accident" if not in_page:
             return sum(":df" in text for text in kernel.instructions.texts)
-        case "private-array":
+        case "private-array-in-memory":
             return kernel.resources.private_bytes or kernel.resources.scratch_bytes or 0
         case "spill":
             return kernel.costs["spill_stores"] + kernel.costs["fill_loads"]
-        case "barrier":
+        case "barrier-behind-barrier":
             return sum(access.operation == "barrier" for _, access in accesses)
-        case "fixed-access" | "atomic-in-loop":
+        case "address-that-does-not-change" | "atomic-in-a-loop":
             assert kernel.loops is not None
-            action = {"fixed-access": ("load", "store"), "atomic-in-loop": ("atomic",)}[rule]
+            action = {"address-that-does-not-change": ("load", "store"), "atomic-in-a-loop": ("atomic",)}[rule]
             return sum(access.action in action and kernel.loops.depths[row] > 0 for row, access in accesses)
-        case "float-exchange":
+        case "float-addition-by-exchange":
             return sum(access.operation == "atomic_icas" for _, access in accesses)
     return len(kernel.instructions)
+
+
+#: The columns of the tables in docs/advice.md.
+COLUMNS = {
+    "skl": ("skl", "system"),
+    "dg2, 22.43": ("dg2", "system"),
+    "dg2, 26.27": ("dg2", "newest"),
+    "bmg": ("bmg", "newest"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.key)
+def test_the_table_of_the_page(rule: Rule) -> None:
+    section = (ROOT / PAGE).read_text("utf-8").split(f"\n## {rule.title}\n")[1].split("\n## ")[0]
+    file = next(file for file, key in FILES.items() if key == rule.key)
+    heading, _, *rows = [line[1:-1].split("|") for line in section.splitlines() if line.startswith("|")]
+    assert len(rows) >= 3
+    for number, row in enumerate(rows, 1):
+        for column, cell in zip(heading[1:], row[1:], strict=True):
+            kernels = advised(file, COLUMNS[column])
+            both = (kernels[f"{kind}_{number}"].kernel for kind in ("fault", "mended"))
+            before, after = (abs(figure(kernel, rule.key, in_page=True)) for kernel in both)
+            assert cell == f"{before:,} → {after:,}"
 
 
 @pytest.mark.parametrize("target", TARGETS, ids="-".join)

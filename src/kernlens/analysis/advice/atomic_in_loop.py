@@ -105,5 +105,5 @@ def _place(facts: Facts, row: int) -> SourcePlace | None:
     return source_map.place(row) if source_map else None
 
 
-IN_LOOP = Rule("atomic-in-loop", "Atomic in a loop", _advise_gatherable)
-EXCHANGE = Rule("float-exchange", "Float addition by compare-exchange", _advise_exchange)
+IN_LOOP = Rule("atomic-in-a-loop", "Atomic in a loop", _advise_gatherable)
+EXCHANGE = Rule("float-addition-by-exchange", "Float addition by exchange", _advise_exchange)

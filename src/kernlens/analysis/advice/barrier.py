@@ -54,4 +54,4 @@ def _orders(facts: Facts, row: int) -> bool:
     return access is not None and access.operation in (_BARRIER, _FENCE)
 
 
-RULE = Rule("barrier", "Barriers one behind the other", _advise)
+RULE = Rule("barrier-behind-barrier", "Barrier behind barrier", _advise)

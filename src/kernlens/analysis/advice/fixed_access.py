@@ -78,4 +78,4 @@ def _is_volatile(facts: Facts, place: SourcePlace) -> bool:
     return bool(parameter.search(own)) or any(declaration.search(text) for text in texts.values())
 
 
-RULE = Rule("fixed-access", "Load or store at an address that does not change", _advise)
+RULE = Rule("address-that-does-not-change", "Address that does not change", _advise)

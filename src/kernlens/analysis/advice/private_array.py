@@ -85,4 +85,4 @@ def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-RULE = Rule("private-array", "Private array in memory", _advise)
+RULE = Rule("private-array-in-memory", "Private array in memory", _advise)

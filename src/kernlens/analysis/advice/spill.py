@@ -64,4 +64,4 @@ def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-RULE = Rule("spill", "Spills", _advise)
+RULE = Rule("spill", "Spill", _advise)

@@ -113,4 +113,4 @@ def _is_data(value: str, defined: Mapping[str, str]) -> bool:
     return False
 
 
-RULE = Rule("wide-index", "Index arithmetic in 64 bits", _advise)
+RULE = Rule("64-bit-index", "64-bit index", _advise)
