@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 @option.build_options("Build options for sources, added to -gline-tables-only.")
 @option.flag("Compile sources with their compile stages, which some rules need.", "--stages")
 @option.flag(
+    "Also print the cycles of the shortest and the longest path by pipe, as IGC estimates them.", "--paths", "is_paths"
+)
+@option.flag(
     "Also compile sources with other build options, and compare every kernel per work-item.", "--try", "is_try"
 )
 @option.several(
@@ -43,6 +46,7 @@ def command(
     toolchains: list[str],
     options: str,
     stages: bool,
+    is_paths: bool,
     is_try: bool,
     macros: tuple[str, ...],
     jobs: int | None,
@@ -56,8 +60,12 @@ def command(
     PATHS are binaries, recordings, folders, or sources to compile for --device. Each sentence is about instructions that
     kernlens counted in the code. docs/advice.md explains each rule. The exit status is 0 with and without advice.
     """
+    from kernlens.analysis.flow.shortest_path import paths_of
     from kernlens.cli.compile import told_failures
     from kernlens.cli.trials import check_words, tried_programs
+    from kernlens.report.describe import kernel_heading
+    from kernlens.report.path_table import path_lines, paths_document
+    from kernlens.report.style import style
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
     from kernlens.verbs.check import opened
@@ -76,12 +84,16 @@ def command(
     if as_json:
         from kernlens.report.advice_document import advice_document
 
-        print_json(
-            {**advice_document(answer.kernels), **({"tried": list(map(tried_document, trials))} if is_try else {})}
-        )
+        document = advice_document(answer.kernels)
+        for entry, each in zip(document["kernels"], answer.kernels if is_paths else (), strict=False):
+            entry["paths"] = paths_document(paths_of(each.kernel))
+        print_json({**document, **({"tried": list(map(tried_document, trials))} if is_try else {})})
     else:
         from kernlens.report.advice_text import advice_lines
 
         print_lines(advice_lines(answer.kernels))
-        for each in trials:
-            print_lines(trial_lines(each, is_full=is_full()))
+        for each in answer.kernels if is_paths else ():
+            print_lines(["", style(kernel_heading(each.program, each.kernel), bold=True)])
+            print_lines(path_lines(paths_of(each.kernel)))
+        for trial in trials:
+            print_lines(trial_lines(trial, is_full=is_full()))

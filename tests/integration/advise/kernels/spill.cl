@@ -1,4 +1,4 @@
-#define COUNT 180
+#define COUNT 136
 
 kernel void fault_1(global float *o, global const float *a, int n) {
   int g = get_global_id(0);
@@ -7,7 +7,7 @@ kernel void fault_1(global float *o, global const float *a, int n) {
   for (int i = 0; i < COUNT; i++) v[i] = a[g * COUNT + i];
   for (int j = 0; j < n; j++) {
     #pragma unroll
-    for (int i = 0; i < COUNT; i++) s = s * v[i] + v[(i + 7) % COUNT];
+    for (int i = 0; i < COUNT; i++) s = s * v[i] + i;
   }
   o[g] = s;
 }
@@ -17,7 +17,7 @@ kernel void mended_1(global float *o, global const float *a, int n) {
   float s = 0;
   for (int j = 0; j < n; j++) {
     #pragma unroll 4
-    for (int i = 0; i < COUNT; i++) s = s * a[g * COUNT + i] + a[g * COUNT + (i + 7) % COUNT];
+    for (int i = 0; i < COUNT; i++) s = s * a[g * COUNT + i] + i;
   }
   o[g] = s;
 }
@@ -53,7 +53,7 @@ kernel void fault_3(global float *o, global const float *a, int n) {
   #pragma unroll
   for (int i = 0; i < COUNT; i++) s = s * s + v[i];
   #pragma unroll
-  for (int i = 0; i < COUNT; i++) t = t * s + v[COUNT - 1 - i] * v[i];
+  for (int i = 0; i < COUNT; i++) t = t * s + v[COUNT - 1 - i];
   o[g] = t;
 }
 kernel void mended_3(global float *o, global const float *a, int n) {
@@ -62,7 +62,7 @@ kernel void mended_3(global float *o, global const float *a, int n) {
   #pragma unroll 4
   for (int i = 0; i < COUNT; i++) s = s * s + a[g + i * n];
   #pragma unroll 4
-  for (int i = 0; i < COUNT; i++) t = t * s + a[g + (COUNT - 1 - i) * n] * a[g + i * n];
+  for (int i = 0; i < COUNT; i++) t = t * s + a[g + (COUNT - 1 - i) * n];
   o[g] = t;
 }
 

@@ -16,9 +16,9 @@ kernel void mended_2(global float *o, global const float *a, int w) {
   o[x] = a[(x + 3) * w] * 2;
 }
 
-long flat(long x, long y, long z, long w, long h) { return (z * h + y) * w + x; }
 kernel void fault_3(global float *o, global const float *a, long w, long h) {
-  o[flat(get_global_id(0), get_global_id(1), get_global_id(2), w, h)] = 1;
+  long x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+  o[(z * h + y) * w + x] = 1;
 }
 kernel void mended_3(global float *o, global const float *a, int w, int h) {
   int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
