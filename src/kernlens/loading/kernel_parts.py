@@ -115,10 +115,10 @@ class Code(AnalysedCode):
         from kernlens.isa.latencies import timings_of
 
         instructions = kernel.instructions
-        if self._device is None:
-            return None
+        assert self._device is not None, "the kernel asks for waits_reason first"
         timings = timings_of(instructions, self._device)
-        starts = block_starts(instructions, kernel.resources.prologue_bytes or 0, self.function_symbols() or ())
+        prologue = kernel.resources.prologue_bytes or self.payload_load_bytes()
+        starts = block_starts(instructions, prologue, self.function_symbols() or ())
         return waits_of(instructions, timings, starts)
 
     def waits_reason(self) -> str | None:

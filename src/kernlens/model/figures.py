@@ -229,15 +229,15 @@ _WAITS = {
 WAITS = (
     _analysed(
         "waits", ISSUE_CYCLES, key=ISSUE_CYCLES, heading="issue cycles", unit="cycles", caused_by=(ISSUE_CYCLES,), **_WAITS,
-        meaning="cycles for which instructions occupy their pipes, all blocks added up",
+        meaning="cycles for which instructions occupy their pipes, all blocks added up", words="{} issue cycle(s)",
     ),
     _analysed(
         "waits", WAIT_CYCLES, key=WAIT_CYCLES, heading="wait cycles", unit="cycles", caused_by=(WAIT_CYCLES,), **_WAITS,
-        meaning="cycles that instructions wait for others of their block, all blocks added up",
+        meaning="cycles that instructions wait for others of their block, all blocks added up", words="{} wait cycle(s)",
     ),
     _analysed(
         "waits", WAIT_SHARE, key=WAIT_SHARE, heading="wait share", unit="%", caused_by=(WAIT_CYCLES,), **_WAITS,
-        meaning="`wait_cycles` in percent of these and `issue_cycles` together, rounded up",
+        meaning="`wait_cycles` in percent of these and `issue_cycles` together, rounded up", words="{}% waits",
     ),
 )
 # fmt: on

@@ -79,7 +79,7 @@ def costliest_kernel(
     }
     measured["functions"] = []
     for each in kernel.functions:
-        costs, peak = _of_function(kernel, each)
+        costs, peak = _of_function(kernel, each, cycles)
         measured["functions"].append(
             function_document(each) | {"costs": with_former_keys(costs), **with_former_keys({PEAK: peak})}
         )
@@ -183,11 +183,12 @@ def _part(by_line: CostliestLines, part: str) -> object:
     return with_former_keys(value) if isinstance(value, dict) else value
 
 
-def _of_function(kernel: Kernel, function: CodeFunction) -> tuple[Costs, int | None]:
+def _of_function(kernel: Kernel, function: CodeFunction, cycles: Cycles) -> tuple[Costs, int | None]:
     """Return the costs of a function in the kernel's code, and the most registers that are live in it."""
     code, pressure = slice(function.code.start, function.code.stop), kernel.pressure
     peak = max(pressure.live[code], default=0) if pressure else None
-    return costs_of(kernel.instructions.kinds[code]), peak
+    costs = costs_of(kernel.instructions.kinds[code])
+    return _with_cycles(costs, {key: each[code] for key, each in cycles.items()}), peak
 
 
 def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
@@ -195,7 +196,7 @@ def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
     the kernel."""
     rows = []
     for function in kernel.functions:
-        costs, peak = _of_function(kernel, function)
+        costs, peak = _of_function(kernel, function, {})
         *cells, _, _ = _row(function_name(function), costs, kernel.costs, "")
         rows.append([*cells, "", peak])
     return _table("function", rows, kernel.costs, "live GRFs", width)

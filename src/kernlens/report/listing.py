@@ -72,7 +72,7 @@ def annotated(
             return []
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
         return [reason, *cycles, *disassembly(program, kernel, is_short=is_short, words=words)]
-    listing = [*cycles] if only else [*heading(program, kernel)[:-1], *cycles, ""]
+    listing = [] if only else [*heading(program, kernel)[:-1], *cycles, ""]
     if only is None and _is_changed_by_debug(program):
         listing += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
     if only is None and kernel.line_warning:
@@ -88,7 +88,7 @@ def annotated(
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
-            listing += heading(program, kernel)
+            listing += [*heading(program, kernel)[:-1], *cycles, ""]
         _add_file(listing, rows, counts, path, lines, sources.get(path))
     if only is None:
         _add_without_line(listing, rows, source_map)

@@ -28,12 +28,10 @@ CSV_COLUMNS = ("cycle", "issue_cycles", "wait_cycles", "waits_for", "wait_reason
 
 def wait_heading(kernel: Kernel) -> Iterator[str]:
     """Yield the kernel's cycles in a line, or why they are not known."""
-    waits = kernel.waits
-    if waits is None:
+    if kernel.waits is None:
         yield style(f"  {kernel.waits_reason}", fg="yellow")
         return
-    cycles = f"{plural(waits.issue_cycles, 'issue cycle')}, {plural(waits.wait_cycles, 'wait cycle')}"
-    yield f"  {ORIGIN}: {cycles} ({waits.wait_share}%)"
+    yield f"  {ORIGIN}: {', '.join(words for figure in WAITS if (words := figure.phrase(figure.read(kernel))))}"
 
 
 class WaitWords:

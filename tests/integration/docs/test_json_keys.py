@@ -205,6 +205,10 @@ def test_the_documents_of_programs(folder: Path) -> None:
         compare(
             shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "called", "spill"))
         )
+    listed, costliest = shapes("annotate --waits")
+    compare(listed, answer("annotate", "small.klens", "--waits", cwd=folder))
+    names = ("small", "called", "spill")
+    compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
 
 
 def test_recordings(folder: Path) -> None:
