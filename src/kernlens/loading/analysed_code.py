@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AnalysedCode:
-    """What is computed from a kernel's instructions, whatever binary they are from."""
+    """The parts of a kernel that are computed from its instructions, whatever binary they are from."""
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         from kernlens.analysis.costs import costs_of
