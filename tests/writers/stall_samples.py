@@ -15,6 +15,8 @@ METRICS = (
     *("Active[Events]", "ControlStall[Events]", "PipeStall[Events]", "SendStall[Events]", "DistStall[Events]"),
     *("SbidStall[Events]", "SyncStall[Events]", "InstrFetchStall[Events]", "OtherStall[Events]"),
 )
+#: Those of Xe2 and later: compute-runtime has one more, level_zero/core/source/gfx_core_helpers.
+METRICS_OF_XE2 = (METRICS[0], "PSDepStall[Events]", *METRICS[1:])
 REASONS = tuple(metric.split("[")[0] for metric in METRICS)
 _ADDRESS = "IP[Address]"
 

@@ -25,8 +25,9 @@ _APART = {IN_PROLOGUE: "prologue", INHERITED: "under a neighbour's line", NO_LIN
 def sampled_table(
     program: Program, kernel: Kernel, placed: PlacedSamples, count: int, width: int | None = None
 ) -> list[str]:
-    """Return a table of the ``count`` lines with most samples, with a column for each reason that the kernel has samples of,
-    and the samples of waits that are laid on each line. All rows together are the samples on the kernel's instructions."""
+    """Return a table of the ``count`` lines with most samples, with the samples of waits that are laid on each, and a column
+    for each reason that the kernel has samples of, the most frequent first. All rows together are the samples on the
+    kernel's instructions."""
     above = [*heading(program, kernel)[:-1], *(f"  {sentence}" for sentence in sample_sentences(placed)), ""]
     if kernel.source_map is None:
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
@@ -35,12 +36,12 @@ def sampled_table(
     by_line = sampled_lines(placed, kernel.source_map)
     shown, others = by_line.lines[:count], by_line.lines[count:]
     totals = placed.sum_of(placed.counts)
-    columns = [column for column, number in enumerate(totals) if number]
+    columns = sorted((column for column, number in enumerate(totals) if number), key=lambda column: -totals[column])
     texts, names, total = source_texts(program), short_names({line.path for line in shown}), sum(totals)
 
     def cells(title: str, counts: Counts, laid: int | None, source: str) -> list[Cell]:
         number = sum(counts)
-        return [title, number, 100 * number / total, *(counts[column] for column in columns), laid, source]
+        return [title, number, 100 * number / total, laid, *(counts[column] for column in columns), source]
 
     rows = [
         cells(
@@ -57,7 +58,7 @@ def sampled_table(
     rows += [
         cells(title, by_line.apart[origin], None, "") for origin, title in _APART.items() if origin in by_line.apart
     ]
-    headings = ["line", "samples", "%", *(placed.reasons[column].name for column in columns), "waited for", "source"]
+    headings = ["line", "samples", "%", "waited for", *(placed.reasons[column].name for column in columns), "source"]
     return [*above, *table(headings, rows, width=width), ""]
 
 

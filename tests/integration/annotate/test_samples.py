@@ -18,6 +18,7 @@ from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.formats.samples.unitrace import read_unitrace
 from kernlens.model.kernel import Kernel
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from tests.example_samples import EXAMPLE, example
 from tests.explore_reader import Page
 from tests.unit.conftest import Kernlens, kernlens
 from tests.writers.stall_samples import METRICS, REASONS, Device, Row, counts, legacy_stall_samples, stall_samples
@@ -230,3 +231,8 @@ def test_what_is_refused(
     done = run("annotate", recording[0], *(tmp_path / word if word in files else word for word in words))
     assert done.status == 2
     assert message in done.err
+
+
+def test_the_example_is_what_the_rules_write() -> None:
+    assert EXAMPLE.read_text() == example(), "python -m tests.example_samples writes it"
+    assert "not measured" in EXAMPLE.read_text().partition("\n")[0]

@@ -13,6 +13,7 @@ from kernlens.model.samples import DISTANCE, TOKEN, Samples
 from tests.limits import memory, processor_time
 from tests.writers.stall_samples import (
     METRICS,
+    METRICS_OF_XE2,
     REASONS,
     Device,
     Row,
@@ -74,6 +75,12 @@ def test_names_without_quotes_line_ends_of_windows_and_a_byte_order_mark() -> No
 def test_other_columns_of_other_devices() -> None:
     text = stall_samples([("k", 8, (1, 2))], metrics=("Active[Events]", "MatrixStall[Events]"))
     assert [reason.name for reason in _read(text).reasons] == ["Active", "MatrixStall"]
+
+
+def test_the_columns_of_xe2() -> None:
+    samples = _read(stall_samples([("k", 8, tuple(range(10)))], metrics=METRICS_OF_XE2))
+    assert [reason.name for reason in samples.reasons] == ["Active", "PSDepStall", *REASONS[1:]]
+    assert samples.kernels[0].counts == {8: tuple(range(10))}
 
 
 def test_lines_before_the_first_heading() -> None:

@@ -153,12 +153,12 @@ def test_without_lines() -> None:
 def test_the_table_of_the_lines_with_most_samples() -> None:
     program, kernel, placed = on_kernel()
     assert [rendered(line) for line in sampled_table(program, kernel, placed, 2)][6:] == [
-        "  line            samples      %  Active  SendStall  DistStall  SbidStall  OtherStall  waited for  source",
-        "  a.cl:11              62  65.26       2          0          0         60           0           0  line 11",
-        "  a.cl:40              23  24.21       0          3         20          0           0           0  line 40",
-        "  1 other line          4   4.21       4          0          0          0           0          30",
-        "  prologue              1   1.05       1          0          0          0           0           -",
-        "  without a line        5   5.26       0          0          0          0           5           -",
+        "  line            samples      %  waited for  SbidStall  DistStall  Active  OtherStall  SendStall  source",
+        "  a.cl:11              62  65.26           0         60          0       2           0          0  line 11",
+        "  a.cl:40              23  24.21           0          0         20       0           0          3  line 40",
+        "  1 other line          4   4.21          30          0          0       4           0          0",
+        "  prologue              1   1.05           -          0          0       1           0          0",
+        "  without a line        5   5.26           -          0          0       0           5          0",
         "",
     ]
 
