@@ -218,6 +218,14 @@ if sys.platform == "linux":
         ),
     ]
 
+
+def examples() -> list[tuple[str, list[str]]]:
+    """Return each folder of the examples with its files: readers of the tutorials need them, and have no checkout."""
+    folders = ["examples", *sorted(path for path in glob("examples/*") if os.path.isdir(path))]
+    parts = [(folder, sorted(path for path in glob(f"{folder}/*.*") if os.path.isfile(path))) for folder in folders]
+    return [(folder, files) for folder, files in parts if os.path.basename(folder) != "__pycache__"]
+
+
 #: Where the tree of this release can be read, with a slash at the end: there lead the README's links on an index.
 TREE = os.environ.get("KERNLENS_TREE", "")
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://|#)([^)]*)\)")
@@ -237,8 +245,11 @@ setup(
     long_description=index_page(Path("README.md").read_text("utf-8"), TREE),
     long_description_content_type="text/markdown",
     ext_modules=NATIVE,
-    # scripts/build.sh makes them of the help before it builds; without it there are none.
-    data_files=[("share/man/man1", sorted(glob("man/*.1")))],
+    data_files=[
+        # scripts/build.sh makes them of the help before it builds; without it there are none.
+        ("share/man/man1", sorted(glob("man/*.1"))),
+        *((f"share/kernlens/{folder}", files) for folder, files in examples()),
+    ],
     cmdclass={"build_ext": BuildNative},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

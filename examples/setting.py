@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,11 @@ def arguments(description: str | None) -> argparse.Namespace:
 def isolated_arguments(description: str | None) -> tuple[argparse.Namespace, DriverEnvironment]:
     """The example's arguments, and the environment of the driver that they choose."""
     parser = _parser(description)
-    parser.add_argument("--toolchain", default="system", help="whose driver and compiler (see kernlens toolchain list)")
+    parser.add_argument(
+        "--toolchain",
+        default="",
+        help="whose driver and compiler (see kernlens toolchain list); kernlens's default if not given",
+    )
     parser.add_argument("--device", default="dg2", help="the real device's name, without --simulate")
     parsed = parser.parse_args()
     if parsed.simulate:
@@ -80,7 +85,17 @@ def spirv_of(text: str, folder: Path) -> bytes:
     """OpenCL C as SPIR-V with its exports and imports, through clang and llvm-spirv."""
     source, bitcode, spirv = folder / "module.cl", folder / "module.bc", folder / "module.spv"
     source.write_text(text)
-    front_end = ["clang-15", "-cc1", "-triple", "spir64-unknown-unknown", "-cl-std=CL2.0", "-finclude-default-header"]
+    clang, translator = next(
+        (
+            pair
+            for version in range(15, 20)
+            if all(map(shutil.which, pair := (f"clang-{version}", f"llvm-spirv-{version}")))
+        ),
+        ("", ""),
+    )
+    if not clang:
+        raise SystemExit("this example needs clang and llvm-spirv; kernlens doctor names their packages")
+    front_end = [clang, "-cc1", "-triple", "spir64-unknown-unknown", "-cl-std=CL2.0", "-finclude-default-header"]
     subprocess.run([*front_end, "-emit-llvm-bc", str(source), "-o", str(bitcode)], check=True)
-    subprocess.run(["llvm-spirv-15", str(bitcode), "-o", str(spirv)], check=True)
+    subprocess.run([translator, str(bitcode), "-o", str(spirv)], check=True)
     return spirv.read_bytes()

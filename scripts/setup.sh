@@ -74,7 +74,10 @@ install_packages() {
   missing=()
   for word in "$@"; do
     IFS='|' read -ra packages <<<"$word"
-    for package in "${packages[@]}"; do is_known "$package" && missing+=("$package") && continue 2; done
+    for package in "${packages[@]}"; do
+      [[ " ${missing[*]} " == *" $package "* ]] && continue 2
+      is_known "$package" && missing+=("$package") && continue 2
+    done
     say "left out: ${word//|/ or }, which this release does not have"
   done
   [ ${#missing[@]} -gt 0 ] || return 0

@@ -29,7 +29,7 @@ NOT_RUN = {
     "it takes minutes, and is a test or a measurement itself": re.compile(
         r"bash scripts/|python -m (tests|benchmarks)\."
     ),
-    "it does not end by itself": re.compile(r"kernlens serve |dask (scheduler|worker) "),
+    "it does not end by itself": re.compile(r"kernlens (serve|mcp) |dask (scheduler|worker) "),
     "it is about an application or a library of the reader's": re.compile(
         r"(.* )?\./(app|service)\w*\b|.*\b(application|service)\.|.* lib\w+\.so"
     ),
@@ -39,7 +39,7 @@ NOT_RUN = {
 }
 #: The pages whose commands are not run as long as they read files that the reader does not have, and not those of examples/.
 #: The mistakes of troubleshooting.md have a test of their own.
-WITHOUT_EXAMPLES = frozenset({"README.md", "docs/troubleshooting.md"})
+WITHOUT_EXAMPLES = frozenset({"docs/troubleshooting.md"})
 
 #: The words before which a command ends: the next one, or an application that it starts.
 ENDS = ("--", "|", "&", "&&", ">", "2>")

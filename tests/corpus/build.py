@@ -88,7 +88,7 @@ def build(
     steps = []
     place = str(fetch(dict.fromkeys(name for program in selected for name in program.packages)))
     for program in selected:
-        source = _main_source(program)
+        source = main_source(program)
         for device in devices:
             lines = "" if "-g" in compiler.options.split() else f"{DEBUG_OPTIONS} "  # The first of both counts.
             options = f"{lines}-I. -I{JOINED} {program.options} {compiler.options}".rstrip()
@@ -127,7 +127,7 @@ def _build(target: Built, compiler: Compiler, source: str, options: str) -> Buil
     return target
 
 
-def _main_source(program: CorpusProgram) -> str:
+def main_source(program: CorpusProgram) -> str:
     """Return the file to compile, relative to the packages' folder: the only source, or one that includes all of them."""
     for header in program.package.empty_headers:
         _write(packages_folder() / JOINED / header, "")

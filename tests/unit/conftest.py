@@ -15,6 +15,7 @@ import pytest
 
 from kernlens.cli.main import main
 from kernlens.report.style import fit_to, want_styles
+from tests.documents import check_printed
 from tests.writers.programs import binary, decoded, write_compiler
 
 
@@ -61,7 +62,9 @@ def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
             sys.stdout.flush()
         status = ended.value.code or 0
         assert isinstance(status, int)
-        return Done(status, *capfd.readouterr())
+        done = Done(status, *capfd.readouterr())
+        check_printed(words, done.out)
+        return done
 
     yield run
     want_styles(True)

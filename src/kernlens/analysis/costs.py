@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from itertools import accumulate, chain
+from operator import mul
 
 from kernlens.dataclass import dataclass
 from kernlens.model.figures import COSTS, LineColumn
@@ -45,20 +46,36 @@ class CostliestLines:
     without_line: Costs
 
 
-def costs_of(kinds: Iterable[InstructionKind]) -> Costs:
-    """Return the costs of instructions of these kinds together."""
+def costs_of(kinds: Iterable[InstructionKind], weights: Sequence[int] | None = None) -> Costs:
+    """Return the costs of instructions of these kinds together; each counts as often as ``weights`` say, once without."""
     kinds = list(kinds)
     distinct = {id(kind): kind for kind in kinds}
+    counts = Counter(map(id, kinds))
+    if weights is not None:
+        counts.clear()
+        for kind, weight in zip(kinds, weights, strict=True):
+            counts[id(kind)] += weight
     total = dict.fromkeys(("instructions", *(figure.key for figure in COSTS)), 0)
-    for number, count in Counter(map(id, kinds)).items():
+    for number, count in counts.items():
         for key, cost in _costs_of_one(distinct[number]):
             total[key] += count * cost
     return total
 
 
-def costs_of_rows(kinds: Sequence[InstructionKind], rows: Sequence[int], cycles: Cycles = _NO_CYCLES) -> Costs:
-    """Return the costs of these rows together, of a kernel whose instructions are of these kinds, with their cycles."""
-    return costs_of(kinds[row] for row in rows) | {key: sum(each[row] for row in rows) for key, each in cycles.items()}
+def costs_of_rows(
+    kinds: Sequence[InstructionKind],
+    rows: Sequence[int],
+    cycles: Cycles = _NO_CYCLES,
+    weights: Sequence[int] | None = None,
+) -> Costs:
+    """Return the costs of these rows together, of a kernel whose instructions are of these kinds, with their cycles. Each
+    row counts as often as ``weights`` say, once without."""
+    own = None if weights is None else [weights[row] for row in rows]
+    costs = costs_of((kinds[row] for row in rows), own)
+    for key, column in cycles.items():
+        each: Iterable[int] = (column[row] for row in rows)
+        costs[key] = sum(each if own is None else map(mul, each, own))
+    return costs
 
 
 def costliest_lines(
@@ -67,28 +84,43 @@ def costliest_lines(
     column: LineColumn,
     count: int,
     cycles: Cycles = _NO_CYCLES,
+    weights: Sequence[int] | None = None,
 ) -> CostliestLines:
     """Return the costs of a kernel, whose instructions are of these kinds, by line: of the ``count`` lines with most of
-    ``column``, without those that have none of it. A kernel may have hundreds of thousands of lines."""
+    ``column``, without those that have none of it. Each instruction counts as often as ``weights`` say, once without. A
+    kernel may have hundreds of thousands of lines."""
     if column.keys[0] in cycles:
-        before = list(accumulate(cycles[column.keys[0]], initial=0))
+        each: Iterable[int] = cycles[column.keys[0]]
     else:
-        weights = {id(kind): column.sum(costs_of([kind])) for kind in {id(kind): kind for kind in kinds}.values()}
-        before = list(accumulate((weights[id(kind)] for kind in kinds), initial=0))
-    ranges_of = source_map.lines
+        of_kind = {id(kind): column.sum(costs_of([kind])) for kind in {id(kind): kind for kind in kinds}.values()}
+        each = (of_kind[id(kind)] for kind in kinds)
+    before = list(accumulate(each if weights is None else map(mul, each, weights), initial=0))
     weighed = (
         (-weight, path, line)
-        for (path, line), ranges in ranges_of.items()
+        for (path, line), ranges in source_map.lines.items()
         if (weight := sum(before[run.stop] - before[run.start] for run in ranges))
     )
+    lines = [(path, line) for _, path, line in nsmallest(count, weighed)]
+    return costs_by_line(kinds, source_map, lines, cycles, weights)
+
+
+def costs_by_line(
+    kinds: Sequence[InstructionKind],
+    source_map: SourceMap,
+    chosen: Sequence[tuple[str, int]],
+    cycles: Cycles = _NO_CYCLES,
+    weights: Sequence[int] | None = None,
+) -> CostliestLines:
+    """Return the costs of a kernel by line, of the ``chosen`` lines in their order; the other words are those of
+    ``costliest_lines``."""
+    ranges_of = source_map.lines
     lines = [
         LineCosts(
-            path,
-            line,
-            costs_of_rows(kinds, [*chain.from_iterable(ranges_of[path, line])], cycles),
-            sum(map(len, source_map.inherited.get((path, line), ()))),
+            *line,
+            costs_of_rows(kinds, [*chain.from_iterable(ranges_of[line])], cycles, weights),
+            sum(map(len, source_map.inherited.get(line, ()))),
         )
-        for _, path, line in nsmallest(count, weighed)
+        for line in chosen
     ]
     rest: dict[str, list[int]] = {IN_PROLOGUE: [], INHERITED: [], NO_LINE: []}
     for row, (place, origin) in enumerate(zip(source_map.places, source_map.origins, strict=True)):
@@ -96,8 +128,8 @@ def costliest_lines(
             rest[origin].append(row)
         elif place is None:
             rest[NO_LINE].append(row)
-    apart = [costs_of_rows(kinds, part, cycles) for part in rest.values()]
-    others = costs_of(kinds) | {key: sum(each) for key, each in cycles.items()}
+    apart = [costs_of_rows(kinds, part, cycles, weights) for part in rest.values()]
+    others = costs_of_rows(kinds, range(len(kinds)), cycles, weights)
     for part in (*(line.costs for line in lines), *apart):
         for key, cost in part.items():
             others[key] -= cost

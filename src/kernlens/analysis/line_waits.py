@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kernlens.analysis.flow.register_peak import line_of
@@ -28,8 +28,11 @@ class WaitedFor(NamedTuple):
     rows: int
 
 
-def waits_by_line(kernel: Kernel, waits: Waits) -> Mapping[tuple[str, int], list[WaitedFor]]:
-    """Return for each line whose own instructions wait what they wait for, most cycles first."""
+def waits_by_line(
+    kernel: Kernel, waits: Waits, weights: Sequence[int] | None = None
+) -> Mapping[tuple[str, int], list[WaitedFor]]:
+    """Return for each line whose own instructions wait what they wait for, most cycles first. Each instruction's cycles count
+    as often as ``weights`` say, once without."""
     source_map, instructions = kernel.source_map, kernel.instructions
     sums: dict[tuple[str, int], dict[tuple[str | None, int | None, str, str, str], tuple[int, int]]] = {}
     for row, wait in waits.waits.items():
@@ -39,7 +42,7 @@ def waits_by_line(kernel: Kernel, waits: Waits) -> Mapping[tuple[str, int], list
         key = *line_of(wait.producer, source_map), operation(instructions, wait.producer), wait.why
         of_line = sums.setdefault((path, line), {})
         cycles, count = of_line.get(key, (0, 0))
-        of_line[key] = cycles + wait.cycles, count + 1
+        of_line[key] = cycles + wait.cycles * (1 if weights is None else weights[row]), count + 1
     return {
         line: sorted(
             (WaitedFor(*key, *both) for key, both in of_line.items()),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kernlens.cli import option
-from kernlens.cli.output import print_json, print_lines
+from kernlens.cli.output import is_full, print_json, print_lines
+
+if TYPE_CHECKING:
+    from kernlens.toolchain.compile_cache import CompileCache
 
 
 @option.verb("kernlens advise tone.cl --device dg2")
@@ -17,6 +22,20 @@ from kernlens.cli.output import print_json, print_lines
 )
 @option.build_options("Build options for sources, added to -gline-tables-only.")
 @option.flag("Compile sources with their compile stages, which some rules need.", "--stages")
+@option.flag(
+    "Also print the cycles of the shortest and the longest path by pipe, as IGC estimates them.", "--paths", "is_paths"
+)
+@option.flag(
+    "Also compile sources with other build options, and compare every kernel per work-item.", "--try", "is_try"
+)
+@option.several(
+    "With --try: values of a macro that kernlens may try. Repeat the option for all combinations.",
+    "-D",
+    "macros",
+    metavar="NAME=V,...",
+)
+@option.parallel
+@option.cache
 @option.source_root()
 @option.full()
 @option.json()
@@ -27,6 +46,12 @@ def command(
     toolchains: list[str],
     options: str,
     stages: bool,
+    is_paths: bool,
+    is_try: bool,
+    macros: tuple[str, ...],
+    jobs: int | None,
+    timeout: float,
+    cache: CompileCache | None,
     source_roots: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -35,19 +60,40 @@ def command(
     PATHS are binaries, recordings, folders, or sources to compile for --device. Each sentence is about instructions that
     kernlens counted in the code. docs/advice.md explains each rule. The exit status is 0 with and without advice.
     """
+    from kernlens.analysis.flow.shortest_path import paths_of
     from kernlens.cli.compile import told_failures
+    from kernlens.cli.trials import check_words, tried_programs
+    from kernlens.report.describe import kernel_heading
+    from kernlens.report.path_table import path_lines, paths_document
+    from kernlens.report.style import style
+    from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
     from kernlens.verbs.check import opened
     from kernlens.verbs.programs import select
 
+    check_words(paths, macros, jobs, is_try=is_try)
     with told_failures():
         programs = opened(paths, devices, toolchains, options, source_roots, stages=stages)
-        answer = advised(select(programs, kernel_names))
+        selection = select(programs, kernel_names)
+        answer = advised(selection)
+        trials = (
+            tried_programs(selection, options, macros, jobs=jobs, timeout=timeout, cache=cache, quiet=as_json)
+            if is_try
+            else []
+        )
     if as_json:
         from kernlens.report.advice_document import advice_document
 
-        print_json(advice_document(answer.kernels))
+        document = advice_document(answer.kernels)
+        for entry, each in zip(document["kernels"], answer.kernels if is_paths else (), strict=False):
+            entry["paths"] = paths_document(paths_of(each.kernel))
+        print_json({**document, **({"tried": list(map(tried_document, trials))} if is_try else {})})
     else:
         from kernlens.report.advice_text import advice_lines
 
         print_lines(advice_lines(answer.kernels))
+        for each in answer.kernels if is_paths else ():
+            print_lines(["", style(kernel_heading(each.program, each.kernel), bold=True)])
+            print_lines(path_lines(paths_of(each.kernel)))
+        for trial in trials:
+            print_lines(trial_lines(trial, is_full=is_full()))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
 from kernlens.cli.output import is_full, print_pieces
 from kernlens.errors import NotFoundError
@@ -19,20 +19,27 @@ if TYPE_CHECKING:
     from kernlens.loading import Contents
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
-    from kernlens.model.program import Program
+    from kernlens.report.offset_answer import AskedOffsets
 
 FORMATS = ("text", "json", "csv")
 #: Those that --samples adds, and the order of --top that it adds.
 _OF_SAMPLES, _BY_SAMPLES = ("speedscope", "folded"), "samples"
 #: The tables of --top and --pressure are at most so wide, unless --full is said.
 _TABLE_WIDTH = 100
+#: The most offsets that an error lists.
+_SHOWN_OFFSETS = 8
 
 
 @option.verb("kernlens annotate blur.bin --kernel blur --line 42")
 @option.path()
 @option.kernel()
 @option.value("Show only this source line.", "--line", metavar="[FILE:]N")
-@option.value("Print the source line of the instruction at this offset in the kernel.", "--offset", metavar="N")
+@option.value(
+    "Print the source line of the instructions at these offsets in the kernel: 0x238,0x1b8, @FILE, or - for stdin.",
+    "--offset",
+    metavar="N,...",
+)
+@option.value("Address at which the kernel begins, if --offset has absolute addresses.", "--base", metavar="ADDRESS")
 @option.own_lines()
 @option.value(
     "Print a table of the N costliest source lines.", "--top", "count", metavar="N", type=click.IntRange(min=1)
@@ -44,6 +51,12 @@ _TABLE_WIDTH = 100
     cls=option.RenamedOption,
     former=("--by",),
     type=option.Choice((*LINE_ORDERS, _BY_SAMPLES)),
+)
+@option.several(
+    "Weigh counts by the rounds that a loop runs: FILE:LINE=N, or depth=N for all other loops. May be repeated.",
+    "--trips",
+    "trip_words",
+    metavar="TRIPS",
 )
 @option.flag("Print for how long instructions wait, and for which ones, as IGC estimates.", "--waits", "has_waits")
 @option.flag("Print the peak register pressure and the lines whose values are live there.", "--pressure", "is_pressure")
@@ -65,9 +78,11 @@ def command(
     kernel_names: tuple[str, ...],
     line: str | None,
     offset: str | None,
+    base: str | None,
     is_own: bool,
     count: int | None,
     order: str | None,
+    trip_words: tuple[str, ...],
     has_waits: bool,
     is_pressure: bool,
     format_name: str | None,
@@ -80,7 +95,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Print each source line with its instruction count, its % of the kernel, and its instructions."""
-    from kernlens.cli.listings import OnOwnLines, listing
+    from kernlens.cli.listings import Viewed, listing
     from kernlens.loading import open_file
 
     if as_json and format_name not in (None, "json"):
@@ -100,13 +115,26 @@ def command(
         from kernlens.cli.samples import check_options
 
         without = {"--offset": offset is not None, "--pressure": is_pressure}
-        without["--waits with --top"] = has_waits and count is not None
         without_stacks = {"--line": line is not None, "--top": count is not None, "--own-lines": is_own}
-        without_stacks["--waits"] = has_waits
         check_options(samples, samples_device, format_name, order, without, without_stacks)
-    contents = open_file(path, device=device, source_roots=source_roots, source=source)
+    is_counted = offset is None and format_name != "csv" and (count is not None or not is_pressure)
+    if trip_words and not is_counted:
+        raise click.UsageError(
+            "--trips weighs counts in text or JSON; remove --offset, csv, or --pressure without --top"
+        )
+    if base is not None and offset is None:
+        raise click.UsageError("--base needs --offset: it is where the kernel of these addresses begins")
+    if offset is not None and format_name == "csv":
+        raise click.UsageError("--offset prints text or JSON, not CSV")
+    addresses = None
     if offset is not None:
-        _print_place(contents, kernel_names, device, option.number_of(offset, "--offset"))
+        from kernlens.cli.offsets import offsets_of
+
+        addresses = offsets_of(offset, base)
+    views = _views(is_own, source_roots, trip_words)
+    contents = open_file(path, device=device, source_roots=source_roots, source=source)
+    if addresses is not None:
+        _print_places(contents, kernel_names, device, addresses, output, is_json=format_name == "json")
         contents.check()
         return
     only = option.line_of(line) if line is not None else None
@@ -127,10 +155,25 @@ def command(
         form = _pressure(format_name, is_printed=output is None)
     else:
         form = _form(format_name, only, has_waits, is_printed=output is None)
-    if is_own:
-        form = OnOwnLines(form, source_roots)
+    if views:
+        form = Viewed(form, views)
     print_pieces(listing(contents, kernel_names, device, form, only), output)
     contents.check()
+
+
+def _views(is_own: bool, source_roots: Sequence[str], trip_words: Sequence[str]) -> list[Callable[[Kernel], Kernel]]:
+    """Return what the kernels are seen through: on own lines first, in which loops may then be named."""
+    views: list[Callable[[Kernel], Kernel]] = []
+    if is_own:
+        from kernlens.analysis.own_lines import kernel_on_own_lines
+
+        views.append(partial(kernel_on_own_lines, roots=option.own_roots(source_roots)))
+    if trip_words:
+        from kernlens.analysis.trip_weights import kernel_with_trips
+        from kernlens.cli.trips import trips_of
+
+        views.append(partial(kernel_with_trips, trips=trips_of(trip_words)))
+    return views
 
 
 def _format_of(output: str | None) -> str:
@@ -159,7 +202,13 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
         return Lines(lambda program, kernel: csv_lines(program, kernel, only), HEADING)
     from kernlens.report.listing import annotated
 
-    return Lines(lambda program, kernel: annotated(program, kernel, only, has_waits=has_waits), is_printed=is_printed)
+    if has_waits:
+        from kernlens.report.wait_words import WaitNotes
+
+        return Lines(
+            lambda program, kernel: annotated(program, kernel, only, [WaitNotes(kernel)]), is_printed=is_printed
+        )
+    return Lines(lambda program, kernel: annotated(program, kernel, only), is_printed=is_printed)
 
 
 def _costliest(format_name: str, asked: dict[str, Any], *, is_printed: bool) -> Form:
@@ -187,32 +236,37 @@ def _width() -> int | None:
     return None if is_full() else _TABLE_WIDTH
 
 
-def _print_place(contents: Contents, kernel_names: tuple[str, ...], device: str | None, offset: int) -> None:
-    """Print the line of each chosen kernel's instruction at ``offset``, with the calls that it was inlined through."""
-    from kernlens.cli.listings import Lines, listing
+def _print_places(
+    contents: Contents,
+    kernel_names: tuple[str, ...],
+    device: str | None,
+    asked: AskedOffsets,
+    output: str | None,
+    *,
+    is_json: bool,
+) -> None:
+    """Print the line of each chosen kernel's instructions at these offsets, with the calls that they were inlined through."""
+    from kernlens.cli.listings import Json, Lines, listing
+    from kernlens.report.offset_answer import OffsetAnswers
+    from kernlens.report.program_document import SCHEMA, program_document
 
-    is_covered = False
-
-    def lines(program: Program, kernel: Kernel) -> list[str]:
-        return _place_at(program, kernel, offset)
-
-    for piece in listing(contents, kernel_names, device, Lines(lines)):
-        is_covered = is_covered or bool(piece)
-        print_pieces([piece])
-    if not is_covered:
-        raise NotFoundError(
-            f"no selected kernel has an instruction at offset {offset:#x}; kernlens disasm lists the offsets"
+    if is_json:
+        form = Json(
+            {"schema": SCHEMA},
+            partial(program_document, has_sources=False),
+            lambda program, kernel: OffsetAnswers(program, kernel).json(asked),
+            has_texts=True,
         )
-
-
-def _place_at(program: Program, kernel: Kernel, offset: int) -> list[str]:
-    from kernlens.report.listing import where_from
-
-    instruction = kernel.instructions.at(offset)
-    if instruction is None:
-        return []
-    source_map = kernel.source_map
-    calls = source_map.inlined_at(instruction.index) if source_map else ()
-    inlined = "".join(f", inlined at {call.path}:{call.line}" for call in calls)
-    where = f"{program.name}: {kernel_title(kernel.name)}+{instruction.offset:#x}"
-    return [f"{where}: {instruction.text}", f"    {where_from(kernel, instruction.index)}{inlined}"]
+        print_pieces(listing(contents, kernel_names, device, form), output)
+        return
+    pieces = listing(
+        contents, kernel_names, device, Lines(lambda program, kernel: OffsetAnswers(program, kernel).lines(asked))
+    )
+    known = [piece for piece in pieces if piece]
+    if not known:
+        shown = ", ".join(f"{address:#x}" for address in asked.addresses[:_SHOWN_OFFSETS])
+        more = ", ..." if len(asked.addresses) > _SHOWN_OFFSETS else ""
+        raise NotFoundError(
+            f"no selected kernel has an instruction at offset {shown}{more}; kernlens disasm lists the offsets"
+        )
+    print_pieces(known, output)

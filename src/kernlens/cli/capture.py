@@ -90,10 +90,12 @@ def command(
     from kernlens.verbs.capture.capture import capture
     from kernlens.verbs.capture.capture import recover as recover_folder
 
-    if (recover is None) == (not command_line):
-        raise click.UsageError(
-            "Missing argument '-- APP [ARG]...'" if recover is None else "--recover runs no application"
-        )
+    if recover is None and not command_line:
+        context = click.get_current_context()
+        (param,) = (param for param in context.command.params if param.name == "command_line")
+        raise click.MissingParameter(ctx=context, param=param)
+    if recover is not None and command_line:
+        raise click.UsageError("--recover runs no application")
     if recover is not None:
         if device is not None or lines or build_options or replacements or fresh_cache:
             raise click.UsageError(

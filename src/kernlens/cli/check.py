@@ -121,6 +121,7 @@ def command(
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing))
+    allowances = [_tolerance(words) for words in tolerances]
     with told_failures():
         verdict = judged(
             opened(paths, devices, toolchains, options, source_roots),
@@ -128,7 +129,7 @@ def command(
             kernels=kernel_names,
             budget_file=budget_file or found_file(paths),
             baseline=baseline,
-            tolerances=[_tolerance(words) for words in tolerances],
+            tolerances=allowances,
             fail_on=frozenset(kind for kind, is_asked in kinds if is_asked),
             allow_unknown=allow_unknown,
             source_roots=source_roots,

@@ -45,6 +45,7 @@ _OTHER_LANGUAGES = {
 }
 #: What clang says of a header that is nowhere.
 _NO_HEADER = re.compile(r"'([^']+)' file not found")
+_LOCKED_HEADER = re.compile(r"cannot open file '(.+)': Permission denied")
 #: The compiler's messages that are printed of one failure.
 _MESSAGES = 5
 
@@ -275,6 +276,8 @@ def _print_failure(builds: Sequence[Build], messages: Sequence[ErrorLine]) -> No
             print_message(f"  {line.expandtabs(4)}", f"  {mark}")
     for header in dict.fromkeys(match[1] for message in messages if (match := _NO_HEADER.match(message.message))):
         print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
+    for header in dict.fromkeys(match[1] for message in messages if (match := _LOCKED_HEADER.match(message.message))):
+        print_message(f"kernlens: you may not read {header}: ls -l {header} shows who may")
     if len(messages) > _MESSAGES:
         print_message(f"and {plural(len(messages) - _MESSAGES, 'more message')} of the compiler")
     language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())

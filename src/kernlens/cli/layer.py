@@ -17,7 +17,7 @@ _LEVEL_ZERO_VARIABLES = ("ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_LOADER_DRIVER_DDI_P
 @option.verb('eval "$(kernlens layer)"; ./application')
 @option.flag("Print the shell lines that turn the layer off.", "--unset")
 @option.file(
-    "Print shell lines that record every application started with them in FILE (kernlens capture).",
+    "Print shell lines after which every application is recorded in FILE (kernlens capture).",
     "--capture",
     "recording",
     dir_okay=False,

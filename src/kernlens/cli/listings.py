@@ -8,9 +8,9 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from kernlens.cli import option
 from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
+from kernlens.cli.trips import LoopNote, check_trips, loop_note
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.loading.open import Contents, Folder
@@ -43,6 +43,12 @@ class Damage(NamedTuple):
     error: KernlensError
 
 
+class _TripNote(NamedTuple):
+    """The note on a weighed kernel, None if it has all the loops whose trips are stated."""
+
+    note: LoopNote | None
+
+
 class _LineNote(NamedTuple):
     """The note on a kernel of a listing by line: whether it has code of the line, or why nobody can know."""
 
@@ -50,7 +56,7 @@ class _LineNote(NamedTuple):
     reason: str | None
 
 
-_Piece: TypeAlias = "str | Damage | _LineNote"
+_Piece: TypeAlias = "str | Damage | _LineNote | _TripNote"
 
 
 class Form(Protocol):
@@ -159,21 +165,21 @@ def instructions_json(
     )
 
 
-class OnOwnLines:
-    """Another form, of kernels whose instructions are on the lines of the user's own files; those below ``roots`` are own."""
+class Viewed:
+    """Another form, of kernels as ``views`` give them, one after the other: on the user's own lines, or weighed by trips."""
 
-    def __init__(self, form: Form, roots: Sequence[str]) -> None:
-        from kernlens.analysis.own_lines import kernel_on_own_lines
-
+    def __init__(self, form: Form, views: Sequence[Callable[[Kernel], Kernel]]) -> None:
         self._form = form
-        self._laid = partial(kernel_on_own_lines, roots=option.own_roots(roots))
+        self._views = views
         self.head, self.tail, self.separator, self.has_texts = form.head, form.tail, form.separator, form.has_texts
 
     def begin(self) -> None:
         self._form.begin()
 
-    def laid(self, listed: Listed) -> Listed:
-        return listed._replace(kernel=self._laid(listed.kernel))
+    def viewed(self, listed: Listed) -> Listed:
+        for view in self._views:
+            listed = listed._replace(kernel=view(listed.kernel))
+        return listed
 
     def text(self, listed: Listed) -> str:
         return self._form.text(listed)
@@ -184,12 +190,13 @@ def listing(
 ) -> Iterator[str]:
     """Yield the text of a listing in pieces. Damaged files of a folder are left out, for ``contents.check`` to tell.
 
-    Raises what ``select`` raises, and with ``only``, at the end, NoCodeError if no kernel has code of that line, or
-    UnsupportedError if none has a line table to know it from.
+    Raises what ``select`` raises, and at the end what ``check_trips`` does; with ``only`` also NoCodeError if no kernel has
+    code of that line, or UnsupportedError if none has a line table to know it from.
     """
     pieces = _answers(contents, kernel_names, device, form, only)
     form.begin()
     notes: list[_LineNote] = []
+    trip_notes: list[LoopNote | None] = []
     is_begun = False
     for piece in pieces:
         if isinstance(piece, Damage):
@@ -197,6 +204,8 @@ def listing(
             contents.note_damage(piece.path, piece.error)
         elif isinstance(piece, _LineNote):
             notes.append(piece)
+        elif isinstance(piece, _TripNote):
+            trip_notes.append(piece.note)
         else:
             yield piece if is_begun else form.head + piece[len(form.separator) :]
             is_begun = True
@@ -207,6 +216,7 @@ def listing(
     if only is not None:
         contents.check()
         _check_line(only, notes)
+    check_trips(trip_notes)
 
 
 def _answers(
@@ -280,9 +290,11 @@ def _batches(paths: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[st
 
 
 def _of_kernel(listed: Listed, form: Form, only: LineChoice | None) -> Iterator[_Piece]:
-    if isinstance(form, OnOwnLines):
-        listed = form.laid(listed)
+    if isinstance(form, Viewed):
+        listed = form.viewed(listed)
     yield form.text(listed)
+    if listed.kernel.trip_weights is not None:
+        yield _TripNote(loop_note(listed.kernel, listed.kernel.trip_weights))
     if only is not None:
         yield _LineNote(_has_code(listed.kernel, only), listed.kernel.line_table_reason)
 
@@ -301,4 +313,4 @@ def _check_line(only: LineChoice, notes: Sequence[_LineNote]) -> None:
     reasons = [note.reason for note in notes]
     if reasons and None not in reasons:
         raise UnsupportedError(f"there is no line information for {only}: {reasons[0]}")
-    raise NoCodeError(f"no instruction came from {only}; kernlens annotate without --line shows those that have")
+    raise NoCodeError(f"no instruction came from {only}; leave --line out to see the lines that have code")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -199,7 +200,7 @@ def chosen_device(meaning: str = "decode raw machine code for it") -> Decorator:
 
     return click.option(
         "--device", metavar="DEVICE", shell_complete=completion.devices, callback=chosen,
-        help=f"Show only programs for this device (all: for any){f'; {meaning}' if meaning else ''}.",
+        help=f"Show only programs for this device (all: every device){f'; {meaning}' if meaning else ''}.",
     )  # fmt: skip
 
 
@@ -337,12 +338,17 @@ def number_of(text: str, option: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise click.UsageError(f"{option} needs a number, not '{text}'") from None
+        advice = ""
+        if re.fullmatch(r"[0-9A-Fa-f]+", text):
+            advice = f"; a hexadecimal number begins with 0x: {option} 0x{text}"
+        elif re.fullmatch(r"\d+-\d+", text):
+            advice = f"; it takes no range: {option} {text.partition('-')[0]}"
+        raise click.UsageError(f"{option} needs a number, not '{text}'{advice}") from None
 
 
-def line_of(text: str) -> LineChoice:
-    """Return the value of ``--line``: ``N`` or ``FILE:N``."""
+def line_of(text: str, option: str = "--line") -> LineChoice:
+    """Return the line that an option's value names: ``N`` or ``FILE:N``. Raises UsageError for anything else."""
     from kernlens.model.line_choice import LineChoice
 
     path, _, number = text.rpartition(":")
-    return LineChoice(path or None, number_of(number, "--line"))
+    return LineChoice(path or None, number_of(number, option))

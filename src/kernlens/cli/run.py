@@ -13,7 +13,7 @@ from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 
 @option.verb("kernlens run --simulate dg2 -- clinfo -l", option.ApplicationCommand)
 @option.device("Device to simulate (kernlens devices lists them).", "--simulate", required=True)
-@option.toolchain("Toolchain whose driver simulates it.")
+@option.toolchain("Toolchain whose driver simulates the device.")
 @click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     """Run an application on a simulated device: the real driver compiles its programs, and no kernel executes.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.program import Program
+    from kernlens.report.beside import Beside
     from kernlens.verbs.sampled import SampleMatches
 
 #: The formats that only samples have.
@@ -49,13 +50,13 @@ class AnnotatedSamples:
         has_waits: bool,
         is_printed: bool,
     ) -> Form:
-        """Return the form of a listing; ``count``: the table of so many lines; ``has_waits``: with the estimated cycles."""
+        """Return the form of a listing; ``count``: the table of so many lines; ``has_waits``: with the estimated ones."""
         from kernlens.cli.listings import Lines
 
         if format_name == "json":
-            return self._json(only, count, has_waits)
+            return self._json(only, count, has_waits=has_waits)
         if format_name == "csv":
-            return self._csv(only, has_waits)
+            return self._csv(only)
         if count is not None:
             from kernlens.report.sample_table import sampled_table
 
@@ -67,9 +68,12 @@ class AnnotatedSamples:
         from kernlens.report.sample_notes import SampleNotes
 
         def lines(program: Program, kernel: Kernel) -> list[str]:
-            return annotated(
-                program, kernel, only, has_waits=has_waits, beside=SampleNotes(kernel, self._placed(kernel))
-            )
+            besides: list[Beside] = [SampleNotes(kernel, self._placed(kernel))]
+            if has_waits:
+                from kernlens.report.wait_words import WaitNotes
+
+                besides.append(WaitNotes(kernel))
+            return annotated(program, kernel, only, besides)
 
         return Lines(lines, is_printed=is_printed)
 
@@ -100,7 +104,7 @@ class AnnotatedSamples:
 
         return placed_samples(self.sampled, kernel.name, kernel.instructions)
 
-    def _json(self, only: LineChoice | None, count: int | None, has_waits: bool) -> Form:
+    def _json(self, only: LineChoice | None, count: int | None, *, has_waits: bool) -> Form:
         from kernlens.cli.listings import Json
         from kernlens.report.json_text import encoded
         from kernlens.report.program_document import SCHEMA, kernel_document, kernel_json, program_document
@@ -145,21 +149,20 @@ class AnnotatedSamples:
             ],
         }
 
-    def _csv(self, only: LineChoice | None, has_waits: bool) -> Form:
+    def _csv(self, only: LineChoice | None) -> Form:
         from kernlens.cli.listings import Lines
         from kernlens.report.rows import COLUMNS, csv_line, csv_lines
         from kernlens.report.sample_table import sample_cells, sample_columns_of
-        from kernlens.report.wait_words import CSV_COLUMNS, csv_cells
 
         columns = sample_columns_of([reason.name for reason in self.sampled.samples.reasons])
 
         def lines(program: Program, kernel: Kernel) -> list[str]:
-            cells = sample_cells(self._placed(kernel), len(kernel.instructions))
-            if has_waits:
-                cells = [[*waits, *each] for waits, each in zip(csv_cells(kernel), cells, strict=True)]
-            return list(csv_lines(program, kernel, only, cells))
+            placed = self._placed(kernel)
+            laid = placed.laid_on()
+            more = (sample_cells(placed, row, laid.get(row, 0)) for row in range(len(kernel.instructions)))
+            return list(csv_lines(program, kernel, only, more))
 
-        return Lines(lines, csv_line((*COLUMNS, *(CSV_COLUMNS if has_waits else ()), *columns)))
+        return Lines(lines, csv_line((*COLUMNS, *columns)))
 
 
 def read_samples(path: str | None, device: int | None) -> SampledKernels | None:

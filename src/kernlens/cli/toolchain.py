@@ -34,11 +34,12 @@ def list_toolchains(as_json: bool) -> None:
     if as_json:
         print_json({"schema": 1, "toolchains": list(map(_document, toolchains))})
         return
-    rows = [
-        (toolchain.name, toolchain.neo_version or "none", toolchain.igc_version or "none", str(toolchain.root or "/"))
-        for toolchain in toolchains
-    ]
-    print_lines(table(("toolchain", "NEO", "IGC", "root"), rows))
+    print_lines(table(("toolchain", "NEO", "IGC", "root"), list(map(_row, toolchains))))
+
+
+def _row(toolchain: Toolchain) -> tuple[str, str, str, str]:
+    root = str(toolchain.root or "/") + (" (no compiler)" if toolchain.ocloc is None else "")
+    return toolchain.name, toolchain.neo_version or "-", toolchain.igc_version or "-", root
 
 
 def _document(toolchain: Toolchain) -> dict[str, Any]:

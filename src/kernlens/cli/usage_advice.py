@@ -23,7 +23,8 @@ def message_of(error: click.ClickException) -> str:
         current = {name: each.opts[0] for each in context.command.params for name in getattr(each, "former", ())}
         offered = dict.fromkeys(current.get(name, name) for name in error.possibilities)
         error = click.NoSuchOption(error.option_name, possibilities=offered, ctx=context)
-    return error.format_message()
+    message = re.sub(r"a valid integer( range)?", "a whole number", error.format_message())
+    return re.sub(r"is not in the range x>=(\d+)", r"is less than \1", message)
 
 
 def next_step(error: click.ClickException, words: Sequence[str]) -> str:
@@ -33,12 +34,20 @@ def next_step(error: click.ClickException, words: Sequence[str]) -> str:
     context: click.Context | None = getattr(error, "ctx", None)
     if isinstance(error, click.NoSuchOption) and context is not None:
         return _of_option(error.option_name, context, words)
-    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
-        metavar = error.param.metavar or ""
-        return f" Add {error.param.opts[-1]}{f' {metavar}' if metavar else ''}{_where(error.param)}."
+    if isinstance(error, click.MissingParameter) and context is not None:
+        return _misplaced(context, words) or _of_missing(error.param, context)
     if isinstance(error, click.BadOptionUsage):
         return f" Write it as {error.option_name} VALUE{_where(error.option_name)}."
-    extra = re.search(r"unexpected extra arguments? \(([^\s)]+)", error.format_message())
+    message = error.format_message()
+    if isinstance(error, click.BadParameter):
+        steps = {
+            "is not readable.": " You may not read it: ls -l shows who may.",
+            "is a directory.": " Name a file in it.",
+        }
+        return next((step for end, step in steps.items() if message.endswith(end)), "")
+    if message.startswith("--device is missing") and context is not None:
+        return _misplaced(context, words)
+    extra = re.search(r"unexpected extra arguments? \(([^\s)]+)", message)
     if extra is not None and context is not None:
         return _of_extra(extra[1], context)
     return ""
@@ -71,6 +80,30 @@ def _of_extra(word: str, context: click.Context) -> str:
     known = {option for param in context.command.params for option in param.opts}
     if "--kernel" in known and not os.path.exists(word):
         return f". A kernel is chosen with --kernel {word}."
+    return f". {context.command_path} reads one file; kernlens diff compares two." if os.path.exists(word) else ""
+
+
+def _of_missing(param: click.Parameter | None, context: click.Context) -> str:
+    import click
+
+    if isinstance(param, click.Option):
+        return f" Add {param.opts[-1]}{f' {param.metavar}' if param.metavar else ''}{_where(param)}."
+    if param is not None and (param.metavar or "").startswith("-- "):
+        return f" The application follows behind --: {context.command_path} ... -- ./app."
+    return ""
+
+
+def _misplaced(context: click.Context, words: Sequence[str]) -> str:
+    """Return what to do about an option behind ``--``, or without its dashes, which was taken for a file."""
+    known = {option for param in context.command.params for option in param.opts}
+    takes_application = any((param.metavar or "").startswith("-- ") for param in context.command.params)
+    behind = words[words.index("--") + 1 :] if "--" in words and not takes_application else ()
+    for word in behind:
+        if word in known:
+            return f". What follows -- is a file: leave -- out before {word}."
+    for word in words:
+        if f"--{word}" in known and not os.path.exists(word):
+            return f". An option has two dashes: --{word}."
     return ""
 
 

@@ -25,6 +25,7 @@ GROUPS = {
         "stages": "Show a program at every compile stage, or follow one source line through all of them.",
         "report": "Write one HTML file with source, stages and machine code side by side.",
         "serve": "Open the explorer in the browser: source, stages and machine code side by side.",
+        "mcp": "Answer the questions of agents: the tools of a server of the Model Context Protocol.",
     },
     "Compare": {
         "diff": "Show what changed between two compilers, options, devices or sources, line by line.",
@@ -87,7 +88,7 @@ class VerbGroup(option.HelpingGroup):
 @click.version_option(__version__, prog_name="kernlens", message="%(prog)s %(version)s")
 @option.diagnostic
 def kernlens() -> None:
-    """Show how a GPU compiler translated your kernel, from the source line to the machine instruction.
+    """Show what a GPU compiler made of your kernel, from the source line to the machine instruction.
 
     \b
     Example:

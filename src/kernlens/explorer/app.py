@@ -23,6 +23,7 @@ from kernlens.explorer.guard import COMPILE
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
 from kernlens.explorer.served import Chunks, Served
 from kernlens.explorer.served_page import Page
+from kernlens.explorer.trial_work import TrialWork
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.recorded_sources import check_options
 from kernlens.toolchain.shown_files import is_offered
@@ -127,14 +128,14 @@ class Explorer:
         submission = self.queue.submit(asked.session, asked.serial, list(enumerate(works)))
         return EventStream(submission, lambda: self.queue.end(submission))
 
-    def _works(self, asked: CompileRequest) -> list[CompileWork]:
+    def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork]:
         program = None
         if asked.program is not None:
             program = self._served.program(asked.program) or self._results.program(asked.program)
             if program is None:
                 raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
         sources, options = self._served.sources(asked.path, asked.text, program)
-        works = []
+        works: list[CompileWork | TrialWork] = []
         for configuration in asked.configurations:
             if self._toolchains and configuration.toolchain not in self._toolchains:
                 raise RefusedError(
@@ -147,6 +148,9 @@ class Explorer:
                     403, str(error), "kernlens serve --include DIR allows what lies below DIR"
                 ) from error
             include, unconfined = self._served.include, self._unconfined
+            if configuration.trials:
+                works.append(TrialWork(configuration, sources, include, self._limits, unconfined))
+                continue
             works.append(
                 CompileWork(
                     configuration,

@@ -20,16 +20,20 @@ BODY_TIME = 30.0
 CONFIGURATIONS = 16
 #: Characters of a name, a path, and an option string, at most.
 _NAME, _PATH, _OPTIONS = 128, 4096, 4096
+#: Keys of a configuration that are true or false.
+_SWITCHES = {"all_passes", "trials"}
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The target of a compile. ``all_passes`` keeps the LLVM IR after each pass too."""
+    """The target of a compile. ``all_passes`` keeps the LLVM IR after each pass too; ``trials``: instead of one compile
+    other build options are tried (``trial_work``)."""
 
     device: str
     toolchain: str
     options: str
-    all_passes: bool
+    all_passes: bool = False
+    trials: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +106,17 @@ def compile_request(document: Any) -> CompileRequest:
 def _configurations(items: list[Any]) -> Iterator[Configuration]:
     for number, item in enumerate(items):
         where = f"configurations[{number}]"
-        fields = _object(item, where, {"device", "toolchain", "options"}, {"all_passes"})
-        all_passes = fields.get("all_passes", False)
-        if not isinstance(all_passes, bool):
-            raise RefusedError(400, f"{where}.all_passes must be true or false")
+        fields = _object(item, where, {"device", "toolchain", "options"}, _SWITCHES)
+        switches = {key: fields.get(key, False) for key in _SWITCHES}
+        for key, value in switches.items():
+            if not isinstance(value, bool):
+                raise RefusedError(400, f"{where}.{key} must be true or false")
         options = _text(fields["options"], f"{where}.options", _OPTIONS, least=0)
         yield Configuration(
             _text(fields["device"], f"{where}.device", _NAME),
             _text(fields["toolchain"], f"{where}.toolchain", _NAME),
             options,
-            all_passes,
+            **switches,
         )
 
 

@@ -95,7 +95,7 @@ def no_instructions(path: str, content: memoryview, sure: int = SURE) -> Kernlen
     """Return the error for content that cannot be raw instructions, which a magic of ``sure`` bytes or more tells; None if
     it can."""
     if not len(content):
-        return KernlensError(f"{path} is empty; make it again, as what should have written it failed")
+        return KernlensError(f"{path} is empty; the command that should have written it failed: run it again")
     start = bytes(content[:4096])
     for magic, name in _STRANGERS.items():
         if len(magic) >= sure and start.startswith(magic):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernlens import __version__
 from kernlens.errors import FormatError, UnsupportedError
+from kernlens.loading.analysed_code import AnalysedCode
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
@@ -27,16 +28,13 @@ if TYPE_CHECKING:
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
-    from kernlens.model.loop_nest import Loops
-    from kernlens.model.pressure import Pressure
     from kernlens.model.program import Program
-    from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
     from kernlens.model.waits import Waits
 
 
-class Code:
+class Code(AnalysedCode):
     """A kernel of which only the machine code is known; the other kinds add what they know."""
 
     def __init__(self, content: memoryview, device: Device | None, device_id: DeviceId | None = None) -> None:
@@ -112,30 +110,15 @@ class Code:
             instructions.offsets, kernel.code_size, instructions.called, {0: kernel.name, **symbols}, stated
         )
 
-    def costs(self, kernel: Kernel) -> Mapping[str, int]:
-        from kernlens.analysis.costs import costs_of
-
-        return costs_of(kernel.instructions.kinds)
-
-    def pressure(self, kernel: Kernel) -> Pressure | None:
-        from kernlens.analysis.flow.register_peak import pressure_of
-
-        return pressure_of(kernel.instructions)
-
-    def loops(self, kernel: Kernel) -> Loops | None:
-        from kernlens.analysis.flow.loops import loops_of
-
-        return loops_of(kernel.instructions)
-
     def waits(self, kernel: Kernel) -> Waits | None:
         from kernlens.analysis.flow.static_cycles import block_starts, waits_of
         from kernlens.isa.latencies import timings_of
 
         instructions = kernel.instructions
-        if self._device is None:
-            return None
+        assert self._device is not None, "the kernel asks for waits_reason first"
         timings = timings_of(instructions, self._device)
-        starts = block_starts(instructions, kernel.resources.prologue_bytes or 0, self.function_symbols() or ())
+        prologue = kernel.resources.prologue_bytes or self.payload_load_bytes()
+        starts = block_starts(instructions, prologue, self.function_symbols() or ())
         return waits_of(instructions, timings, starts)
 
     def waits_reason(self) -> str | None:
@@ -150,16 +133,6 @@ class Code:
         from kernlens.loading.spilled_values import spilled_values
 
         return spilled_values(kernel.name, kernel.line_table, beside)
-
-    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
-        from kernlens.analysis.flow.register_uses import register_rows
-
-        return register_rows(kernel.instructions)
-
-    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
-        from kernlens.analysis.flow.register_uses import register_links
-
-        return register_links(kernel.instructions, index)
 
     def page(self, kernel: Kernel) -> str | None:
         """Return the page that a notebook shows of the kernel; of bare instructions there is no more than the listing."""

@@ -89,8 +89,8 @@ class Table(Tabular):
             import pyarrow
         except ImportError as error:
             raise UnsupportedError(
-                "a table is given to Arrow by pyarrow, which is not installed: pip install 'kernlens[arrow]'; to_pandas()"
-                " and the table's columns need it not"
+                "a table is given to Arrow by pyarrow, which is not installed: pip install pyarrow; to_pandas()"
+                " and the table's columns work without it"
             ) from error
         types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
         return pyarrow.table(

@@ -150,11 +150,11 @@ FIGURES = (
     Figure(
         key="spill_bytes", heading="spill bytes", unit="bytes per hardware thread",
         meaning="memory for spilled values: those that did not fit into registers",
-        origin="zebin: `spill_size`, before ze_info 1.39 the buffers for spills, unknown where the kernel's stack is in it"
-        " (`has_stack_calls`); patch tokens: 0 without scratch space, else unknown",
+        origin="zebin: `spill_size`, before ze_info 1.39 the size of the spill buffers; unknown if it is not 0 and the kernel"
+        " calls functions (`has_stack_calls`), whose stack it includes; patch tokens: 0 without scratch space, else unknown",
         read=attrgetter("resources.spill_bytes"), words="spills {} byte(s)", zero="no spill",
-        unknown="a patch-token binary states only the rounded sum of spilled and private memory (scratch), and a zebin one"
-        " number for spills and the stack of a kernel that calls functions; kernlens annotate --top finds the spills",
+        unknown="the binary states only their sum with other memory of the thread; count the spills instead: spill_stores"
+        " (check --max-spill-stores, annotate --top)",
         caused_by=("spill_store_bytes", "spill_load_bytes"),
         former=("spill_bytes", "spill"),
     ),
@@ -214,7 +214,7 @@ PRESSURES = (
     _analysed(
         "pressure", "peak", key=PEAK, heading="live GRFs", former=("peak_registers",), **_PRESSURE,
         meaning="peak register pressure: the most general registers that are live at once",
-        origin="liveness over the decoded code, of active lanes, whichever caller a function has",
+        origin="liveness over the decoded code, for active lanes; in a function, for all its callers together",
     ),
     _analysed(
         "pressure", "named", key="referenced_grfs", heading="referenced GRFs", former=("named_registers",), **_PRESSURE,
@@ -229,15 +229,15 @@ _WAITS = {
 WAITS = (
     _analysed(
         "waits", ISSUE_CYCLES, key=ISSUE_CYCLES, heading="issue cycles", unit="cycles", caused_by=(ISSUE_CYCLES,), **_WAITS,
-        meaning="cycles for which instructions occupy their pipes, all blocks added up",
+        meaning="cycles for which instructions occupy their pipes, all blocks added up", words="{} issue cycle(s)",
     ),
     _analysed(
         "waits", WAIT_CYCLES, key=WAIT_CYCLES, heading="wait cycles", unit="cycles", caused_by=(WAIT_CYCLES,), **_WAITS,
-        meaning="cycles that instructions wait for others of their block, all blocks added up",
+        meaning="cycles that instructions wait for others of their block, all blocks added up", words="{} wait cycle(s)",
     ),
     _analysed(
         "waits", WAIT_SHARE, key=WAIT_SHARE, heading="wait share", unit="%", caused_by=(WAIT_CYCLES,), **_WAITS,
-        meaning="`wait_cycles` in percent of these and `issue_cycles` together, rounded up",
+        meaning="`wait_cycles` in percent of these and `issue_cycles` together, rounded up", words="{}% waits",
     ),
 )
 # fmt: on

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
+    from kernlens.model.trips import TripWeights
     from kernlens.model.waits import Waits
 
 
@@ -108,6 +109,9 @@ class KernelParts(Protocol):
 
 class Kernel:
     """An entry point, as a plain class: a frozen dataclass takes longer to make, and fat binaries hold thousands."""
+
+    #: How often its instructions run, in a view for which trips of loops are stated.
+    trip_weights: TripWeights | None = None
 
     def __init__(self, name: str, parts: KernelParts) -> None:
         self.name = name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from kernlens.dataclass import dataclass, field
@@ -45,6 +45,10 @@ class Loops:
         """The number of loops around each row."""
         depth_of = [*(loop.depth for loop in self.loops), 0]  # -1 counts from the list's end.
         return array("I", map(depth_of.__getitem__, self.innermost))
+
+    def depth_of(self, runs: Iterable[range]) -> int:
+        """Return the depth of the deepest of these rows."""
+        return max((depth for run in runs for depth in self.depths[run.start : run.stop]), default=0)
 
     def holds(self, number: int, row: int) -> bool:
         """Return whether ``row`` is in the loop ``number``."""

@@ -52,6 +52,11 @@ def type_number(name: str) -> int:
     return _TYPES.index(name)
 
 
+def type_name(number: int) -> str:
+    """Return what the assembly calls the type with this number; empty for none."""
+    return _name(_TYPES, number)
+
+
 def type_bits(number: int) -> int:
     """Return the size of an element of the type with this number; of an unknown one, that of most."""
     return _TYPE_BITS[number if number < len(_TYPE_BITS) else 0]

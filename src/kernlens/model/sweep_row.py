@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Table, Tabular
@@ -20,16 +20,17 @@ def measured_figures(*, has_pressure: bool = False, has_waits: bool = False) -> 
     return (*MEASURED, *(PRESSURES if has_pressure else ()), *(WAITS if has_waits else ()))
 
 
-#: Which figures a row has tells the number of its values.
-_BY_COUNT = {
-    len(figures): figures
-    for figures in (
-        measured_figures(has_pressure=has_pressure, has_waits=has_waits)
-        for has_pressure in (False, True)
-        for has_waits in (False, True)
-    )
-}
-_PLACES = {count: {figure.key: place for place, figure in enumerate(figures)} for count, figures in _BY_COUNT.items()}
+_COMBINATIONS = [
+    measured_figures(has_pressure=has_pressure, has_waits=has_waits)
+    for has_pressure in (False, True)
+    for has_waits in (False, True)
+]
+#: The number of a row's values tells which figures they are.
+_PLACES = {len(each): {figure.key: place for place, figure in enumerate(each)} for each in _COMBINATIONS}
+
+
+def _places(values: Sequence[int | None]) -> Mapping[str, int]:
+    return _PLACES.get(len(values), _PLACES[len(MEASURED)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +79,11 @@ class SweepRow:
     def figures(self) -> dict[str, int | None]:
         """The values by the keys of their figures; all None in a row without a kernel."""
         values = self.values or (None,) * len(MEASURED)
-        return dict(zip(_PLACES[len(values)], values, strict=True))
+        return dict(zip(_places(values), values, strict=False))
 
     def value(self, figure: Figure) -> int | None:
         """Return the value of one figure; None if it is not known."""
-        return self.values[_PLACES[len(self.values)][figure.key]] if self.values else None
+        return self.values[_places(self.values)[figure.key]] if self.values else None
 
 
 class Sweep(list[SweepRow], Tabular):
@@ -91,7 +92,8 @@ class Sweep(list[SweepRow], Tabular):
     @property
     def table(self) -> Table:
         """The rows with their figures by name; those of a compile that failed are None, and ``reason`` says why."""
-        figures = _BY_COUNT[max([len(MEASURED), *(len(row.values) for row in self)])]
+        most = max((len(row.values) for row in self), default=0)
+        figures = next((each for each in _COMBINATIONS if len(each) == most), MEASURED)
         kinds = {**dict.fromkeys(LABELS, str), **dict.fromkeys((figure.key for figure in figures), int), "reason": str}
         blank = (None,) * len(figures)
         rows = ((*row.labels, *(row.values or blank), row.reason or None) for row in self)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
+from textwrap import wrap
 from typing import Any
 
-from kernlens.analysis.costs import CostliestLines, Costs, Cycles, costliest_lines, costs_of
+from kernlens.analysis.advice.rules import advice_on
+from kernlens.analysis.costs import (
+    CostliestLines,
+    Costs,
+    Cycles,
+    costliest_lines,
+    costs_by_line,
+    costs_of,
+    costs_of_rows,
+)
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
+from kernlens.model.advice import Advice
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figures import (
     EVERY_FIGURE,
@@ -25,9 +37,11 @@ from kernlens.model.former_keys import with_former_keys
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.report.advice_document import piece_document
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading
+from kernlens.report.loop_answer import trips_document, trips_words, weights_of
 from kernlens.report.pressure_answer import (
     UNKNOWN,
     held_table,
@@ -37,7 +51,7 @@ from kernlens.report.pressure_answer import (
     spilled_table,
 )
 from kernlens.report.program_document import function_document, kernel_document, program_document
-from kernlens.report.style import style
+from kernlens.report.style import fitting_width, style
 from kernlens.report.table import Cell, table
 from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents, waits_document
 
@@ -70,7 +84,7 @@ def costliest_kernel(
     }
     measured["functions"] = []
     for each in kernel.functions:
-        costs, peak = _of_function(kernel, each)
+        costs, peak = _of_function(kernel, each, cycles)
         measured["functions"].append(
             function_document(each) | {"costs": with_former_keys(costs), **with_former_keys({PEAK: peak})}
         )
@@ -78,19 +92,32 @@ def costliest_kernel(
     waited = waits_by_line(kernel, kernel.waits) if has_waits and kernel.waits else None
     if has_waits:
         document |= {"waits": waits_document(kernel, has_lines=False)}
-    if kernel.source_map is None or (order == WAIT and waited is None):
+    kinds, source_map, loops, weights = kernel.instructions.kinds, kernel.source_map, kernel.loops, weights_of(kernel)
+    weighed: dict[str, Any] = {}
+    if weights is not None:
+        weighed_costs = costs_of_rows(kinds, range(len(kinds)), cycles, weights)
+        weighed = {"costs": with_former_keys(weighed_costs)} | dict.fromkeys(_PARTS[1:])
+        document |= trips_document(kernel) | {"weighed": weighed}
+    if source_map is None or (order == WAIT and waited is None):
         return encoded(document | dict.fromkeys(_PARTS))
-    by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count, cycles)
-    texts = source_texts(program)
+    by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
+    weighed_lines = by_line.lines
+    if weights is not None:
+        weighed |= {part: _part(by_line, part) for part in _PARTS[1:]}
+        by_line = costs_by_line(kinds, source_map, [(row.path, row.line) for row in by_line.lines], cycles)
+    texts, advice = source_texts(program), _advice_by_line(program, kernel)
     lines = [
         attributes(row, "path", "line")
         | {
             "source": source_line(texts, row.path, row.line),
             "costs": with_former_keys(row.costs),
+            **({} if weights is None else {"weighed_costs": with_former_keys(weighed_row.costs)}),
             "inherited": row.inherited,
+            "loop_depth": loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
+            "advice": [piece_document(piece) for piece in advice.get((row.path, row.line), ())],
         }
         | ({} if waited is None else {"waits_for": waited_documents(waited.get((row.path, row.line), ()))})
-        for row in by_line.lines
+        for row, weighed_row in zip(by_line.lines, weighed_lines, strict=True)
     ]
     return encoded(document | {"lines": lines} | {part: _part(by_line, part) for part in _PARTS[1:]})
 
@@ -126,10 +153,12 @@ def costliest_table(
     cycles = _cycles(kernel) if has_waits else {}
     if order == WAIT and not cycles:
         return above
-    by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count, cycles)
+    kinds, source_map, weights = kernel.instructions.kinds, kernel.source_map, weights_of(kernel)
+    by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
     if not by_line.lines:
         return [*above, f"  No line has any {LINE_ORDERS[order].heading}.", ""]
-    texts, total = source_texts(program), _with_cycles(kernel.costs, cycles)
+    texts, total = source_texts(program), costs_of_rows(kinds, range(len(kinds)), cycles, weights)
+    loops = kernel.loops if kernel.loops and kernel.loops.loops else None
     names = short_names({row.path for row in by_line.lines})
     words = WaitWords(kernel, kernel.waits) if cycles and kernel.waits else None
     rows = [
@@ -139,6 +168,7 @@ def costliest_table(
             total,
             source_line(texts, row.path, row.line) or "",
             words.most_waited(row.path, row.line) if words else "",
+            loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
         )
         for row in by_line.lines
     ]
@@ -151,7 +181,33 @@ def costliest_table(
     for title, costs in (others, *apart):
         if costs["instructions"]:
             rows.append(_row(title, costs, total, ""))
-    return [*above, *_table("line", rows, total, "source", width), ""]
+    below = list(_advice_lines(program, kernel, by_line, width))
+    return [
+        *above,
+        *trips_words(kernel),
+        *_table("line", rows, total, "source", width),
+        *([""] if below else []),
+        *below,
+        "",
+    ]
+
+
+def _advice_lines(program: Program, kernel: Kernel, by_line: CostliestLines, width: int | None) -> Iterator[str]:
+    """Yield a sentence for each of these lines that there is advice on: that on most instructions."""
+    advice = _advice_by_line(program, kernel)
+    limit = min((each for each in (fitting_width(), width) if each is not None), default=sys.maxsize)
+    for row in by_line.lines:
+        for piece in advice.get((row.path, row.line), ())[:1]:
+            yield from wrap(piece.sentence, limit, initial_indent="  ", subsequent_indent="    ")
+
+
+def _advice_by_line(program: Program, kernel: Kernel) -> dict[tuple[str, int], list[Advice]]:
+    """Return the advice on each line, that on most instructions first."""
+    by_line: dict[tuple[str, int], list[Advice]] = {}
+    for piece in advice_on(program, kernel):
+        if piece.path is not None:
+            by_line.setdefault((piece.path, piece.line), []).append(piece)
+    return by_line
 
 
 def _part(by_line: CostliestLines, part: str) -> object:
@@ -159,11 +215,12 @@ def _part(by_line: CostliestLines, part: str) -> object:
     return with_former_keys(value) if isinstance(value, dict) else value
 
 
-def _of_function(kernel: Kernel, function: CodeFunction) -> tuple[Costs, int | None]:
+def _of_function(kernel: Kernel, function: CodeFunction, cycles: Cycles) -> tuple[Costs, int | None]:
     """Return the costs of a function in the kernel's code, and the most registers that are live in it."""
     code, pressure = slice(function.code.start, function.code.stop), kernel.pressure
     peak = max(pressure.live[code], default=0) if pressure else None
-    return costs_of(kernel.instructions.kinds[code]), peak
+    costs = costs_of(kernel.instructions.kinds[code])
+    return _with_cycles(costs, {key: each[code] for key, each in cycles.items()}), peak
 
 
 def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
@@ -171,7 +228,7 @@ def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
     the kernel."""
     rows = []
     for function in kernel.functions:
-        costs, peak = _of_function(kernel, function)
+        costs, peak = _of_function(kernel, function, {})
         *cells, _, _ = _row(function_name(function), costs, kernel.costs, "")
         rows.append([*cells, "", peak])
     return _table("function", rows, kernel.costs, "live GRFs", width)
@@ -183,14 +240,25 @@ def _table(
     """Return the table of these rows without the columns of what the kernel has none of."""
     shown = _columns(total)
     first, *columns = (column.heading for column in shown)
-    has_some = [True, True, *(bool(column.sum(total)) for column in shown), WAIT_CYCLES in total, True]
-    headings = compress((title, first, "%", *columns, "waits most for", last), has_some)
+    has_loops = any(row[3] is not None for row in rows)
+    has_some = [
+        True,
+        True,
+        True,
+        has_loops,
+        *(bool(column.sum(total)) for column in shown[1:]),
+        WAIT_CYCLES in total,
+        True,
+    ]
+    headings = compress((title, first, "%", "loop depth", *columns, "waits most for", last), has_some)
     return table(tuple(headings), [list(compress(row, has_some)) for row in rows], width=width)
 
 
-def _row(title: str, costs: Costs, total: Mapping[str, int], source: str, waited: str = "") -> list[Cell]:
+def _row(
+    title: str, costs: Costs, total: Mapping[str, int], source: str, waited: str = "", depth: int | None = None
+) -> list[Cell]:
     first, *numbers = (column.sum(costs) for column in _columns(total))
-    return [title, first, 100 * first / total["instructions"], *numbers, waited, source]
+    return [title, first, 100 * first / total["instructions"], depth, *numbers, waited, source]
 
 
 def _columns(total: Mapping[str, int]) -> Sequence[LineColumn]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.source_matching import is_nameless
@@ -18,11 +17,10 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace, changes
+from kernlens.report.beside import Beside
 from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
+from kernlens.report.loop_answer import LineCounts, trips_words
 from kernlens.report.style import fitting_width, style
-
-if TYPE_CHECKING:
-    from kernlens.report.wait_words import WaitWords
 
 #: Source lines without code between two with code that are still printed; a longer gap is folded into one line.
 GAP = 8
@@ -36,11 +34,8 @@ CHANGED_BY_DEBUG = (
     " code"
 )
 
-#: What stands above the two numbers of a line, and what they are.
-_COUNTS = f"  {'line':>6} {'instr':>5} {'%':>6}"
-_MEANING = "instructions from the line, and % of the kernel's instructions"
-#: Characters of the two numbers of a line.
-_NUMBERS = 12
+#: What stands above the source, behind the headings of a line's numbers.
+_COUNTED = "instructions from the line, and % of the kernel's instructions"
 #: Characters before the offset of an instruction below its line.
 _MARGIN = 13
 
@@ -48,67 +43,32 @@ _MARGIN = 13
 LEAD = 2
 
 
-class Beside(Protocol):
-    """A further column beside source lines and notes behind instructions, such as a profiler's samples."""
-
-    @property
-    def heading(self) -> str: ...
-
-    @property
-    def meaning(self) -> str: ...
-
-    def above(self) -> list[str]:
-        """Return the lines below the kernel's heading."""
-        ...
-
-    def of_line(self, path: str, line: int) -> str:
-        """Return the cell of a line, as wide as the heading."""
-        ...
-
-    def rows(self) -> Iterable[tuple[int, str]]:
-        """Return the indexes of instructions that have a note, with the note."""
-        ...
-
-
 def disassembly(
-    program: Program,
-    kernel: Kernel,
-    *,
-    is_short: bool = False,
-    words: WaitWords | None = None,
-    beside: Beside | None = None,
+    program: Program, kernel: Kernel, besides: Sequence[Beside] = (), *, is_short: bool = False
 ) -> list[str]:
-    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name.
-    ``words``: with what each waits for; ``beside``: with notes."""
-    rows = _rows(kernel, "  ", is_short=is_short, words=words, beside=beside)
+    """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
+    rows = _rows(kernel, "  ", besides, is_short=is_short)
     for function in reversed(kernel.functions[1:]):
         rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
-    return [*heading(program, kernel), *_above(beside), *rows, ""]
+    return [*_heading(program, kernel, besides), *rows, ""]
 
 
 def annotated(
-    program: Program,
-    kernel: Kernel,
-    only: LineChoice | None = None,
-    *,
-    has_waits: bool = False,
-    beside: Beside | None = None,
+    program: Program, kernel: Kernel, only: LineChoice | None = None, besides: Sequence[Beside] = ()
 ) -> list[str]:
     """Return the kernel's source with instruction counts, shares and instructions under each line.
 
-    ``only``: just that line. Without a line table, the reason and the bare instructions. On a terminal instructions are
-    shortened. ``has_waits``: with the cycles of lines and instructions, and who waits for whom; ``beside``: a further
-    column.
+    ``only``: just that line; ``besides``: what else stands beside lines and instructions. Without a line table, the reason
+    and the bare instructions. On a terminal instructions are shortened.
     """
     source_map = kernel.source_map
-    words, cycles = _waits(kernel) if has_waits else (None, [])
     is_short = fitting_width() is not None
     if source_map is None:
         if only is not None and kernel.name == PSEUDO_KERNEL:
             return []
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
-        return [reason, *cycles, *disassembly(program, kernel, is_short=is_short, words=words, beside=beside)]
-    listing = [*cycles] if only else [*heading(program, kernel)[:-1], *cycles, "", *_above(beside)]
+        return [reason, *disassembly(program, kernel, besides, is_short=is_short)]
+    listing = [] if only else _heading(program, kernel, besides)
     if only is None and _is_changed_by_debug(program):
         listing += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]
     if only is None and kernel.line_warning:
@@ -116,14 +76,16 @@ def annotated(
     if only is None and source_map.inherited:
         listing += [f"  {_inherited_words(source_map)}", ""]
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
-    rows = Rows(kernel, source_map, is_short=is_short, words=words, beside=beside)
+    if only is None and kernel.trip_weights is not None:
+        listing += [*trips_words(kernel), ""]
+    rows, counts = Rows(kernel, source_map, besides, is_short=is_short), LineCounts(kernel)
     for path, lines in _by_file(source_map).items():
         if only is not None:
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
                 continue
-            listing += [*heading(program, kernel), *_above(beside)]
-        _add_file(listing, rows, path, lines, sources.get(path), beside)
+            listing += _heading(program, kernel, besides)
+        _add_file(listing, rows, counts, path, lines, sources.get(path), besides)
     if only is None:
         _add_without_line(listing, rows, source_map)
     return listing
@@ -135,35 +97,21 @@ def _is_changed_by_debug(program: Program) -> bool:
     return program.format == "patch-tokens" and "-g" in (program.build.options or "").split()
 
 
-def _waits(kernel: Kernel) -> tuple[WaitWords | None, list[str]]:
-    """Return the words on a kernel's waits, None if they are not known, and the lines of its heading on them."""
-    from kernlens.report.wait_words import WaitWords, wait_heading
-
-    return WaitWords(kernel, kernel.waits) if kernel.waits else None, [*wait_heading(kernel)]
+def _heading(program: Program, kernel: Kernel, besides: Sequence[Beside]) -> list[str]:
+    """Return the kernel's heading, with what else is to be said above all lines."""
+    return [*heading(program, kernel)[:-1], *(line for beside in besides for line in beside.above()), ""]
 
 
-def _above(beside: Beside | None) -> list[str]:
-    """Return what a further column says above all lines, and a blank line if it says anything."""
-    above = beside.above() if beside else []
-    return [*above, *([""] if above else [])]
-
-
-def _rows(
-    kernel: Kernel,
-    margin: str,
-    *,
-    is_short: bool = False,
-    words: WaitWords | None = None,
-    beside: Beside | None = None,
-) -> list[str]:
-    """Return the lines of all instructions, behind ``margin``, or of shortened ones; ``words`` are those on their waits."""
-    rows = _bare_rows(kernel, margin, is_short)
-    for row, remark in chain(words.remarks() if words else (), beside.rows() if beside else ()):
-        rows[row] += remark
+def _rows(kernel: Kernel, margin: str, besides: Sequence[Beside], *, is_short: bool = False) -> list[str]:
+    """Return the lines of all instructions, behind ``margin``, or of shortened ones, with the notes on them."""
+    rows = _bare_rows(kernel, margin, is_short=is_short)
+    for beside in besides:
+        for row, note in beside.rows():
+            rows[row] += note
     return rows
 
 
-def _bare_rows(kernel: Kernel, margin: str, is_short: bool) -> list[str]:
+def _bare_rows(kernel: Kernel, margin: str, *, is_short: bool) -> list[str]:
     before, after = style("\0", fg="cyan").split("\0")
     before = margin + before
     instructions = kernel.instructions
@@ -185,16 +133,9 @@ class Rows:
     """The lines of a kernel's instructions, each made with what else is known of it when it is asked for."""
 
     def __init__(
-        self,
-        kernel: Kernel,
-        source_map: SourceMap,
-        *,
-        is_short: bool = False,
-        words: WaitWords | None = None,
-        beside: Beside | None = None,
+        self, kernel: Kernel, source_map: SourceMap, besides: Sequence[Beside] = (), *, is_short: bool = False
     ) -> None:
-        self._rows = _rows(kernel, " " * _MARGIN, is_short=is_short, words=words, beside=beside)
-        self._words, self._own = words, source_map.lines if words else {}
+        self._rows = _rows(kernel, " " * _MARGIN, besides, is_short=is_short)
         self._map = source_map if source_map.table.inlined or source_map.stated else None
         self._remarks: dict[tuple[str, int, str, int], str] = {}
         #: Where a stretch of instructions with one remark begins, but for the first; and where the last one ends.
@@ -204,14 +145,6 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def cycles_of(self, path: str, line: int) -> list[str]:
-        """Return the line on the cycles of a source line, if they are asked for and known."""
-        if self._words is None:
-            return []
-        return [
-            style(f"{' ' * _MARGIN}{self._words.of_line(path, line, self._own.get((path, line), ()))}", fg="magenta")
-        ]
 
     def within(self, run: range, path: str) -> list[str]:
         """Return the lines of neighbouring instructions; calls in the file ``path`` are named by their line alone."""
@@ -275,9 +208,9 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
 
 
 class _LineRuns(NamedTuple):
-    """The instructions under a line: the number of its own ones, and all runs in order, those that inherit it too."""
+    """The instructions under a line: the runs of its ``own`` ones, and all runs in order, those that inherit it too."""
 
-    instructions: int
+    own: Sequence[range]
     runs: Sequence[range]
 
 
@@ -287,12 +220,11 @@ def _by_file(source_map: SourceMap) -> dict[str, dict[int, _LineRuns]]:
     own, inherited = source_map.lines, source_map.inherited
     for key in dict.fromkeys((*own, *inherited)):
         runs: Sequence[range] = own.get(key, ())
-        count = sum(map(len, runs))
-        if key in inherited:
-            runs = _joined((*runs, *inherited[key]))
+        every = _joined((*runs, *inherited[key])) if key in inherited else runs
         path, line = key
-        files.setdefault(path, {})[line] = _LineRuns(count, runs)
-    by_weight = sorted(files, key=lambda path: (-sum(runs.instructions for runs in files[path].values()), path))
+        files.setdefault(path, {})[line] = _LineRuns(runs, every)
+    counts = {path: sum(len(run) for runs in lines.values() for run in runs.own) for path, lines in files.items()}
+    by_weight = sorted(files, key=lambda path: (-counts[path], path))
     return {path: dict(sorted(files[path].items())) for path in by_weight}
 
 
@@ -316,10 +248,11 @@ def _inherited_words(source_map: SourceMap) -> str:
 def _add_file(
     listing: list[str],
     rows: Rows,
+    counts: LineCounts,
     path: str,
     lines: dict[int, _LineRuns],
     source: Source | None,
-    beside: Beside | None,
+    besides: Sequence[Beside],
 ) -> None:
     """Add a file's lines of source, each with the ``rows`` of its instructions below it."""
     text = source.text.split("\n") if source and not source.unread else []
@@ -328,16 +261,17 @@ def _add_file(
     if source and source.unread:
         note = f"  (source text not read: {source.unread})"
     listing.append(f"  {style(path, fg='green')}{note}")
-    above, meaning = (f" {beside.heading}", f"{_MEANING}; {beside.meaning}") if beside else ("", _MEANING)
-    width = _NUMBERS + len(above)
-    listing.append(style(f"{_COUNTS}{above} | {meaning}", dim=True))
+    columns = [beside for beside in besides if beside.heading]
+    headings = " ".join([counts.heading, *(beside.heading for beside in columns)])
+    meanings = "; ".join([_COUNTED, *(beside.meaning for beside in columns)])
+    listing.append(style(f"  {'line':>6} {headings} | {meanings}", dim=True))
     gap = f"{style('...'.rjust(_MARGIN - 1), dim=True)} "
     previous = next(iter(lines)) - LEAD - 1
-    for line, (count, runs) in lines.items():
-        listing += _between(text, max(previous, 0), line, width)
-        cell = f" {beside.of_line(path, line)}" if beside else ""
-        listing.append(_source_line(text, line, f"{count:5} {100 * count / len(rows):5.1f}%{cell}"))
-        listing += rows.cycles_of(path, line)
+    for line, (own, runs) in lines.items():
+        listing += _between(text, max(previous, 0), line, " " * len(headings))
+        cells = " ".join([counts.of(own), *(beside.of_line(path, line) for beside in columns)])
+        listing.append(_source_line(text, line, cells))
+        listing += (f"{' ' * _MARGIN}{words}" for beside in besides for words in beside.below(path, line))
         for position, rows_of_line in enumerate(runs):
             run = rows.within(rows_of_line, path)
             if position:  # It is scheduled elsewhere than the run before.
@@ -347,15 +281,15 @@ def _add_file(
     listing.append("")
 
 
-def _between(text: list[str], previous: int, line: int, width: int) -> Iterator[str]:
-    """Yield the source lines after ``previous`` and before ``line``, which have no code: ``width`` blanks for numbers."""
+def _between(text: list[str], previous: int, line: int, blank: str) -> Iterator[str]:
+    """Yield the source lines after ``previous`` and before ``line``, which have no code, behind a ``blank``."""
     gap = range(previous + 1, line)
     if len(gap) > GAP:
-        yield style(f"  {'...':>6} {'':{width}} {plural(len(gap), 'line')} without code", dim=True)
+        yield style(f"  {'...':>6} {blank} {plural(len(gap), 'line')} without code", dim=True)
         return
     for number in gap:
         if number <= len(text):
-            yield _source_line(text, number, " " * width)
+            yield _source_line(text, number, blank)
 
 
 def _source_line(text: list[str], line: int, counts: str) -> str:

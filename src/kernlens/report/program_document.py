@@ -21,6 +21,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace, changes
 from kernlens.report.json_text import attributes, encoded
+from kernlens.report.loop_answer import trips_document, weights_of
 
 SCHEMA = 1
 
@@ -85,6 +86,8 @@ def kernel_json(
     """
     head = _kernel(kernel) | (_line_table(kernel) if is_placed else {})
     head["functions"] = [function_document(function) for function in kernel.functions]
+    if is_placed:
+        head |= trips_document(kernel)
     cycles = None
     if has_waits:
         from kernlens.report.wait_words import instruction_texts, waits_document
@@ -167,15 +170,25 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool, cycl
         ends = [None if only else end] * len(instructions)
     else:
         ends = _ends(source_map, only)
+    loops = _of_loops(kernel) if is_placed else [""] * len(instructions)
     if cycles is not None:
         ends = [end and cycle + end for cycle, end in zip(cycles, ends, strict=True)]
     return [
-        f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{end}'
-        for offset, size, opcode, text, end in zip(
-            instructions.offsets, instructions.sizes, instructions.opcodes, texts, ends, strict=True
+        f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{loop}{end}'
+        for offset, size, opcode, text, loop, end in zip(
+            instructions.offsets, instructions.sizes, instructions.opcodes, texts, loops, ends, strict=True
         )
         if end is not None
     ]
+
+
+def _of_loops(kernel: Kernel) -> list[str]:
+    """Return of each instruction's text the depth of its loop, and where trips are stated how often it runs."""
+    loops, weights = kernel.loops, weights_of(kernel)
+    depths: Sequence[int | None] = loops.depths if loops else [None] * len(kernel.instructions)
+    text_of = {depth: f',"loop_depth":{encoded(depth)}' for depth in set(depths)}
+    texts = list(map(text_of.__getitem__, depths))
+    return texts if weights is None else list(map('{},"weight":{}'.format, texts, weights))
 
 
 def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
@@ -14,21 +15,24 @@ COLUMNS = ("program", "device", "kernel", "offset", "size", "opcode", "text", "p
 
 
 def csv_lines(
-    program: Program, kernel: Kernel, only: LineChoice | None = None, more: Sequence[Sequence[object]] | None = None
+    program: Program,
+    kernel: Kernel,
+    only: LineChoice | None = None,
+    more: Iterable[Iterable[object]] = repeat(()),
 ) -> Iterator[str]:
-    """Yield a line per instruction of a kernel, below the ``HEADING``; unknown paths, lines and columns are empty. ``more``
-    are cells behind those of each."""
+    """Yield a line per instruction of a kernel, below the ``HEADING``; unknown paths, lines and columns are empty. ``more`` are
+    further cells of each instruction."""
     device = program.device.name if program.device else ""
     names = spreadsheet_safe(program.name), device, spreadsheet_safe(kernel.name)
     source_map, instructions = kernel.source_map, kernel.instructions
     parts = zip(instructions.offsets, instructions.sizes, instructions.opcodes, instructions.texts, strict=True)
-    for index, instruction in enumerate(parts):
+    for index, (instruction, further) in enumerate(zip(parts, more, strict=False)):
         place = source_map.place(index) if source_map else None
         if only is not None and not only.holds(place):
             continue
         where = (spreadsheet_safe(place.path), place.line, place.column or "") if place else ("", "", "")
         origin = source_map.origin(index) if source_map else ""
-        yield csv_line((*names, *instruction, *where, origin, *(more[index] if more else ())))
+        yield csv_line((*names, *instruction, *where, origin, *further))
 
 
 def spreadsheet_safe(text: str) -> str:

@@ -40,6 +40,10 @@ class SampleNotes:
         number = sum(self._placed.sum_of(row for run in runs for row in run))
         return f"{number:7,} {share(number, self._total):>6}" if number else " " * len(self.heading)
 
+    def below(self, path: str, line: int) -> tuple[()]:
+        """Return nothing: all is in the column."""
+        return ()
+
     def of_row(self, row: int) -> str:
         """Return the note behind an instruction; empty if it has no sample and none is laid on it."""
         parts = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.line_texts import source_line, source_texts
@@ -90,11 +90,12 @@ def samples_document(kernel: Kernel, placed: PlacedSamples, *, most_lines: int |
     }
 
 
-def sample_cells(placed: PlacedSamples, count: int) -> Sequence[Sequence[object]]:
-    """Return the cells of ``count`` instructions in CSV, as ``sample_columns_of`` names them."""
-    none, laid = (0,) * len(placed.reasons), placed.laid_on()
-    rows = ((row, placed.counts.get(row, none)) for row in range(count))
-    return [(sum(counts), *counts, laid.get(row, 0)) for row, counts in rows]
+def sample_cells(placed: PlacedSamples, row: int, laid: int) -> Iterator[object]:
+    """Yield the cells of an instruction in CSV, as ``sample_columns_of`` names them."""
+    counts = placed.counts.get(row, (0,) * len(placed.reasons))
+    yield sum(counts)
+    yield from counts
+    yield laid
 
 
 def sample_columns_of(reasons: list[str]) -> list[str]:

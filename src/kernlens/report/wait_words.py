@@ -6,6 +6,7 @@ They are the compiler's estimate (``model.waits.ORIGIN``), which stands wherever
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from kernlens.analysis.flow.register_peak import line_of
@@ -14,6 +15,7 @@ from kernlens.model.figures import WAITS, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.waits import ORIGIN, READ, TAKEN, Wait, Waits
 from kernlens.report.describe import plural, short_names
+from kernlens.report.loop_answer import weights_of
 from kernlens.report.style import style
 
 #: What is waited for besides results, by the reason.
@@ -26,21 +28,22 @@ CSV_COLUMNS = ("cycle", "issue_cycles", "wait_cycles", "waits_for", "wait_reason
 
 def wait_heading(kernel: Kernel) -> Iterator[str]:
     """Yield the kernel's cycles in a line, or why they are not known."""
-    waits = kernel.waits
-    if waits is None:
+    if kernel.waits is None:
         yield style(f"  {kernel.waits_reason}", fg="yellow")
         return
-    cycles = f"{plural(waits.issue_cycles, 'issue cycle')}, {plural(waits.wait_cycles, 'wait cycle')}"
-    yield f"  {ORIGIN}: {cycles} ({waits.wait_share}%)"
+    yield f"  {ORIGIN}: {', '.join(words for figure in WAITS if (words := figure.phrase(figure.read(kernel))))}"
 
 
 class WaitWords:
-    """The words on a kernel's waits. Files are named by their last part; a line's own file is not named."""
+    """The words on a kernel's waits; those of lines are weighed where trips of loops are stated.
+
+    Files are named by their last part; a line's own file is not named."""
 
     def __init__(self, kernel: Kernel, waits: Waits) -> None:
         self._kernel = kernel
         self._waits = waits
-        self.by_line = waits_by_line(kernel, waits)
+        self._weights = weights_of(kernel)
+        self.by_line = waits_by_line(kernel, waits, self._weights)
         paths = {place.path for place in kernel.source_map.places if place} if kernel.source_map else set()
         self._names = short_names(paths)
 
@@ -54,7 +57,8 @@ class WaitWords:
 
     def of_line(self, path: str, line: int, runs: Sequence[range]) -> str:
         """Return how long the line's instructions issue, and for whom they wait how long; ``runs`` are its own ones."""
-        issue = sum(sum(self._waits.issue[run.start : run.stop]) for run in runs)
+        rows, weights = chain.from_iterable(runs), self._weights
+        issue = sum(self._waits.issue[row] * (weights[row] if weights else 1) for row in rows)
         waited = self.by_line.get((path, line), [])
         words = f"issues for {plural(issue, 'cycle')}"
         if not waited:
@@ -82,6 +86,34 @@ class WaitWords:
         if each.path is not None:
             where = f"line {each.line}" if each.path == path else f"{self._names[each.path]}:{each.line}"
         return f"{where} ({_PARTS.get(each.why, '')}{each.operation})"
+
+
+class WaitNotes:
+    """A kernel's waits beside its lines and instructions; only the reason above them where they are not known."""
+
+    heading = meaning = ""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._words = WaitWords(kernel, kernel.waits) if kernel.waits else None
+
+    def above(self) -> Iterator[str]:
+        """Yield the kernel's cycles in a line, or why they are not known."""
+        yield from wait_heading(self._kernel)
+
+    def of_line(self, path: str, line: int) -> str:
+        """Return nothing: there is no column."""
+        return ""
+
+    def below(self, path: str, line: int) -> Iterator[str]:
+        """Yield the line on a source line's cycles, if they are known."""
+        if self._words is not None and self._kernel.source_map is not None:
+            runs = self._kernel.source_map.lines.get((path, line), ())
+            yield style(self._words.of_line(path, line, runs), fg="magenta")
+
+    def rows(self) -> Iterator[tuple[int, str]]:
+        """Yield the instructions that wait, with for whom and for how long."""
+        return self._words.remarks() if self._words else iter(())
 
 
 def waits_document(kernel: Kernel, *, has_lines: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.toolchain.simulation import simulated_environment
-from kernlens.toolchain.toolchains import SYSTEM, Toolchain
+from kernlens.toolchain.toolchains import SYSTEM, Toolchain, programs
 
 #: Bytes of a program that hold its program headers.
 _HEADERS = 4096
@@ -49,7 +49,7 @@ def find_application(command_line: Sequence[str], device: str | None, chosen: To
     the device, UnsupportedError for a script under a toolchain that has to start it through its own dynamic loader."""
     environment = environment_for(device, chosen)
     name, *arguments = command_line
-    program = find_program(name)
+    program = find_program(name, chosen.root)
     if chosen.root is None:
         return Application(program, program, (name, *arguments), environment)
     if not _is_elf(program):
@@ -60,8 +60,11 @@ def find_application(command_line: Sequence[str], device: str | None, chosen: To
     return Application(program, whole[0], tuple(whole), environment)
 
 
-def find_program(name: str) -> str:
-    """Return the path of the program that ``name`` means to a shell: a name with a slash is a path, others are in PATH."""
+def find_program(name: str, root: Path | None = None) -> str:
+    """Return the path of the program that ``name`` means to a shell: a name with a slash is a path, others are in PATH.
+
+    Raises NotFoundError if there is none, which names a toolchain's program of that name if ``root`` has one.
+    """
     program = shutil.which(name)
     if program is not None:
         return program
@@ -73,7 +76,8 @@ def find_program(name: str) -> str:
         where = (
             f"give its path (./{name}), or install it" if os.sep not in name else f"the current folder is {os.getcwd()}"
         )
-        raise NotFoundError(f"there is no program {name}; {where}")
+        inside = programs(root, name) if root is not None and os.sep not in name else []
+        raise NotFoundError(f"there is no program {name}; {f'the toolchain has {inside[0]}' if inside else where}")
     raise ToolError(f"cannot start {name}: it is not executable; run chmod +x {name}, or put its interpreter first")
 
 

@@ -33,6 +33,8 @@ def existing_source(source: str | os.PathLike[str]) -> Path:
         raise UnsupportedError(
             f"{source} is neither OpenCL C nor SPIR-V: it contains NUL bytes; if it is text, save it as UTF-8"
         )
+    if start.startswith(b"%PDF"):
+        raise UnsupportedError(f"{source} is a PDF document, not OpenCL C or SPIR-V; save the source as plain text")
     return Path(source)
 
 

@@ -39,6 +39,10 @@ from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_tool
 TIMEOUT = 600.0
 #: What gets a toolchain for devices that are newer than this machine's packages.
 GET_NEWEST = f"kernlens toolchain add {NEWEST} gets a toolchain for it, then add --toolchain {NEWEST}"
+#: The same, where there is one that lacks them.
+GET_AGAIN = f"kernlens toolchain remove {NEWEST}, then kernlens toolchain add {NEWEST} gets today's"
+#: What compiles for devices that the newest compilers have dropped.
+GET_OLDER = "Debian 12's compiler still has it: kernlens toolchain add NAME --root DIR takes a folder with Debian 12"
 #: The base name of ocloc's output files, in a temporary folder.
 OUTPUT_NAME = "program"
 
@@ -123,7 +127,9 @@ def compiler(chosen: Toolchain) -> Path:
     if chosen.ocloc is not None:
         return chosen.ocloc
     if chosen.root is None:
-        raise ToolError(f"there is no compiler: ocloc was not found; to get it: {how_to_get('ocloc')}")
+        others = [other.name for other in find_toolchains() if other.ocloc is not None]
+        advice = f"{others[0]} has one: --toolchain {others[0]}" if others else f"to get it: {how_to_get('ocloc')}"
+        raise ToolError(f"there is no compiler: ocloc was not found; {advice}")
     raise ToolError(f"the toolchain {chosen.name} has no ocloc below {chosen.root}; add it again")
 
 
@@ -159,14 +165,16 @@ def check_device(device: str, chosen: Toolchain) -> None:
     others = [other.name for other in toolchains if other.ocloc and device in devices_of(other)]
     if others:
         raise NotFoundError(f"{message}, but {others[0]} does: add --toolchain {others[0]}")
-    if is_newer(device, devices) and NEWEST not in {other.name for other in toolchains}:
-        raise NotFoundError(f"{message}, which is newer; {GET_NEWEST}")
+    if is_newer(device, devices):
+        advice = GET_AGAIN if NEWEST in {other.name for other in toolchains} else GET_NEWEST
+        raise NotFoundError(f"{message}, which is newer; {advice}")
     if device in OTHER_DEVICES:
         raise NotFoundError(f"{message}; kernlens stages compiles for it")
     if known_device(device) is not None:
-        raise NotFoundError(f"{message}, which needs another compiler; kernlens devices lists what each compiles for")
+        raise NotFoundError(f"{message}; {GET_OLDER}")
     of_stages = [f"{name} (with kernlens stages)" for name in nearest(device.lower(), OTHER_DEVICES)]
-    near = [*nearest(device.lower(), devices), *of_stages]
+    products = [word for word in device.lower().split() if known_device(word) is not None]
+    near = products or [*nearest(device.lower(), devices), *of_stages]
     advice = f"; did you mean {', '.join(near)}?" if near else "; kernlens devices lists the devices that there are"
     raise NotFoundError(message + advice)
 

@@ -32,10 +32,13 @@ _TIMEOUT = 60.0
 def how_to_get(*missing: str) -> str:
     """Return the command that brings these programs or libraries to this machine, for the end of a sentence."""
     packages = [_package(name) for name in missing]
+    of_newest = "kernlens toolchain add newest"
+    is_of_newest = any(name in _OF_NEWEST for name in missing)
     if all(packages):
-        return f"apt install {' '.join(dict.fromkeys(package for package in packages if package))}"
-    if any(name in _OF_NEWEST for name in missing):
-        return "kernlens toolchain add newest"
+        alternative = f", or without root: {of_newest}" if is_of_newest else ""
+        return f"apt install {' '.join(dict.fromkeys(package for package in packages if package))}{alternative}"
+    if is_of_newest:
+        return of_newest
     if shutil.which("apt-cache") is not None and not _packages():
         return f"apt update, which lists packages; then the one that holds {' and '.join(missing)}"
     return f"this system's package that holds {' and '.join(missing)}"

@@ -20,7 +20,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.ocloc import GET_NEWEST, is_newer
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.registered import NEWEST
-from kernlens.toolchain.toolchains import DEFAULT, Toolchain, find_toolchains, toolchain
+from kernlens.toolchain.toolchains import DEFAULT, Toolchain, find_toolchains, library_folders, toolchain
 
 #: The warning to users of a simulated device.
 EXPLANATION = (
@@ -68,9 +68,10 @@ def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[
     chosen = chosen or toolchain()
     devices = _devices(chosen)
     if not devices:
+        others = [other.name for other in find_toolchains() if device in simulated_devices(other)]
+        advice = f"add --toolchain {others[0]}" if others else f"to get one: {how_to_get('ocloc')}"
         raise UnsupportedError(
-            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; to get one:"
-            f" {how_to_get('ocloc')}"
+            f"the toolchain {chosen.name} has no driver whose version is known, so it simulates no device; {advice}"
         )
     if device not in devices:
         raise NotFoundError(_not_simulated(device, chosen, tuple(devices)))
@@ -101,11 +102,21 @@ def _devices(chosen: Toolchain) -> Mapping[str, str]:
     return _NEWER if _is_newer(chosen) else _OLDER
 
 
+def _level_zero_driver(chosen: Toolchain) -> dict[str, str]:
+    """Return the variable that leads the Level Zero loader to a root's driver: by itself the loader looks for drivers in
+    the system's folders alone, which have none on Debian 13."""
+    for folder in library_folders(chosen.root) if chosen.root is not None else ():
+        driver = folder / "libze_intel_gpu.so.1"
+        if driver.is_file():
+            return {"ZE_ENABLE_ALT_DRIVERS": str(driver)}
+    return {}
+
+
 def simulated_driver(device: str, toolchain_name: str = DEFAULT) -> DriverEnvironment:
     """Return the environment in which the toolchain's driver simulates ``device``: it builds programs and computes nothing.
 
     Raises NotFoundError for a device that the driver does not simulate, and for a toolchain that does not exist.
     """
     chosen = toolchain(toolchain_name)
-    variables = {**chosen.environment(), **simulated_environment(device, chosen)}
+    variables = {**chosen.environment(), **_level_zero_driver(chosen), **simulated_environment(device, chosen)}
     return DriverEnvironment(device, variables, tuple(chosen.command(Path(sys.executable))))

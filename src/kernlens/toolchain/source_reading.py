@@ -41,7 +41,9 @@ def open_regular(path: str | os.PathLike[str], kind: str = "file") -> BinaryIO:
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"there is no {kind} {os.fspath(path)}; {_advice(os.fspath(path), kind)}") from None
     except (OSError, ValueError) as error:
-        raise UnsupportedError(f"cannot read {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from error
+        advice = f"; ls -l {os.fspath(path)} shows who may" if isinstance(error, PermissionError) else ""
+        reason = getattr(error, "strerror", None) or error
+        raise UnsupportedError(f"cannot read {os.fspath(path)}: {reason}{advice}") from error
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
@@ -56,7 +58,7 @@ def _advice(path: str, kind: str) -> str:
     """Return what a user may have meant who named a file that is not there."""
     from kernlens.isa.devices import known_device
 
-    if kind == "source file" and known_device(path) is not None:
+    if known_device(path) is not None:
         return f"{path} is a device, and several devices are one word: --device skl,dg2"
     if "," in path and all(map(os.path.isfile, path.split(","))):
         return "several files are separated by spaces"

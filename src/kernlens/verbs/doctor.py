@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.registered import register_roots
 from kernlens.toolchain.shown_files import mechanism
-from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains, library_folders
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
 _TRIAL_SOURCE = "__kernel void trial(__global int *out) { out[get_global_id(0)] = 1; }\n"
@@ -54,7 +54,7 @@ def checks() -> Iterator[Check]:
     if sys.platform == "linux":
         yield from map(_layer, (OPENCL_LAYER, LEVEL_ZERO_LAYER))
     yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"))
-    yield _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"))
+    yield _level_zero_driver(toolchains)
     yield _cache()
     yield _module("pyopencl", "live OpenCL objects", "pip install pyopencl")
     yield _front_end()
@@ -95,7 +95,8 @@ def _compiler(toolchain: Toolchain, default: str) -> Check:
     if toolchain.ocloc is None and toolchain.name == SYSTEM != default:
         return Check(name, False, f"no ocloc; {default} is the default", needed=False)
     if toolchain.ocloc is None:
-        return Check(name, False, "no ocloc", how_to_get("ocloc"))
+        again = f"kernlens toolchain remove {toolchain.name}, then add it again"
+        return Check(name, False, "no ocloc", how_to_get("ocloc") if toolchain.root is None else again)
     return Check(name, True, f"{toolchain.title}, {toolchain.ocloc}")
 
 
@@ -108,7 +109,7 @@ def _cache() -> Check:
         sizes = list(CompileCache(folder).entries())
     except (KernlensError, OSError) as error:
         return Check("cache", False, str(error), f"{VARIABLE}=FOLDER, for one that is yours", needed=False)
-    use = f"{len(sizes):,} entries, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
+    use = f"{len(sizes):,} compile{'' if len(sizes) == 1 else 's'}, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
     return Check("cache", True, f"{folder}: {use}; rm -r {folder} empties it")
 
 
@@ -148,6 +149,18 @@ def _library(name: str, files: tuple[str, str]) -> Check:
     except OSError as error:
         return Check(name, False, str(error), how_to_get(files[0]), needed=False)
     return Check(name, True, file, needed=False)
+
+
+def _level_zero_driver(toolchains: Sequence[Toolchain]) -> Check:
+    """Return the check of the driver: the machine's own, else that of a root, which serves simulated devices."""
+    check = _library("Level Zero driver", ("libze_intel_gpu.so.1", "ze_intel_gpu64.dll"))
+    if check.works:
+        return check
+    for toolchain in toolchains:
+        for folder in library_folders(toolchain.root) if toolchain.root is not None else ():
+            if (folder / "libze_intel_gpu.so.1").is_file():
+                return Check(check.name, True, f"of toolchain {toolchain.name}, for simulated devices", needed=False)
+    return check
 
 
 def _layer(layer: NativeLayer) -> Check:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.corpus.build import Built
+from tests.documents import check_printed
 from tests.explore_reader import Page
 from tests.unit.package.test_package import modules_of
 
@@ -23,7 +24,7 @@ KERNEL = "sharpen_mix"
 
 
 def kernlens(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", "from kernlens.cli.main import main; main()", *map(str, arguments)],
         capture_output=True,
         text=True,
@@ -32,6 +33,8 @@ def kernlens(*arguments: str | Path, cwd: Path | None = None, **environment: str
         cwd=cwd,
         env=os.environ | environment,
     )
+    check_printed(arguments, done.stdout)
+    return done
 
 
 def answer(*arguments: str | Path, **environment: str) -> str:

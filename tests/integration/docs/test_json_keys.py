@@ -1,4 +1,5 @@
-"""docs/json.md against what the verbs print: every key is documented, and every documented key was seen."""
+"""docs/json.md against what the verbs print: every key is documented, and every documented key was seen. What is printed fits
+the schemas in docs/schemas, and nothing fits them that lacks a key, or has one of another name or type."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from kernlens.cli import verb_group
 from kernlens.model.figures import COSTS, STATED
 from kernlens.model.former_keys import FORMER_KEYS
 from kernlens.toolchain.toolchains import NEWEST
+from tests.documents import unnoticed
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.drivers.test_simulated_devices import WAITING
 from tests.integration.stages.stage_fixtures import SMALL
@@ -52,6 +54,14 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
     "u.cl": "int v(int x);\nkernel void u(global int *out) { out[0] = v(1); }\n",
     "v.cl": "int v(int x) { return x * 3; }\n",
     "d.cl": "static int inside(int x) { return x; }\nint missing(int x) { return inside(x); }\n",
+}
+
+#: The keys that a document need not have, by the verb: an option or a fact adds them.
+OPTIONAL = {
+    "annotate": {"inlined", "live", "unread_sources"},
+    "diff": {"instructions", "parting"},
+    "inspect": {"unreadable"},
+    "stages": {"passes"},
 }
 
 
@@ -162,7 +172,10 @@ def compare(shape: Shape, *documents: Any) -> None:
 def answer(*words: str | Path, cwd: Path | None = None, status: int = 0) -> Any:
     done = kernlens(*words, "--json", cwd=cwd)
     assert done.returncode == status, done.stderr
-    return json.loads(done.stdout)
+    document = json.loads(done.stdout)
+    verb = str(words[0])
+    assert unnoticed(verb, document) <= {f"missing {key}" for key in OPTIONAL.get(verb, ())}
+    return document
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +218,10 @@ def test_the_documents_of_programs(folder: Path) -> None:
         compare(
             shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "called", "spill"))
         )
+    listed, costliest = shapes("annotate --waits")
+    names = ("small", "called", "spill")
+    compare(listed, *(answer("annotate", f"{name}.klens", "--waits", cwd=folder) for name in names))
+    compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
 
 
 def test_recordings(folder: Path) -> None:

@@ -39,6 +39,7 @@ TEXTS = {
     "include.cl": '#include "missing.h"\nkernel void k(global float *out) { out[0] = 1; }\n',
     "functions.cl": "float half_of(float x) { return x / 2; }\n",
     "empty.cl": "",
+    "nothing.klens": "",
     "notes.txt": "to do\n",
     "k.cu": "__global__ void k(float *out) { out[0] = 1; }\n",
     "script.sh": "echo\n",
@@ -70,6 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (folder / "paper.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
     (folder / "vulkan.spv").write_bytes(VULKAN)
     subprocess.run(["gcc", "-c", "main.c", "-o", "main.o"], cwd=folder, check=True, timeout=60)
     subprocess.run(["gcc", "main.c", "-o", "app"], cwd=folder, check=True, timeout=60)
@@ -102,7 +104,7 @@ def typed(folder: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch) -> 
     def run(*words: str | os.PathLike[str]) -> Done:
         done = kernlens(*words)
         for name in folder.glob("*.klens"):
-            if name.name not in ("blur.klens", "two.klens", "cut.klens", "damaged.klens"):
+            if name.name not in ("blur.klens", "two.klens", "cut.klens", "damaged.klens", "nothing.klens"):
                 name.unlink()
         return done
 

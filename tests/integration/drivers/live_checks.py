@@ -21,7 +21,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, IsolatedDriver
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
-from tests.corpus.build import JOINED, Built, _main_source, build
+from tests.corpus.build import JOINED, Built, build, main_source
 from tests.corpus.compiler import DEBIAN, newest
 from tests.corpus.manifest import programs
 from tests.corpus.packages import packages_folder
@@ -129,7 +129,7 @@ def check_source(driver: IsolatedDriver, built: Built) -> Tally:
     """
     tally = Tally()
     home = packages_folder()
-    main = home / _main_source(built.program)
+    main = home / main_source(built.program)
     text = main.read_text()
     options = " ".join(
         f"-I{home / option[2:]}" if option.startswith("-I") else option for option in built.program.options.split()

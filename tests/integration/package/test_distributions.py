@@ -71,6 +71,9 @@ def test_the_wheel_is_for_any_recent_linux_and_works_alone(built: Path, tmp_path
         assert f"kernlens/native/libkernlens_{layer}_layer.so" in names
     assert {"kernlens/native/kernlens_confine", "kernlens/native/kernlens_demangler"} <= set(names)
     assert not any("libze_intel_gpu" in name for name in names), "the driver is not part of the wheel"
+    shared = {name.partition(".data/data/share/")[2] for name in names}
+    examples = {path.relative_to(ROOT) for path in (ROOT / "examples").rglob("*.*") if path.suffix != ".pyc"}
+    assert {"man/man1/kernlens.1", *(f"kernlens/{path}" for path in examples)} <= shared
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from kernlens.cli.main import main; main()"
     for words in (["--version"], ["layer", "--json"]):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernlens.analysis.advice.source_tokens import SourceTokens, literal
+from kernlens.analysis.advice.literals import literal
+from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.model.build import Build, Source
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import kernlens as package
+from kernlens.cli.usage_advice import next_step
 from kernlens.model.build import Build, HeldParts
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
@@ -353,3 +355,23 @@ def test_a_header_that_is_not_recorded_is_named(kernlens: Kernlens, source: Path
     done = kernlens("compile", source, "--device", "skl", "-o", source.parent / "x.klens")
     assert done.status == 0
     assert f"kernlens: {header} is included and not recorded: it lies at {header.parent}, outside" in done.err
+
+
+def test_a_header_that_must_not_be_read(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> None:
+    reason = "cannot open file './x.h': Permission denied"
+    compiler.write_text(compiler.read_text().replace("it is broken", reason))
+    (tmp_path / "k.cl").write_text("broken")
+    done = kernlens("compile", tmp_path / "k.cl", "--device", "skl", "-o", tmp_path / "k.klens")
+    assert "kernlens: you may not read ./x.h: ls -l ./x.h shows who may\n" in done.err
+
+
+@pytest.mark.parametrize(
+    ("message", "step"),
+    [
+        ("Path 'k.cl' is not readable.", " You may not read it: ls -l shows who may."),
+        ("File 'k' is a directory.", " Name a file in it."),
+        ("anything else", ""),
+    ],
+)
+def test_the_next_step_after_a_path_that_click_refuses(message: str, step: str) -> None:
+    assert next_step(click.BadParameter(message), []) == step

@@ -12,7 +12,7 @@ from kernlens.errors import KernlensError
 from kernlens.isa.devices import device
 from kernlens.runtime.driver_environment import DriverEnvironment
 from tests.unit.conftest import Kernlens
-from tests.writers.programs import binary, spirv
+from tests.writers.programs import binary, decoded, spirv
 
 LIBRARY = ("--options", "-library-compilation")
 
@@ -108,7 +108,10 @@ def test_patch_tokens_are_not_linked_offline(kernlens: Kernlens, tmp_path: Path)
 
 
 @pytest.mark.parametrize("verb", ["symbols", "link", "inspect", "disasm"])
-def test_a_device_is_called_by_any_of_its_names(verb: str, kernlens: Kernlens, tmp_path: Path) -> None:
+def test_a_device_is_called_by_any_of_its_names(
+    verb: str, kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
     path = tmp_path / "k.bin"
     path.write_bytes(binary())
     names = [str(program.device) for program in load(path)]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.errors import NotFoundError
+from kernlens.toolchain.application import find_program
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs import doctor
 from kernlens.verbs.doctor import Check
@@ -221,3 +223,13 @@ def test_shells_complete_names(kernlens: Kernlens, file: Path, tmp_path: Path, m
     assert offered("stages", "x.cl", "--device", "dg2", "--stage", "vi") == ["visa", "visa-llvm-map"]
     assert offered("stages", "x.cl", "--device", "spirv", "--stage", "") == ["source", "llvm", "spirv"]
     assert "gen-assembly" in offered("stages", "x.klens", "--stage", "")
+
+
+def test_a_program_that_only_the_toolchain_has(tmp_path: Path) -> None:
+    """On a bare machine clinfo is in the toolchain that kernlens fetched, and nowhere else."""
+    program = make_root(tmp_path / "root") / "usr/bin/only-there"
+    program.write_text("")
+    with pytest.raises(NotFoundError, match=f"there is no program only-there; the toolchain has {program}$"):
+        find_program("only-there", tmp_path / "root")
+    with pytest.raises(NotFoundError, match="there is no program only-here; give its path"):
+        find_program("only-here", tmp_path / "root")

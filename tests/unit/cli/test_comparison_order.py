@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.unit.analysis.test_comparison import with_code
 from tests.unit.conftest import Kernlens
+from tests.writers.programs import decoded
 
 
 def test_the_figure_to_sort_by(kernlens: Kernlens, tmp_path: Path, file: Path) -> None:
@@ -23,25 +26,28 @@ def test_the_figure_to_sort_by(kernlens: Kernlens, tmp_path: Path, file: Path) -
         assert "".join(kernel["new"]["program"] for kernel in document["kernels"]) == order
 
 
-def test_a_figure_that_is_compared_when_it_is_asked_for(kernlens: Kernlens, tmp_path: Path) -> None:
+def test_a_figure_that_is_compared_when_it_is_asked_for(
+    kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A cost of code orders the kernels, and is told beside the figures that always are."""
+    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
     for side, sizes in (("old", (48, 48)), ("new", (96, 480))):
         (tmp_path / side).mkdir()
         for name, size in zip("ab", sizes, strict=True):
             (tmp_path / side / f"{name}.bin").write_bytes(with_code(size, simd=16))
     words = ("diff", tmp_path / "old", tmp_path / "new")
     plain, sorted_by_cost = (
-        kernlens(*words, "--json", *sort).document for sort in ((), ("--sort", "other-instructions"))
+        kernlens(*words, "--json", *sort).document for sort in ((), ("--sort", "move-instructions"))
     )
     told = [{figure["figure"]: figure for figure in kernel["figures"]} for kernel in sorted_by_cost["kernels"]]
-    assert [figures.keys() - {"other_instructions"} for figures in told] == [
+    assert [figures.keys() - {"move_instructions"} for figures in told] == [
         {figure["figure"] for figure in kernel["figures"]} for kernel in plain["kernels"]
     ]
-    growth = [figures["other_instructions"]["new"] - figures["other_instructions"]["old"] for figures in told]
+    growth = [figures["move_instructions"]["new"] - figures["move_instructions"]["old"] for figures in told]
     assert growth == sorted(growth, reverse=True)
     assert growth[-1] > 0
-    assert "other instructions" in kernlens(*words, "--sort", "other instructions").out
-    assert "other instructions" not in kernlens(*words).out
+    assert "move instructions" in kernlens(*words, "--sort", "move instructions").out
+    assert "move instructions" not in kernlens(*words).out
 
 
 def test_an_unknown_figure_is_refused_alike(kernlens: Kernlens, tmp_path: Path, file: Path) -> None:

@@ -260,7 +260,8 @@ def test_a_file_that_must_not_be_read(
 
     monkeypatch.setattr(os, "open", refuse)
     done = kernlens(*READERS[verb], "good.cl")
-    assert (done.status, done.out, done.err) == (2, "", "kernlens: cannot read good.cl: Permission denied\n")
+    sentence = "kernlens: cannot read good.cl: Permission denied; ls -l good.cl shows who may\n"
+    assert (done.status, done.out, done.err) == (2, "", sentence)
 
 
 @pytest.mark.parametrize("beside", ["folder", "link"])

@@ -15,6 +15,7 @@ from kernlens.model.figures import (
     FIGURES,
     PRESSURES,
     STATED,
+    WAITS,
     KernelResources,
     figure_named,
     figure_words,
@@ -32,8 +33,8 @@ from tests.writers.documents import report_page
 DOCS = ROOT / "docs"
 #: Rooms that read figures out of something: a format's bytes, a driver's answers.
 READERS = ("formats", "runtime")
-KEYS = {figure.key for figure in (*FIGURES, *PRESSURES, *COSTS)}
-HEADINGS = {figure.heading for figure in (*FIGURES, *PRESSURES, *COSTS)}
+KEYS = {figure.key for figure in (*FIGURES, *PRESSURES, *WAITS, *COSTS)}
+HEADINGS = {figure.heading for figure in (*FIGURES, *PRESSURES, *WAITS, *COSTS)}
 #: How many figures in one place make a list of them.
 A_LIST = 3
 #: What the viewer shows of every kernel, and colours by, whatever others there are.
@@ -141,7 +142,7 @@ def test_the_table_of_the_documentation() -> None:
     rows = [line.strip("|").split("|") for line in (DOCS / "figures.md").read_text().splitlines() if line[:2] == "|`"]
     expected = [
         [f"`{figure.key}`", figure.heading, figure.unit, figure.meaning, figure.origin]
-        for figure in (*FIGURES, *PRESSURES, *COSTS)
+        for figure in (*FIGURES, *PRESSURES, *WAITS, *COSTS)
     ]
     missing = "\n".join(f"|{'|'.join(row)}|" for row in expected if row not in rows)
     assert rows == expected, f"docs/figures.md: in the order of model/figures.py, write the rows\n{missing}"
@@ -151,7 +152,7 @@ def test_the_table_of_the_documentation() -> None:
 def test_a_dash_in_a_table_is_explained_once() -> None:
     known = {figure.key: 0 for figure in FIGURES}
     (note,) = notes_on_unknown([known, known | {"spill_bytes": None}, known | {"spill_bytes": None, "simd": None}])
-    assert note.startswith("spill bytes: unknown for some kernels (-), because a patch-token binary states only")
+    assert note.startswith("spill bytes: unknown for some kernels (-), because the binary states only")
     assert notes_on_unknown([known]) == notes_on_unknown([]) == []
 
 

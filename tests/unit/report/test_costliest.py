@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kernlens.cli.annotate import FORMATS
-from kernlens.model.figures import COSTS, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES
+from kernlens.model.figures import COSTS, CYCLES, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES, WAIT_COLUMNS
 from kernlens.model.former_keys import FORMER_KEYS
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import Access, InstructionKind
@@ -108,7 +108,8 @@ def test_each_figure_has_an_origin() -> None:
 def test_columns_are_sums_of_costs() -> None:
     keys = {"instructions", *(figure.key for figure in COSTS)}
     assert all(keys.issuperset(column.keys) for column in LINE_COLUMNS)
-    assert list(LINE_ORDERS) == ["instructions", "memory", "spill", "math"]
+    assert [column.keys for column in WAIT_COLUMNS] == [(key,) for key in CYCLES]
+    assert list(LINE_ORDERS) == ["instructions", "memory", "spill", "math", "wait"]
 
 
 def ask(kernlens: Kernlens, *words: str | Path) -> Any:

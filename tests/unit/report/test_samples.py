@@ -118,7 +118,7 @@ def on_kernel(rows: Sequence[Row] = ROWS, has_lines: bool = True) -> tuple[Progr
 
 def listing(has_lines: bool = True) -> list[str]:
     program, kernel, placed = on_kernel(has_lines=has_lines)
-    return [rendered(line) for line in annotated(program, kernel, beside=SampleNotes(kernel, placed))]
+    return [rendered(line) for line in annotated(program, kernel, None, [SampleNotes(kernel, placed)])]
 
 
 def test_beside_lines_and_instructions() -> None:
@@ -185,7 +185,9 @@ def test_json() -> None:
 
 def test_csv() -> None:
     program, kernel, placed = on_kernel()
-    rows = list(csv.reader(csv_lines(program, kernel, None, sample_cells(placed, 5))))
+    laid = placed.laid_on()
+    more = (sample_cells(placed, row, laid.get(row, 0)) for row in range(5))
+    rows = list(csv.reader(csv_lines(program, kernel, None, more)))
     columns = sample_columns_of([*REASONS[:-1], "=HYPERLINK(1)"])
     assert columns[-2:] == ["'=HYPERLINK(1)", "waited_for"], "names are out of a file"
     assert {len(row) for row in rows} == {11 + len(columns)}

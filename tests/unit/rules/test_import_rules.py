@@ -1,6 +1,6 @@
 """The import directions of the package: what each room may import, held over every file, without an exception.
 
-cli, explorer -> verbs -> pipeline -> loading -> recording, toolchain -> runtime -> formats -> model;
+cli, explorer, agents -> verbs -> pipeline -> loading -> recording, toolchain -> runtime -> formats -> model;
 report -> analysis -> model. Imports under ``if TYPE_CHECKING`` count like all others; so do those inside functions.
 """
 
@@ -57,8 +57,22 @@ ALLOWED = {
     },
     # The server of kernlens serve. What it answers, others compute.
     "explorer": {"analysis", "isa", "loading", "log", "model", "pipeline", "report", "toolchain", "verbs"},
+    # The server of kernlens mcp. Each verb runs as a command of its own.
+    "agents": {"model", "processors", "report", "toolchain", "verbs"},
     "cli": {
-        *("analysis", "explorer", "formats", "isa", "loading", "log", "model", "pipeline", "processors", "recording"),
+        *(
+            "agents",
+            "analysis",
+            "explorer",
+            "formats",
+            "isa",
+            "loading",
+            "log",
+            "model",
+            "pipeline",
+            "processors",
+            "recording",
+        ),
         *("report", "runtime", "toolchain", "verbs"),
     },
     # The public modules, which only export what the rooms hold, and the pytest plugin: no room imports them.

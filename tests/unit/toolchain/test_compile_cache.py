@@ -315,7 +315,7 @@ def test_doctor_tells_of_it(kernlens: Kernlens, compiler: Path, source: Path, mo
 
     assert "empty" in told()
     assert kernlens("compile", source, "--device", "skl", "--options", "-I headers").status == 0
-    assert "1 entries, 0.0 MB of at most 2,147" in told()
+    assert "1 compile, 0.0 MB of at most 2,147" in told()
     (source.parent / "cache").chmod(0o777)
     assert "open for others to write into" in told()
     monkeypatch.setenv("KERNLENS_CACHE", "off")

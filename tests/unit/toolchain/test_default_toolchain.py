@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import FormatError, KernlensError, NotFoundError
-from kernlens.toolchain.toolchains import Toolchain, default_toolchain, toolchain
+from kernlens.toolchain.toolchains import Toolchain, default_toolchain, find_toolchains, toolchain
 from kernlens.verbs import doctor
 from kernlens.verbs.capture.capture import capture
 from tests.unit.conftest import Kernlens
@@ -35,6 +36,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def register(tmp_path: Path, *names: str) -> None:
     for name in names:
         (tmp_path / "toolchains" / name / "usr").mkdir(parents=True)
+
+
+def with_loader(tmp_path: Path) -> Path:
+    """Register ``newest`` with a script in place of its dynamic loader; return its folder of programs, not made yet."""
+    register(tmp_path, "newest")
+    root = tmp_path / "toolchains/newest"
+    loader = root / "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
+    loader.parent.mkdir(parents=True)
+    loader.write_text('#!/bin/sh\nPATH=/usr/bin:/bin; shift 2; exec "$@"\n')
+    loader.chmod(0o755)
+    return root / "usr/bin"
 
 
 def test_the_system_is_first_where_it_has_a_compiler(tmp_path: Path) -> None:
@@ -79,13 +91,7 @@ def test_the_default_compiles(
 ) -> None:
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "toolchains"))  # The command line's fixture has none.
     monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
-    register(tmp_path, "newest")
-    root = tmp_path / "toolchains/newest"
-    script = write_compiler(root / "usr/bin")
-    loader = root / "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
-    loader.parent.mkdir(parents=True)
-    loader.write_text('#!/bin/sh\nPATH=/usr/bin:/bin; shift 2; exec "$@"\n')
-    loader.chmod(0o755)
+    script = write_compiler(with_loader(tmp_path))
     (folder / "k.cl").write_text("kernel void k() {}\n")
     for words in (["compile"], ["compile", "--toolchain", "newest"], ["sweep"], ["check", "--max-slm", "0"]):
         done = kernlens(*words, "k.cl", "--device", "skl")
@@ -100,6 +106,36 @@ def test_doctor_needs_no_compiler_of_the_systems(tmp_path: Path) -> None:
     system, newest = (doctor._compiler(toolchain(name), default_toolchain()) for name in ("system", "newest"))
     assert (system.finding, system.needed) == ("no ocloc; newest is the default", False)
     assert newest.needed
+    assert newest.fix == "kernlens toolchain remove newest, then add it again"
+
+
+def test_doctor_sees_the_driver_of_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = doctor.Check("Level Zero driver", False, "no such file", "apt install intel-opencl-icd", needed=False)
+    monkeypatch.setattr(doctor, "_library", lambda name, files: absent)
+    register(tmp_path, "newest")
+    assert doctor._level_zero_driver(find_toolchains()) == absent
+    library = tmp_path / "toolchains/newest/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1"
+    library.parent.mkdir(parents=True)
+    library.write_text("")
+    check = doctor._level_zero_driver(find_toolchains())
+    assert (check.works, check.finding) == (True, "of toolchain newest, for simulated devices")
+
+
+def test_a_root_that_has_a_compiler_is_the_next_step(
+    kernlens: Kernlens, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not "kernlens toolchain add newest", where that is there: system was asked for by name."""
+    monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "toolchains"))  # The command line's fixture has none.
+    (folder / "k.cl").write_text("kernel void k() {}\n")
+    script = write_compiler(with_loader(tmp_path))
+    words = ("--toolchain", "system")
+    assert script.is_file()
+    done = kernlens("compile", "k.cl", "--device", "dg2", *words)
+    assert done.err == "kernlens: there is no compiler: ocloc was not found; newest has one: --toolchain newest\n"
+    done = kernlens("run", "--simulate", "dg2", *words, "--", "true")
+    assert done.err.endswith("so it simulates no device; add --toolchain newest\n")
+    done = kernlens("toolchain", "list")
+    assert re.fullmatch(r"  system +- +\S+ +/ \(no compiler\)", done.out.splitlines()[1])
 
 
 FIRST_CHECKS = """

@@ -21,6 +21,8 @@ BOOKWORM = (
 TRIXIE = ("clang-17", "clang-19", "libze1", "llvm-17", "llvm-spirv-17", "llvm-spirv-19", "llvm-19", "spirv-tools")
 FORKY = ("intel-ocloc", "intel-opencl-icd", "libigc2", "libigc2-tools", "libze-intel-gpu1", "libze1", "spirv-tools")
 NEWEST = "kernlens toolchain add newest"
+#: What it brings needs no package, nor root.
+OR_NEWEST = f", or without root: {NEWEST}"
 
 
 def with_packages(folder: Path, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,14 +37,14 @@ def with_packages(folder: Path, names: tuple[str, ...], monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("release", "program", "command"),
     [
-        (BOOKWORM, "ocloc", "apt install intel-opencl-icd"),
+        (BOOKWORM, "ocloc", "apt install intel-opencl-icd" + OR_NEWEST),
         (TRIXIE, "ocloc", NEWEST),
-        (FORKY, "ocloc", "apt install intel-ocloc"),
-        (BOOKWORM, "libiga64", "apt install libigc1"),
+        (FORKY, "ocloc", "apt install intel-ocloc" + OR_NEWEST),
+        (BOOKWORM, "libiga64", "apt install libigc1" + OR_NEWEST),
         (TRIXIE, "libiga64", NEWEST),
-        (FORKY, "libiga64", "apt install libigc2"),
-        (BOOKWORM, "libze_intel_gpu.so.1", "apt install intel-opencl-icd"),
-        (FORKY, "libze_intel_gpu.so.1", "apt install libze-intel-gpu1"),
+        (FORKY, "libiga64", "apt install libigc2" + OR_NEWEST),
+        (BOOKWORM, "libze_intel_gpu.so.1", "apt install intel-opencl-icd" + OR_NEWEST),
+        (FORKY, "libze_intel_gpu.so.1", "apt install libze-intel-gpu1" + OR_NEWEST),
         (BOOKWORM, "llvm-dis", "apt install llvm-19"),
         (TRIXIE, "llvm-dis-17", "apt install llvm-17"),
         (TRIXIE, "spirv-link", "apt install spirv-tools"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.toolchain.simulation import simulated_devices, simulated_environment
+from kernlens.toolchain.simulation import simulated_devices, simulated_driver, simulated_environment
 from kernlens.toolchain.toolchains import Toolchain
 
 OLDER = Toolchain("system", None, None, "22.43.24595", None)
@@ -62,3 +62,16 @@ def test_a_toolchain_without_a_known_driver(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("kernlens.toolchain.packages._packages", lambda: ("intel-opencl-icd",))
     with pytest.raises(UnsupportedError, match="apt install intel-opencl-icd"):
         simulated_environment("dg2", UNKNOWN)
+
+
+def test_the_level_zero_loader_is_led_to_the_driver_of_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loader looks in the system's folders alone: on Debian 13 it finds none there."""
+    folder = tmp_path / "usr/lib/x86_64-linux-gnu"
+    folder.mkdir(parents=True)
+    (folder / "ld-linux-x86-64.so.2").write_text("")
+    chosen = Toolchain("newest", tmp_path, None, "26.27.39122", None)
+    monkeypatch.setattr("kernlens.toolchain.simulation.toolchain", lambda name: chosen)
+    assert "ZE_ENABLE_ALT_DRIVERS" not in simulated_driver("bmg").variables
+    driver = folder / "libze_intel_gpu.so.1"
+    driver.write_text("")
+    assert simulated_driver("bmg").variables["ZE_ENABLE_ALT_DRIVERS"] == str(driver)

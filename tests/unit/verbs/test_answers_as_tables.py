@@ -144,8 +144,8 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         "<Table of 2 rows: a, b>",
     )
     for name, call, words in (
-        ("pyarrow", table.to_arrow, r"pip install 'kernlens\[arrow\]'"),
-        ("pyarrow", table.__arrow_c_stream__, r"pip install 'kernlens\[arrow\]'"),
+        ("pyarrow", table.to_arrow, "pip install pyarrow"),
+        ("pyarrow", table.__arrow_c_stream__, "pip install pyarrow"),
         ("pandas", table.to_pandas, "pip install pandas"),
     ):
         monkeypatch.setitem(sys.modules, name, None)

@@ -164,12 +164,12 @@ def test_a_figure_that_is_not_known_cannot_be_checked(kernlens: Kernlens, folder
     Path("unknown.bin").write_bytes(elf)
     done = kernlens("check", "unknown.bin", "--max-spill", "0")
     assert done.status == 2
-    assert "  max-spill-bytes: spill bytes -: cannot be checked; a patch-token binary" in done.out
+    assert "  max-spill-bytes: spill bytes -: cannot be checked; the binary states only" in done.out
     assert "1 cannot be checked (--allow-unknown)" in done.out
     assert kernlens("check", "unknown.bin", "--max-spill", "0", "--max-code-size", "1").status == 1
     Path("second.bin").write_bytes(elf)
     both = kernlens("check", "unknown.bin", "second.bin", "--max-spill", "0")
-    assert both.out.count("a patch-token binary") == 1, "the reason is given once"
+    assert both.out.count("the binary states only") == 1, "the reason is given once"
     assert both.out.count("max-spill-bytes: spill bytes -: cannot be checked, as above\n") == 1
     allowed = kernlens("check", "unknown.bin", "--max-spill", "0", "--allow-unknown", "--json")
     assert (allowed.status, states(allowed)) == (0, {"k max-spill-bytes": "skipped"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -9,8 +10,9 @@ from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.model.advice import COUNTED, Advice
 from kernlens.model.instruction import NO_MASK, Instructions
 from kernlens.model.instruction_kind import InstructionKind
-from kernlens.model.instruction_record import EXECUTION_SIZE_AT, RECORD_SIZE
+from kernlens.model.instruction_record import EXECUTION_SIZE_AT, RECORD_SIZE, TYPES_AT
 from kernlens.model.kernel import Kernel
+from kernlens.model.operand import type_name, type_number
 from kernlens.model.program import Program
 from kernlens.model.source_map import INHERITED, SourcePlace
 
@@ -63,21 +65,64 @@ class Facts:
         sizes = bytes(self.code.records[EXECUTION_SIZE_AT::RECORD_SIZE])
         return bytes(size > 1 or not flags & NO_MASK for size, flags in zip(sizes, self.code.flags, strict=True))
 
+    def rows_in(self, path: str, code: range) -> list[int]:
+        """Return the rows whose place, or that of a call around them, lies in these characters of a source."""
+        in_code = self.tokens.lies_in(path, code)
+        source_map = self.kernel.source_map
+        rows = []
+        for place, of_place in self.sites.items():
+            if in_code(place):
+                rows += of_place
+            elif source_map is not None:
+                rows += [row for row in of_place if any(map(in_code, source_map.inlined_at(row)))]
+        return rows
+
     def vector(self, rows: Iterable[int]) -> list[int]:
         """Return those of the rows that work for lanes, rather than once for the whole thread."""
         return [row for row in rows if self.vector_rows[row]]
 
     def copies(self, rows: Iterable[int]) -> int:
-        """Return through how many chains of inlined calls the rows came: the copies of a function that is called several
-        times."""
+        """Return through how many chains of inlined calls the rows came: at least so many copies of a function they are."""
         source_map = self.kernel.source_map
         return len({source_map.inlined_at(row) for row in rows}) if source_map else 1
 
     def types(self, row: int) -> tuple[str, tuple[str, ...]]:
         """Return the type of a row's destination and those of its sources, as the assembly has them (``f``, ``ud``)."""
-        instruction = self.code[row]
-        destination = instruction.destination
-        return destination.type if destination else "", tuple(source.type for source in instruction.sources)
+        written, *sources = (type_name(column[row]) for column in self._type_columns)
+        return written, tuple(filter(None, sources))
+
+    @cached_property
+    def _type_columns(self) -> list[bytes]:
+        return [bytes(self.code.records[at::RECORD_SIZE]) for at in TYPES_AT]
+
+    @cached_property
+    def double_rows(self) -> frozenset[int]:
+        """The rows that work on doubles."""
+        double = type_number("df")
+        columns = (column for column in self._type_columns if double in column)
+        return frozenset(row for column in columns for row, number in enumerate(column) if number == double)
+
+    def conversions(self, rows: Iterable[int]) -> Counter[tuple[str, str]]:
+        """Return how many of the rows copy a value of one type to another: (type before, type after) -> count."""
+        opcodes = self.code.opcodes
+        types = (self.types(row) for row in rows if opcodes[row] == "mov")
+        return Counter((sources[0], written) for written, sources in types if sources and sources[0] != written)
+
+    def is_double(self, rows: Sequence[int]) -> bool:
+        """Return whether most of the rows work on doubles."""
+        return 2 * sum(row in self.double_rows for row in rows) > len(rows)
+
+    @cached_property
+    def passes(self) -> int:
+        """The number of instructions that an operation on all lanes takes: 2 for SIMD32 where registers have 32 bytes."""
+        is_wide = self.ip is not None and (self.ip >= (20, 0) or (self.ip[0] == 12 and self.ip[1] in (60, 61)))
+        simd = self.kernel.resources.simd or 16
+        return max(1, simd // (32 if is_wide else 16))
+
+    @property
+    def simd(self) -> int | None:
+        """The kernel's SIMD width; None where the binary does not state it."""
+        return self.kernel.resources.simd
 
     @property
     def log(self) -> str:

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from kernlens.analysis.advice import slow_built_in
+from kernlens.analysis.advice import (
+    atomic_in_loop,
+    barrier,
+    call_not_inlined,
+    division,
+    double_by_accident,
+    fixed_access,
+    half_function,
+    pow_with_a_constant,
+    printf_left_in,
+    private_array,
+    slow_built_in,
+    spill,
+    unrolled_too_far,
+    wide_index,
+)
 from kernlens.analysis.advice.facts import Facts
 from kernlens.model.advice import Advice
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -10,7 +25,24 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
 #: The rules, in the order of docs/advice.md.
-RULES = (slow_built_in.RULE,)
+RULES = (
+    slow_built_in.RULE,
+    pow_with_a_constant.RULE,
+    half_function.RULE,
+    division.INTEGER_DIVISION,
+    division.LONG_DIVISION,
+    double_by_accident.RULE,
+    private_array.RULE,
+    spill.RULE,
+    unrolled_too_far.RULE,
+    fixed_access.RULE,
+    barrier.RULE,
+    atomic_in_loop.IN_LOOP,
+    atomic_in_loop.EXCHANGE,
+    wide_index.RULE,
+    printf_left_in.RULE,
+    call_not_inlined.RULE,
+)
 
 
 def advice_on(program: Program, kernel: Kernel, facts: Facts | None = None) -> list[Advice]:

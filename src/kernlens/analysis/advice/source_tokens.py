@@ -7,9 +7,10 @@ place of the call or operator. In a macro that is the place where the macro is u
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from kernlens.analysis.advice.source_loops import SourceLoop, loops_in, number, offset_in
 from kernlens.analysis.line_texts import source_texts
 from kernlens.dataclass import dataclass
 from kernlens.model.program import Program
@@ -22,14 +23,18 @@ _OPTION = re.compile(r"-D[ \t]*([A-Za-z_]\w*)=(\S+)", re.ASCII)
 #: Operators that are looked for in macros.
 _OPERATOR = re.compile(r"[/%]")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_LITERAL = re.compile(
-    r"[-+]?\(?[-+]?(?:0[xX][0-9a-fA-F]+|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)[fFhHuUlL]*\)?"
-)
+#: Lines of a statement that are read before and behind one of its lines.
+_STATEMENT = 8
+#: Characters beside an operator that are read for its operand.
+_OPERAND = 60
 #: Characters behind a call that are read for its arguments, and macros within macros that are followed.
 _ARGUMENTS = 2000
 _DEPTH = 16
-#: Words of the bodies of macros that are read of a program.
-_MACRO_WORDS = 200_000
+#: Characters of the bodies of macros that are read of a program.
+_MACRO_TEXT = 1 << 20
+#: An operand beside a binary operator: names, literals, members, and what stands in brackets.
+_LEFT = re.compile(r"((?:[\w.]|->|\[[^][]*\]|\([^()]*\))+)\s*$", re.ASCII)
+_RIGHT = re.compile(r"\s*(-?(?:[\w.]|->|\[[^][]*\]|\([^()]*\))+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,9 @@ class SourceTokens:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._constructs: dict[SourcePlace, Construct | None] = {}
+        self._words: dict[str, set[str]] = {}
+        self._declared: dict[tuple[str, str], set[str]] = {}
+        self._loops: dict[str, list[SourceLoop]] = {}
 
     @cached_property
     def texts(self) -> dict[str, list[str]]:
@@ -73,10 +81,59 @@ class SourceTokens:
             self._constructs[place] = self._construct(place)
         return self._constructs[place]
 
-    def expression(self, place: SourcePlace) -> str:
-        """Return the line from the place on, without a comment and shortened: for sentences."""
-        text = _COMMENT.sub("", self._line(place).strip())
-        return text if len(text) <= 40 else f"{text[:37]}..."
+    def operands(self, place: SourcePlace) -> tuple[str, str]:
+        """Return the texts left and right of the binary operator at a place; empty where they are not simple."""
+        start, text = self._start(place), self._line(place)
+        token = _TOKEN.match(text, start) if start is not None else None
+        if token is None:
+            return "", ""
+        left, right = (
+            _LEFT.search(text[max(0, token.start() - _OPERAND) : token.start()]),
+            _RIGHT.match(text, token.end()),
+        )
+        return left[1] if left else "", right[1] if right else ""
+
+    def statement(self, path: str, line: int) -> tuple[str, int]:
+        """Return the lines of the statement that a line is of, without comments, and the number of the first."""
+        lines = [_COMMENT.sub(lambda match: " " * len(match[0]), each) for each in self.texts.get(path, ())]
+        first = last = line
+        while first > 1 and line - first < _STATEMENT and not lines[first - 2].rstrip().endswith((";", "{", "}", ":")):
+            if not lines[first - 2].strip() or lines[first - 2].lstrip().startswith("#"):
+                break
+            first -= 1
+        while last < len(lines) and last - line < _STATEMENT and not lines[last - 1].rstrip().endswith((";", "{", "}")):
+            last += 1
+        return "\n".join(lines[first - 1 : last]), first
+
+    def declared(self, path: str, type_name: str) -> set[str]:
+        """Return the names that a source declares with a type: variables, parameters, functions."""
+        key = path, type_name
+        if key not in self._declared:
+            text = "\n".join(self.texts.get(path, ()))
+            pattern = re.compile(rf"\b{type_name}\d*[\s*]+((?:\w+\s*(?:=[^,;()]*)?,\s*)*\w+)", re.ASCII)
+            self._declared[key] = {word for match in pattern.finditer(text) for word in _WORD.findall(match[1])}
+        return self._declared[key]
+
+    def loops_around(self, place: SourcePlace) -> list[SourceLoop]:
+        """Return the loops of the source that a place is in, the innermost first."""
+        lines = self.texts.get(place.path, [])
+        if not 0 < place.line <= len(lines):
+            return []
+        if place.path not in self._loops:
+            self._loops[place.path] = loops_in(lines, lambda text: number(text, self.expansions))
+        offset = offset_in(lines, place.line, place.column)
+        around = [loop for loop in self._loops[place.path] if offset in loop.code]
+        return sorted(around, key=lambda loop: len(loop.code))
+
+    def lies_in(self, path: str, code: range) -> Callable[[SourcePlace], bool]:
+        """Return the test that tells whether a place lies in these characters of a source."""
+        lines = self.texts.get(path, [])
+
+        def lies(place: SourcePlace) -> bool:
+            is_there = place.path == path and 0 < place.line <= len(lines)
+            return is_there and offset_in(lines, place.line, place.column) in code
+
+        return lies
 
     def _construct(self, place: SourcePlace) -> Construct | None:
         start = self._start(place)
@@ -91,9 +148,8 @@ class SourceTokens:
             operator = name[0] if name in ("/=", "%=") else name
             return Construct(name, frozenset((operator,)), False, arguments)
         names = set(self._expanded(name))
-        for argument in arguments:
-            for word in (*_WORD.findall(argument), *_OPERATOR.findall(argument)):
-                names |= {word, *self._expanded(word)}
+        for word in (word for argument in arguments for word in _words(argument)):
+            names |= {word, *self._expanded(word)}
         return Construct(name, frozenset(names), True, arguments)
 
     def _line(self, place: SourcePlace) -> str:
@@ -133,16 +189,15 @@ class SourceTokens:
         return ()
 
     @cached_property
-    def _macros(self) -> dict[str, set[str]]:
-        """The identifiers and operators in the body of each macro; of one that is defined several times, in all bodies."""
-        macros: dict[str, set[str]] = {}
-        words_left = _MACRO_WORDS
+    def _macros(self) -> dict[str, list[str]]:
+        """The body of each macro; of one that is defined several times, all its bodies."""
+        macros: dict[str, list[str]] = {}
+        left = _MACRO_TEXT
         for name, body in self._definitions():
-            words = {*_WORD.findall(body), *_OPERATOR.findall(body)}
-            words_left -= len(words)
-            if words_left < 0:
+            left -= len(body)
+            if left < 0:
                 break
-            macros.setdefault(name, set()).update(words)
+            macros.setdefault(name, []).append(body)
         return macros
 
     def _definitions(self) -> Iterator[tuple[str, str]]:
@@ -154,24 +209,25 @@ class SourceTokens:
         for option in _OPTION.finditer(self._program.build.options or ""):
             yield option[1], option[2]
 
-    def _expanded(self, name: str) -> set[str]:
-        """Return all words that a macro expands to, those of the macros in it too; none if it is no macro."""
-        words: set[str] = set()
-        new = self._macros.get(name, set())
+    def expansions(self, name: str) -> list[str]:
+        """Return the bodies of a macro, and of the macros in them; none if it is no macro."""
+        bodies: list[str] = []
+        seen, new = {name}, {name}
         for _ in range(_DEPTH):
-            words |= new
-            new = {word for each in new for word in self._macros.get(each, ())} - words
+            texts = [body for each in sorted(new) for body in self._macros.get(each, ())]
+            bodies += texts
+            new = {word for body in texts for word in _WORD.findall(body)} - seen
+            seen |= new
             if not new:
                 break
-        return words
+        return bodies
+
+    def _expanded(self, name: str) -> set[str]:
+        """Return all words that a macro expands to, those of the macros in it too; none if it is no macro."""
+        if name not in self._words:
+            self._words[name] = {word for body in self.expansions(name) for word in _words(body)}
+        return self._words[name]
 
 
-def literal(text: str) -> float | None:
-    """Return the value of a literal number of OpenCL C, such as ``2.0f`` or ``(-1)``; None for any other expression."""
-    if not _LITERAL.fullmatch(text.strip()):
-        return None
-    digits = text.strip("() \t").rstrip("fFhHuUlL") if "x" not in text.lower() else text.strip("() \t").rstrip("uUlL")
-    try:
-        return float(int(digits, 16)) if "x" in digits.lower() else float(digits)
-    except ValueError:
-        return None
+def _words(text: str) -> list[str]:
+    return [*_WORD.findall(text), *_OPERATOR.findall(text)]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
 from kernlens.model.flag_bits import indexes_of
-from kernlens.model.instruction import LABEL, Instructions
+from kernlens.model.instruction import LABEL, SEND, Instructions
 from kernlens.model.instruction_record import RECORD_SIZE, SWSB_AT, read_values
 from kernlens.model.operand import Swsb
 from kernlens.model.waits import READ, TAKEN, WRITTEN, Timings, Wait, Waits
@@ -44,13 +44,17 @@ def block_starts(instructions: Instructions, prologue_bytes: int = 0, offsets: I
 
 def _of_prologue(instructions: Instructions, prologue_bytes: int) -> Iterator[int]:
     """Yield the rows at which a part of the prologue begins: behind the nops that end the loads of each thread's payload,
-    and behind the making of the header that samplers share, where the kernel's own code sets how floats are rounded."""
+    behind the loads of what threads share, and behind the making of the header that samplers share. The last two end
+    where the kernel's own code sets how floats are rounded."""
     opcodes = instructions.opcodes
     straight = opcodes[: min([*indexes_of(instructions.flags, LABEL)[:1], *instructions.stops[:1], len(opcodes)])]
     if "nop" in straight:
         first = straight.index("nop")
         yield next((row for row in range(first, len(straight)) if straight[row] != "nop"), len(straight))
     begin = instructions.set_up_end(prologue_bytes) - 1
+    loads = indexes_of(instructions.flags[: max(begin, 0)], SEND)
+    if loads and opcodes[loads[-1] + 1] != "nop":
+        yield loads[-1] + 1
     if begin > 0 and opcodes[begin - 1] == "and" and read_values(instructions.records, begin - 1)[0] == _HEADER_MASK:
         yield begin
 

@@ -331,6 +331,6 @@ def _why_nothing(captured: Captured, environment: Mapping[str, str], words: Sequ
         )
     return (
         "nothing was built that kernlens can see: either no process of it asked for OpenCL or Level Zero, or it found no driver"
-        " (kernlens doctor), or what did has another environment or rights than its parent (env -i, sudo)"
+        " (kernlens doctor), or the process that did has other environment variables or rights than its parent (env -i, sudo)"
         f"{why_not_recorded()}"
     )

@@ -56,7 +56,8 @@ def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: 
     """Compile and measure a cell. Whatever goes wrong in it is the ``reason`` of its row, so that the others go on."""
     try:
         compile_key = cell.job.key if cache is not None else None
-        key = _key(compile_key, request) if compile_key is not None and not request.build else None
+        asked = (request.order, request.pressure, request.waits, request.folder)
+        key = figures_key(compile_key, *asked) if compile_key is not None and not request.build else None
         entry = cache.get(key) if cache is not None and key is not None else None
         if entry is not None:
             return Measured(cell.number, tuple(_rows_of(cell, entry)))
@@ -152,9 +153,9 @@ def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
         yield replace(_blank(cell), kernel=kernel, values=tuple(values), reason=reason, lines=costly)
 
 
-def _key(compile_key: str, request: Wanted) -> str:
-    """Return the key of a cell's figures: that of its compile, what is measured, and what measures it."""
-    parts = (compile_key, request.order, request.pressure, request.waits, request.folder, _own_files(), _decoders())
+def figures_key(compile_key: str, *asked: object) -> str:
+    """Return the key of figures of a compile: that of the compile, what is measured, and what measures it."""
+    parts = (compile_key, *asked, _own_files(), _decoders())
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 

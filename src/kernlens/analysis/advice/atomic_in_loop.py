@@ -1,0 +1,109 @@
+"""Atomics on one address in each round of a loop, and additions of floats by compare-exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.loop_values import LoopValues
+from kernlens.analysis.advice.rule import Rule
+from kernlens.model.advice import Advice
+from kernlens.model.instruction_kind import ATOMIC
+from kernlens.model.source_map import SourcePlace
+
+#: Operations of which many in a row are like one with the values put together.
+_GATHERABLE = frozenset(
+    f"atomic_{name}"
+    for name in (
+        *("iinc", "idec", "iadd", "isub", "smin", "smax", "umin", "umax", "and", "or", "xor"),
+        *("fadd", "fsub", "fmin", "fmax"),
+    )
+)
+_EXCHANGE = "atomic_icas"
+#: The first architecture and release that add floats in memory: XeHP.
+_FLOAT_ATOMICS = (12, 50)
+#: Moves that are followed from an exchange to what made the value.
+_MOVES = 8
+
+
+def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
+    groups: dict[SourcePlace | None, list[int]] = {}
+    for row, values in _atomics(facts):
+        access = facts.kinds[row].access
+        destination = facts.code[row].destination
+        # The compiler has reduced the values of a sub-group already; whoever uses the answer needs each of them.
+        if access is None or access.operation not in _GATHERABLE or access.lanes != 1:
+            continue
+        if (destination is None or destination.file == "null") and values.has_fixed_address(row):
+            groups.setdefault(_place(facts, row), []).append(row)
+    for place, rows in groups.items():
+        construct = facts.tokens.at(place) if place else None
+        count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
+        yield facts.advice(
+            IN_LOOP.key,
+            place,
+            rows,
+            f"`{construct.token}`" if construct else "An atomic",
+            f"changes the same address in each round of a loop: {count}",
+            "gather the values in a variable, and use one atomic behind the loop",
+        )
+
+
+def _advise_exchange(facts: Facts) -> Iterator[Advice]:
+    if facts.ip is None or facts.ip < _FLOAT_ATOMICS:
+        return
+    groups: dict[SourcePlace | None, list[int]] = {}
+    for row, values in _atomics(facts):
+        access = facts.kinds[row].access
+        if access is not None and access.operation == _EXCHANGE and _adds_floats(facts, values, row):
+            groups.setdefault(_place(facts, row), []).append(row)
+    for place, rows in groups.items():
+        construct = facts.tokens.at(place) if place else None
+        count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
+        yield facts.advice(
+            EXCHANGE.key,
+            place,
+            rows,
+            f"`{construct.token}`" if construct else "A compare-exchange",
+            f"adds floats in a loop that tries again: {count} in each round",
+            "`atomic_fetch_add` on an `atomic_float` is a message without a loop"
+            " (OpenCL C 3.0, `cl_ext_float_atomics`)",
+        )
+
+
+def _adds_floats(facts: Facts, values: LoopValues, row: int) -> bool:
+    """Return whether an addition of floats makes a value that a compare-exchange writes, perhaps through moves."""
+    waiting, opcodes = [(row, values.data(row), 0)], facts.code.opcodes
+    while waiting:
+        reader, places, moves = waiting.pop()
+        for writer in values.writers(reader, places):
+            opcode = opcodes[writer]
+            if opcode == "add" and facts.types(writer)[0] in ("f", "hf", "df"):
+                return True
+            if opcode == "mov" and moves < _MOVES:
+                waiting.append((writer, values.sources(writer), moves + 1))
+    return False
+
+
+def _atomics(facts: Facts) -> Iterator[tuple[int, LoopValues]]:
+    """Yield the atomics in loops, with the values of their innermost loop."""
+    atomics = [row for row, kind in enumerate(facts.kinds) if kind.access is not None and kind.access.action == ATOMIC]
+    loops = facts.kernel.loops if atomics else None
+    if loops is None or not loops.loops or facts.code.effects is None:
+        return
+    values: dict[int, LoopValues] = {}
+    for row in atomics:
+        number = loops.innermost[row]
+        if number >= 0:
+            if number not in values:
+                values[number] = LoopValues(facts, loops, facts.code.effects, number)
+            yield row, values[number]
+
+
+def _place(facts: Facts, row: int) -> SourcePlace | None:
+    source_map = facts.kernel.source_map
+    return source_map.place(row) if source_map else None
+
+
+IN_LOOP = Rule("atomic-in-a-loop", "Atomic in a loop", _advise_gatherable)
+EXCHANGE = Rule("float-addition-by-exchange", "Float addition by exchange", _advise_exchange)

@@ -1,0 +1,111 @@
+"""Divisions of integers that became many instructions: rules on 32 and on 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.literals import literal
+from kernlens.analysis.advice.rule import Rule
+from kernlens.analysis.advice.source_tokens import Construct
+from kernlens.model.advice import Advice
+from kernlens.model.source_map import SourcePlace
+
+#: Graphics IP version from which on Intel's GPUs divide integers by many instructions: Xe-HPG.
+_WITHOUT_DIVIDER = (12, 55)
+_OPERATORS = frozenset("/%")
+_FLOATS, _INTEGERS = ("f", "df"), ("d", "ud", "w", "uw", "q", "uq")
+_LONGS = frozenset(("q", "uq"))
+#: Instructions for lanes of the shortest division by a variable, and of one of 64 bits, by constants too.
+_LEAST, _LEAST_LONG = 8, 40
+_PRODUCTS = frozenset(("mul", "mach", "macl", "mad", "mullh"))
+_CARRIES = frozenset(("addc", "subb"))
+
+
+def _divisions(facts: Facts, least: int) -> Iterator[tuple[SourcePlace, list[int], list[int], Construct]]:
+    for place, rows in facts.sites.items():
+        if len(rows) < least:
+            continue
+        vector = facts.vector(rows)
+        construct = facts.tokens.at(place) if len(vector) >= least else None
+        if construct is not None and not construct.names.isdisjoint(_OPERATORS):
+            yield place, rows, vector, construct
+
+
+def _is_by_variable(facts: Facts, vector: Sequence[int]) -> bool:
+    """Return whether lanes divide integers: by way of floats, whose quotient is mended by an integer product. Divisions of
+    floats convert nothing; in a macro other conversions may stand with them."""
+    conversions = facts.conversions(vector)
+    back_and_forth = [
+        name
+        for name in _FLOATS
+        if any(conversions[integer, name] for integer in _INTEGERS)
+        and any(conversions[name, integer] for integer in _INTEGERS)
+    ]
+    return "df" in back_and_forth or ("f" in back_and_forth and _has_products(facts, vector))
+
+
+def _has_products(facts: Facts, vector: Sequence[int]) -> bool:
+    opcodes = facts.code.opcodes
+    return any(opcodes[row] in _PRODUCTS and facts.types(row)[0] in _INTEGERS for row in vector)
+
+
+def _is_long(facts: Facts, vector: Sequence[int], construct: Construct) -> bool:
+    """Return whether lanes divide integers of 64 bits. In a macro, addresses are of 64 bits too."""
+    if construct.is_macro or len(vector) < _LEAST_LONG:
+        return False
+    opcodes = facts.code.opcodes
+    has_longs = any(
+        opcodes[row] in _CARRIES or not _LONGS.isdisjoint((written, *sources))
+        for row in vector
+        for written, sources in (facts.types(row),)
+    )
+    if not has_longs:
+        return False
+    has_divider = any(opcodes[row] == "math" and facts.types(row)[0] in _INTEGERS for row in vector)
+    return has_divider or _has_products(facts, vector) or _is_by_variable(facts, vector)
+
+
+def _subject(facts: Facts, place: SourcePlace, construct: Construct) -> str:
+    if construct.is_macro:
+        return construct.titled(construct.among(dict.fromkeys(_OPERATORS)))
+    left, right = facts.tokens.operands(place)
+    words = f"{left} {construct.token} {right}".strip()
+    return f"`{words if left and right and len(words) <= 40 else construct.token}`"
+
+
+def _advise(facts: Facts) -> Iterator[Advice]:
+    if facts.ip is None or facts.ip < _WITHOUT_DIVIDER:
+        return
+    for place, rows, vector, construct in _divisions(facts, _LEAST):
+        if _is_long(facts, vector, construct) or not _is_by_variable(facts, vector):
+            continue
+        yield facts.advice(
+            INTEGER_DIVISION.key,
+            place,
+            rows,
+            _subject(facts, place, construct),
+            f"is {len(rows):,} instructions, as this GPU has no integer divider",
+            "launch a 2-D range instead of dividing an index, divide by a constant, or shift and mask for powers of two",
+        )
+
+
+def _advise_long(facts: Facts) -> Iterator[Advice]:
+    for place, rows, vector, construct in _divisions(facts, _LEAST_LONG):
+        if not _is_long(facts, vector, construct):
+            continue
+        divisor = facts.tokens.operands(place)[1]
+        usual = 8 * facts.passes if literal(divisor) is not None else None
+        less = f"one of 32 bits is about {usual}" if usual else "one of 32 bits is a third of that, or less"
+        yield facts.advice(
+            LONG_DIVISION.key,
+            place,
+            rows,
+            _subject(facts, place, construct),
+            f"divides integers of 64 bits in {len(rows):,} instructions",
+            f"{less}: use int or uint where the values fit",
+        )
+
+
+INTEGER_DIVISION = Rule("integer-division", "Integer division", _advise)
+LONG_DIVISION = Rule("64-bit-division", "64-bit division", _advise_long)

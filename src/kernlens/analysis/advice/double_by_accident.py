@@ -1,0 +1,101 @@
+"""Constants without an ``f`` that make the floats beside them doubles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.rule import Rule
+from kernlens.model.advice import Advice
+from kernlens.model.source_map import SourcePlace
+
+#: A literal double: with a point or an exponent, without a suffix.
+_DOUBLE = re.compile(
+    r"(?<![\w.])(?:\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)(?![\w.])", re.ASCII
+)
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+#: The double constants of OpenCL C, each of which has a float beside it with ``_F``.
+_CONSTANTS = frozenset(
+    f"M_{name}"
+    for name in (
+        "E",
+        "LOG2E",
+        "LOG10E",
+        "LN2",
+        "LN10",
+        "PI",
+        "PI_2",
+        "PI_4",
+        "1_PI",
+        "2_PI",
+        "2_SQRTPI",
+        "SQRT2",
+        "SQRT1_2",
+    )
+)
+#: Operators that may divide integers by way of doubles.
+_DIVISIONS = frozenset(("/", "%", "/=", "%="))
+
+
+def _advise(facts: Facts) -> Iterator[Advice]:
+    rows_of: dict[tuple[str, int], list[int]] = {}
+    for place, rows in facts.sites.items() if facts.double_rows else ():
+        doubles = [row for row in rows if row in facts.double_rows]
+        construct = facts.tokens.at(place) if doubles else None
+        if (
+            construct is not None
+            and "printf" not in construct.names
+            and not (construct.token in _DIVISIONS and _is_of_integers(facts, doubles))
+        ):
+            rows_of.setdefault((place.path, place.line), []).extend(doubles)
+    for (path, line), rows in rows_of.items():
+        if not facts.conversions(facts.vector(rows))["f", "df"]:
+            continue
+        text, first = facts.tokens.statement(path, line)
+        constants = _constants(facts, text)
+        if not constants or _is_meant(facts, path, text):
+            continue
+        names = list(dict.fromkeys(word for word, _, _ in constants))[:3]
+        start = constants[0][1]
+        before = text[:start]
+        place = SourcePlace(path, first + before.count("\n"), start - (before.rfind("\n") + 1) + 1)
+        yield facts.advice(
+            RULE.key,
+            place,
+            rows,
+            " and ".join(f"`{name}`" for name in names),
+            f"{'makes' if len(names) == 1 else 'make'} {len(rows):,} instructions of double precision",
+            "write " + " and ".join(dict.fromkeys(f"`{better}`" for _, _, better in constants[:3])),
+        )
+
+
+def _is_of_integers(facts: Facts, rows: list[int]) -> bool:
+    conversions = facts.conversions(rows)
+    return any("df" in pair and "f" not in pair for pair in conversions)
+
+
+def _constants(facts: Facts, text: str) -> list[tuple[str, int, str]]:
+    """Return each double constant in a statement, its index, and what to write instead."""
+    constants = [(match[0], match.start(), f"{match[0]}f") for match in _DOUBLE.finditer(text)]
+    for match in _WORD.finditer(text):
+        if match[0] in _CONSTANTS:
+            constants.append((match[0], match.start(), f"{match[0]}_F"))
+            continue
+        for body in facts.tokens.expansions(match[0]):
+            inner = _DOUBLE.search(body)
+            if inner:
+                constants.append((match[0], match.start(), f"{inner[0]}f"))
+                break
+    return sorted(constants, key=lambda each: each[1])
+
+
+def _is_meant(facts: Facts, path: str, text: str) -> bool:
+    """Return whether a statement works on values that are declared as doubles."""
+    if "double" in text:
+        return True
+    declared = facts.tokens.declared(path, "double")
+    return not declared.isdisjoint(_WORD.findall(text))
+
+
+RULE = Rule("double-by-accident", "Double by accident", _advise)

@@ -1,0 +1,81 @@
+"""Loads and stores in loops whose address is the same in each round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kernlens.analysis.advice.accessed import accessed_name
+from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.loop_values import LoopValues
+from kernlens.analysis.advice.rule import Rule
+from kernlens.model.advice import Advice
+from kernlens.model.instruction_kind import ATOMIC, GLOBAL, LOAD, STORE
+from kernlens.model.source_map import SourcePlace
+
+_ORDERING = ("fence", "barrier")
+_TYPES = re.compile(r"^[ \t]*(?:typedef|#[ \t]*define)\b.*\bvolatile\b", re.MULTILINE)
+
+
+def _advise(facts: Facts) -> Iterator[Advice]:
+    loops, kinds = facts.kernel.loops, facts.kinds
+    effects = facts.code.effects if loops is not None and loops.loops else None
+    if loops is None or effects is None:
+        return
+    groups: dict[tuple[SourcePlace, str], list[int]] = {}
+    for number in {number for number in loops.innermost if number >= 0}:
+        values = LoopValues(facts, loops, effects, number)
+        accesses = [(row, access) for row in values.rows if (access := kinds[row].access) is not None]
+        # Whoever else writes there is waited for, or the loop is one that tries again.
+        if any(access.action == ATOMIC or access.operation in _ORDERING for _, access in accesses):
+            continue
+        if not any(access.action == STORE and kinds[row].name == GLOBAL for row, access in accesses):
+            continue
+        for row, access in accesses:
+            if loops.innermost[row] != number or access.action not in (LOAD, STORE) or kinds[row].name != GLOBAL:
+                continue
+            if access.is_spill or _may_be_private(facts, access.surface, access.lanes):
+                continue
+            place = facts.kernel.source_map.place(row) if facts.kernel.source_map else None
+            if place is not None and not _is_volatile(facts, place) and values.has_fixed_address(row):
+                groups.setdefault((place, access.action), []).append(row)
+    for (place, action), rows in groups.items():
+        name = accessed_name(facts, place)
+        subject = f"`{name}`" if name else "The access"
+        count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
+        if action == LOAD:
+            fact = f"is read in each round of a loop, at an address that does not change: {count}"
+            advice = "read it before the loop, or declare the pointers `restrict` if no other leads there"
+        else:
+            fact = f"is written in each round of a loop, at an address that does not change: {count}"
+            advice = "keep the value in a variable and store it behind the loop, if nobody reads it meanwhile"
+        yield facts.advice(RULE.key, place, rows, subject, fact, advice)
+
+
+def _may_be_private(facts: Facts, surface: str, lanes: int) -> bool:
+    """Return whether a message of many lanes may access private memory, which is global memory up to Xe-HPG."""
+    resources = facts.kernel.resources
+    return bool(resources.private_bytes or resources.scratch_bytes) and lanes > 1 and surface in ("flat", "stateless")
+
+
+def _is_volatile(facts: Facts, place: SourcePlace) -> bool:
+    """Return whether the source may ask for the access in each round; True where its text does not tell."""
+    construct = facts.tokens.at(place)
+    if construct is None or construct.token.startswith("atomic_"):
+        return True
+    texts = {path: "\n".join(lines) for path, lines in facts.tokens.texts.items()}
+    if not any("volatile" in text for text in texts.values()):
+        return False
+    name = accessed_name(facts, place)
+    if not name or any(_TYPES.search(text) for text in texts.values()):
+        return True
+    # The function begins behind the end of the one before; what stands outside of functions ends with a semicolon.
+    before = facts.tokens.texts[place.path][: place.line]
+    starts = [number for number, line in enumerate(before) if line.startswith("}") or line.rstrip().endswith("}")]
+    own = "\n".join(before[max((start for start in starts if start < place.line - 1), default=-1) + 1 :])
+    parameter = re.compile(rf"\bvolatile\b[^;{{}}()]*\b{name}\b")
+    declaration = re.compile(rf"\bvolatile\b[^;{{}}()]*\b{name}\b[^;{{}}(),]*;")
+    return bool(parameter.search(own)) or any(declaration.search(text) for text in texts.values())
+
+
+RULE = Rule("address-that-does-not-change", "Address that does not change", _advise)

@@ -1,0 +1,67 @@
+"""Spilled values, with the lines whose values hold the registers where most are live."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.rule import Rule
+from kernlens.analysis.flow.register_peak import held_at
+from kernlens.model.advice import Advice
+from kernlens.model.instruction_kind import STORE
+from kernlens.model.source_map import SourcePlace
+
+#: Source variables that are named, of those that were spilled.
+_NAMED = 3
+
+
+def _advise(facts: Facts) -> Iterator[Advice]:
+    kinds = facts.kinds
+    rows = [row for row, kind in enumerate(kinds) if kind.access is not None and kind.access.is_spill]
+    if not rows:
+        return
+    stores = sum(1 for row in rows if (access := kinds[row].access) is not None and access.action == STORE)
+    messages = f"{_count(stores, 'spill store')} and {_count(len(rows) - stores, 'fill load')}"
+    place, words = _held(facts)
+    subject = "The values of the line" if place is not None else "The values"
+    yield facts.advice(
+        RULE.key,
+        place,
+        rows,
+        subject,
+        f"{words}: {messages}{_names(facts)}",
+        "let fewer values live at once (compute or read them again, unroll less);"
+        " `kernlens advise --try` compares 256 registers and narrower sub-groups",
+    )
+
+
+def _held(facts: Facts) -> tuple[SourcePlace | None, str]:
+    """Return the line whose values hold most registers where most are live, and words for that."""
+    kernel = facts.kernel
+    pressure = kernel.pressure
+    everything = "do not fit into the registers"
+    if pressure is None or pressure.peak_index is None:
+        return None, everything
+    lines = [held for held in held_at(facts.code, kernel.source_map, pressure.peak_index) if held.path is not None]
+    if not lines or lines[0].path is None or lines[0].line is None:
+        return None, everything
+    peak = kernel.source_map.place(pressure.peak_index) if kernel.source_map else None
+    where = f" (line {peak.line})" if peak is not None else ""
+    held = len(lines[0].registers)
+    return (
+        SourcePlace(lines[0].path, lines[0].line),
+        f"hold {held} of the {pressure.peak} registers that are live at the peak{where}, and values do not fit",
+    )
+
+
+def _names(facts: Facts) -> str:
+    """Return the source variables that were spilled, where the stages of the compile tell them."""
+    names = dict.fromkeys(value.variable for value in facts.kernel.spilled_values or () if value.variable)
+    return f", of {', '.join(f'`{name}`' for name in [*names][:_NAMED])}" if names else ""
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+RULE = Rule("spill", "Spill", _advise)

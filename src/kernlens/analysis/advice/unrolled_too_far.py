@@ -1,0 +1,84 @@
+"""Loops that the compiler unrolled into very much code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.rule import Rule
+from kernlens.analysis.advice.slow_built_in import is_slow
+from kernlens.analysis.advice.source_loops import SourceLoop
+from kernlens.model.advice import Advice
+from kernlens.model.instruction_kind import GLOBAL, IMAGE, LOAD, SLM, STORE
+from kernlens.model.source_map import SourcePlace
+
+#: So many copies of an access are too many; and so many passes are, if loops in them multiply.
+_LEAST, _LEAST_AROUND = 32, 8
+
+
+def _advise(facts: Facts) -> Iterator[Advice]:
+    largest: dict[tuple[str, SourceLoop], int] = {}
+    for place, rows in facts.sites.items():
+        if len(rows) < _LEAST:
+            continue
+        copies = _accesses(facts, rows) / facts.copies(rows)
+        if copies < _LEAST or _is_other(facts, place):
+            continue
+        loop = _unrolled(facts.tokens.loops_around(place), copies)
+        if loop is not None:
+            largest[place.path, loop] = max(largest.get((place.path, loop), 0), round(copies))
+    for (path, loop), copies in largest.items():
+        rows = facts.rows_in(path, loop.code)
+        messages = sum(_is_access(facts, row) for row in rows)
+        yield facts.advice(
+            RULE.key,
+            SourcePlace(path, loop.line, loop.column),
+            rows,
+            "the loop",
+            f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
+            "`#pragma unroll 8` in front of it keeps a loop",
+        )
+
+
+def _is_other(facts: Facts, place: SourcePlace) -> bool:
+    """Return whether the accesses may be those of a built-in function's tables."""
+    construct = facts.tokens.at(place)
+    return construct is None or is_slow(facts, construct.names) or "printf" in construct.names
+
+
+def _is_access(facts: Facts, row: int) -> bool:
+    kind = facts.kinds[row]
+    access = kind.access
+    return (
+        access is not None
+        and kind.name in (GLOBAL, SLM, IMAGE)
+        and access.action in (LOAD, STORE)
+        and not access.is_spill
+    )
+
+
+def _accesses(facts: Facts, rows: Sequence[int]) -> float:
+    """Return how many accesses of all lanes the messages are: those of a wide kernel may take several."""
+    total = 0.0
+    for row in rows:
+        access = facts.kinds[row].access
+        if access is not None and _is_access(facts, row):
+            total += min(1.0, access.lanes / facts.simd) if facts.simd and access.lanes > 1 else 1.0
+    return total
+
+
+def _unrolled(loops: Sequence[SourceLoop], copies: float) -> SourceLoop | None:
+    """Return the loop, of those around an access from the innermost on, that became so many copies; None if constants tell
+    of no such one. The compiler also unrolls loops in it whose passes nothing tells."""
+    trips, has_unknown = 1, False
+    for loop in loops:
+        if loop.trips is None:
+            has_unknown = True
+            continue
+        trips *= loop.trips
+        if trips >= (_LEAST_AROUND if has_unknown else max(_LEAST, 0.7 * copies)):
+            return loop
+    return None
+
+
+RULE = Rule("unrolled-too-far", "Unrolled too far", _advise)

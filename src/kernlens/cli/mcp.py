@@ -1,0 +1,33 @@
+"""``kernlens mcp``: the answers of the verbs as tools for agents, on standard input and output."""
+
+from __future__ import annotations
+
+import click
+
+from kernlens.cli import option
+from kernlens.errors import UnsupportedError
+
+
+@option.verb("kernlens mcp ./src ./build")
+@option.paths()
+@option.value(
+    "Time limit of each call.", "--timeout", type=click.FloatRange(0.1, 3600), default=300, show_default=True,
+    metavar="SECONDS",
+)  # fmt: skip
+def command(paths: tuple[str, ...], timeout: float) -> None:
+    """Answer an agent's questions about kernels in PATHS, as a server of the Model Context Protocol (MCP).
+
+    An MCP client starts this command and talks to it over stdin and stdout. Its tools have the answers of inspect,
+    annotate, stages, diff and symbols. They read files in PATHS only, and write none.
+    """
+    _check_installed()
+    from kernlens.agents.server import serve
+
+    serve(paths, timeout)
+
+
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("mcp", "jsonschema")):
+        raise UnsupportedError("kernlens mcp needs mcp and jsonschema: pip install 'mcp>=2' jsonschema")

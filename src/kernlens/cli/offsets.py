@@ -1,0 +1,56 @@
+"""``--offset`` and ``--base``: the addresses that are asked for, as words, in a file or from the standard input."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import IO
+
+import click
+
+from kernlens.errors import FormatError, NotFoundError, TooManyError
+from kernlens.report.offset_answer import AskedOffsets
+
+#: The most addresses that are taken, and characters that they may be written in.
+_MOST, _MOST_CHARACTERS = 1_000_000, 32 << 20
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20}")
+#: The most characters of a wrong word that an error repeats.
+_SHOWN = 40
+
+
+def offsets_of(words: str, base: str | None) -> AskedOffsets:
+    """Return the values of ``--offset`` and ``--base``. ``words`` are numbers with commas or blanks between them, ``@FILE`` or
+    ``-`` for the standard input. Raises UsageError for what is no number, NotFoundError if there is no such file, TooManyError
+    beyond ``_MOST``."""
+    origin = "--offset"
+    if words == "-":
+        words, origin = _read(sys.stdin), "the standard input"
+    elif words.startswith("@"):
+        origin = words[1:]
+        try:
+            with open(origin, encoding="utf-8", errors="replace") as file:
+                words = _read(file)
+        except OSError as error:
+            raise NotFoundError(f"{origin} cannot be read: {error.strerror}") from None
+    addresses = [_number(word, origin) for word in words.replace(",", " ").split()]
+    if not addresses:
+        raise click.UsageError(f"{origin} holds no offset; write them as 0x238,0x1b8")
+    if len(addresses) > _MOST:
+        raise TooManyError(f"it has {len(addresses):,} offsets, at most {_MOST:,} are taken", format=origin)
+    return AskedOffsets(addresses, _number(base, "--base") if base is not None else 0)
+
+
+def _read(file: IO[str]) -> str:
+    text = file.read(_MOST_CHARACTERS + 1)
+    if len(text) > _MOST_CHARACTERS:
+        raise TooManyError(f"the offsets are longer than {_MOST_CHARACTERS:,} characters", format="offsets")
+    return text
+
+
+def _number(word: str, origin: str) -> int:
+    if not _NUMBER.fullmatch(word):
+        shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}..."
+        if origin in ("--offset", "--base"):
+            raise click.UsageError(f"{origin} needs a number, not '{shown}'")
+        raise FormatError(f"'{shown}' is not an offset; write it as 0x238 or 568", format=origin)
+    return int(word, 0) if word[:2] in ("0x", "0X") else int(word)

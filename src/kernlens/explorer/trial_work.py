@@ -1,0 +1,81 @@
+"""Trials of build options on what a page sent: one place in the queue, in which the compiles are done one after the other.
+
+A configuration of ``/api/compile`` with ``"trials": true`` asks for it. Its events are those of a compile: ``stage`` counts the
+compiles (``done`` of ``of``), and the ``result`` has no ``index`` but ``tried``, which is ``kernlens advise --try --json``'s
+(``report/trial_table.py``; null if the source does not compile as it is, and ``reason`` says why). As a newer request of a
+session supersedes what it asked before, a page asks for trials in a session of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kernlens.dataclass import dataclass, field
+from kernlens.errors import KernlensError
+from kernlens.explorer.compile_queue import Tell, no_result
+from kernlens.explorer.compile_request import Configuration
+from kernlens.explorer.compile_work import confined
+from kernlens.model.build import Source
+from kernlens.model.trial import Tried
+from kernlens.report.trial_table import tried_document
+from kernlens.toolchain.confinement import Confinement, Limits
+from kernlens.toolchain.includes import join_options, split_options
+from kernlens.toolchain.recorded_sources import written_sources
+from kernlens.toolchain.shown_files import questions_answered
+from kernlens.verbs.tried import tried
+
+
+@dataclass(eq=False)
+class TrialWork:
+    """The trials of ``sources``, the first of which is the main one. ``include`` are folders whose files they may include too;
+    ``unconfined``: all that there are."""
+
+    configuration: Configuration
+    sources: Sequence[Source]
+    include: Sequence[str]
+    limits: Limits
+    unconfined: bool = False
+    _confinement: Confinement | None = field(default=None, init=False)
+    _stopped: bool = field(default=False, init=False)
+
+    def stop(self) -> None:
+        """End the compiler, if it runs already, and let none begin otherwise."""
+        self._stopped = True
+        if self._confinement is not None:
+            self._confinement.stop()
+
+    def run(self, tell: Tell) -> None:
+        """Compile with each change, and tell the result."""
+        started = time.monotonic()
+        with confined(self.limits, self.include, unconfined=self.unconfined) as confinement:
+            self._confinement = confinement
+            if self._stopped:
+                confinement.stop()
+            folder = os.path.realpath(confinement.folder)
+            try:
+                answer = self._tried(tell, folder)
+            except KernlensError as error:
+                tell({**no_result(str(error).replace(folder, "")), "tried": None})
+                return
+        seconds = round(time.monotonic() - started, 3)
+        tell({**no_result(""), "ok": True, "reason": None, "seconds": seconds, "tried": tried_document(answer)})
+
+    def _tried(self, tell: Tell, folder: str) -> Tried:
+        configuration = self.configuration
+        roots = [os.path.realpath(each) for each in self.include]
+        path, words = written_sources(self.sources, configuration.options, Path(folder), roots)
+        options = join_options([*split_options(words), *(() if self.unconfined else questions_answered())])
+        answer = tried(
+            path,
+            configuration.device,
+            toolchain=configuration.toolchain,
+            options=options,
+            jobs=1,
+            on_progress=lambda done, of: tell({"event": "stage", "done": done, "of": of}),
+        )
+        failures = tuple((change, reason.replace(folder, "")) for change, reason in answer.failures)
+        return replace(answer, source=self.sources[0].path, options=configuration.options, failures=failures)

@@ -1,0 +1,41 @@
+"""The parts of a kernel that its instructions alone tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernlens.model.kernel import Kernel
+    from kernlens.model.loop_nest import Loops
+    from kernlens.model.pressure import Pressure
+    from kernlens.model.register_links import RegisterLinks, RegisterRows
+
+
+class AnalysedCode:
+    """The parts of a kernel that are computed from its instructions, whatever binary they are from."""
+
+    def costs(self, kernel: Kernel) -> Mapping[str, int]:
+        from kernlens.analysis.costs import costs_of
+
+        return costs_of(kernel.instructions.kinds)
+
+    def pressure(self, kernel: Kernel) -> Pressure | None:
+        from kernlens.analysis.flow.register_peak import pressure_of
+
+        return pressure_of(kernel.instructions)
+
+    def loops(self, kernel: Kernel) -> Loops | None:
+        from kernlens.analysis.flow.loops import loops_of
+
+        return loops_of(kernel.instructions)
+
+    def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]:
+        from kernlens.analysis.flow.register_uses import register_rows
+
+        return register_rows(kernel.instructions)
+
+    def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
+        from kernlens.analysis.flow.register_uses import register_links
+
+        return register_links(kernel.instructions, index)

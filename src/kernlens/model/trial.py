@@ -1,0 +1,149 @@
+"""Trials: a kernel compiled again with other build options, and compared work-item by work-item.
+
+A hardware thread executes as many work-items as the kernel is wide, so instructions and cycles are divided by the width
+before they are compared. They are counts of code: a loop counts once, however often it runs. Where two compiles have
+different numbers of loops, one of them unrolled what the other did not, and nothing is compared.
+"""
+
+from __future__ import annotations
+
+from kernlens.dataclass import dataclass, in_short
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the build options. ``key`` names it in JSON, ``title`` in tables; ``options`` are those added, ``removed``
+    those left out. ``results`` says in what the kernel's results change, empty if they do not."""
+
+    key: str
+    title: str
+    options: str = ""
+    removed: tuple[str, ...] = ()
+    results: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCode:
+    """The figures of a kernel in one compile; None is not known.
+
+    ``simd`` is its width, ``grf_count`` the registers of a thread, ``spills`` the messages that store or load spilled values.
+    ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``digest`` stands for the code:
+    equal code has equal ones.
+    """
+
+    simd: int | None
+    grf_count: int | None
+    instructions: int
+    cycles: int | None
+    spills: int
+    loops: int | None
+    digest: str
+
+    def per_work_item(self, figure: str) -> float | None:
+        """Return ``instructions`` or ``cycles`` divided by the width; None if either is not known."""
+        value: int | None = getattr(self, figure)
+        return value / self.simd if value is not None and self.simd else None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The code of a kernel after one change, beside the code without it. ``reason`` says why there is none."""
+
+    change: Change
+    before: TrialCode
+    after: TrialCode | None
+    reason: str = ""
+
+    def __repr__(self) -> str:
+        return in_short(f"<Trial {self.change.title}: {self.note or 'comparable'}>")
+
+    @property
+    def is_same_code(self) -> bool:
+        """True if the change made no difference to the code, nor to the registers of a thread."""
+        return self.after is not None and self.after == self.before
+
+    @property
+    def is_comparable(self) -> bool:
+        """True if both compiles have the same number of loops, and widths that are known."""
+        before, after = self.before, self.after
+        return after is not None and None not in (after.loops, after.simd, before.simd) and after.loops == before.loops
+
+    def ratio(self, figure: str) -> float | None:
+        """Return ``instructions`` or ``cycles`` per work-item after the change divided by those before it; None if they
+        cannot be compared."""
+        before = self.before.per_work_item(figure)
+        after = self.after.per_work_item(figure) if self.after is not None and self.is_comparable else None
+        return after / before if after is not None and before else None
+
+    @property
+    def note(self) -> str:
+        """The sentence on what the figures alone do not show; empty where there is nothing to say."""
+        if self.after is None:
+            return self.reason
+        return "; ".join(filter(None, (self._threads, self._loops)))
+
+    @property
+    def _threads(self) -> str:
+        before, after = self.before.grf_count, self.after.grf_count if self.after else None
+        if not before or not after or after == before:
+            return ""
+        if after == 2 * before:
+            return "half the threads"
+        return "fewer threads" if after > before else "more threads"
+
+    @property
+    def _loops(self) -> str:
+        if self.is_comparable or self.after is None:
+            return ""
+        before, after = self.before.loops, self.after.loops
+        if before is None or after is None or before == after:
+            return "not comparable: loops or width are unknown"
+        return f"not comparable: {after} loop{'' if after == 1 else 's'}, not {before}"
+
+
+@dataclass(frozen=True, slots=True)
+class TriedKernel:
+    """A kernel and its trials, in the order in which the changes were tried."""
+
+    name: str
+    code: TrialCode
+    trials: tuple[Trial, ...]
+
+    @property
+    def ranked(self) -> list[Trial]:
+        """The trials that can be compared and changed the code: the fewest cycles per work-item first, or instructions where
+        cycles are not known."""
+        figure = "instructions" if self.code.cycles is None else "cycles"
+        keys = {id(trial): trial.ratio(figure) for trial in self.trials if not trial.is_same_code}
+        comparable = [trial for trial in self.trials if keys.get(id(trial)) is not None]
+        return sorted(comparable, key=lambda trial: (keys[id(trial)], trial.after.spills if trial.after else 0))
+
+    @property
+    def unranked(self) -> list[Trial]:
+        """The trials whose code cannot be compared."""
+        ranked = set(map(id, self.ranked))
+        return [
+            trial
+            for trial in self.trials
+            if id(trial) not in ranked and trial.after is not None and not trial.is_same_code
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The trials of a source: ``device``, ``toolchain`` and ``options`` are those of all compiles, ``compiler`` the toolchain's
+    versions. ``failures`` has each change with which the source did not compile, and the reason."""
+
+    source: str
+    device: str
+    toolchain: str
+    compiler: str
+    options: str
+    changes: tuple[Change, ...]
+    kernels: tuple[TriedKernel, ...]
+    failures: tuple[tuple[Change, str], ...]
+
+    def __repr__(self) -> str:
+        return in_short(
+            f"<Tried {self.source!r} for {self.device}: {len(self.changes)} changes, {len(self.kernels)} kernels>"
+        )

@@ -1,0 +1,74 @@
+"""The JSON Schemas in docs/schemas: there is one for each verb with --json, and each can fail."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from kernlens.cli.verb_group import VERBS
+from kernlens.model.figures import COSTS, EVERY_FIGURE, STATED
+from kernlens.model.former_keys import FORMER_KEYS
+from tests import documents
+from tests.tree import PACKAGE, ROOT
+from tests.unit.conftest import Kernlens
+
+
+def test_every_verb_with_json_has_a_schema_that_the_page_links() -> None:
+    prints = {verb for verb in VERBS if "@option.json()" in (PACKAGE / "cli" / f"{verb}.py").read_text("utf-8")}
+    assert {path.stem for path in documents.SCHEMAS.iterdir()} == {*prints, "common"}
+    page = (ROOT / "docs" / "json.md").read_text("utf-8")
+    assert set(re.findall(r"\(schemas/(\w+)\.json\)", page)) == {*prints, "common"}
+
+
+@pytest.mark.parametrize("path", sorted(documents.SCHEMAS.iterdir()), ids=lambda path: path.stem)
+def test_a_schema_is_one_and_closed(path: Path) -> None:
+    """An object that says which keys it has takes no other, but those that are parts of others."""
+    schema = json.loads(path.read_text("utf-8"))
+    jsonschema_rs.meta.validate(schema)
+    parts = {id(part) for part in schema["$defs"].values()} if path.stem in ("common", "stages") else set()
+    open_ones = []
+    waiting = [schema]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += each.values()
+            is_closed = {"additionalProperties", "unevaluatedProperties"} & each.keys()
+            if each.get("type") == "object" and not is_closed and id(each) not in parts:
+                open_ones.append(list(each["properties"]))
+        elif isinstance(each, list):
+            waiting += each
+    # Figures stand among other keys of a kernel.
+    assert all(set(keys) <= _keys_of_figures() for keys in open_ones), open_ones
+
+
+def _keys_of_figures() -> set[str]:
+    keys = {figure.key for figure in EVERY_FIGURE}
+    return keys | {FORMER_KEYS[key] for key in keys & FORMER_KEYS.keys()}
+
+
+def test_the_figures_are_those_of_the_model() -> None:
+    parts = documents.schema("common")["$defs"]
+    for part, figures in (
+        ("figures", STATED),
+        ("costs", COSTS),
+        ("some_figures", EVERY_FIGURE),
+        ("origins", EVERY_FIGURE),
+    ):
+        keys = {figure.key for figure in figures}
+        assert set(parts[part]["properties"]) == keys | {FORMER_KEYS[key] for key in keys & FORMER_KEYS.keys()}, part
+
+
+def test_a_fault_is_named_with_its_place(kernlens: Kernlens, file: Path) -> None:
+    document = kernlens("inspect", file, "--json").document
+    assert documents.faults("inspect", document) == []
+    kernel = document["programs"][0]["kernels"][0]
+    kernel["simd"] = "16"
+    assert any(
+        fault.startswith("listing/programs/0/kernels/0/simd: ") for fault in documents.faults("inspect", document)
+    )
+    del kernel["simd"]
+    assert any('"simd" is a required property' in fault for fault in documents.faults("inspect", document))
