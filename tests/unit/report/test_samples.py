@@ -123,7 +123,7 @@ def listing(has_lines: bool = True) -> list[str]:
 
 def test_beside_lines_and_instructions() -> None:
     lines = listing()
-    assert lines[3:6] == [
+    assert lines[2:5] == [
         "  95 samples of unitrace: 60 SbidStall, 20 DistStall, 7 Active, 5 OtherStall, 3 SendStall",
         "  7 more samples at offsets where no instruction begins (0x0048): compare with the binary that ran",
         "  20 samples of waits for what the code alone does not tell",
