@@ -36,8 +36,13 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             "the loop",
             f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
-            "`#pragma unroll 8` in front of it keeps a loop",
+            f"`#pragma unroll 8` {'in place of its own' if _has_pragma(facts, path, loop) else 'in front of it'} keeps a loop",
         )
+
+
+def _has_pragma(facts: Facts, path: str, loop: SourceLoop) -> bool:
+    above = facts.tokens.texts[path][loop.line - 2 : loop.line - 1]
+    return any("#pragma unroll" in line for line in above)
 
 
 def _is_other(facts: Facts, place: SourcePlace) -> bool:
