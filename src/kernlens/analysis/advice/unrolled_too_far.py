@@ -36,13 +36,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             "the loop",
             f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
-            f"`#pragma unroll 8` {'in place of its own' if _has_pragma(facts, path, loop) else 'in front of it'} keeps a loop",
+            _action(facts, path, loop),
         )
 
 
-def _has_pragma(facts: Facts, path: str, loop: SourceLoop) -> bool:
+def _action(facts: Facts, path: str, loop: SourceLoop) -> str:
     above = facts.tokens.texts[path][loop.line - 2 : loop.line - 1]
-    return any("#pragma unroll" in line for line in above)
+    where = "in place of its own" if any("#pragma unroll" in line for line in above) else "in front of it"
+    return f"`#pragma unroll {8 if (loop.trips or 0) >= _LEAST else 1}` {where} keeps a loop"
 
 
 def _is_other(facts: Facts, place: SourcePlace) -> bool:
