@@ -78,8 +78,13 @@ def test_annotate_has_a_sentence_below_its_table(folder: Path, kernlens: Kernlen
 
 def test_why_rules_are_silent_is_said(folder: Path, kernlens: Kernlens) -> None:
     Path("scale.cl").unlink()
-    done = kernlens("advise", "scale.bin", "--json")
-    assert "source text was not found" in done.document["kernels"][0]["reason"]
+    (entry,) = kernlens("advise", "scale.bin", "--json").document["kernels"]
+    assert entry["advice"] == []
+    assert entry["reason"] == "the source text was not found; --source-root names a folder to search"
+    assert kernlens("advise", "scale.bin").out.splitlines() == [
+        f"most rules need lines and source text; in 1 kernel: {entry['reason']}",
+        "1 kernel: no pieces of advice",
+    ]
 
 
 def test_advice_names_instructions() -> None:
