@@ -73,7 +73,9 @@ def declared_arrays(facts: Facts) -> frozenset[str]:
     for lines in facts.tokens.texts.values():
         for statement in _STATEMENT.split("\n".join(lines)):
             text = statement.split("=")[0]
-            if "[" in text and len(text) <= _LONGEST and _DECLARED.match(text) and not _ELSEWHERE.search(text):
+            # An array of pointers to global memory is private itself.
+            own = text.partition("[")[0].rpartition("*")[2]
+            if "[" in text and len(text) <= _LONGEST and _DECLARED.match(text) and not _ELSEWHERE.search(own):
                 names.update(_ARRAY.findall(text))
     return frozenset(names)
 
