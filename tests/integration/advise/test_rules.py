@@ -16,6 +16,7 @@ from kernlens.analysis.advice.rules import RULES
 from kernlens.answers import Advice, AdvisedKernel
 from kernlens.model.advice import PAGE
 from kernlens.model.kernel import Kernel
+from tests.corpus.packages import cache_folder
 from tests.tree import ROOT
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -48,7 +49,7 @@ SILENT = {
     *(
         (("skl", "system"), file, f"fault_{number}")
         for file in ("integer_division", "float_exchange")
-        for number in (1, 2, 3)
+        for number in (1, 2, 3, 4)
     ),
     *(
         (("dg2", name), "double_by_accident", f"fault_{number}")
@@ -66,8 +67,9 @@ CASES = [
 
 
 @pytest.fixture(autouse=True)
-def both_compilers(newest_root: Path) -> None:
-    """Both are here."""
+def compilers(newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have both compilers; what they made of the same text before is not compiled again."""
+    monkeypatch.setenv("KERNLENS_CACHE", str(cache_folder() / "compiles"))
 
 
 @cache

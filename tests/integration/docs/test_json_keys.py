@@ -29,6 +29,14 @@ SPILLING = (
     + ";\n}\n"
 )
 
+#: A kernel that there is advice on.
+SINE = """\
+kernel void sine(global float *a) {
+  int id = get_global_id(0);
+  a[id] = sin(a[id]);
+}
+"""
+
 PAGE = ROOT / "docs/json.md"
 CLI = Path(verb_group.__file__).parent
 #: A quoted key, a mark, or the name of a shape in capital letters; remarks and values are passed over.
@@ -200,11 +208,19 @@ def test_the_documents_of_programs(folder: Path) -> None:
     spill_words = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
     done = kernlens("stages", *spill_words, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
     assert done.returncode == 0, done.stderr
+    (folder / "sine.cl").write_text(SINE)
+    done = kernlens("compile", "sine.cl", "--device", "dg2", "-o", "sine.klens", cwd=folder)
+    assert done.returncode == 0, done.stderr
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
-        compare(
-            shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "called", "spill"))
-        )
+        names = ("small", "called", "spill", "sine")
+        compare(shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in names))
+
+
+def test_advise(tmp_path: Path) -> None:
+    (shape,) = shapes("advise")
+    (tmp_path / "sine.cl").write_text(SINE)
+    compare(shape, answer("advise", "sine.cl", "--device", "dg2", cwd=tmp_path))
 
 
 def test_recordings(folder: Path) -> None:

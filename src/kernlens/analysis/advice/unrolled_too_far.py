@@ -12,8 +12,8 @@ from kernlens.model.advice import Advice
 from kernlens.model.instruction_kind import GLOBAL, IMAGE, LOAD, SLM, STORE
 from kernlens.model.source_map import SourcePlace
 
-#: So many copies of an access are too many.
-_LEAST = 32
+#: So many copies of an access are too many; and so many passes are, if loops in them multiply.
+_LEAST, _LEAST_AROUND = 32, 8
 
 
 def _advise(facts: Facts) -> Iterator[Advice]:
@@ -24,10 +24,9 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         copies = _accesses(facts, rows) / facts.copies(rows)
         if copies < _LEAST or _is_other(facts, place):
             continue
-        unrolled = _unrolled(facts.tokens.loops_around(place), copies)
-        if unrolled is not None:
-            loop, trips = unrolled
-            largest[place.path, loop] = max(largest.get((place.path, loop), 0), min(round(copies), trips))
+        loop = _unrolled(facts.tokens.loops_around(place), copies)
+        if loop is not None:
+            largest[place.path, loop] = max(largest.get((place.path, loop), 0), round(copies))
     for (path, loop), copies in largest.items():
         rows = facts.rows_in(path, loop.code)
         messages = sum(_is_access(facts, row) for row in rows)
@@ -36,9 +35,15 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             SourcePlace(path, loop.line, loop.column),
             rows,
             "the loop",
-            f"was unrolled {copies:,} times: {len(rows):,} instructions, {messages:,} messages",
-            "`#pragma unroll 8` in front of it keeps a loop",
+            f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
+            _action(facts, path, loop),
         )
+
+
+def _action(facts: Facts, path: str, loop: SourceLoop) -> str:
+    above = facts.tokens.texts[path][loop.line - 2 : loop.line - 1]
+    where = "in place of its own" if any("#pragma unroll" in line for line in above) else "in front of it"
+    return f"`#pragma unroll {8 if (loop.trips or 0) >= _LEAST else 1}` {where} keeps a loop"
 
 
 def _is_other(facts: Facts, place: SourcePlace) -> bool:
@@ -68,16 +73,17 @@ def _accesses(facts: Facts, rows: Sequence[int]) -> float:
     return total
 
 
-def _unrolled(loops: Sequence[SourceLoop], copies: float) -> tuple[SourceLoop, int] | None:
-    """Return the loop, of those around an access from the innermost on, that became so many copies, and its passes with
-    those of the loops in it; None if constants tell of no such number."""
-    trips = 1
+def _unrolled(loops: Sequence[SourceLoop], copies: float) -> SourceLoop | None:
+    """Return the loop, of those around an access from the innermost on, that became so many copies; None if constants tell
+    of no such one. The compiler also unrolls loops in it whose passes nothing tells."""
+    trips, has_unknown = 1, False
     for loop in loops:
         if loop.trips is None:
-            return None
+            has_unknown = True
+            continue
         trips *= loop.trips
-        if trips >= _LEAST and trips >= 0.7 * copies:
-            return loop, trips
+        if trips >= (_LEAST_AROUND if has_unknown else max(_LEAST, 0.7 * copies)):
+            return loop
     return None
 
 
