@@ -21,7 +21,7 @@ def command(paths: tuple[str, ...], timeout: float) -> None:
     annotate, stages, diff and symbols. They read files in PATHS only, and write none.
     """
     _check_installed()
-    from kernlens.agents.server import serve
+    from kernlens.agents.protocol_server import serve
 
     serve(paths, timeout)
 
