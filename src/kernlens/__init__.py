@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernlens.loading import load as load
     from kernlens.loading.live_programs import from_level_zero as from_level_zero
     from kernlens.loading.live_programs import from_opencl as from_opencl
+    from kernlens.verbs.advise import advise as advise
     from kernlens.verbs.annotate import annotate as annotate
     from kernlens.verbs.capture.capture import capture as capture
     from kernlens.verbs.check import check as check
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 # Public name -> the module that defines it.
 _HOMES = {
     "KernlensError": "kernlens.errors",
+    "advise": "kernlens.verbs.advise",
     "annotate": "kernlens.verbs.annotate",
     "capture": "kernlens.verbs.capture.capture",
     "check": "kernlens.verbs.check",
@@ -40,8 +42,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "KernlensError", "__version__", "annotate", "capture", "check", "compile", "diff", "from_level_zero", "from_opencl",
-    "load", "stages", "sweep",
+    "KernlensError", "__version__", "advise", "annotate", "capture", "check", "compile", "diff", "from_level_zero",
+    "from_opencl", "load", "stages", "sweep",
 ]  # fmt: skip
 
 

@@ -9,16 +9,21 @@ from kernlens.analysis.comparison.kernel_changes import FigureChange, KernelChan
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting, PassParting
+from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.model.verdict import Finding, Verdict
 from kernlens.pipeline.compile_stages import Pipeline
+from kernlens.verbs.advise import AdviceAnswer
 from kernlens.verbs.annotate import Annotation
 from kernlens.verbs.capture.capture import Capture
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.diff import Difference
 
 __all__ = [
+    "Advice",
+    "AdviceAnswer",
+    "AdvisedKernel",
     "Annotation",
     "Capture",
     "CapturedKernel",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import struct
 
-from kernlens.analysis.linking.advice import reasons
 from kernlens.analysis.linking.driver_rules import rules_of
 from kernlens.analysis.linking.prediction import obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
+from kernlens.analysis.linking.unresolved_reasons import reasons
 from kernlens.errors import KernlensError
 from kernlens.formats.zebin.locate import locate
 from kernlens.formats.zebin.merge import link_zebins

@@ -193,7 +193,7 @@ def _link_zebins(
 
 
 def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
-    from kernlens.analysis.linking.advice import advise
+    from kernlens.analysis.linking.unresolved_reasons import advise
 
     advice = "; ".join(f"{shortened(symbol)}: {advise(symbol, modules)}" for symbol in imports[:5])
     more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""

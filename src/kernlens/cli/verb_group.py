@@ -21,6 +21,7 @@ GROUPS = {
     },
     "Explain": {
         "annotate": "Print each source line with the instructions compiled from it.",
+        "advise": "Print what could make kernels cheaper, line by line, and why.",
         "stages": "Show a program at every compile stage, or follow one source line through all of them.",
         "report": "Write one HTML file with source, stages and machine code side by side.",
         "serve": "Open the explorer in the browser: source, stages and machine code side by side.",

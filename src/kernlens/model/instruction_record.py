@@ -12,7 +12,7 @@ _VALUES = struct.Struct("<Qii")
 VALUES_AT = _HEAD.size + _OPERANDS * _OPERAND.size
 RECORD_SIZE = VALUES_AT + _VALUES.size
 #: Where fields that are read as whole columns stand in a record, in bytes; the last are the operands' types.
-SIZE_AT, FLAGS_AT, OPCODE_AT, PREDICATE_AT, SWSB_AT = 4, 5, 6, 9, 16
+SIZE_AT, FLAGS_AT, OPCODE_AT, EXECUTION_SIZE_AT, PREDICATE_AT, SWSB_AT = 4, 5, 6, 8, 9, 16
 TYPES_AT = tuple(_HEAD.size + index * _OPERAND.size + _OPERAND.size - 1 for index in range(_OPERANDS))
 #: What ``REGIONS`` has where an instruction does not state a stride or width.
 NO_REGION = 0xFF

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kernlens.analysis.linking.advice import Reason, reasons
 from kernlens.analysis.linking.graph import Clash
 from kernlens.analysis.linking.prediction import Forecast
 from kernlens.analysis.linking.static_forecast import StaticForecast
+from kernlens.analysis.linking.unresolved_reasons import Reason, reasons
 from kernlens.model.module import ImportUse, Module
 from kernlens.report.describe import plural
 from kernlens.report.json_text import attributes

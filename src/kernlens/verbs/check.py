@@ -86,18 +86,29 @@ def programs_at(
     toolchains: Sequence[str],
     options: str,
     source_roots: Sequence[str],
+    *,
+    stages: bool = False,
 ) -> tuple[list[Program], list[str]]:
     """Return the Programs among the paths, then those that the others hold, and the names of these paths."""
     items = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
     names = [os.fspath(each) for each in items if not isinstance(each, Program)]
     programs = [each for each in items if isinstance(each, Program)]
-    return [*programs, *(opened(names, devices, toolchains, options, source_roots) if names else ())], names
+    if names:
+        programs += opened(names, devices, toolchains, options, source_roots, stages=stages)
+    return programs, names
 
 
 def opened(
-    paths: Sequence[str], devices: Sequence[str], toolchains: Sequence[str], options: str, source_roots: Sequence[str]
+    paths: Sequence[str],
+    devices: Sequence[str],
+    toolchains: Sequence[str],
+    options: str,
+    source_roots: Sequence[str],
+    *,
+    stages: bool = False,
 ) -> list[Program]:
-    """Return the programs of these paths, for each of the devices and by each of the toolchains."""
+    """Return the programs of these paths, for each of the devices and by each of the toolchains; with ``stages`` those of
+    sources with the stages of their compiles."""
     openings = [
         Opening(path, device, toolchain, options if is_source(path) else "")
         for path in paths
@@ -106,7 +117,7 @@ def opened(
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--build-options are for compiling, but there is no source to compile")
-    return [program for programs in programs_of(openings, source_roots) for program in programs]
+    return [program for programs in programs_of(openings, source_roots, stages=stages) for program in programs]
 
 
 def found_file(paths: Sequence[str]) -> str | None:

@@ -76,7 +76,11 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
         (["MISSING", "--device", "skl"], 2, "there is no source file"),
         (["BROKEN", "--device", "skl"], 3, "does not compile for skl"),
         (["SMALL", "--device", "skl", "--stage", "visas"], 2, "there is no stage 'visas' here; there is: visa"),
-        (["SMALL", "--device", "skl", "--stage", "program", "--form", "text"], 2, "has only a binary form here, not text"),
+        (
+            ["SMALL", "--device", "skl", "--stage", "program", "--form", "text"],
+            2,
+            "has only a binary form here, not text",
+        ),
         (["SMALL", "--device", "skl", "--line", "1000"], 1, "no stage says that anything came from line 1000"),
         (["SMALL", "--device", "skl", "--line", "x"], 2, "--line needs a number"),
         (["SMALL", "--device", "skl", "--line", "5", "--no-lines"], 2, "build with -gline-tables-only"),

@@ -6,7 +6,6 @@ import dataclasses
 
 import pytest
 
-from kernlens.analysis.linking.advice import reasons
 from kernlens.analysis.linking.driver_rules import (
     GENERATIONS,
     LINK_FAILURE,
@@ -18,6 +17,7 @@ from kernlens.analysis.linking.driver_rules import (
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
 from kernlens.analysis.linking.prediction import notes, obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
+from kernlens.analysis.linking.unresolved_reasons import reasons
 from kernlens.errors import NotFoundError
 from kernlens.isa.devices import device
 from kernlens.model.module import Frame, ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind

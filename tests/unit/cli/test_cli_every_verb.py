@@ -21,6 +21,7 @@ COMMANDS = [(verb,) for verb in VERBS] + [(verb, action) for verb, actions in AC
 NEEDS_NOTHING = {"devices", "doctor", "layer", *ACTIONS}
 #: Words after which a file that is not there is asked for.
 READERS = {
+    "advise": ("advise",),
     "annotate": ("annotate",),
     "check": ("check", "--max-spill", "0"),
     "compile": ("compile", "--device", "skl"),

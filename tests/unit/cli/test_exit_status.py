@@ -54,6 +54,13 @@ def folder(
 
 
 TABLE = [
+    (0, "advise scale.bin"),
+    (0, "advise good.cl --device skl --json"),
+    (2, "advise scale.bin --kernel none"),
+    (2, "advise damaged.bin"),
+    (2, "advise good.cl"),
+    (2, "advise scale.bin --build-options -a"),
+    (3, "advise broken.cl --device skl"),
     (0, "annotate scale.bin"),
     (0, "annotate scale.bin --kernel scale --line 2"),
     (1, "annotate scale.bin --kernel scale --line 9"),

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from kernlens.analysis import parts as parts_module
 from kernlens.analysis import source_matching, stage_changes
 from kernlens.analysis.comparison import renaming
-from kernlens.analysis.linking import advice
+from kernlens.analysis.linking import unresolved_reasons
 from kernlens.analysis.parts import parts
 from kernlens.errors import FormatError, KernlensError, LinkError, ToolError, UnsupportedError
 from kernlens.explorer import compile_queue, compile_request, compile_work, served
@@ -124,9 +124,9 @@ def test_a_long_name_in_an_archive() -> None:
 
 def test_names_that_are_compared_for_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     modules = [Module("b", "zebin", (ModuleSymbol("scale_fast", SymbolKind.FUNCTION, None),), (), (), ())]
-    assert "nearest exported name is scale_fast" in advice.advise("scale_fas", modules)
-    monkeypatch.setattr(advice, "_COMPARED_LENGTH", 8)
-    assert "nearest" not in advice.advise("scale_fas", modules)
+    assert "nearest exported name is scale_fast" in unresolved_reasons.advise("scale_fas", modules)
+    monkeypatch.setattr(unresolved_reasons, "_COMPARED_LENGTH", 8)
+    assert "nearest" not in unresolved_reasons.advise("scale_fas", modules)
 
 
 def test_words_of_a_module_whose_certain_code_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:

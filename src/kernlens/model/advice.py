@@ -1,0 +1,90 @@
+"""Advice: one sentence on how a kernel could be cheaper, with the instructions that it is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernlens.dataclass import dataclass, field, in_short
+
+if TYPE_CHECKING:
+    from kernlens.model.kernel import Kernel
+    from kernlens.model.program import Program
+
+#: The page with a section for each rule.
+PAGE = "docs/advice.md"
+#: The origin of advice that only the machine code, its line table and its source text are needed for.
+COUNTED = "counted in the code"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A piece of advice: ``rule`` is the key of the rule that gave it.
+
+    ``subject`` names the construct (`` `sin` ``), ``fact`` says what became of it (``is 313 instructions``), ``action``
+    what to do. ``path``, ``line`` and ``column`` are its place in the source; ``path`` is None for advice on a whole kernel,
+    ``column`` 0 for a whole line. ``rows`` are the indexes of the instructions that it is about, ascending and never empty;
+    ``total`` is the number of instructions of the kernel. ``origin`` says what the fact is from.
+    """
+
+    rule: str
+    subject: str
+    fact: str
+    action: str
+    path: str | None
+    line: int
+    column: int
+    rows: tuple[int, ...] = field(repr=False)
+    total: int
+    origin: str = COUNTED
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise ValueError(f"advice of the rule {self.rule} names no instruction")
+
+    def __repr__(self) -> str:
+        return in_short(f"<Advice {self.rule}: {self.sentence}>")
+
+    @property
+    def count(self) -> int:
+        """The number of instructions that it is about."""
+        return len(self.rows)
+
+    @property
+    def share(self) -> float:
+        """Their share of the kernel's instructions, from 0 to 1. Each counts once, however often it runs."""
+        return len(self.rows) / self.total
+
+    @property
+    def place(self) -> str:
+        """Its place in a sentence: ``tone.cl:12:9``; empty for a whole kernel."""
+        if self.path is None:
+            return ""
+        column = f":{self.column}" if self.column else ""
+        return f"{self.path.rsplit('/', 1)[-1]}:{self.line}{column}"
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence: the construct, its place, the fact, the share of the kernel's instructions, and what to do."""
+        where = f" at {self.place}" if self.path is not None else ""
+        return f"{self.subject}{where} {self.short.removeprefix(self.subject).lstrip()}"
+
+    @property
+    def short(self) -> str:
+        """The sentence without the place, for tables that have it in a column of its own."""
+        return f"{self.subject} {self.fact} ({100 * self.share:.1f}% of the kernel); {self.action}"
+
+    @property
+    def link(self) -> str:
+        """The section of the documentation that explains the rule."""
+        return f"{PAGE}#{self.rule}"
+
+
+@dataclass(frozen=True)
+class AdvisedKernel:
+    """A kernel and the ``advice`` on it, that on most instructions first. ``reason`` says why the rules that need lines or
+    the source's text are silent; None if they have both."""
+
+    program: Program
+    kernel: Kernel
+    advice: tuple[Advice, ...]
+    reason: str | None = None

@@ -1,0 +1,47 @@
+"""The JSON document of ``kernlens advise`` (schema 1, docs/json.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.model.advice import Advice, AdvisedKernel
+from kernlens.report.json_text import attributes
+from kernlens.report.program_document import place_document
+
+Document = dict[str, Any]
+
+
+def advice_document(kernels: Sequence[AdvisedKernel]) -> Document:
+    """Return the whole document: every kernel, those without advice too."""
+    return {"schema": 1, "kernels": [_kernel(each) for each in kernels]}
+
+
+def _kernel(each: AdvisedKernel) -> Document:
+    texts = source_texts(each.program) if each.advice else {}
+    offsets = each.kernel.instructions.offsets
+    return {
+        "kernel": each.kernel.name,
+        **place_document(each.program),
+        "instructions": len(offsets),
+        "reason": each.reason,
+        "advice": [
+            piece_document(piece)
+            | {"source": source_line(texts, piece.path, piece.line) if piece.path is not None else None}
+            | {"offsets": [offsets[row] for row in piece.rows]}
+            for piece in each.advice
+        ],
+    }
+
+
+def piece_document(piece: Advice) -> Document:
+    """Return a piece of advice without its instructions and its source line."""
+    return {
+        **attributes(piece, "rule", "sentence", "subject", "fact", "action", "path"),
+        "line": piece.line or None,
+        "column": piece.column or None,
+        "count": piece.count,
+        "share": round(piece.share, 4),
+        **attributes(piece, "origin", "link"),
+    }

@@ -1,0 +1,39 @@
+"""The text of advice: each kernel with the lines that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.model.advice import Advice, AdvisedKernel
+from kernlens.report.describe import kernel_heading, plural
+from kernlens.report.style import cut, style
+
+#: Characters that are shown of a source line.
+_WIDEST = 100
+
+
+def advice_lines(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:
+    """Yield the advice, kernel by kernel, and a line that sums it up. A kernel without advice has no lines, unless rules
+    could not judge it."""
+    for each in kernels:
+        if each.advice or each.reason:
+            yield style(kernel_heading(each.program, each.kernel), bold=True)
+        if each.reason:
+            yield style(f"  Most rules need lines and source text: {each.reason}", fg="yellow")
+        texts = source_texts(each.program) if each.advice else {}
+        for piece in each.advice:
+            yield from _lines_of(piece, source_line(texts, piece.path, piece.line) if piece.path else None)
+        if each.advice or each.reason:
+            yield ""
+    count = sum(len(each.advice) for each in kernels)
+    pieces = plural(count, "piece") if count else "no pieces"
+    yield f"{plural(len(kernels), 'kernel')}: {pieces} of advice"
+
+
+def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:
+    if piece.path is not None:
+        text = f" | {style(cut(source, _WIDEST), bold=True)}" if source is not None else ""
+        yield f"  {style(piece.place, fg='green')}{text}"
+    yield f"    {piece.short}"
+    yield style(f"    {piece.origin}; {piece.link}", dim=True)

@@ -1,0 +1,82 @@
+"""``kernlens advise``: what it prints, and what it says of kernels without lines or text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kernlens as package
+from kernlens.analysis.advice import rules
+from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.rule import Rule
+from kernlens.answers import Advice
+from tests.unit.analysis.test_comparison import SOURCE, with_code
+from tests.unit.conftest import Kernlens
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a kernel of 3 instructions, two of line 3, where a rule speaks."""
+    monkeypatch.chdir(tmp_path)
+    Path("scale.bin").write_bytes(with_code(48))
+    Path("scale.cl").write_text(SOURCE)
+    monkeypatch.setattr(rules, "RULES", (Rule("costly-line", "Costly line", _on_line_3),))
+    return tmp_path
+
+
+def _on_line_3(facts: Facts) -> Iterator[Advice]:
+    for place, rows in facts.sites.items():
+        if place.line == 3 and (construct := facts.tokens.at(place)):
+            yield facts.advice(
+                "costly-line", place, rows, f"`{construct.token}`", f"is {len(rows)} instructions", "write less"
+            )
+
+
+def test_the_text(folder: Path, kernlens: Kernlens) -> None:
+    done = kernlens("advise", "scale.bin")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        "scale  scale on skl (9.0.9)",
+        "  scale.cl:3:5 | a[id] *= 2;",
+        "    `a` is 2 instructions (66.7% of the kernel); write less",
+        "    counted in the code; docs/advice.md#costly-line",
+        "",
+        "1 kernel: 1 piece of advice",
+    ]
+    assert str(package.advise("scale.bin")) + "\n" == done.out
+
+
+def test_the_document(folder: Path, kernlens: Kernlens) -> None:
+    (entry,) = kernlens("advise", "scale.bin", "--json").document["kernels"]
+    (piece,) = entry["advice"]
+    assert (entry["kernel"], entry["device"], entry["instructions"], entry["reason"]) == ("scale", "skl", 3, None)
+    assert piece["sentence"] == "`a` at scale.cl:3:5 is 2 instructions (66.7% of the kernel); write less"
+    assert (piece["line"], piece["column"], piece["count"], piece["share"]) == (3, 5, 2, 0.6667)
+    assert piece["offsets"] == [16, 32]
+    assert piece["source"] == "a[id] *= 2;"
+
+
+def test_the_table(folder: Path) -> None:
+    answer = package.advise("scale.bin", kernel="sc*")
+    (row,) = answer.table
+    assert (row["kernel"], row["rule"], row["line"], row["instructions"]) == ("scale", "costly-line", 3, 2)
+    assert repr(answer) == "<AdviceAnswer pieces=1 kernels=1>"
+    assert repr(answer.advice[0]).startswith("<Advice costly-line: `a` at scale.cl:3:5 is 2 instructions")
+
+
+def test_why_rules_are_silent_is_said(folder: Path, kernlens: Kernlens) -> None:
+    Path("scale.cl").unlink()
+    done = kernlens("advise", "scale.bin", "--json")
+    assert "source text was not found" in done.document["kernels"][0]["reason"]
+
+
+def test_advice_names_instructions() -> None:
+    with pytest.raises(ValueError, match="names no instruction"):
+        Advice("rule", "it", "is", "do", None, 0, 0, (), 3)
+
+
+def test_advice_on_a_whole_kernel_has_no_place() -> None:
+    piece = Advice("rule", "`printf`", "is 1 instruction", "remove it", None, 0, 0, (2,), 4)
+    assert piece.sentence == piece.short == "`printf` is 1 instruction (25.0% of the kernel); remove it"
