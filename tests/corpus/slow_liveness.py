@@ -32,7 +32,7 @@ _LAST_LABEL = ("break", "cont", "halt", "goto", "brc")
 
 def live_bytes(offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> list[Places]:
     """Return the bytes of general registers that are live before each instruction."""
-    following = [list(_following(index, offsets, stated)) for index in range(len(stated))]
+    following = [list(ways_from(index, offsets, stated)) for index in range(len(stated))]
     _add_returns(stated, following, offsets)
     before = defaultdict[int, list[int]](list)
     for index, targets in enumerate(following):
@@ -70,7 +70,7 @@ def _by_byte(of: Iterable[Places]) -> dict[int, set[int]]:
     return result
 
 
-def _following(index: int, offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> Iterator[int]:
+def ways_from(index: int, offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> Iterator[int]:
     """Yield the instructions that a lane may come to."""
     instruction = stated[index]
     is_left = instruction.is_end or instruction.mnemonic in ("ret", *_FIRST_LABEL, *_LAST_LABEL)

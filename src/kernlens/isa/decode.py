@@ -16,7 +16,7 @@ from kernlens.processors import processors
 if TYPE_CHECKING:
     from kernlens import _decoder
     from kernlens.model.device import Device
-    from kernlens.model.effects import Effects
+    from kernlens.model.effects import Effects, Route
     from kernlens.model.instruction_kind import InstructionKind
     from kernlens.model.pipes import Pipes
 
@@ -76,6 +76,7 @@ def _decode_platform(
                 render,
                 classify=partial(_classify, library, platform),
                 find_effects=partial(_effects, batch, index, records, mnemonics, platform),
+                find_routes=partial(_routes, records, mnemonics),
                 find_pipes=partial(_pipes, records, mnemonics, platform),
                 trailing=len(code) - _end(records),
                 disassembler=library.title,
@@ -118,6 +119,12 @@ def _effects(
     from kernlens.isa.effect_reader import effects_of
 
     return effects_of(records, batch.regions(index), mnemonics, platform)
+
+
+def _routes(records: bytes, mnemonics: Sequence[str]) -> dict[int, Route]:
+    from kernlens.isa.routes import routes_of
+
+    return routes_of(memoryview(records), mnemonics)
 
 
 def _pipes(records: bytes, mnemonics: Sequence[str], platform: int) -> Pipes | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
+    from kernlens.model.loop_nest import Loops
     from kernlens.model.pressure import Pressure
     from kernlens.model.program import Program
     from kernlens.model.register_links import RegisterLinks, RegisterRows
@@ -119,6 +120,11 @@ class Code:
         from kernlens.analysis.flow.register_peak import pressure_of
 
         return pressure_of(kernel.instructions)
+
+    def loops(self, kernel: Kernel) -> Loops | None:
+        from kernlens.analysis.flow.loops import loops_of
+
+        return loops_of(kernel.instructions)
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         beside = self.beside()

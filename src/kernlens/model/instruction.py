@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, overload
 
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.model.columns import Cell, Table, Tabular
-from kernlens.model.effects import Effects
+from kernlens.model.effects import Effects, Route
 from kernlens.model.flag_bits import indexes_of
 from kernlens.model.instruction_kind import OTHER, InstructionKind
 from kernlens.model.instruction_record import (
@@ -132,14 +132,16 @@ class Instructions(Tabular, Sequence[Instruction]):
             [_UNKNOWN] * (len(records) // RECORD_SIZE)
         ),
         find_effects: Callable[[], Effects | None] = lambda: None,
+        find_routes: Callable[[], Mapping[int, Route]] | None = None,
         find_pipes: Callable[[], Pipes | None] = lambda: None,
         trailing: int = 0,
         disassembler: str | None = None,
     ) -> None:
         """Take packed records. ``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by
         their opcode numbers; ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far
-        as their decoder knows it; ``find_effects`` says what they do to registers, and ``find_pipes`` where they run in
-        order, None where the decoder does not know. ``disassembler`` is what prints the texts: ``libiga64 2.40.14+0``."""
+        as their decoder knows it; ``find_effects`` says what they do to registers, ``find_routes`` where control goes, which
+        the effects tell too, and ``find_pipes`` where they run in order, None where the decoder does not know.
+        ``disassembler`` is what prints the texts: ``libiga64 2.40.14+0``."""
         self.disassembler = disassembler
         self._records = memoryview(records)
         if len(self._records) % RECORD_SIZE:
@@ -148,6 +150,7 @@ class Instructions(Tabular, Sequence[Instruction]):
         self._render = render
         self._classify = classify
         self._find_effects = find_effects
+        self._find_routes = find_routes
         self._find_pipes = find_pipes
         self.trailing = trailing
 
@@ -237,6 +240,14 @@ class Instructions(Tabular, Sequence[Instruction]):
     def effects(self) -> Effects | None:
         """The effects of each instruction on registers and control; None if the decoder does not say, and of a slice."""
         return self._find_effects()
+
+    @cached_property
+    def routes(self) -> Mapping[int, Route] | None:
+        """The ways of lanes from those instructions that do not just fall through, by index: those of ``effects``, without
+        what else these hold. None where these are None."""
+        if self._find_routes is not None:
+            return self._find_routes()
+        return self.effects.routes if self.effects else None
 
     @cached_property
     def pipes(self) -> Pipes | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernlens.model.compiler import Compiler
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
+    from kernlens.model.loop_nest import Loops
     from kernlens.model.pressure import Pressure
     from kernlens.model.register_links import RegisterLinks, RegisterRows
     from kernlens.model.source_map import SourceMap
@@ -86,6 +87,8 @@ class KernelParts(Protocol):
     def costs(self, kernel: Kernel) -> Mapping[str, int]: ...
 
     def pressure(self, kernel: Kernel) -> Pressure | None: ...
+
+    def loops(self, kernel: Kernel) -> Loops | None: ...
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None: ...
 
@@ -227,6 +230,12 @@ class Kernel:
         not tell what instructions do to registers, and of code whose branches are too many to follow. Raises
         UnsupportedError like ``instructions``."""
         return self._parts.pressure(self)
+
+    @cached_property
+    def loops(self) -> Loops | None:
+        """The loops of its code; None where the decoder does not tell where control goes, and of code whose loops are too
+        entangled to follow. Raises UnsupportedError like ``instructions``."""
+        return self._parts.loops(self)
 
     @cached_property
     def spilled_values(self) -> tuple[SpilledValue, ...] | None:

@@ -11,6 +11,7 @@ import pytest
 
 from kernlens.analysis.correlate import correlate, functions_of
 from kernlens.analysis.costs import costs_of
+from kernlens.analysis.flow.loops import loops_of
 from kernlens.analysis.flow.register_peak import pressure_of
 from kernlens.analysis.flow.register_uses import register_links, register_rows
 from kernlens.model.binary import EMPTY
@@ -23,6 +24,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
+from kernlens.model.loop_nest import Loops
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
 from kernlens.model.register_links import RegisterLinks, RegisterRows
@@ -99,6 +101,9 @@ class Parts:
 
     def pressure(self, kernel: Kernel) -> Pressure | None:
         return pressure_of(kernel.instructions)
+
+    def loops(self, kernel: Kernel) -> Loops | None:
+        return loops_of(kernel.instructions)
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         return None

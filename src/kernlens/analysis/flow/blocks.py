@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from kernlens.dataclass import dataclass
 from kernlens.model.effects import FALLS, Effects, Route
@@ -36,18 +37,35 @@ class Blocks:
         return self.entry_of[block] == block
 
 
-def blocks_of(effects: Effects) -> Blocks:
-    """Return the blocks of the instructions with these effects."""
-    count = len(effects.effects)
+class StraightCode(NamedTuple):
+    """The ``code`` of a kernel's blocks, and the ``steps`` of each: the blocks that lanes go to within their function, where
+    a call counts as a step to behind it."""
+
+    code: list[range]
+    steps: list[tuple[int, ...]]
+
+
+def straight_code(routes: Mapping[int, Route], count: int) -> StraightCode:
+    """Return the blocks of ``count`` instructions with these routes."""
     starts = {0} if count else set()
-    for index, route in effects.routes.items():
+    for index, route in routes.items():
         starts.update(target for target in route.targets if target < count)
         starts.add(index + 1)
     firsts = sorted(start for start in starts if start < count)
     code = [range(first, end) for first, end in zip(firsts, [*firsts[1:], count], strict=False)]
     number_at = {first: number for number, first in enumerate(firsts)}
+    ends = (routes.get(part[-1], FALLS) for part in code)
+    return StraightCode(code, [_steps(number, route, number_at, count, code) for number, route in enumerate(ends)])
+
+
+def blocks_of(effects: Effects) -> Blocks:
+    """Return the blocks of the instructions with these effects."""
+    count = len(effects.effects)
+    straight = straight_code(effects.routes, count)
+    code, steps = straight.code, straight.steps
+    firsts = [part.start for part in code]
+    number_at = {first: number for number, first in enumerate(firsts)}
     routes = [effects.routes.get(part[-1], FALLS) for part in code]
-    steps = [_steps(number, route, number_at, count, code) for number, route in enumerate(routes)]
     calls = {
         number: [number_at[target] for target in route.targets if target in number_at]
         for number, route in enumerate(routes)
