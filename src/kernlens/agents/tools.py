@@ -241,6 +241,20 @@ TOOLS = (
         is_rooted=True,
     ),
     Tool(
+        "advise",
+        "What could make kernels cheaper, and at which lines: constructs that became more code than they need, with the"
+        " instructions and what to write instead. Counts, never a promised speed-up.",
+        (
+            _paths("files with kernels, or sources", 64),
+            _KERNEL,
+            _TARGET,
+            _OPTIONS,
+            _TOOLCHAIN,
+            Argument("stages", "compile sources with their stages, which some rules need", "--stages", _FLAG),
+        ),
+        is_rooted=True,
+    ),
+    Tool(
         "symbols",
         "What modules export, import and relocate, and where the source uses what is missing: why modules do not link.",
         (

@@ -129,6 +129,7 @@ def test_the_tools_and_their_answers(home: Path) -> None:
             ("stages", {"path": "scale.klens", "device": "dg2", "stage": "source"}, None),
             ("diff", {"paths": ["scale.cl", "edited.cl"], "devices": ["dg2"], "lines": True}, None),
             ("diff", {"paths": ["scale.klens"], "devices": ["dg2", "skl"]}, None),
+            ("advise", {"paths": ["scale.cl"], "device": "dg2", "stages": True}, None),
             ("symbols", {"paths": ["scale.klens"]}, ("symbols", "scale.klens")),
             ("annotate", {"path": "scale.cl", "device": "dg2", "pressure": True, "options": "-DN=4 -I ."}, None),
         ):
