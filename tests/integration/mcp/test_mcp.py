@@ -18,6 +18,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from kernlens.agents.confined_verb import ConfinedVerb, linked_toolchains
+from kernlens.errors import KernlensError
 from tests.documents import faults
 from tests.integration.cli.test_cli import kernlens
 from tests.processes import have_ended
@@ -194,6 +196,38 @@ def test_no_path_leads_out(home: Path) -> None:
 
     with_client(steps, allowed)
     assert {path.name for path in outside.iterdir()} == {"secret.h", "secret.cl", "secret.klens", "parts"}
+
+
+def test_the_system_confines_without_the_check(home: Path) -> None:
+    """What runs a verb sees nothing else, whatever paths it gets: the check in front of it is for the message."""
+    allowed, outside = home / "given", home / "outside"
+    (allowed / "absolute.cl").write_text(
+        f'#include "{outside}/secret.h"\nkernel void k(global int *a) {{ a[0] = SECRET; }}\n'
+    )
+    inside = str(allowed / "scale.klens")
+    with linked_toolchains() as toolchains:
+        verb = ConfinedVerb([str(allowed)], toolchains, 60)
+        with verb.folder():
+            verb.answer(["inspect", "--", inside])
+            for words in (
+                ["inspect", str(outside / "secret.klens")],
+                ["inspect", str(allowed / "folder" / "secret.klens")],
+                ["compile", "--device=dg2", "--output=x.klens", str(allowed / "link.cl")],
+                ["diff", inside, str(outside / "secret.klens")],
+                ["annotate", f"--source={outside}/secret.cl", inside],
+                ["extract", f"--output={allowed}/written", inside],
+                ["extract", f"--output={outside}/written", inside],
+                ["report", f"--output={allowed}/scale.cl", inside],
+            ):
+                with pytest.raises(KernlensError) as raised:
+                    verb.answer(words)
+                assert SECRET not in str(raised.value), words
+            done = verb.run(["compile", "--device=dg2", "--output=y.klens", "--json", str(allowed / "absolute.cl")])
+            assert done.returncode == 3, done.log
+            assert SECRET not in done.log
+    assert not (allowed / "written").exists()
+    assert not (outside / "written").exists()
+    assert "kernel void" in (allowed / "scale.cl").read_text("utf-8")
 
 
 def test_hostile_arguments_are_errors_of_tools(home: Path) -> None:
