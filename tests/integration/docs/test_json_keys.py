@@ -16,6 +16,7 @@ from kernlens.model.figures import COSTS, STATED
 from kernlens.model.former_keys import FORMER_KEYS
 from kernlens.toolchain.toolchains import NEWEST
 from tests.documents import unnoticed
+from tests.integration.annotate.test_loops_and_offsets import ROWS
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.drivers.test_simulated_devices import WAITING
 from tests.integration.stages.stage_fixtures import SMALL
@@ -228,6 +229,18 @@ def test_the_documents_of_programs(folder: Path) -> None:
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
         names = ("small", "called", "spill", "sine")
         compare(shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in names))
+    (folder / "rows.cl").write_text(ROWS)
+    done = kernlens("compile", "rows.cl", "--device", "dg2", "-o", "rows.klens", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    trips = "--trips", "8=10", "--trips", "depth=4"
+    listed, costliest = shapes("annotate --trips")
+    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder))
+    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder))
+    (shape,) = shapes("annotate --offset")
+    (program,) = answer("annotate", "rows.klens", cwd=folder)["programs"]
+    offsets = ",".join(str(row["offset"]) for row in program["kernels"][0]["instructions"])
+    own = answer("annotate", "own.klens", "--offset", offsets, cwd=folder)  # It has an inlined call.
+    compare(shape, answer("annotate", "rows.klens", "--offset", f"{offsets},99999", cwd=folder), own)
     listed, costliest = shapes("annotate --waits")
     compare(listed, *(answer("annotate", f"{name}.klens", "--waits", cwd=folder) for name in names))
     compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
