@@ -13,7 +13,7 @@ from kernlens.model.source_map import SourcePlace
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _LAST_NAME = re.compile(r"([A-Za-z_]\w*)\s*$", re.ASCII)
 #: The ends of operators that write what stands before them.
-_WRITING = ("=", "++", "--")
+_WRITING = ("=", 2 * "+", 2 * "-")
 _CLOSING = {"]": "[", ")": "("}
 
 
