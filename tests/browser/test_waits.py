@@ -93,7 +93,7 @@ def test_from_wait_to_wait_by_keys(open_report: Open) -> None:
     viewer.press("w")
     edge = viewer.find(".edge:visible")
     edge.wait_for()
-    assert edge.inner_text() == "↑ 0x0000 some, line 3: waits 1203 cycles for it"
+    assert edge.inner_text() == "↑ 0x0000, line 3, some: waits 1203 cycles for it"
     edge.focus()
     viewer.press("Enter")
     assert "&i=0x0" in viewer.address

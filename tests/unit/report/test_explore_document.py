@@ -17,6 +17,7 @@ from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.loading.open import open_build
 from kernlens.loading.stage_maps import Beside
 from kernlens.loading.stage_texts import KeptStageTexts
+from kernlens.model.advice import Advice
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot
@@ -281,6 +282,23 @@ def test_redacted_documents_hold_no_source() -> None:
         assert "get_global_id" not in json.dumps(unpacked(frame))
     (file,) = document.index["programs"][0]["files"]
     assert "left out" in file["missing"]
+
+
+def test_redacted_documents_hold_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sentences quote the source."""
+    piece = Advice(
+        "slow-built-in", "`secret`", "is 1 instruction", "`native_secret` is a few", "scale.cl", 3, 1, (0,), 4
+    )
+    monkeypatch.setattr("kernlens.report.explore.advice_list.advice_on", lambda *_: [piece])
+    program = opened(built())
+    plain, redacted = (
+        kernel_of(explore_document([program], redaction=redaction)) for redaction in (None, Stars("secret"))
+    )
+    (entry,) = plain.document["advice"]
+    assert entry["sentence"].startswith("`secret` at scale.cl:3:1 is 1 instruction")
+    assert (entry["rule"], entry["rows"]) == ("slow-built-in", [0])
+    assert redacted.document["advice"] == []
+    assert redacted.document["missing"]["advice"] == "the source text was left out (redacted)"
 
 
 @pytest.mark.slow

@@ -55,13 +55,15 @@ export class Detail {
 
   show(kernel: Kernel, shown: Shown): void {
     this.element.hidden = false;
+    const line = this.line(kernel, shown);
+    const isRow = shown.row >= 0;
     fill(
       this.element,
-      shown.row >= 0 ? this.instruction(kernel, shown.row, shown.register) : null,
+      isRow ? this.instruction(kernel, shown.row, shown.register) : line,
       this.samples(kernel, shown),
       this.waits(kernel, shown),
       this.trail(kernel, shown),
-      this.line(kernel, shown),
+      isRow ? line : null,
       adviceOfLine(kernel, shown.key, (advice) => this.actions.advise(advice)),
     );
     // What may scroll is reached by keys, too.

@@ -1,5 +1,5 @@
 import { hex, svg } from "../dom";
-import { LONG, SHORT } from "../document/waits";
+import { LONG, operation, SHORT } from "../document/waits";
 import type { Linked } from "./linked";
 
 /** More of one line are not drawn: nobody could tell them apart. */
@@ -99,6 +99,6 @@ export class Arrows {
     const isAbove = this.middle(this.target) < scrollTop + 1;
     const from = kernel.code.own.rows.length > 0 && kernel.code.key[this.target] >= 0 ? `, line ${kernel.places.keyLine[kernel.code.key[this.target]]}` : "";
     this.edge.className = isAbove ? "edge above" : "edge";
-    this.edge.textContent = `${isAbove ? "↑" : "↓"} ${hex(offset[this.target])} ${kernel.code.opcode(this.target)}${from}: waits ${waits.cycles[row]} cycles for it`;
+    this.edge.textContent = `${isAbove ? "↑" : "↓"} ${hex(offset[this.target])}${from}, ${operation(kernel.code.messages.get(this.target), kernel.code.opcode(this.target))}: waits ${waits.cycles[row]} cycles for it`;
   }
 }
