@@ -202,5 +202,5 @@ def _systolic(device: Device, repeat: int) -> int:
     if device.iga_platform >= XE2:
         return {1: 22, 2: 23}.get(repeat, 33)
     if release == (12, 74):
-        return {1: 21, 8: 32}.get(repeat, 22)
+        return {1: 21, 8: 46}.get(repeat, 22)
     return {1: 21, 2: 22}.get(repeat, 32) if release < (12, 70) else 46

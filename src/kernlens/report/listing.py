@@ -157,7 +157,7 @@ class Rows:
         if self._words is None:
             return []
         return [
-            style(f"{' ' * _MARGIN}{self._words.of_line(path, line, self._own.get((path, line), ()))}", fg="magenta")
+            style(f"{' ' * _MARGIN}{self._words.of_line(path, line, self._own.get((path, line), ()))}", fg="yellow")
         ]
 
     def within(self, run: range, path: str) -> list[str]:

@@ -53,7 +53,7 @@ class WaitWords:
         for row, wait in self._waits.waits.items():
             path, _, _ = line_of(row, self._kernel.source_map)
             where = f"{offsets[wait.producer]:#06x}, {self._producer(self._waited_for(wait), path)}"
-            yield row, style(f"  ; waits {plural(wait.cycles, 'cycle')} for {where}", fg="magenta")
+            yield row, style(f"  ; waits {plural(wait.cycles, 'cycle')} for {where}", fg="yellow")
 
     def of_line(self, path: str, line: int, runs: Sequence[range]) -> str:
         """Return how long the line's instructions issue, and for whom they wait how long; ``runs`` are its own ones."""

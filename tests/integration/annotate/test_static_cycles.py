@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-import kernlens
+from kernlens import load
 from kernlens.isa.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from kernlens.model.waits import READ, TAKEN, WRITTEN, Waits
 from tests.corpus.build import Built
 from tests.corpus.compiler import newest
 from tests.corpus.static_cycles import compared, stating
+from tests.unit.conftest import Kernlens, kernlens
+
+__all__ = ["kernlens"]
 
 #: Local memory, atomics, fences and barriers of each memory, typed messages, doubles and halves, calls, spills.
 SOURCE = """\
@@ -116,7 +119,7 @@ def test_cycles_are_those_of_the_compiler(device: str, newest_root: Path, tmp_pa
     path.write_text(SOURCES[device])
     log = stating(newest(newest_root)).compile(str(path), device, "-cl-std=CL3.0 -gline-tables-only", folder)
     assert log is None, log
-    (program,) = kernlens.load(folder / "program")
+    (program,) = load(folder / "program")
     kernels = list(compared(program, sorted((folder / "dump").glob("*.asm"))))
     assert len(kernels) == len(program.kernels) >= 5
     assert sum(kernel.instructions for kernel in kernels) > 1500
@@ -141,7 +144,7 @@ def _waits(kernel: Kernel) -> Waits:
 
 def test_cycles_add_up(newest_sample: list[Built]) -> None:
     for built in newest_sample:
-        (program,) = kernlens.load(built.binary)
+        (program,) = load(built.binary)
         for kernel in program.kernels.values():
             waits = _waits(kernel)
             assert len(waits.starts) == len(waits.issue) == len(kernel.instructions)
@@ -150,6 +153,31 @@ def test_cycles_add_up(newest_sample: list[Built]) -> None:
             for row, wait in waits.waits.items():
                 assert wait.row == row > wait.producer
                 assert waits.starts[row] == waits.starts[row - 1] + waits.issue[row - 1] + wait.cycles
+
+
+def test_verbs_that_are_asked_for_waits(kernlens: Kernlens, corpus_sample: list[Built]) -> None:
+    arc, other = (next(built.binary for built in corpus_sample if built.device == name) for name in ("dg2", "tgllp"))
+    (program,) = load(arc)
+    (kernel, *_) = program.kernels.values()
+    waits = _waits(kernel)
+    (listed,) = kernlens("annotate", arc, "--kernel", kernel.name, "--waits", "--json").document["programs"]
+    cycles = [each["wait"] for each in listed["kernels"][0]["instructions"]]
+    assert sum(wait["cycles"] for wait in cycles if wait) == waits.wait_cycles > 0
+    checked = kernlens("check", arc, "--kernel", kernel.name, f"--max-wait-share={waits.wait_share - 1}", "--json")
+    (finding,) = checked.document["findings"]
+    assert (finding["metric"], finding["value"], finding["state"]) == ("wait_share", waits.wait_share, "failed")
+    assert finding["cause"]["counted"] == "wait cycles"
+    assert 0 < finding["cause"]["count"] <= finding["cause"]["total"] == waits.wait_cycles
+    (costly,) = kernlens("annotate", arc, "--kernel", kernel.name, "--top", "1", "--sort", "wait", "--json").document[
+        "programs"
+    ]
+    (line,) = costly["kernels"][0]["lines"]
+    assert line["costs"]["wait_cycles"] == finding["cause"]["count"]
+    assert sum(each["cycles"] for each in line["waits_for"]) == line["costs"]["wait_cycles"]
+    (same,) = (each for each in load(other)[0].kernels.values() if each.name == kernel.name)
+    compared = kernlens("diff", other, arc, "--kernel", kernel.name, "--sort", "wait-cycles", "--json").document
+    told = [(each["old"], each["new"]) for each in compared["kernels"][0]["figures"] if each["metric"] == "wait_cycles"]
+    assert told == [(_waits(same).wait_cycles, waits.wait_cycles)]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +189,7 @@ def test_cycles_add_up(newest_sample: list[Built]) -> None:
     ],
 )
 def test_waits_before_xe_are_unknown(device: str, reason: str | None, corpus_sample: list[Built]) -> None:
-    (program,) = kernlens.load(next(built.binary for built in corpus_sample if built.device == device))
+    (program,) = load(next(built.binary for built in corpus_sample if built.device == device))
     for kernel in program.kernels.values():
         assert kernel.waits_reason == reason
         assert (kernel.waits is None) == (reason is not None)

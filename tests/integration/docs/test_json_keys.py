@@ -219,8 +219,8 @@ def test_the_documents_of_programs(folder: Path) -> None:
     own = answer("annotate", "own.klens", "--offset", offsets, cwd=folder)  # It has an inlined call.
     compare(shape, answer("annotate", "rows.klens", "--offset", f"{offsets},99999", cwd=folder), own)
     listed, costliest = shapes("annotate --waits")
-    compare(listed, answer("annotate", "small.klens", "--waits", cwd=folder))
     names = ("small", "called", "spill")
+    compare(listed, *(answer("annotate", f"{name}.klens", "--waits", cwd=folder) for name in names))
     compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
 
 

@@ -30,7 +30,7 @@ from kernlens.model.program import Program
 from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
-from kernlens.model.waits import Waits
+from kernlens.model.waits import READ, TAKEN, WRITTEN, Wait, Waits
 from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.listing import CHANGED_BY_DEBUG, GAP, Rows, annotated, disassembly, where_from
 from kernlens.report.overview import program_overview
@@ -47,8 +47,9 @@ SOURCE = "\n".join(f"line {number}" for number in range(1, 60))
 class Parts:
     """Five instructions of 16 bytes; lines 10, 11, 10 again, 40, and one without a line."""
 
-    def __init__(self, has_lines: bool = True) -> None:
+    def __init__(self, has_lines: bool = True, has_waits: bool = True) -> None:
         self.has_lines = has_lines
+        self.has_waits = has_waits
 
     def code(self) -> memoryview:
         return memoryview(bytes(80))
@@ -107,10 +108,12 @@ class Parts:
         return loops_of(kernel.instructions)
 
     def waits(self, kernel: Kernel) -> Waits | None:
-        return None
+        """Row 1 waits for row 0, of the prologue, and row 4 for row 1."""
+        waits = {1: Wait(1, 0, 30, WRITTEN), 3: Wait(3, 1, 100, READ), 4: Wait(4, 1, 7, TAKEN)}
+        return Waits(array("I", [0, 31, 32, 133, 141]), bytes([1, 1, 1, 1, 2]), waits, [0], 6, 137)
 
     def waits_reason(self) -> str | None:
-        return "its device is not known"
+        return None if self.has_waits else "waits are unknown on Gen9"
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress
+from itertools import compress, pairwise
 
 from kernlens.model.flag_bits import indexes_of
 from kernlens.model.instruction import LABEL, SEND, Instructions
@@ -65,7 +65,7 @@ def waits_of(instructions: Instructions, timings: Timings, starts: Sequence[int]
     tokens = {word: _token(word) for word in set(words)}
     issue, waits = timings.issue, dict[int, Wait]()
     cycles = array("I")
-    for first, end in zip(starts, [*starts[1:], len(words)], strict=True):
+    for first, end in pairwise([*starts, len(words)]):
         cycle = 0
         holders = dict[int, int]()
         for row in range(first, end):
