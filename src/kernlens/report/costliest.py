@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from kernlens.analysis.costs import CostliestLines, Costs, Cycles, costliest_lines, costs_of
+from kernlens.analysis.costs import CostliestLines, Costs, Cycles, costliest_lines, costs_of, cycles_of
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.model.code_function import CodeFunction
@@ -63,7 +63,7 @@ def costliest_kernel(
 ) -> str:
     """Return the JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them;
     ``has_pressure``: with all that ``annotate --pressure`` answers; ``has_waits``: with cycles."""
-    cycles = _cycles(kernel) if has_waits else {}
+    cycles = cycles_of(kernel.waits) if has_waits else {}
     measured: dict[str, Any] = {
         "costs": with_former_keys(_with_cycles(kernel.costs, cycles)),
         "pressure": pressure_document(kernel, has_live=has_pressure),
@@ -123,7 +123,7 @@ def costliest_table(
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:
         above += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
-    cycles = _cycles(kernel) if has_waits else {}
+    cycles = cycles_of(kernel.waits) if has_waits else {}
     if order == WAIT and not cycles:
         return above
     by_line = costliest_lines(kernel.instructions.kinds, kernel.source_map, LINE_ORDERS[order], count, cycles)
@@ -196,11 +196,6 @@ def _row(title: str, costs: Costs, total: Mapping[str, int], source: str, waited
 
 def _columns(total: Mapping[str, int]) -> Sequence[LineColumn]:
     return (*LINE_COLUMNS, *WAIT_COLUMNS) if WAIT_CYCLES in total else LINE_COLUMNS
-
-
-def _cycles(kernel: Kernel) -> Cycles:
-    """Return the cycles of the kernel's rows; empty if they are not known."""
-    return kernel.waits.columns() if kernel.waits else {}
 
 
 def _with_cycles(costs: Mapping[str, int], cycles: Cycles) -> dict[str, int]:
