@@ -119,13 +119,13 @@ def compared_occupancy(built: Built) -> Counter[str]:
         if not of_kernel or program.device is None:
             continue
         path = of_kernel[-1]
-        scheduled: dict[tuple[str, str, str], Counter[int]] = {}
+        scheduled: dict[tuple[str, ...], Counter[int]] = {}
         for schedule in path.parent.glob(f"{path.stem}.bb*.schedule"):
             for line in schedule.read_text(errors="replace").splitlines():
                 if (match := _SCHEDULED.match(line)) and (lanes := _LANES.search(match[2])):
                     scheduled.setdefault((match[3], lanes[1], lanes[2]), Counter())[int(match[1])] += 1
         issue = timings_of(kernel.instructions, program.device).issue
-        issued: dict[tuple[str, str, str], Counter[int]] = {}
+        issued: dict[tuple[str, ...], Counter[int]] = {}
         for row, line in enumerate(_instruction_lines(path.read_text(errors="replace"))):
             if (match := _LISTED.match(line)) and (lanes := _LANES.search(match[1])):
                 issued.setdefault((match[2], lanes[1], lanes[2]), Counter())[issue[row]] += 1

@@ -8,11 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from itertools import accumulate, chain
 from operator import mul
+from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass
-from kernlens.model.figures import COSTS, LineColumn
+from kernlens.model.figures import COSTS, CYCLES, LineColumn
 from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
+
+if TYPE_CHECKING:
+    from kernlens.model.waits import Waits
 
 #: A value for each figure, by its key, and the number of ``instructions``; where waits are asked for, of ``CYCLES`` too.
 Costs = dict[str, int]
@@ -60,6 +64,16 @@ def costs_of(kinds: Iterable[InstructionKind], weights: Sequence[int] | None = N
         for key, cost in _costs_of_one(distinct[number]):
             total[key] += count * cost
     return total
+
+
+def cycles_of(waits: Waits | None) -> Cycles:
+    """Return the cycles of a kernel's rows; empty where its waits are not known."""
+    if waits is None:
+        return {}
+    cycles = [0] * len(waits.starts)
+    for row, wait in waits.waits.items():
+        cycles[row] = wait.cycles
+    return dict(zip(CYCLES, (waits.issue, cycles), strict=True))
 
 
 def costs_of_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernlens.analysis.comparison.kernel_changes import WITHOUT_LINE, KernelChange, LineChange
-from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows
+from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figures import CYCLES, LINE_COLUMNS, PEAK, Figure, LineColumn
 from kernlens.model.kernel import Kernel
@@ -86,7 +86,7 @@ def _cycles(kernel: Kernel, column: LineColumn) -> Cycles:
     """Return the cycles of a kernel's rows, if the column counts these; waits that are unknown cause nothing."""
     if not set(column.keys) & set(CYCLES):
         return {}
-    return kernel.waits.columns() if kernel.waits else dict.fromkeys(CYCLES, [0] * len(kernel.instructions))
+    return cycles_of(kernel.waits) or dict.fromkeys(CYCLES, [0] * len(kernel.instructions))
 
 
 def _total(kernel: Kernel, column: LineColumn) -> int:

@@ -15,7 +15,7 @@ _VERBS = {LOAD: "read", STORE: "write", ATOMIC: "atomic"}
 
 
 class WaitedFor(NamedTuple):
-    """What a line waits for: the line ``line`` of the file ``path``, or what ``origin`` says where these are None, as
+    """The cause of a line's waits: the line ``line`` of the file ``path``, or what ``origin`` says where these are None, as
     ``HeldValues`` has it. ``operation`` is what is done there, and ``why`` one of ``waits.REASONS``. ``rows`` is how many
     instructions wait ``cycles`` for it, all together."""
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kernlens.dataclass import dataclass
-from kernlens.model.figures import CYCLES
 
 #: What these cycles are: never a time.
 ORIGIN = "IGC's estimate, one thread alone, loops once"
@@ -61,13 +60,6 @@ class Waits:
     def wait_share(self) -> int:
         """The share of the cycles that are waits, in percent, rounded up."""
         return -(-100 * self.wait_cycles // self.cycles) if self.cycles else 0
-
-    def columns(self) -> dict[str, Sequence[int]]:
-        """Return the cycles of each row by the keys of ``figures.CYCLES``."""
-        cycles = [0] * len(self.starts)
-        for row, wait in self.waits.items():
-            cycles[row] = wait.cycles
-        return dict(zip(CYCLES, (self.issue, cycles), strict=True))
 
     def __repr__(self) -> str:
         return f"<Waits issue={self.issue_cycles} wait={self.wait_cycles}: {ORIGIN}>"

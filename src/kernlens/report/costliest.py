@@ -17,6 +17,7 @@ from kernlens.analysis.costs import (
     costs_by_line,
     costs_of,
     costs_of_rows,
+    cycles_of,
 )
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
@@ -77,7 +78,7 @@ def costliest_kernel(
 ) -> str:
     """Return the JSON text of a kernel with what it costs and its ``count`` costliest lines, as ``order`` has them;
     ``has_pressure``: with all that ``annotate --pressure`` answers; ``has_waits``: with cycles."""
-    cycles = _cycles(kernel) if has_waits else {}
+    cycles = cycles_of(kernel.waits) if has_waits else {}
     measured: dict[str, Any] = {
         "costs": with_former_keys(_with_cycles(kernel.costs, cycles)),
         "pressure": pressure_document(kernel, has_live=has_pressure),
@@ -150,7 +151,7 @@ def costliest_table(
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:
         above += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
-    cycles = _cycles(kernel) if has_waits else {}
+    cycles = cycles_of(kernel.waits) if has_waits else {}
     if order == WAIT and not cycles:
         return above
     kinds, source_map, weights = kernel.instructions.kinds, kernel.source_map, weights_of(kernel)
@@ -263,11 +264,6 @@ def _row(
 
 def _columns(total: Mapping[str, int]) -> Sequence[LineColumn]:
     return (*LINE_COLUMNS, *WAIT_COLUMNS) if WAIT_CYCLES in total else LINE_COLUMNS
-
-
-def _cycles(kernel: Kernel) -> Cycles:
-    """Return the cycles of the kernel's rows; empty if they are not known."""
-    return kernel.waits.columns() if kernel.waits else {}
 
 
 def _with_cycles(costs: Mapping[str, int], cycles: Cycles) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernlens.analysis.costs import cycles_of
 from kernlens.analysis.flow.static_cycles import block_starts, waits_of
 from kernlens.isa.devices import DEVICES, device
 from kernlens.isa.latencies import timings_of, unknown_reason
@@ -65,7 +66,7 @@ def test_a_row_waits_for_the_holder_of_its_token() -> None:
         6: Wait(6, 5, 29, TAKEN),
     }
     assert (waits.issue_cycles, waits.wait_cycles, waits.wait_share) == (9, 75, 90)
-    assert waits.columns() == {"issue_cycles": timings.issue, "wait_cycles": [0, 0, 7, 39, 0, 0, 29, 0]}
+    assert cycles_of(waits) == {"issue_cycles": timings.issue, "wait_cycles": [0, 0, 7, 39, 0, 0, 29, 0]}
 
 
 def test_nothing_is_waited_for_at_the_start_of_a_block() -> None:

@@ -94,6 +94,12 @@ def test_the_line_of_the_branch_back_names_its_loop() -> None:
     assert loops_at(nested.loops, nested.source_map, LineChoice("b.cl", 2)) == set()
 
 
+def test_a_loop_s_own_line_may_have_instructions_in_an_inner_one() -> None:
+    nested = kernel("1324521", NESTED)
+    assert nested.loops is not None
+    assert loops_at(nested.loops, nested.source_map, at(2)) == {0}
+
+
 def test_loops_of_one_line() -> None:
     copies = kernel("122331", {2: to(1), 4: to(3)})
     assert weights(copies, (at(2), 4), (at(3), 5)) == [1, 4, 4, 5, 5, 1]

@@ -21,7 +21,6 @@ from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
-from kernlens.model.waits import WRITTEN, Wait, Waits
 from kernlens.toolchain.parallel_compiles import OnStart, do_many
 from kernlens.verbs.sweep.cells import matrix
 from kernlens.verbs.sweep.option_sets import macro_sets, option_sets, options_in_file
@@ -117,29 +116,6 @@ def test_registers_needed_are_measured_where_they_are_asked_for(
     assert counts[0] == counts[1] > 0, "the second time it is taken from the cache"
     assert package.sweep(source, "skl", pressure=True)[0].figures["live_grfs"] == 5
     assert "live_grfs" not in package.sweep(source, "skl")[0].figures
-
-
-@pytest.mark.slow
-def test_cycles_are_estimated_where_they_are_asked_for(
-    kernlens: Kernlens, source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def waits(kernel: Kernel) -> Waits:
-        asked.append(kernel.name)
-        return Waits(array("I", [0, 9]), bytes([4, 4]), {1: Wait(1, 0, 5, WRITTEN)}, [0], 8, 5)
-
-    monkeypatch.setattr("kernlens.model.kernel.Kernel.waits", property(waits))
-    words = ("sweep", "scale.cl", "--device", "skl", "--csv", "x.csv")
-    kernlens(*words)
-    assert not asked
-    assert "wait_cycles" not in rows_of(Path("x.csv").read_text())[0]
-    done = kernlens(*words, "--sort", "wait-share")
-    assert done.out.splitlines()[0].split()[:3] == ["kernel", "device", "wait"]
-    rows = rows_of(Path("x.csv").read_text())
-    assert [(row["issue_cycles"], row["wait_cycles"], row["wait_share"]) for row in rows] == 2 * [("8", "5", "39")]
-    assert package.sweep(source, "skl", waits=True)[0].figures["wait_cycles"] == 5
-    assert package.sweep(source, "skl", waits=True, pressure=True).table["wait_share"] == (39, 39)
 
 
 def test_a_source_that_goes_meanwhile(kernlens: Kernlens, source: Path, compiler: Path) -> None:

@@ -116,7 +116,7 @@ def _values(kernel: Kernel, is_decoded: bool, request: Wanted) -> tuple[int | No
 
 
 def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[CostlyLine]:
-    from kernlens.analysis.costs import costliest_lines
+    from kernlens.analysis.costs import costliest_lines, cycles_of
 
     source_map = kernel.source_map
     if source_map is None:
@@ -125,7 +125,7 @@ def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[Co
     instructions = kernel.instructions
     for order in (request.order, "instructions"):  # A kernel that spills nothing has no lines that do.
         column = LINE_ORDERS[order]
-        cycles = kernel.waits.columns() if order == WAIT and kernel.waits else {}
+        cycles = cycles_of(kernel.waits) if order == WAIT else {}
         if order == WAIT and not cycles:
             continue
         lines = costliest_lines(instructions.kinds, source_map, column, _LINES, cycles).lines
