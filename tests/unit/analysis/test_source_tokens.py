@@ -55,6 +55,15 @@ def test_a_macro_is_all_that_it_expands_to() -> None:
     assert "log" in by_option.names
 
 
+def test_variables_are_no_calls() -> None:
+    functions = {"length": 0, "sin": 0, "cos": 0}
+    text = tokens("#define A(x) (length * sin(x))\n#define FUN cos\nA(FUN(y)) length[9] length(9)")
+    for column, calls in ((1, ["sin"]), (3, ["cos"]), (11, []), (21, ["length"])):
+        construct = text.at(SourcePlace("a.cl", 3, column))
+        assert construct is not None
+        assert text.calls(construct, functions) == calls
+
+
 def test_macros_that_name_each_other_end() -> None:
     construct = tokens("#define A B\n#define B A sin\nA(x)").at(SourcePlace("a.cl", 3, 1))
     assert construct is not None

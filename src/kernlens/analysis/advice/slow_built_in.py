@@ -81,7 +81,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         if len(vector) < LEAST:
             continue
         construct = facts.tokens.at(place)
-        names = construct.among(functions) if construct else []
+        names = facts.tokens.calls(construct, functions) if construct else []
         if construct is None or not names or simpler(construct) or not construct.names.isdisjoint(SAME):
             continue
         if facts.is_double(vector):  # The native functions are for floats.

@@ -86,6 +86,14 @@ class SourceTokens:
             self._constructs[place] = self._construct(place)
         return self._constructs[place]
 
+    def calls(self, construct: Construct, names: Mapping[str, object]) -> list[str]:
+        """Return those of the functions with these names that a construct calls, sorted: a variable may be called so too."""
+        some = construct.among(names)
+        if not construct.is_macro:
+            return some if construct.arguments else []
+        texts = [*self.expansions(construct.token), *construct.arguments]
+        return [name for name in some if any(re.search(rf"\b{name}\s*(?:\(|$)", text) for text in texts)]
+
     def operands(self, place: SourcePlace) -> tuple[str, str]:
         """Return the texts left and right of the binary operator at a place; empty where they are not simple."""
         start, text = self._start(place), self._line(place)

@@ -62,3 +62,10 @@ kernel void alike_4(global float *o, global const float *a) {
   int g = get_global_id(0);
   o[g] = sine(a[g]) + a[g] * a[g] /* sin */;
 }
+// A variable with the name of a function.
+kernel void alike_5(global float *o, global const float *length) {
+  int g = get_global_id(0);
+  float s = 0;
+  for (int i = 0; i < 16; i++) s += length[g + i * 64];
+  o[g] = s;
+}
