@@ -12,10 +12,10 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 # What depends on versions: patterns, the command line, files, processes, recordings; and what was different once.
-SHORT=(tests/unit/{cli/test_{kernel_choice,cli_every_verb},formats/test_{ze_info,budget_file},rules/test_{patterns,public_surface}}.py
+SHORT=(tests/unit/{agents/test_protocol_server,cli/test_{kernel_choice,cli_every_verb},formats/test_{ze_info,budget_file},rules/test_{patterns,public_surface}}.py
   tests/unit/{package,pipeline/test_second_build_of_recording.py,recording/test_recording.py,toolchain/test_{preprocessing,process,source_reading}.py})
 # What the tests need in the bare roots, the newest of each.
-REQUIREMENTS=(click orjson rich zstandard pytest pytest-xdist hypothesis starlette uvicorn httpx jsonschema-rs pyelftools
+REQUIREMENTS=(click orjson rich zstandard mcp jsonschema pytest pytest-xdist hypothesis starlette uvicorn httpx jsonschema-rs pyelftools
   setuptools)
 
 leave_out() { say "$1: left out, as $2"; }

@@ -50,7 +50,7 @@ def _place(path: list[str | int]) -> str:
 
 def check_printed(arguments: Sequence[str | os.PathLike[str]], printed: str) -> None:
     """Check what a command printed, if that is a document. Raises AssertionError with what is wrong with it."""
-    words = list(map(os.fspath, arguments))
+    words = [os.fspath(word) for word in arguments]
     verb = next((word for word in words if not word.startswith("-")), "")
     if "--json" in words and printed.startswith("{"):
         # The validator takes no lone surrogates, which stand for bytes of file names.

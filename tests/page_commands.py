@@ -112,7 +112,7 @@ def unknown(command: str) -> list[str]:
         following = words[number + 1 :]
         if word.removeprefix("env/bin/") == "kernlens":
             missing += _unknown_to_kernlens(
-                list(takewhile(lambda word: word not in ENDS and word[-1] != ";", following))
+                list(takewhile(lambda word: word not in ENDS and word[-1:] != ";", following))
             )
         elif words[max(number - 1, 0) : number + 1] == ["-m", word] and word.startswith(("tests.", "benchmarks.")):
             missing += _unknown_to_a_module(word, following)

@@ -11,7 +11,7 @@ import contextlib
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import kernlens
 from kernlens.analysis.advice.rules import RULES
@@ -39,8 +39,9 @@ def main() -> int:
     chosen = [each for each in programs() if each.name.startswith(tuple(arguments.program))]
     drawn: list[tuple[AdvisedKernel, Advice]] = []
     for device in arguments.device:
-        corpus = _of_corpus(chosen, device, arguments.toolchain) if arguments.program else ()
-        drawn += counted(device, [*corpus, *_of_paths(arguments.path, device)])
+        drawn += counted(device, list(_of_corpus(chosen, device, arguments.toolchain)))
+    for path in arguments.path:
+        drawn += counted(path, list(kernlens.advise(path).kernels))
     random.seed(arguments.seed)
     for number, (kernel, piece) in enumerate(random.sample(drawn, min(arguments.draw, len(drawn))), 1):
         print(f"\n{number}. {kernel.program.name} {kernel.kernel.name} on {kernel.program.device}: {piece.rule}")
@@ -60,15 +61,10 @@ def _of_corpus(chosen: Sequence[CorpusProgram], device: str, toolchain: str) -> 
             ).kernels
 
 
-def _of_paths(paths: Iterable[str], device: str) -> Iterator[AdvisedKernel]:
-    for path in paths:
-        yield from kernlens.advise(path, device=device).kernels
-
-
-def counted(device: str, kernels: list[AdvisedKernel]) -> list[tuple[AdvisedKernel, Advice]]:
-    """Print the table of a device, and return its pieces, each place of a source once."""
+def counted(title: str, kernels: list[AdvisedKernel]) -> list[tuple[AdvisedKernel, Advice]]:
+    """Print the table of a device or path, and return its pieces, each place of a source once."""
     without = sum(each.reason is not None for each in kernels)
-    print(f"{device}: {len(kernels)} kernels, {without} of them without lines or text")
+    print(f"{title}: {len(kernels)} kernels, {without} of them without lines or text")
     kernels_of: Counter[str] = Counter()
     pieces_of: Counter[str] = Counter()
     places: dict[tuple[object, ...], tuple[AdvisedKernel, Advice]] = {}

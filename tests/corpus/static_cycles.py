@@ -123,12 +123,12 @@ def compared_occupancy(built: Built) -> Counter[str]:
         for schedule in path.parent.glob(f"{path.stem}.bb*.schedule"):
             for line in schedule.read_text(errors="replace").splitlines():
                 if (match := _SCHEDULED.match(line)) and (lanes := _LANES.search(match[2])):
-                    scheduled.setdefault((match[3], *lanes.groups()), Counter())[int(match[1])] += 1
+                    scheduled.setdefault((match[3], lanes[1], lanes[2]), Counter())[int(match[1])] += 1
         issue = timings_of(kernel.instructions, program.device).issue
         issued: dict[tuple[str, str, str], Counter[int]] = {}
         for row, line in enumerate(_instruction_lines(path.read_text(errors="replace"))):
             if (match := _LISTED.match(line)) and (lanes := _LANES.search(match[1])):
-                issued.setdefault((match[2], *lanes.groups()), Counter())[issue[row]] += 1
+                issued.setdefault((match[2], lanes[1], lanes[2]), Counter())[issue[row]] += 1
         for key, cycles in issued.items():
             expected = scheduled.get(key, Counter())
             if cycles.total() != expected.total():  # The compiler split, moved or added some afterwards.

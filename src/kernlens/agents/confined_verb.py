@@ -134,8 +134,8 @@ def _document(text: str) -> Any:
 
 def _sentence(done: Completed) -> str:
     """Return what a command that failed said, without its usage."""
-    said = _without_name(done.stderr.rpartition("\nError: ")[2])
-    return _cut(said) or f"kernlens {done.ending} without a message; please report it"
+    words = _without_name(done.stderr.rpartition("\nError: ")[2])
+    return _cut(words) or f"kernlens {done.ending} without a message; please report it"
 
 
 def _without_name(text: str) -> str:

@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kernlens.agents.allowed_paths import AllowedPaths
 from kernlens.agents.confined_verb import Answer, ConfinedVerb
-from kernlens.agents.given_paths import GivenPaths
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.model.figures import LINE_ORDERS
@@ -39,12 +39,12 @@ class Argument:
     schema: Schema | None = None
     is_required: bool = False
 
-    def words(self, value: Any, given: GivenPaths) -> Iterator[str]:
-        """Yield the words of the command for a value that fits the schema. Raises KernlensError for other paths than given."""
+    def words(self, value: Any, allowed: AllowedPaths) -> Iterator[str]:
+        """Yield the words of the command for a value that fits the schema. Raises KernlensError for other paths."""
         if self.option == OPTIONS:
-            yield f"--build-options={given.checked_options(value)}"
+            yield f"--build-options={allowed.checked_options(value)}"
         elif self.option == OPTIONS_OF_SIDES:
-            yield from (f"--build-options={given.checked_options(each)}" for each in value)
+            yield from (f"--build-options={allowed.checked_options(each)}" for each in value)
         elif self.option == "--diff":
             yield from (self.option, *value)
         elif isinstance(value, bool):
@@ -75,11 +75,11 @@ class Tool:
             "additionalProperties": False,
         }
 
-    def answer(self, values: Mapping[str, Any], given: GivenPaths, verb: ConfinedVerb) -> Answer:
+    def answer(self, values: Mapping[str, Any], allowed: AllowedPaths, verb: ConfinedVerb) -> Answer:
         """Return the verb's answer for arguments that fit the schema. Raises KernlensError."""
-        paths = [given.resolved(path) for path in self._paths(values)]
+        paths = [allowed.resolved(path) for path in self._paths(values)]
         words = {
-            argument.name: list(argument.words(values[argument.name], given))
+            argument.name: list(argument.words(values[argument.name], allowed))
             for argument in self.arguments
             if argument.name in values and argument.option not in (PATH, PATHS)
         }
@@ -90,7 +90,7 @@ class Tool:
             elif self.compiles:
                 for name in _OF_COMPILES & words.keys():
                     raise KernlensError(f"{name} is for sources, and {paths[0]} is compiled already; leave it out")
-            roots = [f"--source-root={each}" for each in given.folders] if self.is_rooted else []
+            roots = [f"--source-root={each}" for each in allowed.folders] if self.is_rooted else []
             command = [self.name, *roots, *(word for each in words.values() for word in each)]
             answer = verb.answer([*command, "--", *paths])
         return Answer(answer.document, "\n".join(filter(None, (messages, answer.messages))))
@@ -237,6 +237,20 @@ TOOLS = (
             Argument("sort", "kernels with most growth of this metric first", "--sort"),
             Argument("lines", "with the old and new instructions of each changed line", "--lines", _FLAG),
             Argument("stages", "with the first compile stage that differs", "--stages", _FLAG),
+        ),
+        is_rooted=True,
+    ),
+    Tool(
+        "advise",
+        "What could make kernels cheaper, and at which lines: constructs that became more code than they need, with the"
+        " instructions and what to write instead. Counts, never a promised speed-up.",
+        (
+            _paths("files with kernels, or sources", 64),
+            _KERNEL,
+            _TARGET,
+            _OPTIONS,
+            _TOOLCHAIN,
+            Argument("stages", "compile sources with their stages, which some rules need", "--stages", _FLAG),
         ),
         is_rooted=True,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.line_texts import source_line, source_texts
@@ -14,21 +15,19 @@ _WIDEST = 100
 
 
 def advice_lines(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:
-    """Yield the advice, kernel by kernel, and a line that sums it up. A kernel without advice has no lines, unless rules
-    could not judge it."""
+    """Yield the advice, kernel by kernel, how many kernels most rules could not judge, and a line that sums it up."""
     for each in kernels:
-        if each.advice or each.reason:
-            yield style(kernel_heading(each.program, each.kernel), bold=True)
-        if each.reason:
-            yield style(f"  Most rules need lines and source text: {each.reason}", fg="yellow")
-        texts = source_texts(each.program) if each.advice else {}
+        if not each.advice:
+            continue
+        yield style(kernel_heading(each.program, each.kernel), bold=True)
+        texts = source_texts(each.program)
         for piece in each.advice:
             yield from _lines_of(piece, source_line(texts, piece.path, piece.line) if piece.path else None)
-        if each.advice or each.reason:
-            yield ""
+        yield ""
+    for reason, count in Counter(each.reason for each in kernels if each.reason).items():
+        yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
     count = sum(len(each.advice) for each in kernels)
-    pieces = plural(count, "piece") if count else "no pieces"
-    yield f"{plural(len(kernels), 'kernel')}: {pieces} of advice"
+    yield f"{plural(len(kernels), 'kernel')}: {plural(count, 'piece') if count else 'no pieces'} of advice"
 
 
 def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:

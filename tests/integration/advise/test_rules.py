@@ -49,7 +49,7 @@ SILENT = {
     *(
         (("skl", "system"), file, f"fault_{number}")
         for file in ("integer_division", "float_exchange")
-        for number in (1, 2, 3)
+        for number in (1, 2, 3, 4)
     ),
     *(
         (("dg2", name), "double_by_accident", f"fault_{number}")

@@ -16,6 +16,7 @@ from kernlens.model.figures import COSTS, STATED
 from kernlens.model.former_keys import FORMER_KEYS
 from kernlens.toolchain.toolchains import NEWEST
 from tests.documents import unnoticed
+from tests.integration.annotate.test_loops_and_offsets import ROWS
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.drivers.test_simulated_devices import WAITING
 from tests.integration.stages.stage_fixtures import SMALL
@@ -30,6 +31,14 @@ SPILLING = (
     + " + ".join(f"v{number} * v{(number * 7 + 3) % 90}" for number in range(90))
     + ";\n}\n"
 )
+
+#: A kernel that there is advice on.
+SINE = """\
+kernel void sine(global float *a) {
+  int id = get_global_id(0);
+  a[id] = sin(a[id]);
+}
+"""
 
 PAGE = ROOT / "docs/json.md"
 CLI = Path(verb_group.__file__).parent
@@ -213,15 +222,34 @@ def test_the_documents_of_programs(folder: Path) -> None:
     spill_words = ("spill.cl", "--device", "dg2", "-o", "spill.klens")
     done = kernlens("stages", *spill_words, cwd=folder, IGC_VISAOptions="-TotalGRFNum 64")
     assert done.returncode == 0, done.stderr
+    (folder / "sine.cl").write_text(SINE)
+    done = kernlens("compile", "sine.cl", "--device", "dg2", "-o", "sine.klens", cwd=folder)
+    assert done.returncode == 0, done.stderr
     for option in ("--top=3", "--pressure"):
         (shape,) = shapes(f"annotate {option.removesuffix('=3')}")
-        compare(
-            shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in ("small", "called", "spill"))
-        )
+        names = ("small", "called", "spill", "sine")
+        compare(shape, *(answer("annotate", f"{name}.klens", option, cwd=folder) for name in names))
+    (folder / "rows.cl").write_text(ROWS)
+    done = kernlens("compile", "rows.cl", "--device", "dg2", "-o", "rows.klens", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    trips = "--trips", "8=10", "--trips", "depth=4"
+    listed, costliest = shapes("annotate --trips")
+    compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder))
+    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder))
+    (shape,) = shapes("annotate --offset")
+    (program,) = answer("annotate", "rows.klens", cwd=folder)["programs"]
+    offsets = ",".join(str(row["offset"]) for row in program["kernels"][0]["instructions"])
+    own = answer("annotate", "own.klens", "--offset", offsets, cwd=folder)  # It has an inlined call.
+    compare(shape, answer("annotate", "rows.klens", "--offset", f"{offsets},99999", cwd=folder), own)
     listed, costliest = shapes("annotate --waits")
-    names = ("small", "called", "spill")
     compare(listed, *(answer("annotate", f"{name}.klens", "--waits", cwd=folder) for name in names))
     compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
+
+
+def test_advise(tmp_path: Path) -> None:
+    (shape,) = shapes("advise")
+    (tmp_path / "sine.cl").write_text(SINE)
+    compare(shape, answer("advise", "sine.cl", "--device", "dg2", cwd=tmp_path))
 
 
 def test_recordings(folder: Path) -> None:

@@ -18,6 +18,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from kernlens.agents.confined_verb import ConfinedVerb, linked_toolchains
+from kernlens.errors import KernlensError
 from tests.documents import faults
 from tests.integration.cli.test_cli import kernlens
 from tests.processes import have_ended
@@ -74,39 +76,40 @@ async def error(client: Client, tool: str, **arguments: Any) -> str:
     assert result.structured_content is None
     assert SECRET not in content.text
     assert "Traceback" not in content.text
-    return content.text
+    sentence: str = content.text
+    return sentence
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with what is given (``given``), and secrets beside it to which much of it leads."""
     home = tmp_path_factory.mktemp("home")
-    given, outside = home / "given", home / "outside"
-    given.mkdir()
+    allowed, outside = home / "given", home / "outside"
+    allowed.mkdir()
     outside.mkdir()
     text = (ROOT / "examples" / "scale.cl").read_text("utf-8")
-    (given / "scale.cl").write_text(text)
-    (given / "edited.cl").write_text(text.replace("0.0f;", "1.0f;"))
-    (given / "slow.cl").write_text(SLOW)
-    done = kernlens("compile", "scale.cl", "--device", "dg2,skl", "-o", "scale.klens", cwd=given)
+    (allowed / "scale.cl").write_text(text)
+    (allowed / "edited.cl").write_text(text.replace("0.0f;", "1.0f;"))
+    (allowed / "slow.cl").write_text(SLOW)
+    done = kernlens("compile", "scale.cl", "--device", "dg2,skl", "-o", "scale.klens", cwd=allowed)
     assert done.returncode == 0, done.stderr
     (outside / "secret.h").write_text(f"// {SECRET}\n#define SECRET 3\n")
     (outside / "secret.cl").write_text(f"// {SECRET}\n{text}")
     done = kernlens("compile", outside / "secret.cl", "--device", "dg2", "-o", outside / "secret.klens")
     assert done.returncode == 0, done.stderr
-    (given / "link.cl").symlink_to(outside / "secret.cl")
-    (given / "folder").symlink_to(outside)
+    (allowed / "link.cl").symlink_to(outside / "secret.cl")
+    (allowed / "folder").symlink_to(outside)
     done = kernlens("extract", outside / "secret.klens", "-o", outside / "parts")
     assert done.returncode == 0, done.stderr
     # Its line table names the secret source.
     (binary,) = (path for path in (outside / "parts").rglob("*.bin") if b"secret.cl" in path.read_bytes())
-    (given / "named.bin").write_bytes(binary.read_bytes())
+    (allowed / "named.bin").write_bytes(binary.read_bytes())
     return home
 
 
 def test_the_tools_and_their_answers(home: Path) -> None:
     """Each answer is the document that the verb's --json prints, on a recording and on sources."""
-    given = home / "given"
+    allowed = home / "given"
     page = (ROOT / "docs/commands/mcp.md").read_text("utf-8")
 
     async def steps(client: Client) -> None:
@@ -118,7 +121,7 @@ def test_the_tools_and_their_answers(home: Path) -> None:
             assert tool.annotations.read_only_hint
         for name, arguments, words in (
             ("inspect", {"path": "scale.klens"}, ("inspect", "scale.klens")),
-            ("annotate", {"path": str(given / "scale.klens"), "top": 3}, ("annotate", "scale.klens", "--top=3")),
+            ("annotate", {"path": str(allowed / "scale.klens"), "top": 3}, ("annotate", "scale.klens", "--top=3")),
             (
                 "annotate",
                 {"path": "scale.klens", "line": "5", "device": "skl"},
@@ -128,6 +131,7 @@ def test_the_tools_and_their_answers(home: Path) -> None:
             ("stages", {"path": "scale.klens", "device": "dg2", "stage": "source"}, None),
             ("diff", {"paths": ["scale.cl", "edited.cl"], "devices": ["dg2"], "lines": True}, None),
             ("diff", {"paths": ["scale.klens"], "devices": ["dg2", "skl"]}, None),
+            ("advise", {"paths": ["scale.cl"], "device": "dg2", "stages": True}, None),
             ("symbols", {"paths": ["scale.klens"]}, ("symbols", "scale.klens")),
             ("annotate", {"path": "scale.cl", "device": "dg2", "pressure": True, "options": "-DN=4 -I ."}, None),
         ):
@@ -135,24 +139,24 @@ def test_the_tools_and_their_answers(home: Path) -> None:
             assert faults(name, result["answer"]) == []
             assert result["left_out"] == []
             if words is not None:
-                shown = json.dumps(result["answer"]).replace(f"{given}/", "")
+                shown = json.dumps(result["answer"]).replace(f"{allowed}/", "")
                 assert json.loads(shown) == json.loads(
-                    kernlens(*words, "--json", cwd=given).stdout.replace(f"{given}/", "")
+                    kernlens(*words, "--json", cwd=allowed).stdout.replace(f"{allowed}/", "")
                 )
 
-    with_client(steps, given)
+    with_client(steps, allowed)
 
 
 def test_no_path_leads_out(home: Path) -> None:
     """Links, ``..``, includes, folders to include from, options and debug lines: all of them stay inside."""
-    given, outside = home / "given", home / "outside"
+    allowed, outside = home / "given", home / "outside"
     for name, text in {
         "absolute.cl": f'#include "{outside}/secret.h"\nkernel void k(global int *a) {{ a[0] = SECRET; }}\n',
         "dots.cl": '#include "../outside/secret.h"\nkernel void k(global int *a) { a[0] = SECRET; }\n',
         "through.cl": '#include "folder/secret.h"\nkernel void k(global int *a) { a[0] = SECRET; }\n',
         "plain.cl": '#include "secret.h"\nkernel void k(global int *a) { a[0] = SECRET; }\n',
     }.items():
-        (given / name).write_text(text)
+        (allowed / name).write_text(text)
 
     async def steps(client: Client) -> None:
         for path in (
@@ -190,8 +194,40 @@ def test_no_path_leads_out(home: Path) -> None:
         assert "secret.cl" in json.dumps(result)
         assert SECRET not in json.dumps(result)
 
-    with_client(steps, given)
+    with_client(steps, allowed)
     assert {path.name for path in outside.iterdir()} == {"secret.h", "secret.cl", "secret.klens", "parts"}
+
+
+def test_the_system_confines_without_the_check(home: Path) -> None:
+    """What runs a verb sees nothing else, whatever paths it gets: the check in front of it is for the message."""
+    allowed, outside = home / "given", home / "outside"
+    (allowed / "absolute.cl").write_text(
+        f'#include "{outside}/secret.h"\nkernel void k(global int *a) {{ a[0] = SECRET; }}\n'
+    )
+    inside = str(allowed / "scale.klens")
+    with linked_toolchains() as toolchains:
+        verb = ConfinedVerb([str(allowed)], toolchains, 60)
+        with verb.folder():
+            verb.answer(["inspect", "--", inside])
+            for words in (
+                ["inspect", str(outside / "secret.klens")],
+                ["inspect", str(allowed / "folder" / "secret.klens")],
+                ["compile", "--device=dg2", "--output=x.klens", str(allowed / "link.cl")],
+                ["diff", inside, str(outside / "secret.klens")],
+                ["annotate", f"--source={outside}/secret.cl", inside],
+                ["extract", f"--output={allowed}/written", inside],
+                ["extract", f"--output={outside}/written", inside],
+                ["report", f"--output={allowed}/scale.cl", inside],
+            ):
+                with pytest.raises(KernlensError) as raised:
+                    verb.answer(words)
+                assert SECRET not in str(raised.value), words
+            done = verb.run(["compile", "--device=dg2", "--output=y.klens", "--json", str(allowed / "absolute.cl")])
+            assert done.returncode == 3, done.log
+            assert SECRET not in done.log
+    assert not (allowed / "written").exists()
+    assert not (outside / "written").exists()
+    assert "kernel void" in (allowed / "scale.cl").read_text("utf-8")
 
 
 def test_hostile_arguments_are_errors_of_tools(home: Path) -> None:
@@ -320,7 +356,7 @@ def test_standard_output_has_the_protocol_alone(home: Path) -> None:
     """Also with --verbose and --debug, and for lines that are no messages."""
     words = [sys.executable, "-m", "kernlens", "mcp", "--verbose", "--debug", str(home / "given")]
     first, *others = messages(("inspect", {"path": "scale.klens"}), ("inspect", {"path": "/etc/passwd"}))
-    answers = {}
+    answers: dict[int, dict[str, Any]] = {}
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:

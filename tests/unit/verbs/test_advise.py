@@ -66,10 +66,25 @@ def test_the_table(folder: Path) -> None:
     assert repr(answer.advice[0]).startswith("<Advice costly-line: `a` at scale.cl:3:5 is 2 instructions")
 
 
+def test_annotate_has_a_sentence_below_its_table(folder: Path, kernlens: Kernlens) -> None:
+    done = kernlens("annotate", "scale.bin", "--top", "2")
+    assert done.out.endswith("\n\n  `a` at scale.cl:3:5 is 2 instructions (66.7% of the kernel); write less\n\n")
+    (kernel,) = kernlens("annotate", "scale.bin", "--top", "2", "--json").document["programs"][0]["kernels"]
+    assert [(line["line"], [piece["rule"] for piece in line["advice"]]) for line in kernel["lines"]] == [
+        (3, ["costly-line"]),
+        (2, []),
+    ]
+
+
 def test_why_rules_are_silent_is_said(folder: Path, kernlens: Kernlens) -> None:
     Path("scale.cl").unlink()
-    done = kernlens("advise", "scale.bin", "--json")
-    assert "source text was not found" in done.document["kernels"][0]["reason"]
+    (entry,) = kernlens("advise", "scale.bin", "--json").document["kernels"]
+    assert entry["advice"] == []
+    assert entry["reason"] == "the source text was not found; --source-root names a folder to search"
+    assert kernlens("advise", "scale.bin").out.splitlines() == [
+        f"most rules need lines and source text; in 1 kernel: {entry['reason']}",
+        "1 kernel: no pieces of advice",
+    ]
 
 
 def test_advice_names_instructions() -> None:

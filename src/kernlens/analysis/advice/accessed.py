@@ -12,6 +12,8 @@ from kernlens.model.source_map import SourcePlace
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _LAST_NAME = re.compile(r"([A-Za-z_]\w*)\s*$", re.ASCII)
+#: The ends of operators that write what stands before them.
+_WRITING = ("=", "++", "--")
 _CLOSING = {"]": "[", ")": "("}
 
 
@@ -23,7 +25,7 @@ def accessed_name(facts: Facts, place: SourcePlace) -> str:
     if _NAME.fullmatch(construct.token):
         return "" if construct.is_macro else construct.token
     line = facts.tokens.texts[place.path][place.line - 1]
-    return _target(line[: place.column - 1]) if line.isascii() and "=" in construct.token else ""
+    return _target(line[: place.column - 1]) if line.isascii() and construct.token.endswith(_WRITING) else ""
 
 
 def _target(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlens.analysis.advice.facts import Facts
-from kernlens.analysis.advice.loop_values import LoopValues
+from kernlens.analysis.advice.loop_values import LoopValues, loops_to_follow
 from kernlens.analysis.advice.rule import Rule
 from kernlens.model.advice import Advice
 from kernlens.model.instruction_kind import ATOMIC
@@ -88,7 +88,7 @@ def _adds_floats(facts: Facts, values: LoopValues, row: int) -> bool:
 def _atomics(facts: Facts) -> Iterator[tuple[int, LoopValues]]:
     """Yield the atomics in loops, with the values of their innermost loop."""
     atomics = [row for row, kind in enumerate(facts.kinds) if kind.access is not None and kind.access.action == ATOMIC]
-    loops = facts.kernel.loops if atomics else None
+    loops = loops_to_follow(facts) if atomics else None
     if loops is None or not loops.loops or facts.code.effects is None:
         return
     values: dict[int, LoopValues] = {}

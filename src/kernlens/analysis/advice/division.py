@@ -86,7 +86,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             _subject(facts, place, construct),
             f"is {len(rows):,} instructions, as this GPU has no integer divider",
-            "launch a 2-D range instead of dividing an index, divide by a constant, or shift and mask for powers of two",
+            "launch a 2-D range if it splits an index, divide floats if the values are small, or shift for powers of two",
         )
 
 

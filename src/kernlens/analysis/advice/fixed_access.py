@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernlens.analysis.advice.accessed import accessed_name
 from kernlens.analysis.advice.facts import Facts
-from kernlens.analysis.advice.loop_values import LoopValues
+from kernlens.analysis.advice.loop_values import LoopValues, loops_to_follow
 from kernlens.analysis.advice.rule import Rule
 from kernlens.model.advice import Advice
 from kernlens.model.instruction_kind import ATOMIC, GLOBAL, LOAD, STORE
@@ -18,27 +18,15 @@ _TYPES = re.compile(r"^[ \t]*(?:typedef|#[ \t]*define)\b.*\bvolatile\b", re.MULT
 
 
 def _advise(facts: Facts) -> Iterator[Advice]:
-    loops, kinds = facts.kernel.loops, facts.kinds
-    effects = facts.code.effects if loops is not None and loops.loops else None
-    if loops is None or effects is None:
-        return
     groups: dict[tuple[SourcePlace, str], list[int]] = {}
-    for number in {number for number in loops.innermost if number >= 0}:
+    for number, members in _candidates(facts):
+        loops, effects = loops_to_follow(facts), facts.code.effects
+        if loops is None or effects is None:
+            return
         values = LoopValues(facts, loops, effects, number)
-        accesses = [(row, access) for row in values.rows if (access := kinds[row].access) is not None]
-        # Whoever else writes there is waited for, or the loop is one that tries again.
-        if any(access.action == ATOMIC or access.operation in _ORDERING for _, access in accesses):
-            continue
-        if not any(access.action == STORE and kinds[row].name == GLOBAL for row, access in accesses):
-            continue
-        for row, access in accesses:
-            if loops.innermost[row] != number or access.action not in (LOAD, STORE) or kinds[row].name != GLOBAL:
-                continue
-            if access.is_spill or _may_be_private(facts, access.surface, access.lanes):
-                continue
-            place = facts.kernel.source_map.place(row) if facts.kernel.source_map else None
-            if place is not None and not _is_volatile(facts, place) and values.has_fixed_address(row):
-                groups.setdefault((place, access.action), []).append(row)
+        for row, place, action in members:
+            if values.has_fixed_address(row) and not _is_volatile(facts, place):
+                groups.setdefault((place, action), []).append(row)
     for (place, action), rows in groups.items():
         name = accessed_name(facts, place)
         subject = f"`{name}`" if name else "The access"
@@ -50,6 +38,32 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             fact = f"is written in each round of a loop, at an address that does not change: {count}"
             advice = "keep the value in a variable and store it behind the loop, if nobody reads it meanwhile"
         yield facts.advice(RULE.key, place, rows, subject, fact, advice)
+
+
+def _candidates(facts: Facts) -> Iterator[tuple[int, list[tuple[int, SourcePlace, str]]]]:
+    """Yield for each loop its own loads and stores whose address may be the same in each round, with their places."""
+    loops, kinds, source_map = loops_to_follow(facts), facts.kinds, facts.kernel.source_map
+    if loops is None or source_map is None:
+        return
+    for number in range(len(loops.loops)):
+        members = (row for part in loops.rows(number) for row in part)
+        accesses = [(row, access) for row in members if (access := kinds[row].access) is not None]
+        # Whoever else writes there is waited for, or the loop is one that tries again.
+        if any(access.action == ATOMIC or access.operation in _ORDERING for _, access in accesses):
+            continue
+        in_memory = [(row, access) for row, access in accesses if kinds[row].name == GLOBAL and not access.is_spill]
+        if not any(access.action == STORE for _, access in in_memory):
+            continue
+        rows = [
+            (row, place, access.action)
+            for row, access in in_memory
+            if loops.innermost[row] == number
+            and access.action in (LOAD, STORE)
+            and not _may_be_private(facts, access.surface, access.lanes)
+            and (place := source_map.place(row)) is not None
+        ]
+        if rows:
+            yield number, rows
 
 
 def _may_be_private(facts: Facts, surface: str, lanes: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -14,10 +14,18 @@ from kernlens.model.instruction import SEND, Instruction
 from kernlens.model.loop_nest import Loops
 from kernlens.model.register_links import BEFORE_THE_CODE
 
-#: Instructions that are followed for one message, at most: what has more is not told.
-_STEPS = 256
+#: Instructions that are followed, one from another, for a message: what has more is not told.
+_DEPTH = 64
+#: Blocks of all loops together that are looked at, at most: code with more is made to have them.
+_MOST_BLOCKS = 1 << 20
 #: Bytes of an address, at most.
 _ADDRESS_BYTES = 8
+
+
+def loops_to_follow(facts: Facts) -> Loops | None:
+    """Return the loops of a kernel; None if they are not known, or too many."""
+    loops = facts.kernel.loops
+    return loops if loops is not None and len(loops.loops) * len(loops.blocks) <= _MOST_BLOCKS else None
 
 
 class LoopValues:
@@ -28,6 +36,9 @@ class LoopValues:
         self._loops = loops
         self._effects = effects.effects
         self._register_bytes = effects.register_bytes
+        self._known: dict[int, bool] = {}
+        self._known_before: dict[tuple[int, int], bool] = {}
+        self._depth = 0
         self.rows = [row for part in loops.rows(number) for row in part]
 
     @cached_property
@@ -48,11 +59,11 @@ class LoopValues:
 
     def has_fixed_address(self, row: int) -> bool:
         """Return whether the message ``row`` accesses the same addresses in each round."""
-        return self._is_fixed(row, self._address(row), _STEPS) > 0
+        return self._is_fixed(row, self._address(row))
 
     def writers(self, row: int, places: int) -> Iterator[int]:
         """Yield the instructions before ``row`` in its block that write these places last, nearest first."""
-        for before in range(row - 1, self._block(row).start - 1, -1):
+        for before in self._earlier(row, places):
             if written := places & self._writes(before):
                 yield before
                 places &= ~written
@@ -68,43 +79,76 @@ class LoopValues:
         """Return the places that an instruction reads, but for flags."""
         return self._reads(row)
 
-    def _is_fixed(self, row: int, places: int, steps: int) -> int:
-        """Return the steps that are left if these places hold the same before ``row`` in each round; 0 if not, or too many
-        steps were needed."""
-        for before in range(row - 1, self._block(row).start - 1, -1):
-            effect = self._effects[before]
+    def _is_fixed(self, row: int, places: int) -> bool:
+        """Return whether these places hold the same before ``row`` in each round."""
+        places &= self._written
+        for before in self._earlier(row, places):
             written = places & self._writes(before)
-            if not written:
-                continue
-            if effect.is_partial or self._facts.code.flags[before] & SEND:
-                return 0
-            steps = self._is_fixed(before, self._reads(before), steps - 1) if steps > 1 else 0
-            if not steps:
-                return 0
+            if written and not self._makes_the_same(before):
+                return False
             places &= ~written
             if not places:
-                return steps
-        return steps if not places & self._written else self._is_fixed_outside(row, places, steps)
+                return True
+        return not places or self._is_fixed_before(self._block(row).start, places)
 
-    def _is_fixed_outside(self, row: int, places: int, steps: int) -> int:
-        """Return what ``_is_fixed`` does for places that other blocks write: each must have one writer, of which the loop
-        has none or all."""
-        if self._liveness is None or steps <= 1:
-            return 0
-        first = self._block(row).start
-        definitions = definitions_of(self._liveness, first, places)
+    def _makes_the_same(self, row: int) -> bool:
+        """Return whether an instruction of the loop writes the same in each round."""
+        if row not in self._known:
+            self._known[row] = False  # So it is for one that reads what it has written itself.
+            is_plain = not self._effects[row].is_partial and not self._facts.code.flags[row] & SEND
+            if is_plain and self._depth < _DEPTH:
+                self._depth += 1
+                self._known[row] = self._is_fixed(row, self._reads(row))
+                self._depth -= 1
+        return self._known[row]
+
+    def _is_fixed_before(self, first: int, places: int) -> bool:
+        """Return what ``_is_fixed`` does for places that other blocks write: each must have one writer."""
+        if (first, places) not in self._known_before:
+            self._known_before[first, places] = False
+            self._known_before[first, places] = self._has_single_writers(first, places)
+        return self._known_before[first, places]
+
+    def _has_single_writers(self, first: int, places: int) -> bool:
+        if self._liveness is None:
+            return False
         seen = 0
-        for writer, written in definitions.items():
+        for writer, written in definitions_of(self._liveness, first, places).items():
             if seen & written:
-                return 0
+                return False
             seen |= written
-            if writer != BEFORE_THE_CODE and writer in self._members:
-                if self._effects[writer].is_partial or self._facts.code.flags[writer] & SEND:
-                    return 0
-                steps = self._is_fixed(writer, self._reads(writer), steps - 1) if steps > 1 else 0
-                if not steps:
-                    return 0
-        return steps
+            if writer != BEFORE_THE_CODE and writer in self._members and not self._makes_the_same(writer):
+                return False
+        return True
+
+    def _earlier(self, row: int, places: int) -> list[int]:
+        """Return the instructions before ``row`` in its block that may write these places, nearest first."""
+        start = self._block(row).start
+        rows = set[int]()
+        for chunk in self._chunks(places):
+            writers = self._writers.get(chunk, [])
+            rows.update(writers[bisect_left(writers, start) : bisect_left(writers, row)])
+        return sorted(rows, reverse=True)
+
+    @cached_property
+    def _writers(self) -> dict[int, list[int]]:
+        """The instructions of the loop that write to each chunk of the places, ascending."""
+        writers: dict[int, list[int]] = {}
+        for row in self.rows:
+            for chunk in self._chunks(self._writes(row)):
+                writers.setdefault(chunk, []).append(row)
+        return writers
+
+    def _chunks(self, places: int) -> Iterator[int]:
+        """Yield the numbers of the chunks, each as large as a register, that hold one of these places."""
+        size, number = self._register_bytes, 0
+        while places:
+            skipped = ((places & -places).bit_length() - 1) // size
+            number += skipped
+            places >>= skipped * size
+            yield number
+            places >>= size
+            number += 1
 
     def _block(self, row: int) -> range:
         blocks = self._loops.blocks

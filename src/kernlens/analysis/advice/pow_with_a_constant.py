@@ -27,7 +27,7 @@ def simpler(construct: Construct) -> str | None:
     if power in _PRODUCTS:
         return _PRODUCTS[power].replace("x", x)
     if root in _BASES and construct.token != "pown":
-        y = exponent if _SIMPLE.fullmatch(exponent) and len(exponent) < 20 else "y"
+        y = exponent if len(exponent) < 30 else "y"
         return f"{_BASES[root]}({y})"
     return None
 

@@ -12,8 +12,12 @@ from kernlens.model.advice import Advice
 from kernlens.model.instruction_kind import GLOBAL, LOAD, SCRATCH, STORE, Access
 from kernlens.model.source_map import SourcePlace
 
-_ARRAY = re.compile(r"([^;{}()]*?)\b([A-Za-z_]\w*)[ \t]*(?:\[[^\]]*\][ \t]*)+(?=[;=,])", re.ASCII)
-_ELSEWHERE = re.compile(r"\b(?:__)?(?:local|global|constant)\b|\breturn\b|[-+*/=]")
+_STATEMENT = re.compile(r"[;{}()]")
+_DECLARED = re.compile(r"\s*(?:[A-Za-z_]\w*[\s*]+)+[A-Za-z_]\w*\s*\[", re.ASCII)
+_ARRAY = re.compile(r"\b([A-Za-z_]\w*)\s*\[", re.ASCII)
+_ELSEWHERE = re.compile(r"\b(?:(?:__)?(?:local|global|constant)|return)\b", re.ASCII)
+#: Characters of a declaration, at most.
+_LONGEST = 400
 
 
 def _advise(facts: Facts) -> Iterator[Advice]:
@@ -65,11 +69,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
 
 def declared_arrays(facts: Facts) -> frozenset[str]:
     """Return the names that the source declares as arrays outside of local, global and constant memory."""
-    names = set()
+    names: set[str] = set()
     for lines in facts.tokens.texts.values():
-        for declaration in _ARRAY.finditer("\n".join(lines)):
-            if declaration[1].strip() and not _ELSEWHERE.search(declaration[1]):
-                names.add(declaration[2])
+        for statement in _STATEMENT.split("\n".join(lines)):
+            text = statement.split("=")[0]
+            # An array of pointers to global memory is private itself.
+            own = text.partition("[")[0].rpartition("*")[2]
+            if "[" in text and len(text) <= _LONGEST and _DECLARED.match(text) and not _ELSEWHERE.search(own):
+                names.update(_ARRAY.findall(text))
     return frozenset(names)
 
 

@@ -11,14 +11,17 @@ from kernlens.analysis.advice.literals import literal
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What is no code, to be replaced by blanks: comments, strings, and lines of the preprocessor.
 _NO_CODE = re.compile(
-    r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|^[ \t]*#(?:[^\\\n]|\\[^\n]|\\\n)*", re.DOTALL | re.MULTILINE
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"|^[ \t]*#(?:[^\\\n]|\\[^\n]|\\\n)*", re.DOTALL | re.MULTILINE
 )
+_MARK, _ELSE = re.compile(r"[({\[;}]"), re.compile(r"\s*else\b")
 _START = re.compile(r"(\w+)\s*=\s*([^,;=]+)$")
 _CONDITION = re.compile(r"(\w+)\s*(<=|>=|<|>|!=)\s*(.+)")
 _STEP = re.compile(r"(?:(\w+)\s*(\+\+|--)|(\+\+|--)\s*(\w+)|(\w+)\s*([-+])=\s*(\w+))")
 #: Characters of a text that are read for loops, and of the header of one.
 _LONGEST_TEXT = 4 << 20
 _LONGEST_HEADER = 400
+#: Brackets and semicolons that are followed from the heads of a text's loops to their ends, and of one loop.
+_STEPS, _STEPS_OF_LOOP = 400_000, 2000
 
 
 class SourceLoop(NamedTuple):
@@ -42,34 +45,26 @@ def loops_in(lines: Sequence[str], value: Callable[[str], int | None]) -> list[S
     return list(_loops(text, ends, starts, value))
 
 
-def offset_in(lines: Sequence[str], line: int, column: int) -> int:
-    """Return the index in the text of a place; for column 0 that of the line's last character."""
-    before = sum(len(each) + 1 for each in lines[: line - 1])
-    return before + (column - 1 if column else max(0, len(lines[line - 1]) - 1))
-
-
 def _loops(
     text: str, ends: dict[int, int], starts: list[int], value: Callable[[str], int | None]
 ) -> Iterator[SourceLoop]:
-    line = 0
+    line = steps = 0
     for match in _LOOP.finditer(text):
         header, begin = "", match.end()
         if match[0] != "do":
-            bracket = (
-                begin + len(text[begin : begin + _LONGEST_HEADER]) - len(text[begin : begin + _LONGEST_HEADER].lstrip())
-            )
+            behind = text[begin : begin + _LONGEST_HEADER]
+            bracket = begin + len(behind) - len(behind.lstrip())
             if text[bracket : bracket + 1] != "(" or bracket not in ends:
                 continue
             header, begin = text[bracket + 1 : ends[bracket]], ends[bracket] + 1
         while line + 1 < len(starts) and starts[line + 1] <= match.start():
             line += 1
+        end, taken = _end_of_statement(text, begin, ends)
+        steps += taken
+        if steps > _STEPS:
+            return
         trips = _trips(header, value) if match[0] == "for" and len(header) <= _LONGEST_HEADER else None
-        yield SourceLoop(
-            range(match.start(), _end_of_statement(text, begin, ends)),
-            line + 1,
-            match.start() - starts[line] + 1,
-            trips,
-        )
+        yield SourceLoop(range(match.start(), end), line + 1, match.start() - starts[line] + 1, trips)
 
 
 def _line_starts(text: str) -> list[int]:
@@ -88,19 +83,20 @@ def _brackets(text: str) -> dict[int, int]:
     return ends
 
 
-def _end_of_statement(text: str, start: int, ends: dict[int, int]) -> int:
-    """Return the index behind the statement that begins at ``start``."""
+def _end_of_statement(text: str, start: int, ends: dict[int, int]) -> tuple[int, int]:
+    """Return the index behind the statement that begins at ``start``, and the steps that were taken to it."""
     index = start
-    while match := re.compile(r"[({\[;}]").search(text, index):
-        if match[0] in ";}":
-            return match.end()
-        end = ends.get(match.start())
-        if end is None:
-            return len(text)
+    for step in range(_STEPS_OF_LOOP):
+        match = _MARK.search(text, index)
+        if match is None:
+            return len(text), step
+        if match[0] == "}":
+            return match.end(), step
+        end = match.start() if match[0] == ";" else ends.get(match.start(), len(text))
         index = end + 1
-        if match[0] == "{" and not re.compile(r"\s*else\b").match(text, index):
-            return index
-    return len(text)
+        if match[0] in "{;" and not _ELSE.match(text, index):
+            return index, step
+    return index, _STEPS_OF_LOOP
 
 
 def _trips(header: str, value: Callable[[str], int | None]) -> int | None:

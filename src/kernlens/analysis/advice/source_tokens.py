@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 
-from kernlens.analysis.advice.source_loops import SourceLoop, loops_in, number, offset_in
+from kernlens.analysis.advice.source_loops import SourceLoop, loops_in, number
 from kernlens.analysis.line_texts import source_texts
 from kernlens.dataclass import dataclass
 from kernlens.model.program import Program
@@ -22,7 +23,8 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([^)\n]*\))?(.*
 _OPTION = re.compile(r"-D[ \t]*([A-Za-z_]\w*)=(\S+)", re.ASCII)
 #: Operators that are looked for in macros.
 _OPERATOR = re.compile(r"[/%]")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+#: A comment that does not end takes the rest of the text: looked for again behind each of its characters, it would be slow.
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: Lines of a statement that are read before and behind one of its lines.
 _STATEMENT = 8
 #: Characters beside an operator that are read for its operand.
@@ -30,8 +32,10 @@ _OPERAND = 60
 #: Characters behind a call that are read for its arguments, and macros within macros that are followed.
 _ARGUMENTS = 2000
 _DEPTH = 16
-#: Characters of the bodies of macros that are read of a program.
-_MACRO_TEXT = 1 << 20
+#: Characters of the bodies of macros that are read of a program, and of those that one expands to.
+_MACRO_TEXT, _EXPANSION = 1 << 20, 20_000
+#: Characters of a line that is not ASCII, and of a line of a statement.
+_WIDE_LINE, _STATEMENT_LINE = 100_000, 1000
 #: An operand beside a binary operator: names, literals, members, and what stands in brackets.
 _LEFT = re.compile(r"((?:[\w.]|->|\[[^][]*\]|\([^()]*\))+)\s*$", re.ASCII)
 _RIGHT = re.compile(r"\s*(-?(?:[\w.]|->|\[[^][]*\]|\([^()]*\))+)", re.ASCII)
@@ -69,6 +73,7 @@ class SourceTokens:
         self._words: dict[str, set[str]] = {}
         self._declared: dict[tuple[str, str], set[str]] = {}
         self._loops: dict[str, list[SourceLoop]] = {}
+        self._starts: dict[str, list[int]] = {}
 
     @cached_property
     def texts(self) -> dict[str, list[str]]:
@@ -95,22 +100,24 @@ class SourceTokens:
 
     def statement(self, path: str, line: int) -> tuple[str, int]:
         """Return the lines of the statement that a line is of, without comments, and the number of the first."""
-        lines = [_COMMENT.sub(lambda match: " " * len(match[0]), each) for each in self.texts.get(path, ())]
-        first = last = line
-        while first > 1 and line - first < _STATEMENT and not lines[first - 2].rstrip().endswith((";", "{", "}", ":")):
-            if not lines[first - 2].strip() or lines[first - 2].lstrip().startswith("#"):
+        start = max(0, line - 1 - _STATEMENT)
+        some = self.texts.get(path, [])[start : line + _STATEMENT]
+        lines = [_COMMENT.sub(lambda match: " " * len(match[0]), each[:_STATEMENT_LINE]).rstrip() for each in some]
+        first = last = line - 1 - start
+        while first and lines[first - 1] and not lines[first - 1].endswith((";", "{", "}", ":")):
+            if lines[first - 1].lstrip().startswith("#"):
                 break
             first -= 1
-        while last < len(lines) and last - line < _STATEMENT and not lines[last - 1].rstrip().endswith((";", "{", "}")):
+        while last + 1 < len(lines) and not lines[last].endswith((";", "{", "}")):
             last += 1
-        return "\n".join(lines[first - 1 : last]), first
+        return "\n".join(lines[first : last + 1]), start + first + 1
 
     def declared(self, path: str, type_name: str) -> set[str]:
         """Return the names that a source declares with a type: variables, parameters, functions."""
         key = path, type_name
         if key not in self._declared:
             text = "\n".join(self.texts.get(path, ()))
-            pattern = re.compile(rf"\b{type_name}\d*[\s*]+((?:\w+\s*(?:=[^,;()]*)?,\s*)*\w+)", re.ASCII)
+            pattern = re.compile(rf"\b{type_name}\d*[\s*]+((?:\w+\s*(?:=[^,;()]{{0,80}})?,\s*)*\w+)", re.ASCII)
             self._declared[key] = {word for match in pattern.finditer(text) for word in _WORD.findall(match[1])}
         return self._declared[key]
 
@@ -121,7 +128,7 @@ class SourceTokens:
             return []
         if place.path not in self._loops:
             self._loops[place.path] = loops_in(lines, lambda text: number(text, self.expansions))
-        offset = offset_in(lines, place.line, place.column)
+        offset = self._offset(place)
         around = [loop for loop in self._loops[place.path] if offset in loop.code]
         return sorted(around, key=lambda loop: len(loop.code))
 
@@ -131,9 +138,17 @@ class SourceTokens:
 
         def lies(place: SourcePlace) -> bool:
             is_there = place.path == path and 0 < place.line <= len(lines)
-            return is_there and offset_in(lines, place.line, place.column) in code
+            return is_there and self._offset(place) in code
 
         return lies
+
+    def _offset(self, place: SourcePlace) -> int:
+        """Return the index in the text of a place; for column 0 that of the line's last character."""
+        if place.path not in self._starts:
+            sizes = (len(line) + 1 for line in self.texts[place.path])
+            self._starts[place.path] = list(accumulate(sizes, initial=0))
+        size = len(self.texts[place.path][place.line - 1])
+        return self._starts[place.path][place.line - 1] + (place.column - 1 if place.column else max(0, size - 1))
 
     def _construct(self, place: SourcePlace) -> Construct | None:
         start = self._start(place)
@@ -159,18 +174,19 @@ class SourceTokens:
     def _start(self, place: SourcePlace) -> int | None:
         """Return the index in its line of the character at a place: columns count bytes."""
         text = self._line(place)
-        if not place.column or place.column > len(text.encode("utf-8", "replace")):
-            return None
         if text.isascii():
-            return place.column - 1
-        return len(text.encode("utf-8", "replace")[: place.column - 1].decode("utf-8", "ignore"))
+            return place.column - 1 if 0 < place.column <= len(text) else None
+        encoded = text[:_WIDE_LINE].encode("utf-8", "replace")
+        if not 0 < place.column <= len(encoded):
+            return None
+        return len(encoded[: place.column - 1].decode("utf-8", "ignore"))
 
     def _arguments(self, place: SourcePlace, start: int) -> tuple[str, ...]:
         """Return the arguments in the brackets that follow, which may go on in the lines below."""
         lines = self.texts[place.path]
-        text, number = lines[place.line - 1][start:], place.line
+        text, number = lines[place.line - 1][start : start + _ARGUMENTS], place.line
         while len(text) < _ARGUMENTS and number < len(lines) and text.count("(") != text.count(")"):
-            text += f"\n{lines[number]}"
+            text += f"\n{lines[number][:_ARGUMENTS]}"
             number += 1
         text = _COMMENT.sub(" ", text[:_ARGUMENTS]).lstrip()
         if not text.startswith("("):
@@ -218,7 +234,7 @@ class SourceTokens:
             bodies += texts
             new = {word for body in texts for word in _WORD.findall(body)} - seen
             seen |= new
-            if not new:
+            if not new or sum(map(len, bodies)) > _EXPANSION:
                 break
         return bodies
 

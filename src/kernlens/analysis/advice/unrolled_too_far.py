@@ -36,8 +36,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             "the loop",
             f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
-            "`#pragma unroll 8` in front of it keeps a loop",
+            _action(facts, path, loop),
         )
+
+
+def _action(facts: Facts, path: str, loop: SourceLoop) -> str:
+    above = facts.tokens.texts[path][loop.line - 2 : loop.line - 1]
+    where = "in place of its own" if any("#pragma unroll" in line for line in above) else "in front of it"
+    return f"`#pragma unroll {8 if (loop.trips or 0) >= _LEAST else 1}` {where} keeps a loop"
 
 
 def _is_other(facts: Facts, place: SourcePlace) -> bool:

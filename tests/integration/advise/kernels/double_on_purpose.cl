@@ -13,3 +13,8 @@ kernel void alike_3(global double *o, global const float *a) {
   for (int i = 0; i < 10000; i++) s += a[i * 64 + g];
   o[g] = s;
 }
+// The sum is a double, and so the constant.
+kernel void alike_4(global float *o, global const float *a, double sum) {
+  int g = get_global_id(0);
+  o[g] = (float)(sum * 0.1 + a[g]);
+}

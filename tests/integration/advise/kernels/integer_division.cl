@@ -30,6 +30,15 @@ kernel void mended_3(global uint *o, global const uint *a, uint w) {
   o[g] = v + (a[g + 2] >> w);
 }
 
+kernel void fault_4(global int *o, global const int *a) {
+  int g = get_global_id(0);
+  o[g] = a[g] / a[g + 9000];
+}
+kernel void mended_4(global int *o, global const int *a) {
+  int g = get_global_id(0);
+  o[g] = (int)((float)a[g] / (float)a[g + 9000]);
+}
+
 // Once for a hardware thread.
 kernel void alike_1(global int *o, global const int *a, int m, int n) {
   int g = get_global_id(0);

@@ -11,10 +11,11 @@ import click
 import pytest
 from mcp.client.client import Client
 
-from kernlens.agents.given_paths import GivenPaths
-from kernlens.agents.server import Calls, server_of
-from kernlens.agents.tools import TOOLS
+from kernlens.agents.allowed_paths import AllowedPaths
+from kernlens.agents.protocol_server import Calls, server_of
+from kernlens.agents.tools import LIMIT, PAGING, TOOLS
 from kernlens.cli.verb_group import VERBS, kernlens
+from tests.tree import ROOT
 from tests.unit.conftest import Kernlens
 
 
@@ -22,7 +23,7 @@ def with_client(steps: Callable[[Client], Awaitable[Any]], folder: Path) -> None
     failures: list[Exception] = []
 
     async def run() -> None:
-        async with Client(server_of(Calls(GivenPaths([str(folder)]), "", 1.0))) as client:
+        async with Client(server_of(Calls(AllowedPaths([str(folder)]), "", 1.0))) as client:
             try:
                 await steps(client)
             except Exception as failure:  # A task group would put it into a group of errors.
@@ -44,6 +45,13 @@ def test_tools_are_verbs_and_their_arguments_are_options() -> None:
         assert named - options <= ({"--toolchain"} if tool.compiles else set()), tool.name
 
 
+def test_the_page_says_how_long_answers_are() -> None:
+    page = (ROOT / "docs/commands/mcp.md").read_text("utf-8")
+    (limit,) = (each.schema for each in PAGING if each.name == "limit")
+    assert limit is not None
+    assert f"(default: {LIMIT:,}; at most {limit['maximum']:,})" in " ".join(page.split())
+
+
 def test_what_does_not_fit_is_an_error_of_the_tool(tmp_path: Path) -> None:
     async def steps(client: Client) -> None:
         tools = (await client.list_tools()).tools
@@ -57,7 +65,7 @@ def test_what_does_not_fit_is_an_error_of_the_tool(tmp_path: Path) -> None:
         ):
             result = await client.call_tool(name, arguments)
             assert result.is_error
-            assert words in result.content[0].text  # type: ignore[union-attr]
+            assert words in result.content[0].text
 
     with_client(steps, tmp_path)
 

@@ -18,9 +18,9 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from kernlens import __version__
+from kernlens.agents.allowed_paths import AllowedPaths
 from kernlens.agents.confined_verb import ConfinedVerb, check_confinement, linked_toolchains
-from kernlens.agents.given_paths import GivenPaths
-from kernlens.agents.parts import Cut, part_at
+from kernlens.agents.cut_answer import Cut, part_at
 from kernlens.agents.tools import LIMIT, TOOLS, Tool
 from kernlens.errors import KernlensError, likeliest
 from kernlens.processors import processors
@@ -49,10 +49,10 @@ _OUTPUT = {
 def serve(paths: Sequence[str], seconds: float) -> None:
     """Serve a client on standard input and output until it leaves; tools read ``paths`` alone, and a call takes ``seconds`` at
     most. Raises KernlensError if a path is not there, or this machine cannot confine."""
-    given = GivenPaths(paths)
+    allowed = AllowedPaths(paths)
     check_confinement()
     with linked_toolchains() as toolchains:
-        anyio.run(_serve, Calls(given, toolchains, seconds))
+        anyio.run(_serve, Calls(allowed, toolchains, seconds))
 
 
 async def _serve(calls: Calls) -> None:
@@ -67,17 +67,18 @@ def server_of(calls: Calls) -> Server[Any]:
         "kernlens",
         version=__version__,
         instructions="What a GPU compiler made of kernels: from the source line to the machine instruction. The tools read"
-        f" {', '.join(calls.given.paths)} and nothing else. Paths may be relative to these folders.",
+        f" {', '.join(calls.allowed.paths)} and nothing else. Paths may be relative to these folders.",
         on_list_tools=calls.list_tools,
         on_call_tool=calls.call,
     )
 
 
 class Calls:
-    """The calls of one client: tools that read ``given``, with the folder of ``linked_toolchains``, ``seconds`` at most each."""
+    """The calls of one client: tools that read ``allowed``, each for at most ``seconds``; ``toolchains`` is the folder of
+    ``linked_toolchains``."""
 
-    def __init__(self, given: GivenPaths, toolchains: str, seconds: float) -> None:
-        self.given = given
+    def __init__(self, allowed: AllowedPaths, toolchains: str, seconds: float) -> None:
+        self.allowed = allowed
         self._toolchains = toolchains
         self._seconds = seconds
         self._threads = anyio.CapacityLimiter(processors())
@@ -112,7 +113,7 @@ class Calls:
         return protocol.CallToolResult(content=[text], structured_content=result)
 
     async def _result(self, tool: Tool, values: Mapping[str, Any]) -> dict[str, Any]:
-        verb = ConfinedVerb(self.given.paths, self._toolchains, self._seconds)
+        verb = ConfinedVerb(self.allowed.paths, self._toolchains, self._seconds)
 
         async def stop_when_cancelled() -> None:
             try:
@@ -122,21 +123,22 @@ class Calls:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(stop_when_cancelled)
-            result, error = await anyio.to_thread.run_sync(
-                _answered, tool, values, self.given, verb, limiter=self._threads
+            answered: tuple[dict[str, Any], KernlensError | None] = await anyio.to_thread.run_sync(
+                _answered, tool, values, self.allowed, verb, limiter=self._threads
             )
             tasks.cancel_scope.cancel()
+        result, error = answered
         if error is not None:
             raise error
         return result
 
 
 def _answered(
-    tool: Tool, values: Mapping[str, Any], given: GivenPaths, verb: ConfinedVerb
+    tool: Tool, values: Mapping[str, Any], allowed: AllowedPaths, verb: ConfinedVerb
 ) -> tuple[dict[str, Any], KernlensError | None]:
     """Return the result of a call, or its error, which would come out of a task group in a group of its own."""
     try:
-        answer = tool.answer(values, given, verb)
+        answer = tool.answer(values, allowed, verb)
         at, start = values.get("at", ""), values.get("start", 0)
         cut = Cut()
         part = cut.fitted(part_at(answer.document, at, start), values.get("limit", LIMIT), at, start)

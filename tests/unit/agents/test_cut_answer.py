@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernlens.agents.parts import Cut, part_at
+from kernlens.agents.cut_answer import Cut, part_at
 from kernlens.errors import KernlensError
 
 DOCUMENTS = st.recursive(

@@ -14,7 +14,7 @@ from kernlens.toolchain.recorded_sources import PLAIN_OPTION
 from kernlens.toolchain.source_reading import is_wide
 
 
-class GivenPaths:
+class AllowedPaths:
     """Files and folders, ``paths``, without links. Raises NotFoundError for one that is not there, and UnsupportedError for a
     folder that holds much more than what could be meant, such as a home folder."""
 
@@ -35,7 +35,7 @@ class GivenPaths:
         candidates = [os.path.join(folder, path) for folder in self.folders] or [path]
         real = next((os.path.realpath(each) for each in candidates if os.path.exists(each)), candidates[0])
         real = os.path.realpath(real)
-        if not any(real == given or real.startswith(given.rstrip("/") + "/") for given in self.paths):
+        if not any(real == each or real.startswith(each.rstrip("/") + "/") for each in self.paths):
             raise UnsupportedError(
                 f"{path} is outside of what this server may read: {', '.join(self.paths)}; name a path there, or start kernlens"
                 " mcp with this one too"
