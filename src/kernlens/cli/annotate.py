@@ -115,7 +115,14 @@ def command(
         from kernlens.cli.samples import check_options
 
         without = {"--offset": offset is not None, "--pressure": is_pressure}
-        without_stacks = {"--line": line is not None, "--top": count is not None, "--own-lines": is_own}
+        without["--waits with csv or --top"] = has_waits and (format_name == "csv" or count is not None)
+        without["--trips"] = bool(trip_words)
+        without_stacks = {
+            "--line": line is not None,
+            "--top": count is not None,
+            "--own-lines": is_own,
+            "--waits": has_waits,
+        }
         check_options(samples, samples_device, format_name, order, without, without_stacks)
     is_counted = offset is None and format_name != "csv" and (count is not None or not is_pressure)
     if trip_words and not is_counted:

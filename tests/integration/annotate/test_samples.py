@@ -127,6 +127,7 @@ def test_each_sample_lands_or_is_named(
     speedscope = json.loads(run("annotate", path, "--samples", samples, "--format", "speedscope").out)
     assert sum(speedscope["profiles"][0]["weights"]) == total
     done = run("annotate", path, "--samples", samples, "--top", "3")
+    assert json.loads(run("annotate", path, "--samples", samples, "--top", "3", "--json").out)["by"] == "samples"
     assert "6 samples at 4 addresses not shown" in done.err or "6 samples at 3 addresses not shown" in done.err
     for kernel, placed in zip(kernels, each, strict=True):
         assert f"{placed['total']:,} samples of unitrace" in done.out, kernel.name
@@ -206,6 +207,7 @@ def test_two_sides(recording: tuple[Path, list[Kernel]], run: Kernlens, tmp_path
         (("--samples-device", "0"), "needs --samples"),
         (("--samples", "CSV", "--samples-device", "7"), "has no samples of device 7; it does not number devices"),
         (("--samples", "CSV", "--pressure"), "remove it or --samples"),
+        (("--samples", "CSV", "--waits", "--top", "3"), "remove it or --samples"),
         (("--samples", "CSV", "--offset", "8"), "remove it or --samples"),
         (("--samples", "CSV", "--top", "3", "--sort", "memory"), "sorted by samples"),
         (("--samples", "CSV", "--format", "speedscope", "--line", "3"), "remove --line"),
