@@ -48,6 +48,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
     for name, members in groups.items():
         rows = [row for row, _ in members]
         stores, loads = (sum(access.action == action for _, access in members) for action in (STORE, LOAD))
+        counts = [_count(count, noun) for count, noun in ((stores, "store"), (loads, "load")) if count]
         place = source_map.place(rows[0])
         if place is None and not name:
             continue
@@ -61,8 +62,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             f"The array `{name}`" if name else "Private memory",
-            f"is in memory, not in registers, as it is indexed by a value:"
-            f" {_count(stores, 'store')} and {_count(loads, 'load')}{size}",
+            f"is in memory, not in registers, as it is indexed by a value: {' and '.join(counts)}{size}",
             "index it by constants, make it smaller, or put a table into `constant` or `local` memory",
         )
 
