@@ -60,6 +60,8 @@ def check_printed(arguments: Sequence[str | os.PathLike[str]], printed: str) -> 
 
 #: Objects whose keys are names, such as those of variables.
 MAPS = {"bound", "build_logs", "environment", "metadata"}
+#: The same where all values are numbers: such as those of pipes, and of a profiler's reasons.
+COUNTS = {"cycles", "reasons", "samples"}
 
 
 def unnoticed(verb: str, document: Any) -> set[str]:
@@ -78,7 +80,8 @@ def unnoticed(verb: str, document: Any) -> set[str]:
             waiting += [((*place, key), inside) for key, inside in value.items()]
             for key in [key for key in value if (*place, key) not in tried]:
                 tried.add((*place, key))
-                has_names = place[-1:] != () and place[-1] in MAPS
+                has_counts = all(isinstance(inside, int) for inside in value.values())
+                has_names = place[-1:] != () and (place[-1] in MAPS or (has_counts and place[-1] in COUNTS))
                 result |= {
                     f"{how} {key}" for how in _unnoticed(verb, short, value, key) if how == "mistyped" or not has_names
                 }

@@ -26,13 +26,13 @@ class Change:
 class TrialCode:
     """The figures of a kernel in one compile; None is not known.
 
-    ``simd`` is its width, ``grf_count`` the registers of a thread, ``spills`` the messages that store or load spilled values.
+    ``simd`` is its width, ``grfs`` the registers of a thread, ``spills`` the messages that store or load spilled values.
     ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``digest`` stands for the code:
     equal code has equal ones.
     """
 
     simd: int | None
-    grf_count: int | None
+    grfs: int | None
     instructions: int
     cycles: int | None
     spills: int
@@ -84,7 +84,7 @@ class Trial:
 
     @property
     def _threads(self) -> str:
-        before, after = self.before.grf_count, self.after.grf_count if self.after else None
+        before, after = self.before.grfs, self.after.grfs if self.after else None
         if not before or not after or after == before:
             return ""
         if after == 2 * before:

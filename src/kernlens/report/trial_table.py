@@ -66,7 +66,7 @@ def _row(trial: Trial | None, code: TrialCode | None, note: str) -> list[Cell]:
     assert code is not None
     title = "as it is" if trial is None else trial.change.title + (_MARK if trial.change.results else "")
     parts = [_part(trial, code, figure).rjust(_PART) for figure in _FIGURES]
-    return [title, *parts, code.simd, code.grf_count, code.spills, code.loops, note]
+    return [title, *parts, code.simd, code.grfs, code.spills, code.loops, note]
 
 
 def _part(trial: Trial | None, code: TrialCode, figure: str) -> str:
@@ -132,7 +132,7 @@ def _change(change: Change) -> dict[str, Any]:
 def _figures(code: TrialCode) -> dict[str, Any]:
     figures = asdict(code)
     del figures["digest"]
-    figures["spill_messages"] = figures.pop("spills")
+    figures["grf_count"], figures["spill_messages"] = figures.pop("grfs"), figures.pop("spills")
     return figures
 
 

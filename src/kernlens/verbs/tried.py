@@ -183,7 +183,7 @@ def _code(kernel: Kernel) -> TrialCode:
     return TrialCode(
         resources.simd,
         resources.grf_count,
-        len(kernel.instructions),
+        costs["instructions"],
         waits.cycles if waits is not None else None,
         costs["spill_stores"] + costs["fill_loads"],
         len(loops.loops) if loops is not None else None,

@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from kernlens.cli import verb_group
-from kernlens.model.figures import COSTS, STATED
-from kernlens.model.former_keys import FORMER_KEYS
 from kernlens.toolchain.toolchains import NEWEST
 from tests.documents import unnoticed
 from tests.integration.annotate.test_loops_and_offsets import ROWS
 from tests.integration.cli.test_cli import kernlens
+from tests.integration.docs.json_shapes import PAGE, Shape, shapes
 from tests.integration.drivers.test_simulated_devices import WAITING
 from tests.integration.stages.stage_fixtures import SMALL
 from tests.integration.stages.test_clang_stages import run_tool
@@ -40,12 +39,7 @@ kernel void sine(global float *a) {
 }
 """
 
-PAGE = ROOT / "docs/json.md"
 CLI = Path(verb_group.__file__).parent
-#: A quoted key, a mark, or the name of a shape in capital letters; remarks and values are passed over.
-TOKEN = re.compile(r'"([^"]+)"|([{}\[\]:,=])|(?<![\w-])([A-Z]{2,})(?![\w-])')
-MARK, NAME, KEY = 2, 3, 1
-
 #: The modules of one link that has everything: an unresolved symbol, a duplicate, a mismatch and a circle.
 MODULES = {
     "a.cl": """\
@@ -67,108 +61,12 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
 
 #: The keys that a document need not have, by the verb: an option or a fact adds them.
 OPTIONAL = {
-    "annotate": {"inlined", "live", "unread_sources"},
+    "advise": {"paths", "tried"},
+    "annotate": {"inlined", "live", "unread_sources", "waits_for"},
     "diff": {"instructions", "parting"},
     "inspect": {"unreadable"},
     "stages": {"passes"},
 }
-
-
-class Shape:
-    """What a block of the page says of a value: keys of an object, the shape of a list's entries, or nothing."""
-
-    def __init__(self) -> None:
-        self.keys: dict[str, Shape] = {}
-        #: Keys that are names, as of modules: the page writes ``{NAME: value}``.
-        self.is_open = False
-        self.entry: Shape | None = None
-        self.seen: set[str] = set()
-
-    def check(self, value: Any, place: str) -> None:
-        """Compare with what a verb printed; what was seen is kept."""
-        if isinstance(value, dict):
-            for key, former in FORMER_KEYS.items():
-                if key in value:
-                    assert value[former] == value[key], f"{place}.{key} is there by its former key too"
-                    value = {name: inside for name, inside in value.items() if name != former}
-            assert self.is_open or set(value) <= set(self.keys), f"{place} is documented with {list(self.keys)}"
-            self.seen |= set(value)
-            for key, inside in value.items():
-                if not self.is_open:
-                    self.keys[key].check(inside, f"{place}.{key}")
-        elif isinstance(value, list):
-            assert self.entry is not None, f"{place} is not documented as a list"
-            for inside in value:
-                self.entry.check(inside, f"{place}[]")
-        else:
-            assert not self.is_open, f"{place} is documented as an object"
-
-    def unseen(self, place: str, done: set[int]) -> list[str]:
-        """The documented keys that no output had."""
-        if id(self) in done:
-            return []
-        done.add(id(self))
-        keys = [f"{place}.{key}" for key in self.keys if key not in self.seen]
-        for key, inside in self.keys.items():
-            keys += inside.unseen(f"{place}.{key}", done)
-        return keys + (self.entry.unseen(f"{place}[]", done) if self.entry else [])
-
-
-class Reader:
-    """Reads the page's notation; ``named`` are the shapes with names."""
-
-    def __init__(self, text: str, named: dict[str, Shape]) -> None:
-        self.tokens = [(match.lastindex or 0, match[0].strip('"')) for match in TOKEN.finditer(text)]
-        self.named = named
-
-    def take(self, mark: str) -> bool:
-        if self.tokens and self.tokens[0] == (MARK, mark):
-            self.tokens.pop(0)
-            return True
-        return False
-
-    def value(self) -> Shape:
-        if self.take("{"):
-            return self.fields()
-        if self.take("["):
-            shape = Shape()
-            shape.entry = Shape() if self.tokens[0] == (MARK, "]") else self.value()
-            assert self.take("]")
-            return shape
-        if self.tokens[0][0] == NAME:
-            return self.named.setdefault(self.tokens.pop(0)[1], Shape())
-        if self.tokens[0][0] == KEY:  # A value that is always the same, as "spirv".
-            self.tokens.pop(0)
-        return Shape()
-
-    def fields(self) -> Shape:
-        shape = Shape()
-        while not self.take("}"):
-            kind, word = self.tokens.pop(0)
-            if kind == NAME and self.take(":"):
-                shape.is_open = True
-            elif kind == NAME:
-                shape.keys |= self.named[word].keys
-            else:
-                assert kind == KEY, f"a key is expected before {self.tokens[:8]}"
-                shape.keys[word] = self.value() if self.take(":") else Shape()
-            self.take(",")
-        return shape
-
-
-def shapes(heading: str) -> list[Shape]:
-    """The documents of a section of the page, in its order."""
-    section = PAGE.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    blocks = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
-    named: dict[str, Shape] = {"FIGURES": Shape(), "COSTS": Shape()}
-    named["FIGURES"].keys = {figure.key: Shape() for figure in STATED}
-    named["COSTS"].keys = {figure.key: Shape() for figure in COSTS}
-    # First the names, so that a document may hold the fields of one.
-    for block in blocks:
-        for name, text in re.findall(r"^([A-Z]+) += (\{.*?\})$", block, re.DOTALL | re.MULTILINE):
-            read = Reader(text, named).value()
-            named.setdefault(name, Shape()).keys.update(read.keys)
-    return [Reader(block.split("\n\n")[0], named).value() for block in blocks]
 
 
 def compare(shape: Shape, *documents: Any) -> None:
@@ -235,7 +133,8 @@ def test_the_documents_of_programs(folder: Path) -> None:
     trips = "--trips", "8=10", "--trips", "depth=4"
     listed, costliest = shapes("annotate --trips")
     compare(listed, answer("annotate", "rows.klens", *trips, cwd=folder))
-    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder))
+    advised = answer("annotate", "sine.klens", "--top=3", *trips[2:], cwd=folder)
+    compare(costliest, answer("annotate", "rows.klens", "--top=3", *trips, cwd=folder), advised)
     (shape,) = shapes("annotate --offset")
     (program,) = answer("annotate", "rows.klens", cwd=folder)["programs"]
     offsets = ",".join(str(row["offset"]) for row in program["kernels"][0]["instructions"])
@@ -246,10 +145,29 @@ def test_the_documents_of_programs(folder: Path) -> None:
     compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
 
 
+def test_samples(tmp_path: Path) -> None:
+    examples = ROOT / "examples"
+    done = kernlens("compile", examples / "kernels" / "blur.cl", "--device", "dg2", "-o", "blur.klens", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (shape,) = shapes("annotate --samples")
+    samples = next((examples / "samples").glob("*.csv")).read_text()
+    row = next(line for line in samples.splitlines() if '"blur"' in line and line[-1].isdigit())
+    (tmp_path / "s.csv").write_text(f"{samples}{row.replace('blur', 'other')}\n{_at_no_instruction(row)}\n")
+    compare(shape, answer("annotate", "blur.klens", "--samples", "s.csv", cwd=tmp_path))
+
+
+def _at_no_instruction(row: str) -> str:
+    cells = row.split(",")
+    return ",".join([cells[0], "       00000003", *cells[2:]])
+
+
 def test_advise(tmp_path: Path) -> None:
-    (shape,) = shapes("advise")
+    plain, paths, tried = shapes("advise")
     (tmp_path / "sine.cl").write_text(SINE)
-    compare(shape, answer("advise", "sine.cl", "--device", "dg2", cwd=tmp_path))
+    words = ("advise", "sine.cl", "--device", "dg2")
+    compare(plain, answer(*words, cwd=tmp_path))
+    compare(paths, answer(*words, "--paths", cwd=tmp_path))
+    compare(tried, answer(*words, "--try", "-D", "id=1,:", cwd=tmp_path))
 
 
 def test_recordings(folder: Path) -> None:
@@ -397,7 +315,7 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
     }
     sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
     prints = {verb for verb, text in sources.items() if "@option.json()" in text}
-    assert prints == headings - {"list", "add", "remove", "--top", "--pressure"}
+    assert prints == headings - {"list", "add", "remove"} - {word for word in headings if word.startswith("--")}
 
 
 def test_report_and_toolchains(tmp_path: Path, folder: Path) -> None:

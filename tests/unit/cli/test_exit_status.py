@@ -54,6 +54,7 @@ def folder(
 
 
 TABLE = [
+    (2, "mcp none"),
     (0, "advise scale.bin"),
     (0, "advise good.cl --device skl --json"),
     (2, "advise scale.bin --kernel none"),

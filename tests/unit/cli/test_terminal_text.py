@@ -251,6 +251,8 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         ("capture", "--simulate", HOSTILE, "--", HOSTILE),
         ("devices", HOSTILE),
         ("report", HOSTILE, "-o", "x.html"),
+        ("advise", HOSTILE),
+        ("mcp", HOSTILE),
         ("serve", HOSTILE, "--no-browser"),
         ("layer", f"--{HOSTILE}"),
         (HOSTILE,),

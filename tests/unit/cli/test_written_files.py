@@ -123,7 +123,7 @@ def test_what_cannot_be_written_costs_nothing_else(
     Path("x.csv").write_text("of yesterday\n")
     Path("x.csv").chmod(0o640)
 
-    def full(rows: object, **_: object) -> Iterator[str]:
+    def full(*_: object) -> Iterator[str]:
         yield "half a row"
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -63,8 +63,16 @@ FOR_INSPECT = FOR_VERSION | {
     *(".formats.elf", ".formats.elf.elf_file", ".formats.elf.header"),
     *(".formats.elf.string_table", ".formats.elf.elf64_structures", ".formats.spirv", ".formats.spirv.magic"),
     *(".formats.zebin", ".formats.zebin.notes", ".formats.zebin.ze_info", ".formats.zebin.ze_info_text"),
-    *(".formats.zebin.zebin_file", ".loading", ".loading.assemble", ".loading.context", ".loading.identify"),
-    *(".loading.kernel_parts", ".loading.open", ".loading.unpack", ".model", ".model.binary", ".model.allowance"),
+    *(".formats.zebin.zebin_file", ".loading", ".loading.analysed_code", ".loading.assemble", ".loading.context"),
+    *(
+        ".loading.identify",
+        ".loading.kernel_parts",
+        ".loading.open",
+        ".loading.unpack",
+        ".model",
+        ".model.binary",
+        ".model.allowance",
+    ),
     *(
         ".model.build",
         ".model.columns",

@@ -10,10 +10,7 @@ from typing import Any
 
 import pytest
 
-import kernlens
 from kernlens.errors import FormatError, UnsupportedError
-from kernlens.isa.device_table import GEN9, GEN11, XE2, XE3, XE_HP, XE_HPC, XE_HPG, XE_LP
-from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.loading.open import open_build
 from kernlens.loading.stage_maps import Beside
 from kernlens.loading.stage_texts import KeptStageTexts
@@ -23,11 +20,9 @@ from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot
 from kernlens.report.explore import ExploreDocument, explore_document
 from kernlens.report.explore.chunks import id_of
-from kernlens.report.explore.packing import ALPHABET, deltas, encoded, in_base85, within
-from kernlens.report.explore.program_index import instruction_count
-from tests.explore_reader import DIGITS, KernelChunk, bytes_of_base85, referenced, summed, unpacked
+from kernlens.report.explore.packing import encoded, within
+from tests.explore_reader import KernelChunk, referenced, unpacked
 from tests.limits import memory, processor_time
-from tests.tree import ROOT
 from tests.writers.programs import SOURCE, binary, decoded
 from tests.writers.recordings import snapshot
 
@@ -367,47 +362,3 @@ def test_a_large_log_is_cut() -> None:
     assert text.endswith("too large to be shown")
     assert len(text) < 9 << 20
     assert within("short") == "short"
-
-
-def test_base85_is_what_the_page_of_the_format_says() -> None:
-    assert ALPHABET.decode() == DIGITS
-    assert DIGITS in (ROOT / "docs/formats/explore.md").read_text()
-    assert not set(DIGITS) & set("<>&\"'`\\")
-    for size in (0, 1, 3, 4, 5, 1000):
-        content = bytes(number * 37 & 0xFF for number in range(size))
-        text = in_base85(content).decode()
-        assert bytes_of_base85(text)[:size] == content
-        assert len(text) == (size + 3) // 4 * 5
-    assert bytes_of_base85(in_base85(b"\xff" * 8).decode()) == b"\xff" * 8
-
-
-def test_deltas_are_undone_by_sums() -> None:
-    for numbers in ([], [5], [-1, -1, 7, 0]):
-        assert summed(deltas(numbers)) == numbers
-
-
-def test_instructions_are_counted_by_their_sizes() -> None:
-    small, large = (1 << 29).to_bytes(4, "little") + bytes(4), bytes(16)
-    assert instruction_count(memoryview(small + large + small)) == 3
-    assert instruction_count(memoryview(small + large + bytes(4))) == 2
-    assert instruction_count(memoryview(b"")) == 0
-
-
-def test_every_opcode_of_every_device_is_explained() -> None:
-    """Of Skylake to Panther Lake, as far as an installed libiga64 knows them."""
-    from kernlens.isa.iga_library import library_for
-    from kernlens.toolchain.registered import register_roots
-
-    register_roots()
-    known: set[str] = set()
-    for platform in (GEN9, GEN11, XE_LP, XE_HP, XE_HPG, XE_HPC, XE2, XE3):
-        try:
-            library = library_for(platform, "it")
-        except UnsupportedError:
-            continue
-        known.update(library.native.mnemonics(platform))
-    assert known - {""} == set(EXPLANATIONS) if "srnd" in known else known - {""} <= set(EXPLANATIONS)
-    for sentence in EXPLANATIONS.values():
-        assert sentence.endswith(".")
-        assert len(sentence) < 130
-    assert kernlens.__version__

@@ -61,12 +61,12 @@ def test_a_loop_that_is_no_longer_unrolled_is_not_compared() -> None:
 
 def test_registers_that_halve_the_threads_say_so() -> None:
     """The trap of threads: what a thread gains, others that would hide its waits lose."""
-    large = trial(grf_count=256, spills=22)
+    large = trial(grfs=256, spills=22)
     assert large.note == "half the threads"
     (row,) = [line for line in lines_of(large) if line.startswith("  a title")]
     assert row.split() == ["a", "title", "+0.0%", "+0.0%", "32", "256", "22", "2", "half", "the", "threads"]
-    assert trial(grf_count=192).note == "fewer threads"
-    assert trial(grf_count=96).note == "more threads"
+    assert trial(grfs=192).note == "fewer threads"
+    assert trial(grfs=96).note == "more threads"
 
 
 def test_unknown_figures_are_not_compared() -> None:
@@ -93,7 +93,7 @@ def test_what_changes_results_is_marked() -> None:
 
 def test_the_table_fits_100_columns() -> None:
     long = Change("d", "-D " + "TILE=1234567 " * 20, results="as the source has it " * 9)
-    lines = lines_of(Trial(long, CODE, trial(loops=7, grf_count=256).after), changes=(long,), name="n" * 300)
+    lines = lines_of(Trial(long, CODE, trial(loops=7, grfs=256).after), changes=(long,), name="n" * 300)
     assert max(map(len, lines)) <= 100
 
 
