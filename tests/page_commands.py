@@ -123,7 +123,7 @@ def unknown(command: str) -> list[str]:
 
 def _unknown_to_kernlens(words: list[str]) -> list[str]:
     command: click.Command = kernlens
-    context = click.Context(command, info_name="kernlens")
+    context = click.Context(command, info_name="kernlens", **command.context_settings)
     options = _options(command, context)
     missing = []
     waiting = iter(words)

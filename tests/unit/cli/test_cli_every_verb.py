@@ -75,7 +75,7 @@ def test_json_is_a_flag_of_every_verb(words: tuple[str, ...]) -> None:
     command: click.Command | None = kernlens_command
     for word in words:
         assert isinstance(command, click.Group)
-        command = command.get_command(click.Context(command), word)
+        command = command.get_command(click.Context(command, **kernlens_command.context_settings), word)
     assert command is not None
     options = [each for each in command.params if "--json" in each.opts]
     assert isinstance(command, click.Group) or [
@@ -209,13 +209,15 @@ def test_a_misspelt_word_gets_the_nearest(words: tuple[str, ...], meant: str, ke
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_former_names_of_options_work_and_are_in_no_help(verb: str, kernlens: Kernlens) -> None:
-    command = verb_group.kernlens.get_command(click.Context(verb_group.kernlens), verb)
+    group = verb_group.kernlens
+    context = click.Context(group, **group.context_settings)
+    command = group.get_command(context, verb)
     assert command is not None
     help_words = kernlens(verb, "--help").out.split()
     for option in command.params:
         if isinstance(option, RenamedOption):
             assert option.hidden or option.opts[0] in help_words
-            parser = command.make_parser(click.Context(command))
+            parser = command.make_parser(click.Context(command, parent=context))
             for name in (option.opts[0], *option.former):
                 assert name == option.opts[0] or name not in help_words
                 values, _, _ = parser.parse_args([name, *["1"] * option.nargs])

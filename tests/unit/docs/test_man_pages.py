@@ -26,7 +26,7 @@ def commands() -> dict[str, click.Command]:
     """All commands by the names of their pages."""
     named: dict[str, click.Command] = {"kernlens": kernlens}
     for verb in VERBS:
-        command = kernlens.get_command(click.Context(kernlens), verb)
+        command = kernlens.get_command(click.Context(kernlens, **kernlens.context_settings), verb)
         assert command is not None
         named[f"kernlens-{verb}"] = command
         if isinstance(command, click.Group):
