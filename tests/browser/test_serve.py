@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route
 
+from kernlens.report.style import rendered
+from kernlens.report.trial_table import trial_lines
+from kernlens.verbs.tried import tried
 from tests.browser.conftest import LISTEN
 from tests.browser.viewer import Viewer
 from tests.integration.serve.explorer_fixtures import MAIN, SOURCE, Server, serving
+from tests.tree import ROOT
 
 #: What a compile on a busy machine may take.
 LONG = 60_000
@@ -194,6 +198,43 @@ def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServ
         viewer.press("e")
         viewer.find(".edit-bar").wait_for()
         assert "edited" not in viewer.text(".source .cm-content")
+
+
+def test_build_options_are_tried_beside_the_advice(tmp_path: Path, open_served: OpenServed) -> None:
+    """The table has the words and figures of ``advise --try``, also for an option with which the source does not compile."""
+    source = tmp_path / "tone.cl"
+    source.write_bytes((ROOT / "examples/kernels/tone.cl").read_bytes())
+    with serving(source, "--device", "pvc") as server:
+        viewer = open_served(server)
+        viewer.press("a")
+        button = viewer.find("dialog .trials button")
+        assert button.inner_text() == "Try options"
+        button.focus()
+        viewer.press("Enter")
+        viewer.find("dialog .trials button", has_text="Stop").wait_for()
+        assert viewer.focused() == "Stop"
+        # Closed and opened again, it goes on.
+        viewer.press("Escape")
+        viewer.press("a")
+        viewer.find("dialog .trials .state", has_text="compiled in").wait_for(timeout=LONG)
+        assert viewer.axe() == []
+        assert viewer.cut_texts() == []
+        printed = " ".join(" ".join(map(rendered, trial_lines(tried(source, "pvc"), is_full=True))).split())
+        rows = [row.locator("th, td").all_inner_texts() for row in viewer.find("dialog .trials tr").all()]
+        (failed,) = (row for row in rows if len(row) == 2)
+        assert failed[0] == "sub-group 8"
+        assert f"{failed[0]}: {failed[1]}"[:40] in printed
+        assert len(rows) > 4
+        for row in rows:
+            assert row is failed or " ".join(" ".join(row).split()) in printed
+        for words in viewer.find("dialog .trials > div p").all_inner_texts():
+            assert words in printed
+        viewer.press("Escape")
+        viewer.tab.route("**/api/compile", lambda route: route.abort())
+        viewer.press("a")
+        viewer.find("dialog .trials button").click()
+        viewer.find("dialog .trials .state.failed", has_text="does not answer").wait_for()
+        assert button.inner_text() == "Try options"
 
 
 def test_what_cannot_be_linked_or_was_not_swept_is_said(server: Server, open_served: OpenServed) -> None:

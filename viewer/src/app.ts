@@ -206,7 +206,7 @@ export class App implements Page {
     this.header.show(this.index, program, row, kernel);
     this.showBuild(program);
     this.showColour(this.state.colour);
-    this.build.advise(kernel?.advice.length ?? 0);
+    this.build.advise(kernel?.advice.length ?? 0, kernel !== null && this.compiler?.canTry(program) === true);
     this.build.hasSamples(kernel?.code.samples != null);
     if (kernel !== null) this.build.ownLines(kernel.own === null ? null : kernel.onOwnLines);
     this.list.mark(program, row);

@@ -55,6 +55,8 @@ export interface Compiler {
   paneOf(program: ProgramInfo, path: string): SourcePane | null;
   /** Tells the editor whether what is shown is of its text. */
   freshen(): void;
+  /** The panel that tries build options on a kernel's source; null if there is no text of it. */
+  trials(kernel: Kernel): HTMLElement | null;
   /** Compiles again, and keeps what each pass changed. */
   allPasses(): void;
 }

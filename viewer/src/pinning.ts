@@ -146,12 +146,13 @@ export class Pinning implements CodeSurroundings {
 
   /** What is advised on the kernel. */
   advice(): void {
-    const { kernel, dialog } = this.page;
+    const { kernel, dialog, compiler } = this.page;
     if (kernel === null) return;
-    const sheet = adviceSheet(kernel, (advice) => {
+    const show = (advice: Advice): void => {
       dialog.close();
       void this.goToAdvice(advice);
-    });
+    };
+    const sheet = adviceSheet(kernel, show, compiler?.trials(kernel) ?? null);
     dialog.open("Advice", sheet);
   }
 

@@ -26,6 +26,13 @@ LIMIT = 20_000
 _TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 4096}
 _FLAG: Schema = {"type": "boolean"}
 _SIDES: Schema = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 2}
+#: No file and no standard input, which --offset takes too; together they fit into one word of a command.
+_OFFSETS: Schema = {
+    "type": "array",
+    "items": {"type": "string", "pattern": "^(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})$"},
+    "minItems": 1,
+    "maxItems": 4096,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class Argument:
             yield f"--build-options={allowed.checked_options(value)}"
         elif self.option == OPTIONS_OF_SIDES:
             yield from (f"--build-options={allowed.checked_options(each)}" for each in value)
+        elif self.option == "--trips":
+            yield from (f"{self.option}={each}" for each in value)
         elif self.option == "--diff":
             yield from (self.option, *value)
         elif isinstance(value, bool):
@@ -173,8 +182,8 @@ TOOLS = (
     Tool(
         "annotate",
         "Which machine instructions each source line became, and what the lines cost. top lists the costliest lines: begin"
-        " with it; line gives one line's instructions; pressure says which lines' values fill the registers. A source is"
-        " compiled for device.",
+        " with it; line gives one line's instructions, offsets the lines of addresses; waits says for how long instructions"
+        " wait; pressure which lines' values fill the registers. A source is compiled for device.",
         (
             _path("a file with kernels, or an OpenCL C source"),
             _KERNEL,
@@ -183,9 +192,21 @@ TOOLS = (
             _TOOLCHAIN,
             Argument("line", "only this source line: N or FILE:N", "--line"),
             Argument(
+                "offsets", "the lines of the instructions at these offsets in the kernel: 0x238", "--offset", _OFFSETS
+            ),
+            Argument(
                 "top", "the N costliest lines, as a table", "--top", {"type": "integer", "minimum": 1, "maximum": 1000}
             ),
             Argument("sort", "what makes a line costly, with top", "--sort", {"enum": list(LINE_ORDERS)}),
+            Argument(
+                "trips",
+                "weigh counts by the rounds that loops run: FILE:LINE=N, or depth=N for all other loops",
+                "--trips",
+                {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 64},
+            ),
+            Argument(
+                "waits", "for how long instructions wait, and for which ones: the compiler's estimate", "--waits", _FLAG
+            ),
             Argument(
                 "pressure", "the peak register pressure, and the lines whose values are live there", "--pressure", _FLAG
             ),

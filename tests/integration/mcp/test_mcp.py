@@ -31,6 +31,14 @@ SLOW = (
     "kernel void slow(global float *a) {\n  float x = a[0];\n" + "  x = sin(x) * tan(x);\n" * 4000 + "  a[0] = x;\n}\n"
 )
 
+LOOP = """kernel void total(global float *a, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i)
+    sum += a[i];
+  a[0] = sum;
+}
+"""
+
 Steps = Callable[[Client], Awaitable[Any]]
 
 
@@ -91,8 +99,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (allowed / "scale.cl").write_text(text)
     (allowed / "edited.cl").write_text(text.replace("0.0f;", "1.0f;"))
     (allowed / "slow.cl").write_text(SLOW)
-    done = kernlens("compile", "scale.cl", "--device", "dg2,skl", "-o", "scale.klens", cwd=allowed)
-    assert done.returncode == 0, done.stderr
+    (allowed / "loop.cl").write_text(LOOP)
+    for name, devices in (("scale", "dg2,skl"), ("loop", "dg2")):
+        done = kernlens("compile", f"{name}.cl", "--device", devices, "-o", f"{name}.klens", cwd=allowed)
+        assert done.returncode == 0, done.stderr
     (outside / "secret.h").write_text(f"// {SECRET}\n#define SECRET 3\n")
     (outside / "secret.cl").write_text(f"// {SECRET}\n{text}")
     done = kernlens("compile", outside / "secret.cl", "--device", "dg2", "-o", outside / "secret.klens")
@@ -126,6 +136,16 @@ def test_the_tools_and_their_answers(home: Path) -> None:
                 "annotate",
                 {"path": "scale.klens", "line": "5", "device": "skl"},
                 ("annotate", "scale.klens", "--line=5", "--device=skl"),
+            ),
+            (
+                "annotate",
+                {"path": "scale.klens", "device": "dg2", "offsets": ["0x10", "32"]},
+                ("annotate", "scale.klens", "--device=dg2", "--offset=0x10,32"),
+            ),
+            (
+                "annotate",
+                {"path": "loop.klens", "waits": True, "trips": ["loop.cl:4=10", "depth=3"]},
+                ("annotate", "loop.klens", "--waits", "--trips=loop.cl:4=10", "--trips=depth=3"),
             ),
             ("stages", {"path": "scale.cl", "device": "dg2", "line": "5"}, None),
             ("stages", {"path": "scale.klens", "device": "dg2", "stage": "source"}, None),
@@ -242,6 +262,10 @@ def test_hostile_arguments_are_errors_of_tools(home: Path) -> None:
             ("correct it", {"path": "scale.klens", "output": "/x"}),
             ("correct it", {"path": "scale.klens", "top": 10**30}),
             ("correct it", {"path": "scale.klens", "limit": 10**9}),
+            ("correct it", {"path": "scale.klens", "offsets": ["@/etc/passwd"]}),
+            ("correct it", {"path": "scale.klens", "offsets": ["-"]}),
+            ("correct it", {"path": "scale.klens", "offsets": ["0x10,@/etc/passwd"]}),
+            ("not of the form", {"path": "scale.klens", "trips": ["@/etc/passwd"]}),
             ("correct", {"path": "scale\0.klens"}),
             ("no kernel", {"path": "scale.klens", "kernel": "--output=x"}),
             ("no kernel", {"path": "scale.klens", "kernel": "\x1b[31m\n; rm -rf *"}),

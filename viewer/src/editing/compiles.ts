@@ -1,6 +1,7 @@
 import { gone, type HttpSource } from "../document/http";
 import { readIndex } from "../document/read";
-import type { Index } from "../document/schema";
+import type { Index, ProgramInfo } from "../document/schema";
+import { plural } from "../dom";
 import type { Problem } from "../panes/source";
 
 /** For what a source is compiled. */
@@ -9,6 +10,8 @@ export interface Configuration {
   toolchain: string;
   options: string;
   all_passes: boolean;
+  /** Other build options are tried, in place of one compile. */
+  trials?: boolean;
 }
 
 /** A message of the compiler about a place; its path is "", line and column are 0 where it names none. */
@@ -27,6 +30,8 @@ export interface Result {
   diagnostics: Diagnostic[];
   /** The document of the result alone. */
   index: Index | null;
+  /** Of trials: what document/tried.ts reads; null if the source does not compile as it is. */
+  tried?: unknown;
 }
 
 export type CompileEvent =
@@ -48,6 +53,20 @@ export interface Choices {
   devices: { name: string; title: string; toolchains: string[] }[];
   toolchains: { name: string; versions: string }[];
   options: string[];
+}
+
+/** The configuration that a program was built with, or the nearest that there is here; null if there is no compiler. */
+export function likeOf(program: ProgramInfo, { devices, toolchains }: Choices): Configuration | null {
+  const device = devices.find(({ name }) => name === program.device) ?? devices[0];
+  if (device === undefined) return null;
+  const able = toolchains.filter(({ name }) => device.toolchains.includes(name));
+  const toolchain = able.find(({ name, versions }) => name === program.toolchain || versions === program.toolchain) ?? able[0];
+  return { device: device.name, toolchain: toolchain.name, options: program.options ?? "", all_passes: false };
+}
+
+/** What a compile that is queued does. */
+export function waitingWords(place: number): string {
+  return place > 1 ? `waiting behind ${plural(place - 1, "compile")},` : "waiting";
 }
 
 /** The events of a compile, a line of JSON each, as they come. Throws ServerGone if they end before the last. */

@@ -1,4 +1,5 @@
 import type { HttpSource } from "../document/http";
+import type { Kernel } from "../document/kernel";
 import type { Index, ProgramInfo } from "../document/schema";
 import { DocumentError, sentenceOf } from "../document/source";
 import { plural } from "../dom";
@@ -6,9 +7,10 @@ import { entriesOf } from "../frame/kernels";
 import type { Compiler, Page } from "../page";
 import { SourcePane } from "../panes/source";
 import { EditBar, REST } from "./bar";
-import { type Choices, type Configuration, type Diagnostic, type Result, compile } from "./compiles";
+import { type Choices, type Configuration, type Diagnostic, type Result, compile, likeOf, waitingWords } from "./compiles";
 import { problemList } from "./problems";
 import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
+import { mainFile, Trials } from "./trials";
 
 /** Configurations of one page. */
 const MOST = 8;
@@ -41,6 +43,7 @@ export class Editing implements Compiler {
   private readonly textOf = new Map<string, string | null>();
   /** The configurations of the running compile that have no result yet, and what each does. */
   private readonly pending = new Map<Attempt, string>();
+  private readonly trialsOf = new Map<string, Trials>();
   private serial = 0;
   private readonly session = crypto.randomUUID();
   private abort: AbortController | null = null;
@@ -74,6 +77,18 @@ export class Editing implements Compiler {
     return this.pathOf(program) === path ? this.pane : null;
   }
 
+  canTry(program: ProgramInfo): boolean {
+    return mainFile(program) !== null;
+  }
+
+  trials(kernel: Kernel): HTMLElement | null {
+    const { program } = kernel;
+    if (!this.canTry(program)) return null;
+    const trials = this.trialsOf.get(program.id) ?? new Trials(this.source, program);
+    this.trialsOf.set(program.id, trials);
+    return trials.show(kernel);
+  }
+
   /** Makes the source in sight editable; `shared` is what the address says of its text, beside its configurations. */
   async start(shared?: SharedText): Promise<void> {
     const { page } = this;
@@ -93,7 +108,8 @@ export class Editing implements Compiler {
     if (this.on) return;
     if (!(pane instanceof SourcePane) || pane.bare) return page.tell("There is no source text here to edit.");
     const { program } = pane.kernel;
-    if (choices.devices.length === 0) return page.tell("No compiler is installed: kernlens doctor says which package to install.");
+    const like = likeOf(program, choices);
+    if (like === null) return page.tell("No compiler is installed: kernlens doctor says which package to install.");
     this.path = pane.title;
     this.program = program.id;
     this.base = page.index;
@@ -104,7 +120,7 @@ export class Editing implements Compiler {
     const linked = shared === undefined ? [] : configurationsIn(page.state.more.e ?? "");
     const able = linked.filter(({ device, toolchain }) => choices.devices.find(({ name }) => name === device)?.toolchains.includes(toolchain)).slice(0, MOST);
     this.attempts = able.map((configuration) => ({ configuration, program: null, index: null, result: null, seconds: 0 }));
-    if (able.length === 0) this.attempts = [{ configuration: this.like(program, choices), program, index: null, result: null, seconds: 0 }];
+    if (able.length === 0) this.attempts = [{ configuration: like, program, index: null, result: null, seconds: 0 }];
     this.at = 0;
     this.pane = pane;
     pane.isHeld = true;
@@ -144,13 +160,6 @@ export class Editing implements Compiler {
     if (page.layout.slotOf(pane) === null) pane.pane.destroy();
     page.element.classList.remove("editing", "stale");
     page.showEditing();
-  }
-
-  private like(program: ProgramInfo, { devices, toolchains }: Choices): Configuration {
-    const device = devices.find(({ name }) => name === program.device) ?? devices[0];
-    const able = toolchains.filter(({ name }) => device.toolchains.includes(name));
-    const toolchain = able.find(({ name, versions }) => name === program.toolchain || versions === program.toolchain) ?? able[0];
-    return { device: device.name, toolchain: toolchain.name, options: program.options ?? "", all_passes: false };
   }
 
   private changed(text: string): void {
@@ -242,7 +251,7 @@ export class Editing implements Compiler {
       const source = { path: this.path, text, program: this.program };
       for await (const event of compile(this.source, { session: this.session, serial, source, configurations }, signal)) {
         if (serial !== this.serial) return;
-        if (event.event === "queued") this.pending.set(attempts[event.configuration], event.place > 1 ? `waiting behind ${plural(event.place - 1, "compile")},` : "waiting");
+        if (event.event === "queued") this.pending.set(attempts[event.configuration], waitingWords(event.place));
         else if (event.event === "started") this.pending.set(attempts[event.configuration], "compiling");
         else if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
         else if (event.event === "result") {

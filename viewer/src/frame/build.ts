@@ -69,9 +69,9 @@ export class BuildBar {
     this.own.setAttribute("aria-pressed", String(isOn === true));
   }
 
-  /** How much is advised on the kernel. */
-  advise(pieces: number): void {
-    this.advice.hidden = pieces === 0;
+  /** How much is advised on the kernel, and whether build options can be tried on it. */
+  advise(pieces: number, canTry: boolean): void {
+    this.advice.hidden = pieces === 0 && !canTry;
     this.advice.textContent = `Advice ${pieces}`;
   }
 
