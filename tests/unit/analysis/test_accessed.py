@@ -50,7 +50,8 @@ def test_private_arrays() -> None:
     text = """
     constant int table[4] = {1, 2, 3, 4};
     kernel void k(global float a[], local int shared[4]) {
-      float t[64], u [2][3];
+      // The values (and more):
+      float t[64], u [2][3];  /* two */
       const int n = a[3], *p = q[2];
       global float *rgb[4] = {0};
       local float tile[16 * 16];
@@ -58,6 +59,7 @@ def test_private_arrays() -> None:
       volatile int slow[4];
       float *head = t, *other = u, *const end = t + 63, *last;
       float *whole = &u;
+  #define N 4
       const struct cell *second = &cells [1];
       for (float * restrict each = &t[0]; each < end; each++) n *= t[2];
       global float *red = rgb[0];

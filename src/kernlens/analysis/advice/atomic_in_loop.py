@@ -78,7 +78,7 @@ def _advise_exchange(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             f"`{construct.token}`" if construct else "A compare-exchange",
-            f"adds floats in a retry loop: {count} per attempt",
+            f"adds floats in a retry loop: {count}",
             "`atomic_fetch_add` on an `atomic_float` is one message without a loop"
             " (OpenCL C 3.0, `cl_ext_float_atomics`)",
         )

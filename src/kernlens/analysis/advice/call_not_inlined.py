@@ -30,7 +30,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             [*rows, *function.code],
             f"`{kernel_title(function.name)}`" if function.name else "A function",
             f"is not inlined: {times} and {len(function.code):,} instructions of its own{width}",
-            "remove `noinline`, or declare the function `inline`",
+            "remove `noinline`, or declare the function `__attribute__((always_inline))`",
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kernlens.analysis.advice.accessed import accessed_name
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.rule import Rule
+from kernlens.analysis.advice.source_loops import NO_CODE
 from kernlens.model.advice import Advice
 from kernlens.model.instruction_kind import GLOBAL, LOAD, SCRATCH, STORE
 
@@ -74,7 +75,7 @@ def declared_arrays(facts: Facts) -> dict[str, str]:
     names: dict[str, str] = {}
     pointers: list[tuple[str, str]] = []
     for lines in facts.tokens.texts.values():
-        for statement in _STATEMENT.split("\n".join(lines)):
+        for statement in _STATEMENT.split(NO_CODE.sub(" ", "\n".join(lines))):
             text = statement.split("=")[0]
             # An array of pointers to global memory is private itself.
             own = text.partition("[")[0].rpartition("*")[2]
