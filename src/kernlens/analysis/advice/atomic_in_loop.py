@@ -85,17 +85,22 @@ def _advise_exchange(facts: Facts) -> Iterator[Advice]:
 
 
 def _adds_floats(facts: Facts, values: LoopValues, row: int) -> bool:
-    """Return whether an addition of floats makes a value that a compare-exchange writes, perhaps through moves."""
+    """Return whether a single addition of floats makes a value that a compare-exchange writes, perhaps through moves."""
     waiting, opcodes = [(row, values.data(row), 0)], facts.code.opcodes
     while waiting:
         reader, places, moves = waiting.pop()
         for writer in values.writers(reader, places):
             opcode = opcodes[writer]
-            if opcode == "add" and facts.types(writer)[0] in ("f", "hf", "df"):
-                return True
+            if _is_addition(facts, writer):
+                # A sum of sums may be one that keeps the error of its additions.
+                return not any(_is_addition(facts, row) for row in values.writers(writer, values.sources(writer)))
             if opcode == "mov" and moves < _MOVES:
                 waiting.append((writer, values.sources(writer), moves + 1))
     return False
+
+
+def _is_addition(facts: Facts, row: int) -> bool:
+    return facts.code.opcodes[row] == "add" and facts.types(row)[0] in ("f", "hf", "df")
 
 
 def _atomics(facts: Facts) -> Iterator[tuple[int, LoopValues]]:
