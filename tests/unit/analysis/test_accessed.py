@@ -32,6 +32,9 @@ def facts_of(text: str) -> Facts:
         ("*p = x;", "=", "p"),
         ("h[k]++;", "++", "h"),
         ("s.t[2] = x;", "=", "t"),
+        ("s.x[2] = x;", "=", "x"),
+        ("t[i].x = x;", "=", "t"),
+        ("t.s01 = x;", "=", "t"),
         ("(t[i] + j)[1] = x;", "=", ""),
         ("] = x;", "=", ""),
         ("ä[0] = x;", "=", ""),
@@ -47,16 +50,29 @@ def test_private_arrays() -> None:
     text = """
     constant int table[4] = {1, 2, 3, 4};
     kernel void k(global float a[], local int shared[4]) {
-      float t[64], u [2][3];
+      // The values (and more):
+      float t[64], u [2][3];  /* two */
       const int n = a[3], *p = q[2];
       global float *rgb[4] = {0};
       local float tile[16 * 16];
       struct cell cells[8];
+      volatile int slow[4];
+      float *head = t, *other = u, *const end = t + 63, *last;
+      float *whole = &u;
+  #define N 4
+      const struct cell *second = &cells [1];
+      for (float * restrict each = &t[0]; each < end; each++) n *= t[2];
+      global float *red = rgb[0];
+      float *green = rgb[1], *alpha = rgb->next;
+      local float *own = tile, *own_end = tile + n;
+      global float *more = a + n;
       return a[4];
     }
     """
-    assert declared_arrays(facts_of(text)) == {"t", "u", "rgb", "cells"}
+    own = {"t": "t", "u": "u", "rgb": "rgb", "cells": "cells"}
+    assert declared_arrays(facts_of(text)) == {**own, "head": "t", "second": "cells", "each": "t", "whole": "u"}
 
 
 def test_a_text_without_an_end_takes_no_time() -> None:
-    assert declared_arrays(facts_of("a " * 500_000 + "[")) == frozenset()
+    assert declared_arrays(facts_of("a " * 500_000 + "[")) == {}
+    assert declared_arrays(facts_of(("a " * 190 + "* p;") * 2_000 + "a* p = " + " " * 500_000)) == {}

@@ -15,6 +15,8 @@ _LAST_NAME = re.compile(r"([A-Za-z_]\w*)\s*$", re.ASCII)
 #: The ends of operators that write what stands before them.
 _WRITING = ("=", 2 * "+", 2 * "-")
 _CLOSING = {"]": "[", ")": "("}
+#: A component of a vector.
+_COMPONENT = re.compile(r"(?<=[\])\w])\.(?:[xyzw]{1,4}|[sS][0-9a-fA-F]{1,16}|lo|hi|even|odd)$")
 
 
 def accessed_name(facts: Facts, place: SourcePlace) -> str:
@@ -29,8 +31,8 @@ def accessed_name(facts: Facts, place: SourcePlace) -> str:
 
 
 def _target(text: str) -> str:
-    """Return the variable at the end of a text: ``t`` of ``a + t[i + 1]``."""
-    text = text.rstrip()
+    """Return the variable at the end of a text: ``t`` of ``a + t[i + 1].x``."""
+    text = _COMPONENT.sub("", text.rstrip())
     while text and text[-1] in _CLOSING:
         opening, depth = _CLOSING[text[-1]], 0
         for index in range(len(text) - 1, -1, -1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.loop_values import LoopValues, loops_to_follow
@@ -28,14 +28,22 @@ _MOVES = 8
 
 def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
     groups: dict[SourcePlace | None, list[int]] = {}
-    for row, values in _atomics(facts):
-        access = facts.kinds[row].access
-        destination = facts.code[row].destination
-        # The compiler has reduced the values of a sub-group already; whoever uses the answer needs each of them.
-        if access is None or access.operation not in _GATHERABLE or access.lanes != 1:
+    addresses: dict[tuple[SourcePlace | None, LoopValues, int], set[Hashable]] = {}
+    atomics = list(_atomics(facts))
+    # Code that uses an answer needs those before it.
+    answered = {values for row, values in atomics if _has_answer(facts, row)}
+    for row, values in atomics:
+        access, instruction = facts.kinds[row].access, facts.code[row]
+        if access is None or access.operation not in _GATHERABLE or values in answered:
             continue
-        if (destination is None or destination.file == "null") and values.has_fixed_address(row):
-            groups.setdefault(_place(facts, row), []).append(row)
+        if values.has_fixed_address(row):
+            place = _place(facts, row)
+            groups.setdefault(place, []).append(row)
+            addresses.setdefault((place, values, instruction.channel_offset), set()).add(values.address_key(row))
+    # Iterations that the compiler unrolled may each have an address of their own.
+    for (place, _, _), keys in addresses.items():
+        if len(keys) > 1:
+            groups.pop(place, None)
     for place, rows in groups.items():
         construct = facts.tokens.at(place) if place else None
         count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
@@ -44,9 +52,14 @@ def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             f"`{construct.token}`" if construct else "An atomic",
-            f"changes the same address in each round of a loop: {count}",
-            "gather the values in a variable, and use one atomic behind the loop",
+            f"updates the same address in each iteration of a loop: {count}",
+            "combine the values in a variable, and use one atomic after the loop",
         )
+
+
+def _has_answer(facts: Facts, row: int) -> bool:
+    destination = facts.code[row].destination
+    return destination is not None and destination.file != "null"
 
 
 def _advise_exchange(facts: Facts) -> Iterator[Advice]:
@@ -65,24 +78,29 @@ def _advise_exchange(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             f"`{construct.token}`" if construct else "A compare-exchange",
-            f"adds floats in a loop that tries again: {count} in each round",
-            "`atomic_fetch_add` on an `atomic_float` is a message without a loop"
+            f"adds floats in a retry loop: {count}",
+            "`atomic_fetch_add` on an `atomic_float` is one message without a loop"
             " (OpenCL C 3.0, `cl_ext_float_atomics`)",
         )
 
 
 def _adds_floats(facts: Facts, values: LoopValues, row: int) -> bool:
-    """Return whether an addition of floats makes a value that a compare-exchange writes, perhaps through moves."""
+    """Return whether a single addition of floats makes a value that a compare-exchange writes, perhaps through moves."""
     waiting, opcodes = [(row, values.data(row), 0)], facts.code.opcodes
     while waiting:
         reader, places, moves = waiting.pop()
         for writer in values.writers(reader, places):
             opcode = opcodes[writer]
-            if opcode == "add" and facts.types(writer)[0] in ("f", "hf", "df"):
-                return True
+            if _is_addition(facts, writer):
+                # A sum of sums may be one that keeps the error of its additions.
+                return not any(_is_addition(facts, row) for row in values.writers(writer, values.sources(writer)))
             if opcode == "mov" and moves < _MOVES:
                 waiting.append((writer, values.sources(writer), moves + 1))
     return False
+
+
+def _is_addition(facts: Facts, row: int) -> bool:
+    return facts.code.opcodes[row] == "add" and facts.types(row)[0] in ("f", "hf", "df")
 
 
 def _atomics(facts: Facts) -> Iterator[tuple[int, LoopValues]]:

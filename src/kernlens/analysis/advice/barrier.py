@@ -36,7 +36,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
                 earlier = None
     for place, (rows, before) in groups.items():
         where = (
-            f" of line {before.line}" if before is not None and place is not None and before.line != place.line else ""
+            f" (line {before.line})" if before is not None and place is not None and before.line != place.line else ""
         )
         construct = facts.tokens.at(place) if place else None
         yield facts.advice(
@@ -44,8 +44,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             f"`{construct.token}`" if construct else "A barrier",
-            f"has nothing to wait for: no memory is accessed since the barrier before it{where}",
-            "leave it out",
+            f"orders nothing: no memory is accessed between it and the barrier before it{where}",
+            "remove it",
         )
 
 

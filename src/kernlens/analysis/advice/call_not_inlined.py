@@ -28,9 +28,9 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             RULE.key,
             next(places, None),
             [*rows, *function.code],
-            f"`{kernel_title(function.name)}`" if function.name else "a function",
+            f"`{kernel_title(function.name)}`" if function.name else "A function",
             f"is not inlined: {times} and {len(function.code):,} instructions of its own{width}",
-            "let it be inlined: remove `noinline`, or mark it `inline`",
+            "remove `noinline`, or declare the function `__attribute__((always_inline))`",
         )
 
 

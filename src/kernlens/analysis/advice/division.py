@@ -85,7 +85,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             _subject(facts, place, construct),
-            f"is {len(rows):,} instructions, as this GPU has no integer divider",
+            f"is {len(rows):,} instructions, because this GPU has no integer divider",
             "launch a 2-D range if it splits an index, divide floats if the values are small, or shift for powers of two",
         )
 
@@ -96,13 +96,13 @@ def _advise_long(facts: Facts) -> Iterator[Advice]:
             continue
         divisor = facts.tokens.operands(place)[1]
         usual = 8 * facts.passes if literal(divisor) is not None else None
-        less = f"one of 32 bits is about {usual}" if usual else "one of 32 bits is a third of that, or less"
+        less = f"a 32-bit division is about {usual}" if usual else "a 32-bit division is a third of that, or less"
         yield facts.advice(
             LONG_DIVISION.key,
             place,
             rows,
             _subject(facts, place, construct),
-            f"divides integers of 64 bits in {len(rows):,} instructions",
+            f"is a 64-bit division: {len(rows):,} instructions",
             f"{less}: use int or uint where the values fit",
         )
 

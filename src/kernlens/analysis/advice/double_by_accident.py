@@ -65,7 +65,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             " and ".join(f"`{name}`" for name in names),
-            f"{'makes' if len(names) == 1 else 'make'} {len(rows):,} instructions of double precision",
+            f"{'causes' if len(names) == 1 else 'cause'} {len(rows):,} double-precision instructions",
             "write " + " and ".join(dict.fromkeys(f"`{better}`" for _, _, better in constants[:3])),
         )
 

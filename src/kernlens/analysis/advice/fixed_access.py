@@ -32,11 +32,13 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         subject = f"`{name}`" if name else "The access"
         count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
         if action == LOAD:
-            fact = f"is read in each round of a loop, at an address that does not change: {count}"
-            advice = "read it before the loop, or declare the pointers `restrict` if no other leads there"
+            fact = f"is loaded in each iteration of a loop, from an address that does not change: {count}"
+            advice = "load it before the loop, or declare the pointers `restrict` if no other pointer leads there"
         else:
-            fact = f"is written in each round of a loop, at an address that does not change: {count}"
-            advice = "keep the value in a variable and store it behind the loop, if nobody reads it meanwhile"
+            fact = f"is stored in each iteration of a loop, to an address that does not change: {count}"
+            advice = (
+                "keep the value in a variable, and store it after the loop if no other work-item reads it meanwhile"
+            )
         yield facts.advice(RULE.key, place, rows, subject, fact, advice)
 
 

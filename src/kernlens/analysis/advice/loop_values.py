@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 
 from kernlens.analysis.advice.facts import Facts
@@ -60,6 +60,29 @@ class LoopValues:
     def has_fixed_address(self, row: int) -> bool:
         """Return whether the message ``row`` accesses the same addresses in each round."""
         return self._is_fixed(row, self._address(row))
+
+    def address_key(self, row: int) -> Hashable:
+        """Return what is equal for messages of the loop with a fixed address only if their addresses are equal."""
+        code, places = self._facts.code, self._address(row) & ~((1 << GENERAL) - 1)
+        message = code[row].message
+        offset = message and (message.extended_descriptor, message.extended_register)
+        # The address may be copied anew for each message.
+        for _ in range(_DEPTH):
+            writers = self._all_writers(row, places)
+            if len(writers) != 1 or code.opcodes[row := min(writers)] != "mov":
+                break
+            places = self._reads(row)
+        return offset, places, writers, code[row].sources[0].value if not places else None
+
+    def _all_writers(self, row: int, places: int) -> frozenset[int]:
+        """Return the instructions that may have written places before ``row`` that the loop writes."""
+        left = places & self._written
+        writers = set(self.writers(row, left))
+        for writer in writers:
+            left &= ~self._writes(writer)
+        if left and self._liveness is not None:
+            writers.update(definitions_of(self._liveness, self._block(row).start, left))
+        return frozenset(writers - {BEFORE_THE_CODE})
 
     def writers(self, row: int, places: int) -> Iterator[int]:
         """Yield the instructions before ``row`` in its block that write these places last, nearest first."""

@@ -59,7 +59,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             f"`{construct.token}({', '.join(construct.arguments)})`",
-            f"is {len(rows):,} instructions, as the compiler does not fold it",
+            f"is {len(rows):,} instructions, because the compiler does not fold it",
             f"write `{expression}`",
         )
 

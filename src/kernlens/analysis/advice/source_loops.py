@@ -10,7 +10,7 @@ from kernlens.analysis.advice.literals import literal
 
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What is no code, to be replaced by blanks: comments, strings, and lines of the preprocessor.
-_NO_CODE = re.compile(
+NO_CODE = re.compile(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"|^[ \t]*#(?:[^\\\n]|\\[^\n]|\\\n)*", re.DOTALL | re.MULTILINE
 )
 _MARK, _ELSE = re.compile(r"[({\[;}]"), re.compile(r"\s*else\b")
@@ -39,7 +39,7 @@ def loops_in(lines: Sequence[str], value: Callable[[str], int | None]) -> list[S
     text = "\n".join(lines)
     if len(text) > _LONGEST_TEXT:
         return []
-    text = _NO_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    text = NO_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     ends = _brackets(text)
     starts = _line_starts(text)
     return list(_loops(text, ends, starts, value))

@@ -23,14 +23,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
     stores = sum(1 for row in rows if (access := kinds[row].access) is not None and access.action == STORE)
     messages = f"{_count(stores, 'spill store')} and {_count(len(rows) - stores, 'fill load')}"
     place, words = _held(facts)
-    subject = "The values of the line" if place is not None else "The values"
+    subject = "The values of the line" if place is not None else "The kernel"
     yield facts.advice(
         RULE.key,
         place,
         rows,
         subject,
         f"{words}: {messages}{_names(facts)}",
-        "let fewer values live at once (compute or read them again, unroll less);"
+        "keep fewer values live at once (compute or load them again, unroll less);"
         " `kernlens advise --try` compares 256 registers and narrower sub-groups",
     )
 
@@ -39,7 +39,7 @@ def _held(facts: Facts) -> tuple[SourcePlace | None, str]:
     """Return the line whose values hold most registers where most are live, and words for that."""
     kernel = facts.kernel
     pressure = kernel.pressure
-    everything = "do not fit into the registers"
+    everything = "has more live values than registers"
     if pressure is None or pressure.peak_index is None:
         return None, everything
     lines = [held for held in held_at(facts.code, kernel.source_map, pressure.peak_index) if held.path is not None]
@@ -50,7 +50,7 @@ def _held(facts: Facts) -> tuple[SourcePlace | None, str]:
     held = len(lines[0].registers)
     return (
         SourcePlace(lines[0].path, lines[0].line),
-        f"hold {held} of the {pressure.peak} registers that are live at the peak{where}, and values do not fit",
+        f"hold {held} of the {pressure.peak} live registers at the pressure peak{where}, and the kernel spills",
     )
 
 

@@ -34,7 +34,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             RULE.key,
             SourcePlace(path, loop.line, loop.column),
             rows,
-            "the loop",
+            "The loop",
             f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
             _action(facts, path, loop),
         )
@@ -42,8 +42,10 @@ def _advise(facts: Facts) -> Iterator[Advice]:
 
 def _action(facts: Facts, path: str, loop: SourceLoop) -> str:
     above = facts.tokens.texts[path][loop.line - 2 : loop.line - 1]
-    where = "in place of its own" if any("#pragma unroll" in line for line in above) else "in front of it"
-    return f"`#pragma unroll {8 if (loop.trips or 0) >= _LEAST else 1}` {where} keeps a loop"
+    pragma = f"`#pragma unroll {8 if (loop.trips or 0) >= _LEAST else 1}`"
+    has_pragma = any("#pragma unroll" in line for line in above)
+    change = f"change its pragma to {pragma}" if has_pragma else f"write {pragma} in front of it"
+    return f"{change}, so that it stays a loop"
 
 
 def _is_other(facts: Facts, place: SourcePlace) -> bool:

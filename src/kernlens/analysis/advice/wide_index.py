@@ -42,8 +42,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
                 place,
                 rows,
                 "The product",
-                f"is an index in 64 bits: {len(rows)} instructions",
-                "compute it from `int`, if it fits (`int x = get_global_id(0)`, `int` arguments)",
+                f"computes an index in 64 bits: {len(rows)} instructions",
+                "use `int` if the index fits (`int x = get_global_id(0)`, `int` arguments)",
                 origin=_ORIGIN,
             )
 

@@ -48,3 +48,14 @@ kernel void alike_3(volatile global int *o, global const float *a) {
   int g = get_global_id(0);
   atomic_cmpxchg(o, 0, as_int(a[g] + 1.0f));
 }
+// A sum with the error of its additions, in two floats.
+kernel void alike_4(global float2 *o, global const float *a) {
+  int g = get_global_id(0);
+  volatile global uint *p = (volatile global uint *)(o + (g & 7));
+  uint old, next;
+  do {
+    old = *p;
+    float x = as_float(old), s = x + a[g], e = s - x, low = (x - (s - e)) + (a[g] - e) + o[g & 7].y;
+    next = as_uint(s + low);
+  } while (atomic_cmpxchg(p, old, next) != old);
+}

@@ -54,6 +54,28 @@ kernel void mended_3(global float *o, int n) {
   }
 }
 
+// Written and read by a pointer into it.
+kernel void fault_4(global float *o, global const float2 *a, int n) {
+  float2 t[40];
+  float2 *middle = t + 20;
+  int g = get_global_id(0);
+  for (int i = -n; i < n; i++) {
+    middle[i].x = a[g + i].y;
+    middle[i].y = a[g - i].x;
+  }
+  float s = 0;
+  for (int i = -n; i < n; i++)
+    for (int j = -n; j < n; j++) s += middle[i].x * middle[j].y;
+  o[g] = s;
+}
+kernel void mended_4(global float *o, global const float2 *a, int n) {
+  int g = get_global_id(0);
+  float s = 0;
+  for (int i = -n; i < n; i++)
+    for (int j = -n; j < n; j++) s += a[g + i].y * a[g - j].x;
+  o[g] = s;
+}
+
 // So few values stay in registers.
 kernel void alike_1(global float *o, global const int *a) {
   float t[8];
@@ -75,4 +97,11 @@ kernel void alike_3(global float *o, global const int *a) {
   const float t[64] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
   int g = get_global_id(0);
   o[g] = t[a[g] & 63];
+}
+// In memory, as the program asks for that.
+kernel void alike_4(global int *o, global const int *a) {
+  int g = get_global_id(0);
+  volatile int v = a[g];
+  volatile int slow[4] = {1, 2, 3, 4};
+  o[g] = v + slow[1];
 }
