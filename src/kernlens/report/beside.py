@@ -1,4 +1,4 @@
-"""What may stand beside the lines and instructions of a listing: a profiler's samples, the compiler's estimate of waits."""
+"""Figures beside the lines and instructions of a listing: a profiler's samples, the compiler's estimate of waits."""
 
 from __future__ import annotations
 
