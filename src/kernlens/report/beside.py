@@ -1,4 +1,4 @@
-"""Further columns and notes of a listing: a profiler's samples, the compiler's estimate of waits."""
+"""Figures beside the lines and instructions of a listing: a profiler's samples, the compiler's estimate of waits."""
 
 from __future__ import annotations
 
