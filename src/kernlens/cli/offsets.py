@@ -8,6 +8,7 @@ from typing import IO
 
 import click
 
+from kernlens.cli import option
 from kernlens.errors import FormatError, NotFoundError, TooManyError
 from kernlens.report.offset_answer import AskedOffsets
 
@@ -51,6 +52,7 @@ def _number(word: str, origin: str) -> int:
     if not _NUMBER.fullmatch(word):
         shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}..."
         if origin in ("--offset", "--base"):
+            option.number_of(shown, origin)  # It tells more of most mistakes.
             raise click.UsageError(f"{origin} needs a number, not '{shown}'")
         raise FormatError(f"'{shown}' is not an offset; write it as 0x238 or 568", format=origin)
     return int(word, 0) if word[:2] in ("0x", "0X") else int(word)

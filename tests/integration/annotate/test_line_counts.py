@@ -94,7 +94,7 @@ def of_text(program: Program, kernel: Kernel) -> Counts:
     for row in map(rendered, annotated(program, kernel)):
         if (path := row.strip().partition("  (source text")[0]) in paths:
             here = path, 0
-        elif counted := re.match(r"  +(\d+) +(\d+) +\d+\.\d% \|", row):
+        elif counted := re.match(r"  +(\d+) +(\d+) +\d+\.\d% +\d* *\|", row):
             here = here[0], int(counted[1])
             if int(counted[2]):
                 own[here] += int(counted[2])

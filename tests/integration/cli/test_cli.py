@@ -138,6 +138,7 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
         "size",
         "opcode",
         "text",
+        "loop_depth",
         "path",
         "line",
         "column",

@@ -32,7 +32,9 @@ class Shape:
         """Compare with what a verb printed; what was seen is kept."""
         if isinstance(value, dict):
             for key, former in FORMER_KEYS.items():
-                if key in value:
+                if (
+                    key in value and "spill_messages" not in value
+                ):  # The figures of trials are newer than the new names.
                     assert value[former] == value[key], f"{place}.{key} is there by its former key too"
                     value = {name: inside for name, inside in value.items() if name != former}
             assert self.is_open or set(value) <= set(self.keys), f"{place} is documented with {list(self.keys)}"

@@ -397,14 +397,3 @@ def test_standard_output_has_the_protocol_alone(home: Path) -> None:
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
     assert answers[1]["isError"] is False
     assert answers[2]["isError"] is True
-
-
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [("nowhere", "there is no file or folder nowhere"), ("/", "holds much"), (str(Path.home()), "holds much")],
-)
-def test_paths_that_cannot_be_given(path: str, words: str) -> None:
-    done = kernlens("mcp", path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
