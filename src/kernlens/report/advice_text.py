@@ -27,7 +27,8 @@ def advice_lines(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:
     for reason, count in Counter(each.reason for each in kernels if each.reason).items():
         yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
     count = sum(len(each.advice) for each in kernels)
-    yield f"{plural(len(kernels), 'kernel')}: {plural(count, 'piece') if count else 'no pieces'} of advice"
+    next_step = "" if count else "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"
+    yield f"{plural(len(kernels), 'kernel')}: {plural(count, 'piece') if count else 'no pieces'} of advice{next_step}"
 
 
 def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:
