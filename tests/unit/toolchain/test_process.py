@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -59,6 +60,9 @@ class Witness:
 
     def was_killed(self) -> bool:
         """Wait for the process's end; whether it came before the process could say that it had slept enough."""
+        with contextlib.suppress(OSError):  # The reader is done already.
+            # Of a process that was killed before it came to open the pipe, the reader would wait for ever.
+            os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
         self._thread.join()
         return self._texts == [""]
 
