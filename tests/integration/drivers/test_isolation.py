@@ -124,7 +124,8 @@ CONFINE = 'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec ch
 def test_confined_to_a_root_with_a_bare_python(newest_root: Path, modules: dict[str, bytes]) -> None:
     """The root's own Python, which has the standard library and nothing else, sees only the root's files."""
     variables = simulated_driver("bmg", NEWEST).variables
-    inside = {name: value for name, value in variables.items() if not name.startswith("OCL_ICD_")}
+    # Those that name the root's files from outside; within, its loaders find the drivers by themselves.
+    inside = {name: value for name, value in variables.items() if str(newest_root) not in value}
     python = ("unshare", "-m", "sh", "-c", CONFINE, str(newest_root), "/usr/bin/python3")
     if os.geteuid() != 0:
         python = ("unshare", "-rm", *python[2:])
