@@ -67,6 +67,7 @@ class Explorer:
             Route("/icon.svg", self._page.icon),
             Route("/api/index", self._get_index),
             Route("/api/chunk/{chunk}", self._get_chunk),
+            Route("/api/changes", self._get_changes),
             Route("/api/choices", self._get_choices),
             Route("/api/diff", self._get_diff),
             Route("/api/link", self._get_link),
@@ -101,6 +102,9 @@ class Explorer:
         if request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
         return Response(content, 200, headers, "application/octet-stream")
+
+    async def _get_changes(self, request: Request) -> Response:
+        return json_response({"changed": await self._answered(self._served.changed)})
 
     async def _get_choices(self, request: Request) -> Response:
         return json_response(await self._answered(questions.choices, self._toolchains))

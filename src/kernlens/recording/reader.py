@@ -39,6 +39,8 @@ ROW_LIMIT = 200_000
 VALUE_LIMIT = (1 << 30) + 4096
 #: SQLite's codes of errors that are no damage: PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, CANTOPEN, TOOBIG.
 _NO_DAMAGE = (3, 5, 6, 7, 8, 9, 14, 18)
+#: How often a file is copied that is written to meanwhile, and the seconds between.
+_COPIES, _COPY_PAUSE = 20, 0.25
 #: SQLite checks the deadline once in this many steps of its virtual machine.
 STEPS = 50_000
 
@@ -98,22 +100,25 @@ class Recording:
     """An open recording; a context manager, usable from several threads.
 
     It stays open as long as it or one of its builds is in use, unless ``close`` is called. The file is opened once: neither
-    a change of working folder nor another file under its name changes what is read.
+    a change of working folder nor another file under its name changes what is read. With ``is_held`` it may be written
+    over too: a copy is read, in a temporary folder that goes with the recording.
 
     Raises NotFoundError if there is no such file, FormatError if the file is no recording or damaged, UnsupportedError if
-    a newer kernlens wrote it.
+    a newer kernlens wrote it, KernlensError if somebody writes to it while it is copied.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, is_held: bool = False) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
         self._deadline = 0.0
         closing = contextlib.ExitStack()
         self._close = weakref.finalize(self, closing.close)
         try:
-            self._schema = _checked_schema(self.path)
+            self._schema = _checked_schema(self.path, self.path)
             with _sqlite_errors(self.path):
-                settled = _settled(self.path, closing)
+                settled = _settled(self.path, closing, is_held=is_held)
+                if settled != self.path:  # Meanwhile another file may have come under the name.
+                    self._schema = _checked_schema(settled, self.path)
                 self._size = settled.stat().st_size
                 #: What may be unpacked; whoever reads what was unpacked shares it.
                 self.allowance = Allowance(self._size)
@@ -293,18 +298,23 @@ def _connect(path: Path, mode: str, closing: contextlib.ExitStack) -> sqlite3.Co
     return connection
 
 
-def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
-    """Return a file that nobody writes to: ``path`` if its writer has finished, else a copy of what it holds so far.
-    SQLite keeps a second file beside the recording until the writer has finished, and leaves it there after a crash."""
+def _settled(path: Path, closing: contextlib.ExitStack, *, is_held: bool) -> Path:
+    """Return a file that nobody writes to: ``path`` if its writer has finished, else a copy of what it holds so far; with
+    ``is_held`` a copy in any case. SQLite keeps a second file beside the recording until the writer has finished, and
+    leaves it there after a crash."""
     import sqlite3
     from tempfile import TemporaryDirectory
 
     beside = path.with_name(path.name + "-wal")
-    if beside.is_symlink() or not beside.is_file():
+    is_finished = beside.is_symlink() or not beside.is_file()
+    if is_finished and not is_held:
         return path
-    log.debug("recording", "%s: read from a copy, as %s says that it is not finished", path, beside)
     folder = Path(closing.enter_context(TemporaryDirectory(prefix="kernlens-")))
     copy = folder / "recording"
+    if is_finished:
+        _copy_whole(path, copy)
+        return copy
+    log.debug("recording", "%s: read from a copy, as %s says that it is not finished", path, beside)
     with contextlib.ExitStack() as closing_source:
         try:
             _connect(path, "?mode=ro", closing_source).execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -321,28 +331,45 @@ def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
     return copy
 
 
-def _checked_schema(path: Path) -> int:
+def _copy_whole(path: Path, copy: Path) -> None:
+    """Copy a file as it is at one moment. Raises KernlensError if it is written to each time."""
+    for _ in range(_COPIES):
+        try:
+            before = path.stat()
+            shutil.copyfile(path, copy)
+            after = path.stat()
+        except OSError as error:
+            raise KernlensError(f"the recording {path} cannot be copied: {error.strerror or error}") from error
+        same = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
+        if same and copy.stat().st_size == before.st_size:
+            return
+        time.sleep(_COPY_PAUSE)
+    raise KernlensError(f"the recording {path} changes while it is read; open it when its writer has finished")
+
+
+def _checked_schema(path: Path, name: Path) -> int:
+    """Return the schema of a file, which errors call ``name``."""
     try:
         with path.open("rb") as file:
             head = file.read(schema.HEADER_SIZE)
     except FileNotFoundError as error:
-        raise NotFoundError(f"there is no recording {path}; correct its name") from error
+        raise NotFoundError(f"there is no recording {name}; correct its name") from error
     except OSError as error:
-        raise KernlensError(f"the recording {path} cannot be read: {error.strerror}") from error
+        raise KernlensError(f"the recording {name} cannot be read: {error.strerror}") from error
     if len(head) < schema.HEADER_SIZE or not schema.is_recording(head):
         raise FormatError(
-            f"{path} is not a kernlens recording; kernlens compile and kernlens capture write them",
+            f"{name} is not a kernlens recording; kernlens compile and kernlens capture write them",
             format="recording",
             offset=0,
         )
     version = int.from_bytes(head[60:64], "big")
     if version > schema.SCHEMA_VERSION:
         raise UnsupportedError(
-            f"{path} has schema {version}, written by a newer kernlens, and this one reads schema {schema.SCHEMA_VERSION}:"
+            f"{name} has schema {version}, written by a newer kernlens, and this one reads schema {schema.SCHEMA_VERSION}:"
             " update kernlens"
         )
     if version not in schema.SCHEMAS:
-        raise FormatError(f"{path} has the unknown schema {version}", format="recording", offset=60)
+        raise FormatError(f"{name} has the unknown schema {version}", format="recording", offset=60)
     return version
 
 
