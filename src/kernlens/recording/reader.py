@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import threading
 import time
 import weakref
@@ -27,6 +26,7 @@ from kernlens.recording import schema
 from kernlens.recording.blobs import RecordedContents
 from kernlens.recording.capture_notes import given_constants, linked_from
 from kernlens.recording.schema import damaged, typed
+from kernlens.recording.settled import connect, settled_file
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,12 +35,8 @@ if TYPE_CHECKING:
 QUERY_TIMEOUT = 10.0
 #: The most programs, parts of a program, or snapshots of a program that are read.
 ROW_LIMIT = 200_000
-#: The longest text or blob in bytes that SQLite may build.
-VALUE_LIMIT = (1 << 30) + 4096
 #: SQLite's codes of errors that are no damage: PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, CANTOPEN, TOOBIG.
 _NO_DAMAGE = (3, 5, 6, 7, 8, 9, 14, 18)
-#: How often a file is copied that is written to meanwhile, and the seconds between.
-_COPIES, _COPY_PAUSE = 20, 0.25
 #: SQLite checks the deadline once in this many steps of its virtual machine.
 STEPS = 50_000
 
@@ -116,14 +112,14 @@ class Recording:
         try:
             self._schema = _checked_schema(self.path, self.path)
             with _sqlite_errors(self.path):
-                settled = _settled(self.path, closing, is_held=is_held)
+                settled = settled_file(self.path, closing, is_held=is_held)
                 if settled != self.path:  # Meanwhile another file may have come under the name.
                     self._schema = _checked_schema(settled, self.path)
                 self._size = settled.stat().st_size
                 #: What may be unpacked; whoever reads what was unpacked shares it.
                 self.allowance = Allowance(self._size)
                 self._contents = RecordedContents(self.allowance)
-                self._connection = _connect(settled, "?mode=ro&immutable=1", closing)
+                self._connection = connect(settled, "?mode=ro&immutable=1", closing)
                 self._limit_time(self._connection)
             self._check_tables()
             log.debug("recording", "%s: schema %d, %d bytes", self.path, self._schema, self._size)
@@ -283,68 +279,6 @@ class Recording:
                 raise damaged(f"the table {name} is missing or not as schema {self._schema} defines it")
         if tables:
             raise damaged(f"{sorted(map(repr, tables))[0]} does not belong to schema {self._schema}")
-
-
-def _connect(path: Path, mode: str, closing: contextlib.ExitStack) -> sqlite3.Connection:
-    import sqlite3
-
-    connection = sqlite3.connect(
-        path.absolute().as_uri() + mode, uri=True, isolation_level=None, check_same_thread=False
-    )
-    closing.callback(connection.close)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_LIMIT)
-    for setting in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON"):
-        connection.execute(f"PRAGMA {setting}")
-    return connection
-
-
-def _settled(path: Path, closing: contextlib.ExitStack, *, is_held: bool) -> Path:
-    """Return a file that nobody writes to: ``path`` if its writer has finished, else a copy of what it holds so far; with
-    ``is_held`` a copy in any case. SQLite keeps a second file beside the recording until the writer has finished, and
-    leaves it there after a crash."""
-    import sqlite3
-    from tempfile import TemporaryDirectory
-
-    beside = path.with_name(path.name + "-wal")
-    is_finished = beside.is_symlink() or not beside.is_file()
-    if is_finished and not is_held:
-        return path
-    folder = Path(closing.enter_context(TemporaryDirectory(prefix="kernlens-")))
-    copy = folder / "recording"
-    if is_finished:
-        _copy_whole(path, copy)
-        return copy
-    log.debug("recording", "%s: read from a copy, as %s says that it is not finished", path, beside)
-    with contextlib.ExitStack() as closing_source:
-        try:
-            _connect(path, "?mode=ro", closing_source).execute("SELECT count(*) FROM sqlite_master").fetchone()
-            source = path
-        except sqlite3.OperationalError:
-            # SQLite can merge what a crash left beside the recording only where it may write.
-            source = folder / "crashed"
-            shutil.copyfile(path, source)
-            shutil.copyfile(beside, source.with_name(source.name + "-wal"))
-        target = sqlite3.connect(copy, isolation_level=None)
-        closing_source.callback(target.close)
-        _connect(source, "?mode=ro", closing_source).backup(target)
-        target.execute("PRAGMA journal_mode=DELETE")
-    return copy
-
-
-def _copy_whole(path: Path, copy: Path) -> None:
-    """Copy a file as it is at one moment. Raises KernlensError if it is written to each time."""
-    for _ in range(_COPIES):
-        try:
-            before = path.stat()
-            shutil.copyfile(path, copy)
-            after = path.stat()
-        except OSError as error:
-            raise KernlensError(f"the recording {path} cannot be copied: {error.strerror or error}") from error
-        same = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
-        if same and copy.stat().st_size == before.st_size:
-            return
-        time.sleep(_COPY_PAUSE)
-    raise KernlensError(f"the recording {path} changes while it is read; open it when its writer has finished")
 
 
 def _checked_schema(path: Path, name: Path) -> int:

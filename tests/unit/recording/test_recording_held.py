@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import KernlensError
-from kernlens.recording import reader
+from kernlens.recording import settled
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from tests.writers.recordings import entry
@@ -69,12 +69,12 @@ def test_a_file_that_is_written_to_all_the_time_is_refused(tmp_path: Path, monke
             with path.open("ab") as file:
                 file.write(b"more")
 
-    monkeypatch.setattr(reader.shutil, "copyfile", copy_and_write)
-    monkeypatch.setattr(reader, "_COPY_PAUSE", 0)
+    monkeypatch.setattr(shutil, "copyfile", copy_and_write)
+    monkeypatch.setattr(settled, "_COPY_PAUSE", 0)
     most = 1000
     with pytest.raises(KernlensError, match="changes while it is read"):
         Recording(path, is_held=True)
-    assert len(copies) == reader._COPIES
+    assert len(copies) == settled.COPIES
     # It is waited for, if it ends soon.
     copies.clear()
     most = 3
