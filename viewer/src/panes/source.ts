@@ -1,8 +1,5 @@
-import { cpp } from "@codemirror/lang-cpp";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { Compartment, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
 
 import { visible } from "../dom";
 import { NO_ROWS, rowsOf } from "../document/csr";
@@ -10,18 +7,11 @@ import type { Kernel } from "../document/kernel";
 import type { FileInfo } from "../document/schema";
 import type { Light } from "../lighting";
 import { gaps } from "./gaps";
+import { LANGUAGE } from "./language";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { Linked, type Surroundings } from "./linked";
 import { type EditActions, Pane } from "./pane";
 
-const COLOURS = HighlightStyle.define([
-  { tag: [tags.keyword, tags.typeName, tags.standard(tags.typeName), tags.modifier], class: "t-k" },
-  { tag: tags.comment, class: "t-c" },
-  { tag: [tags.number, tags.bool], class: "t-n" },
-  { tag: [tags.string, tags.character], class: "t-s" },
-  { tag: [tags.function(tags.variableName), tags.function(tags.definition(tags.variableName))], class: "t-f" },
-  { tag: [tags.processingInstruction, tags.macroName], class: "t-w" },
-]);
 
 const setProblems = StateEffect.define<DecorationSet>();
 
@@ -76,8 +66,7 @@ export class SourcePane extends Linked {
       classOf: (line) => this.sourceClasses(line, around),
       extensions: [
         this.folds.of(gaps(has, "without code", { before: 2, after: 1 })),
-        cpp(),
-        syntaxHighlighting(COLOURS),
+        LANGUAGE,
         cells("numbers", (line) => {
           const key = this.keyAt(line);
           const shade = around.shade(key);
