@@ -8,6 +8,7 @@ import { sharedText } from "./editing/shared_text";
 import { Filler } from "./filler";
 import { find } from "./finder";
 import { BuildBar } from "./frame/build";
+import { changedFiles } from "./frame/changed";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
@@ -15,6 +16,7 @@ import { type Entry, entriesOf, KernelList, worse } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
 import { type Query, SearchField } from "./frame/search";
+import { Share } from "./frame/share";
 import { Status } from "./frame/status";
 import type { Links } from "./links";
 import type { Page } from "./page";
@@ -22,6 +24,7 @@ import type { SourcePane } from "./panes/source";
 import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
 import { Shades } from "./shades";
+import { Sharing } from "./sharing";
 import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
@@ -41,6 +44,7 @@ export class App implements Page {
   private readonly build: BuildBar;
   private readonly list: KernelList;
   readonly views: Views;
+  readonly share: Share;
   /** Edits and compiles in place, where a server does it. */
   readonly compiler: Editing | null;
   readonly filler: Filler;
@@ -63,7 +67,8 @@ export class App implements Page {
     });
     this.compiler = source instanceof HttpSource ? new Editing(this, source) : null;
     this.views = new Views(this);
-    this.header = new Header(this.search.element, this.views.buttons, {
+    this.share = new Share(new Sharing(this));
+    this.header = new Header(this.search.element, this.views.buttons, this.share.button, {
       pickKernel: () => this.showKernels(),
       help: () => this.help(),
       theme: () => this.turnTheme(),
@@ -76,8 +81,9 @@ export class App implements Page {
     );
     this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
-    this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
-    this.element.append(pinning.element, status.element, dialog.element);
+    const banners = h("div", { class: "banners" }, banner, source instanceof HttpSource ? changedFiles(source) : null);
+    this.element.append(header.element, build.element, banners, list.element, layout.switcher, layout.element, views.element);
+    this.element.append(pinning.element, status.element, dialog.element, this.share.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();
     this.list.element.addEventListener("focusout", (event) => {

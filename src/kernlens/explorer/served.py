@@ -67,6 +67,11 @@ class Served:
     #: The files that were read, each with what says that it is still the same.
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
 
+    @property
+    def failed_ids(self) -> tuple[str, ...]:
+        """The ids of builds without a binary."""
+        return tuple(entry["id"] for entry in self.document.index["programs"][len(self.programs) :])
+
     def changed(self) -> list[str]:
         """Return the files that were changed, replaced or removed since they were read: what is served is as it was."""
         return [path for path, stamp in self.stamps.items() if _stamp(path) != stamp]

@@ -28,6 +28,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["L", "what is lit, as a list"],
       ["/", "find in all panes; Enter, Shift+Enter: next, previous"],
       ["c", "compare"],
+      ["Shift+C", "copy a link to what is shown"],
       ["e", "edit the source (kernlens serve)"],
       ["Ctrl+Enter", "compile (kernlens serve)"],
       ["Esc", "close, leave the field, unpin"],
