@@ -15,7 +15,7 @@ PACKAGES_TO_BUILD=(gcc libc6-dev opencl-headers python3 python3-dev python3-venv
 PACKAGES_OF_INTEL=(intel-opencl-icd 'intel-ocloc|intel-opencl-icd' 'libigc1|libigc2')
 # The tools that the tests compare with, and the drivers and compilers that they run.
 PACKAGES_TO_TEST=('libigc-tools|libigc2-tools' binutils elfutils spirv-tools 'clang-15|clang-19|clang-18'
-  'llvm-15|llvm-19|llvm-18' 'llvm-spirv-15|llvm-spirv-19|llvm-spirv-18' clinfo ocl-icd-libopencl1 chromium g++ git
+  'llvm-15|llvm-19|llvm-18' 'llvm-spirv-15|llvm-spirv-19|llvm-spirv-18' clinfo ocl-icd-libopencl1 chromium firefox-esr g++ git
   gpg gpg-agent valgrind libc6-dbg ocl-icd-opencl-dev libze1 libze-dev pocl-opencl-icd debootstrap darktable)
 
 say() { printf '== %s\n' "$*"; }

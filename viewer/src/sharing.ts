@@ -43,6 +43,9 @@ export class Sharing implements Shared {
   get seen(): SeenProgram[] {
     const seen = new Map<string, Set<string>>();
     for (const { program, name } of this.entries()) seen.set(program.id, (seen.get(program.id) ?? new Set()).add(name));
+    // A build without a kernel has its log.
+    const { index, kernel, state } = this.page;
+    if (kernel === null) return [{ id: state.program || (index?.programs[0]?.id ?? ""), kernels: [] }];
     return [...seen].map(([id, names]) => ({ id, kernels: [...names] }));
   }
 

@@ -12,8 +12,8 @@ from kernlens.report.explore.single_file import page, viewer_script
 
 #: Programs of one request, and kernels of each, at most.
 PROGRAMS, KERNELS = 64, 64
-#: Characters of a page's address, and of a name, at most.
-_STATE, _NAME = 16 << 10, 4096
+#: Characters of a page's address, of a name, and of what a version is called, at most.
+_STATE, _NAME, _VERSION = 16 << 10, 4096, 200
 #: Bytes of a file, at most.
 SIZE_LIMIT = 128 << 20
 
@@ -35,20 +35,22 @@ def report_request(document: object) -> ReportRequest:
     chosen = []
     for number, item in enumerate(_list(top["programs"], "programs", PROGRAMS)):
         where = f"programs[{number}]"
-        fields = checked_object(item, where, {"id", "kernels"})
-        names = _list(fields["kernels"], f"{where}.kernels", KERNELS)
+        fields = checked_object(item, where, {"id", "kernels"}, {"version"})
+        names = _list(fields["kernels"], f"{where}.kernels", KERNELS, least=0)
+        version = fields.get("version")
         chosen.append(
             Chosen(
                 checked_text(fields["id"], f"{where}.id", 128),
                 frozenset(checked_text(name, f"{where}.kernels", _NAME) for name in names),
+                None if version is None else checked_text(version, f"{where}.version", _VERSION),
             )
         )
     return ReportRequest(checked_text(top["state"], "state", _STATE, least=0), tuple(chosen), top["only_size"])
 
 
-def _list(value: object, where: str, most: int) -> list[object]:
-    if not isinstance(value, list) or not 1 <= len(value) <= most:
-        raise RefusedError(400, f"{where} must be a list of 1 to {most}")
+def _list(value: object, where: str, most: int, least: int = 1) -> list[object]:
+    if not isinstance(value, list) or not least <= len(value) <= most:
+        raise RefusedError(400, f"{where} must be a list of {least} to {most}")
     return value
 
 
@@ -59,7 +61,7 @@ def report_bytes(served: Served, results: Results, asked: ReportRequest) -> byte
         if result.document is not None:
             parts.append(Part(result.document, result.without_folders))
     known = {*served.failed_ids, *served.ids, *(program for result in results.all() for program in result.ids)}
-    for program, _ in asked.chosen:
+    for program, _, _ in asked.chosen:
         if program not in known:
             raise RefusedError(
                 404, f"there is no program {program}", "compile it again: only the newest results are kept"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.explore_reader import Page
-from tests.integration.serve.explorer_fixtures import SOURCE, Server, serving
+from tests.integration.serve.explorer_fixtures import SOURCE, WRONG, Server, serving
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,7 @@ def test_what_was_read_and_what_was_compiled_are_in_one_file(server: Server, fol
     )
     (edited,) = compiled["index"]["programs"]
     asked = body((edited["id"], ["again"]), (read["id"], ["again"]))
+    asked["programs"][0]["version"] = "2 line 3"
     size = server.client.post("/api/report", json=asked | {"only_size": True}).json()["size"]
     before = sorted(folder.iterdir())
     answer = server.client.post("/api/report", json=asked)
@@ -50,6 +51,7 @@ def test_what_was_read_and_what_was_compiled_are_in_one_file(server: Server, fol
         (edited["id"], ["again"]),
         (read["id"], ["again"]),
     ]
+    assert [each.get("version") for each in report.index["programs"]] == ["2 line 3", None]
     for program in report.index["programs"]:
         (chunk,) = program["kernels"]["chunk"]
         assert report.chunk(chunk) == server.chunk(chunk)
@@ -65,6 +67,7 @@ def test_what_was_read_and_what_was_compiled_are_in_one_file(server: Server, fol
         ({"programs": [{"id": "0", "kernels": ["a"]}] * 65}, 400, "programs must be a list of 1 to 64"),
         ({"programs": [{"id": "0", "kernels": ["a"] * 65}]}, 400, "programs[0].kernels must be a list"),
         ({"programs": [{"id": "0", "kernels": [1]}]}, 400, "programs[0].kernels is no text"),
+        ({"programs": [{"id": "0", "kernels": [], "version": "x" * 201}]}, 400, "programs[0].version is no text"),
         ({"programs": [{"id": "../../etc/passwd", "kernels": ["a"]}]}, 404, "there is no program ../../etc/passwd"),
         ({"state": "x" * 20_000}, 400, "state is no text"),
         ({"state": "a\nb"}, 400, "state contains a control character"),
@@ -75,6 +78,14 @@ def test_what_was_read_and_what_was_compiled_are_in_one_file(server: Server, fol
 def test_what_is_refused(server: Server, changed: dict[str, Any], status: int, words: str) -> None:
     answer = server.client.post("/api/report", json=body(("0", ["again"])) | changed)
     assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
+
+
+def test_a_build_that_failed_has_its_log(tmp_path: Path) -> None:
+    (tmp_path / "wrong.cl").write_text(WRONG)
+    with serving(tmp_path / "wrong.cl", "--device", "dg2") as server:
+        (failed,) = server.index()["programs"]
+        report = Page(server.client.post("/api/report", json=body((failed["id"], []))).text)
+    assert "missing" in report.chunk(report.index["programs"][0]["log"])["text"]
 
 
 def test_it_needs_the_token_and_json(server: Server) -> None:

@@ -34,7 +34,7 @@ function program(written: unknown, number: number): ProgramInfo {
   } catch (problem) {
     if (!(problem instanceof DocumentError)) throw problem;
     const unknown = { device: null, device_title: null, toolchain: null, versions: [], options: null, command: null, log: null, no_stages: null, passes: null };
-    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), reasons: new Map(), stages: [], edited: false };
+    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), reasons: new Map(), stages: [], edited: false, version: null };
   }
 }
 
@@ -59,6 +59,7 @@ function readProgram(written: unknown): ProgramInfo {
     no_stages: textOrNull(entry.no_stages, "no_stages"),
     passes: textOrNull(entry.passes, "passes"),
     edited: false,
+    version: textOrNull(entry.version ?? null, "version"),
   };
 }
 

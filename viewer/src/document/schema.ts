@@ -42,6 +42,8 @@ export interface ProgramInfo {
   passes: string | null;
   /** Compiled in place, from a source that was edited here. */
   edited: boolean;
+  /** What it is called among its versions, in a report that was saved with several. */
+  version: string | null;
 }
 
 export interface FileInfo {

@@ -19,6 +19,8 @@ export interface Shared {
 export interface SeenProgram {
   id: string;
   kernels: string[];
+  /** What it is called among its versions. */
+  version?: string;
 }
 
 /** The button in the header and the menu that it opens: links, a report of what is seen, a summary on paper. */
@@ -106,9 +108,10 @@ export class Share {
   }
 
   private request(only_size: boolean): Record<string, unknown> {
+    const { state, kernel } = this.page;
     // A report compiles nothing: what was edited is in it as programs.
-    const { z: _, e: __, ...more } = this.page.state.more;
-    return { only_size, state: toFragment({ ...this.page.state, more }), programs: this.page.seen };
+    const { z: _, e: __, ...more } = state.more;
+    return { only_size, state: toFragment({ ...state, program: kernel?.program.id ?? state.program, more }), programs: this.page.seen };
   }
 
   private fileName(): string {

@@ -26,10 +26,12 @@ class Part:
 
 
 class Chosen(NamedTuple):
-    """The kernels of these names of a program, by its id; None: all."""
+    """The kernels of these names of a program, by its id; None: all. ``version`` is what the program is called among
+    several that were compiled from one another."""
 
     program: str
     kernels: Collection[str] | None = None
+    version: str | None = None
 
 
 class ShownChunks(Protocol):
@@ -104,10 +106,11 @@ class Excerpt:
         for part in self._parts:
             for entry in part.index()["programs"]:
                 known.setdefault(entry["id"], (part, entry))
-        for program, kernels in self._chosen:
+        for program, kernels, version in self._chosen:
             if program in known:
                 part, entry = known[program]
-                yield part, self._with_kernels(entry, kernels)
+                named = {} if version is None else {"version": version}
+                yield part, self._with_kernels(entry, kernels) | named
 
     def _with_kernels(self, entry: dict[str, Any], kernels: Collection[str] | None) -> dict[str, Any]:
         columns = entry["kernels"]
