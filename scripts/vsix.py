@@ -1,7 +1,7 @@
 """Packs the extension for VS Code, built by ``scripts/vscode.sh``, into a file that VS Code installs.
 
 A ``.vsix`` is a zip with the extension's files below ``extension/``, a manifest, and the types of its files (Open Packaging
-Conventions). The manifest's form is that of Microsoft's ``vsce``, which would fetch some 200 packages to write these three files.
+Conventions). The manifest's form is that of Microsoft's ``vsce``, which would fetch some 200 packages to write these two.
 """
 
 from __future__ import annotations

@@ -44,6 +44,6 @@ export const IDLE = 300;
 function expanded(value: string, file: vscode.Uri): string {
   const folder = vscode.workspace.getWorkspaceFolder(file)?.uri.fsPath;
   // By functions: in a text a `$` would stand for something else.
-  const inFolder = folder === undefined ? value : value.replaceAll("${workspaceFolder}", () => folder);
+  const inFolder = folder === undefined ? value : value.replace(/\$\{workspaceFolder\}/g, () => folder);
   return inFolder.replace(/^~(?=[\\/])/, () => homedir());
 }

@@ -52,7 +52,10 @@ def lines(server: Server, program: str) -> Any:
 def test_figures_are_those_of_annotate(server: Server, folder: Path) -> None:
     (program, _) = server.index()["programs"]
     (file,) = lines(server, program["id"])["files"]
-    for words in (("stages", "two.cl", "--device", "dg2", "-o", "two.klens"), ("annotate", "two.klens", "--waits", "--json")):
+    for words in (
+        ("stages", "two.cl", "--device", "dg2", "-o", "two.klens"),
+        ("annotate", "two.klens", "--waits", "--json"),
+    ):
         printed = subprocess.run([*MAIN, *words], cwd=folder, capture_output=True, check=True, timeout=120).stdout
     (listed,) = json.loads(printed)["programs"]
     counts: Counter[tuple[int, str]] = Counter()

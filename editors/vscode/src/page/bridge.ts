@@ -54,7 +54,11 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   if (entry === undefined) return;
   switch (data.kind) {
     case "answer": {
-      const stream = new ReadableStream<Uint8Array>({ start: (controller) => void (entry.body = controller) });
+      const stream = new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          entry.body = controller;
+        },
+      });
       return entry.answer(new Response(stream, { status: data.status, headers: { "Content-Type": data.type } }));
     }
     case "part":
@@ -70,6 +74,11 @@ host.addEventListener("kernlens:pinned", (event) => {
   const { path, line } = (event as CustomEvent<{ path: string; line: number }>).detail;
   vscode.postMessage({ kind: "pinned", path, line });
 });
+
+// VS Code's own style leaves room at the sides.
+const sheet = new CSSStyleSheet();
+sheet.replaceSync("body{padding:0}");
+document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 
 // What was chosen last stands in the address, which a page that is made anew has lost.
 const before = vscode.getState();
