@@ -353,9 +353,13 @@ export class App implements Page {
 
   private turnTheme(): void {
     const dark = this.element.classList.contains("dark") || (!this.element.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
-    this.element.classList.toggle("dark", !dark);
-    this.element.classList.toggle("light", dark);
+    this.wear(dark ? "light" : "dark");
     remember("theme", dark ? "light" : "dark");
+  }
+
+  /** Takes a theme on; null: the browser's. */
+  wear(theme: string | null): void {
+    for (const each of ["light", "dark"]) this.element.classList.toggle(each, each === theme);
     for (const linked of this.links.linkedPanes()) {
       linked.pane.recolour();
     }

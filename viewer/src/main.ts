@@ -2,6 +2,7 @@ import { App } from "./app";
 import { keysOf } from "./commands";
 import { HttpSource, takeToken } from "./document/http";
 import { ReportSource } from "./document/report";
+import { embed } from "./embedding";
 import { listen } from "./keys";
 import { recall } from "./remember";
 import codeStyle from "./style/code.css?raw";
@@ -26,6 +27,7 @@ function start(host: HTMLElement): void {
   const app = new App(root, source);
   root.append(app.element);
   listen(root, keysOf(app), () => recall("letters") !== "off");
+  embed(host, app);
   void app.start();
 }
 

@@ -176,6 +176,7 @@ export class Pinning implements CodeSurroundings {
     const line = pinned === null || pinned.key < 0 ? null : { path: kernel.files[places.keyFile[pinned.key]], line: places.keyLine[pinned.key] };
     const offset = pinned?.linked.kind === "code" ? code.offset[pinned.row] : null;
     this.page.go({ line, offset, exact: links.exact }, how);
+    if (line !== null && how === "push") this.page.element.dispatchEvent(new CustomEvent("kernlens:pinned", { detail: line, bubbles: true, composed: true }));
     this.page.status.pin(pinned === null ? null : line === null ? "Pinned an instruction without a line" : `Pinned line ${line.line}`);
     this.page.status.say(pinned === null ? "unpinned" : `pinned, ${links.words(kernel, pinned)}`);
     if (pinned === null) this.detail.clear(kernel);

@@ -20,6 +20,7 @@ from kernlens.explorer.compile_request import CompileRequest, compile_request, j
 from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE
+from kernlens.explorer.line_figures import line_figures
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
 from kernlens.explorer.served import Chunks, Served
 from kernlens.explorer.served_page import Page
@@ -69,6 +70,7 @@ class Explorer:
             Route("/api/chunk/{chunk}", self._get_chunk),
             Route("/api/choices", self._get_choices),
             Route("/api/diff", self._get_diff),
+            Route("/api/lines", self._get_lines),
             Route("/api/link", self._get_link),
             Route("/api/sweep", self._get_sweep),
             Route(COMPILE, self._post_compile, methods=["POST"]),
@@ -111,6 +113,13 @@ class Explorer:
             raise RefusedError(400, "left and right each have to name one program by its id")
         (left,), (right,) = sides
         return json_response(await self._answered(questions.diff, self._served, self._results, left, right))
+
+    async def _get_lines(self, request: Request) -> Response:
+        programs = request.query_params.getlist("program")
+        if len(programs) != 1:
+            raise RefusedError(400, "program has to name one program by its id")
+        content = await self._answered(line_figures, self._served, self._results, programs[0])
+        return Response(content, media_type=JSON)
 
     async def _get_link(self, request: Request) -> Response:
         return json_response(await self._answered(questions.link, self._served))

@@ -67,6 +67,11 @@ class Served:
         """Return the program of this id; None if there is none."""
         return next((each for each, known in zip(self.programs, self.ids, strict=True) if known == program), None)
 
+    def failed_build(self, program: str) -> Build | None:
+        """Return the build without a binary that this id stands for; None if there is none."""
+        entries = self.document.index["programs"][len(self.programs) :]
+        return next((build for build, entry in zip(self.failed, entries, strict=True) if entry["id"] == program), None)
+
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
         """Return the sources of the program with a file of this path, the main one first, with a new text for the file; and
         the options that the program was built with, of a linked one those of its compile before its own. A file that no
