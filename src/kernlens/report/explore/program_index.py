@@ -24,7 +24,7 @@ from kernlens.report.explore.packing import RAW_LIMIT, within
 from kernlens.report.explore.passes import passes_document
 
 #: The columns of kernels beside their figures.
-_COLUMNS = ("name", "shown", "lines", "chunk")
+_COLUMNS = ("name", "shown", "lines", "chunk", "group")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
 _NOT_KEPT = "no stages of the compile were kept; kernlens stages {source} --device {device} -o FILE keeps them"
@@ -105,6 +105,7 @@ class ProgramEntries:
             **self._build(build),
             "files": [self._file(source) for source in build.sources],
             "kernels": {column: [] for column in (*_COLUMNS, *(figure.key for figure in FIGURES))},
+            "beside": {},
             "reasons": {},
             "stages": [],
             "no_stages": None,
