@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from os.path import commonprefix
 from typing import NamedTuple, TypeVar
 
 Item = TypeVar("Item", bound=Hashable)
@@ -93,9 +92,9 @@ def shared(names: Sequence[str]) -> tuple[str, str]:
     if len(names) < 2:
         return "", ""
     shortest = min(map(len, names))
-    common = min(len(commonprefix(names)), shortest - 1, _LONGEST)  # type: ignore[type-var]
+    common = min(_common_length(names), shortest - 1)
     before = next((end for end in reversed(_ends(_WORD_END, names[0][: common + 1])) if end <= common), 0)
-    common = min(len(_common_end(names)), shortest - before - 1, _LONGEST)
+    common = min(_common_length([name[: -_LONGEST - 1 : -1] for name in names]), shortest - before - 1)
     if "<" not in names[0]:
         last = names[0][-common - 1 :] if common > 0 else ""
         lengths = (len(last) - begin for begin in _ends(_END_BEGINS, last))
@@ -109,8 +108,11 @@ def shared(names: Sequence[str]) -> tuple[str, str]:
     return names[0][:before], names[0][len(names[0]) - after :]
 
 
-def _common_end(names: Sequence[str]) -> str:
-    return commonprefix([name[: -_LONGEST - 2 : -1] for name in names])[::-1]
+def _common_length(texts: Sequence[str]) -> int:
+    """Return how many characters all texts begin with alike."""
+    first, last = min(texts)[:_LONGEST], max(texts)[:_LONGEST]
+    shortest = min(len(first), len(last))
+    return next((at for at in range(shortest) if first[at] != last[at]), shortest)
 
 
 def _ends(pattern: re.Pattern[str], text: str) -> list[int]:
@@ -209,7 +211,8 @@ def _next_word(name: str, start: int) -> str:
 
 
 def _head(title: str, before: str, after: str) -> tuple[str, str]:
-    """Return the head of a group, and what it says softer: what the names share, but for a beginning that is the file's own name."""
+    """Return the head of a group, and what it says softer: what the names share. A beginning that is the file's own name
+    is not said again."""
     if title:
         if before == f"{title.rsplit('.', 1)[0]}_":
             before = ""
