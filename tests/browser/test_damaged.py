@@ -139,7 +139,7 @@ def test_a_damaged_program_is_listed_as_one(open_report: Open) -> None:
     viewer = open_report(Raw(index, document.chunks))
     assert viewer.line("gen", "add").is_visible()
     assert viewer.text("nav h2") == "1 kernel\n3 failed"
-    failed = viewer.find("nav li.empty button")
+    failed = viewer.find("nav .k", has_text="failed")
     assert failed.count() == 3
     failed.nth(1).click()
     viewer.find(".source-pane .message p", has_text="versions is no list").wait_for()

@@ -148,10 +148,10 @@ def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) ->
         with_kernels({name: chunk_of(small_document()) for name in ("one", "two", "three")}, passes=passes)
     )
     # The list of kernels: sorted, and a kernel opened.
-    viewer.find(".kh button", has_text="instr").focus()
+    viewer.find(".nc button", has_text="instr").focus()
     viewer.press("Enter")
     assert viewer.focused() == "instr ▾"
-    viewer.find("nav li button", has_text="two").focus()
+    viewer.find("nav .k", has_text="two").focus()
     viewer.press("Enter")
     viewer.find(".pick .name", has_text="two").wait_for()
     assert viewer.focused().startswith("two")
@@ -193,7 +193,8 @@ def test_what_a_screen_reader_is_told(open_report: Open, sharpen_page: Path) -> 
         ("textbox", "Source sharpen.cl"),
         ("navigation", "Kernels"),
         # What is cut off for the eye, and which figure is which.
-        ("button", "sharpen_hblur: 245 instructions, SIMD 32, 0 bytes spilled"),
+        ("treeitem", "sharpen_hblur, 245 instructions, SIMD32"),
+        ("separator", "Width of the list"),
     } <= names
     # Each row is told, those of one line too.
     viewer.find(".gen .cm-content").focus()

@@ -11,9 +11,10 @@ import { BuildBar } from "./frame/build";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
-import { type Entry, entriesOf, KernelList, worse } from "./frame/kernels";
+import { type Entry, entriesOf, worse } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
+import { Navigator } from "./frame/navigator";
 import { type Query, SearchField } from "./frame/search";
 import { Status } from "./frame/status";
 import type { Links } from "./links";
@@ -39,7 +40,7 @@ export class App implements Page {
   private shades: Shades | null = null;
   private readonly header: Header;
   private readonly build: BuildBar;
-  private readonly list: KernelList;
+  private readonly list: Navigator;
   readonly views: Views;
   /** Edits and compiles in place, where a server does it. */
   readonly compiler: Editing | null;
@@ -74,7 +75,7 @@ export class App implements Page {
       () => this.turnOwnLines(),
       () => this.pinning.advice(),
     );
-    this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
+    this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
     this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
     this.element.append(pinning.element, status.element, dialog.element);

@@ -18,6 +18,18 @@ export interface ChunkEntry {
   packed: number | null;
 }
 
+/** Kernels that the list shows together, under what their names share (kernel_names.py). */
+export interface Group {
+  /** What tells it from the same group of another build; "" where there is only one build. */
+  build: string;
+  title: string;
+  /** Said beside the title, softer. */
+  words: string;
+  /** The beginning and the end of all its kernels' names. */
+  before: string;
+  after: string;
+}
+
 export interface ProgramInfo {
   id: string;
   name: string;
@@ -34,6 +46,8 @@ export interface ProgramInfo {
   log: string | null;
   files: FileInfo[];
   kernels: KernelColumns;
+  /** What tells a kernel from another of its name, by its row. */
+  beside: Map<string, string>;
   /** Why a kernel has no lines, by its row. */
   reasons: Map<string, string>;
   stages: StageInfo[];
@@ -59,6 +73,7 @@ export interface KernelColumns {
   /** Names as a reader knows them: C++ names written out. */
   shown: string[];
   chunk: string[];
+  group: Group[];
   simd: Figure[];
   registers: Figure[];
   spill_bytes: Figure[];
