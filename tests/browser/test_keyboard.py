@@ -194,7 +194,6 @@ def test_what_a_screen_reader_is_told(open_report: Open, sharpen_page: Path) -> 
         ("navigation", "Kernels"),
         # What is cut off for the eye, and which figure is which.
         ("treeitem", "sharpen_hblur, 245 instructions, SIMD32"),
-        ("separator", "Width of the list"),
     } <= names
     # Each row is told, those of one line too.
     viewer.find(".gen .cm-content").focus()

@@ -17,6 +17,7 @@ export function readIndex(written: unknown): Index {
       const { key, heading } = object(each, "figures");
       return { key: text(key, "figures"), heading: text(heading, "figures") };
     }),
+    search: textOrNull(index.search, "search"),
     own_lines: index.own_lines === true,
     programs: list(index.programs, "programs").map((each, number) => program(each, number, groups)),
     chunks: new Map(Object.entries(object(index.chunks, "chunks")).map(([id, entry]) => [id, place(entry)])),

@@ -8,6 +8,8 @@ export interface Index {
   figures: FigureInfo[];
   /** Whether the page begins with inlined library code on the user's own lines. */
   own_lines: boolean;
+  /** The chunk that all kernels are searched by, without reading them. */
+  search: string | null;
   programs: ProgramInfo[];
   chunks: Map<string, ChunkEntry>;
 }

@@ -72,6 +72,7 @@ export class Navigator {
     this.element.append(h("div", { class: "nh" }, this.heading, this.chosen), this.columns, this.list, splitter(this.element));
     this.list.addEventListener("scroll", () => this.render(), { passive: true });
     this.list.addEventListener("keydown", (event) => this.pressed(event));
+    this.list.addEventListener("focusin", (event) => this.focused(event));
     this.list.addEventListener("click", (event) => this.clicked(event));
     new ResizeObserver(() => this.resized()).observe(this.list);
   }
@@ -305,14 +306,20 @@ export class Navigator {
 
   private move(row: Row | undefined): void {
     if (row === undefined) return;
+    const key = id(row);
+    this.reveal(key, false);
+    this.drawn.get(key)?.focus({ preventScroll: true });
+  }
+
+  /** The row that has the focus is the one that Tab comes back to. */
+  private focused(event: FocusEvent): void {
+    const element = event.target as HTMLElement;
+    const { key } = element.dataset;
+    if (key === undefined || !this.drawn.has(key)) return;
     const before = this.drawn.get(this.active);
     if (before !== undefined) before.tabIndex = -1;
-    this.active = id(row);
-    this.reveal(this.active, false);
-    const element = this.drawn.get(this.active);
-    if (element === undefined) return;
+    this.active = key;
     element.tabIndex = 0;
-    element.focus({ preventScroll: true });
   }
 
   private pressed(event: KeyboardEvent): void {

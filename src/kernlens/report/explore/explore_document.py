@@ -78,6 +78,7 @@ def explore_document(
         ],
         "opcodes": EXPLANATIONS,
         "groups": _grouped(built, programs, chosen),
+        "search": entries.search(programs, built),
         "programs": [*built, *map(entries.failed, failed)],
     }
     return ExploreDocument(index, chunks)
