@@ -9,7 +9,7 @@ import orjson
 
 from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.explore_document import ExploreDocument
-from kernlens.report.explore.kernel_names import Listed, kernel_names
+from kernlens.report.explore.name_groups import Listed, kernel_names
 from kernlens.report.explore.packing import deltas
 
 SOURCE = "kernel void add(global int *a)\n{\n  a[0] += 1;\n}\n"

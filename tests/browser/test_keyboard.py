@@ -17,7 +17,7 @@ def test_a_walk_by_keys(open_report: Open, sharpen_page: Path) -> None:
         names.append(viewer.focused())
         if names[-1].startswith("Source sharpen.cl"):
             break
-    assert any("Find in all panes" in name for name in names)
+    assert any("Search this kernel" in name for name in names)
     assert names[-1].startswith("Source sharpen.cl")
     # The hottest line first; then from lit line to lit line in another pane.
     viewer.press("n")
@@ -66,7 +66,7 @@ def test_finding(open_report: Open, sharpen_page: Path) -> None:
     assert viewer.find(".find input").input_value() == "op:send"
     for query in ("re:send\\..*r\\d+", "line:25", "reg:r4", "float4", "re:("):
         viewer.find(".find input").fill(query)
-        viewer.find(".find .found", has_text="regular" if query == "re:(" else "").wait_for(state="attached")
+        viewer.find(".results .warn", has_text="regular" if query == "re:(" else "").wait_for(state="attached")
     viewer.press("Escape")
     assert viewer.find(".find input").input_value() == ""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.report.explore import ExploreDocument
-from kernlens.report.explore.kernel_names import Listed
+from kernlens.report.explore.name_groups import Listed
 from tests.browser.conftest import Open
 from tests.browser.made import many_kernels
 from tests.browser.viewer import Viewer

@@ -20,7 +20,7 @@ export interface ChunkEntry {
   packed: number | null;
 }
 
-/** Kernels that the list shows together, under what their names share (kernel_names.py). */
+/** Kernels that the list shows together, under what their names share (name_groups.py). */
 export interface Group {
   /** What tells it from the same group of another build; "" where there is only one build. */
   build: string;

@@ -12,7 +12,7 @@ export type Style = "name" | "of" | "title" | "words";
 /** What is drawn in a line: pieces of one style are one text. */
 export type Line = Piece[];
 
-/** A word of a name ends where kernel_names.py says so, and also before what stands in brackets, and at spaces. */
+/** A word of a name ends where name_groups.py says so, and also before what stands in brackets, and at spaces. */
 const WORDS = /(?<=_|::|[<( ,])(?=[^ ])|(?<=[a-z0-9])(?=[A-Z])/;
 
 export function pieces(text: string, style: Style): Piece[] {

@@ -14,7 +14,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import kernel_words
 from kernlens.report.explore.chunks import Chunks
-from kernlens.report.explore.kernel_names import Listed, kernel_names
+from kernlens.report.explore.name_groups import Listed, kernel_names
 from kernlens.report.explore.program_index import ProgramEntries, Redaction
 from kernlens.report.json_text import attributes
 
@@ -111,7 +111,9 @@ def _home(program: Program, kernel: Kernel) -> str:
         table = None
     if table is not None:
         for file, line in zip(table.files_of, table.lines, strict=True):
-            if line > 0:
-                return table.files[file].path
+            path = table.files[file].path
+            # IGC calls a text that an application built "1".
+            if line > 0 and "." in path.rsplit("/", 1)[-1]:
+                return path
     sources = program.sources
     return sources[0].path if len(sources) == 1 else program.name

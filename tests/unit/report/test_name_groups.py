@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernlens.report.explore.kernel_names import OTHERS, KernelNames, Listed, kernel_names, shared
+from kernlens.report.explore.name_groups import OTHERS, KernelNames, Listed, kernel_names, shared
 from tests.limits import processor_time
 
 SETS = Path(__file__).parent / "name_sets"
@@ -161,17 +161,17 @@ def test_what_is_shared_is_of_all_names(names: list[str]) -> None:
 
 
 def test_builds_are_told_by_what_differs() -> None:
-    one = Listed("blur", "blur.cl", "dg2", "newest", "-cl-fast")
-    assert kernel_names([one]).groups[0].build == ""
-    by_device = kernel_names([one, one._replace(device="bmg")])
+    blur = Listed("blur", "blur.cl", "dg2", "newest", "-cl-fast")
+    assert kernel_names([blur]).groups[0].build == ""
+    by_device = kernel_names([blur, blur._replace(device="bmg")])
     assert [group.build for group in by_device.groups] == ["dg2", "bmg"]
-    both = kernel_names([one, one._replace(device="bmg", toolchain="system")])
+    both = kernel_names([blur, blur._replace(device="bmg", toolchain="system")])
     assert [group.build for group in both.groups] == ["dg2 · newest", "bmg · system"]
     # A sweep of options: all have the same files.
-    sweep = kernel_names([one, one._replace(options="")])
+    sweep = kernel_names([blur, blur._replace(options="")])
     assert [group.build for group in sweep.groups] == ["-cl-fast", "no options"]
-    # An application's programs, each with definitions of its own: they are no builds of one another.
-    programs = kernel_names([one, Listed("mix", "mix.cl", "dg2", "newest", "-D T=int")])
+    # An application's programs, each with definitions of its own: they are no builds of blur another.
+    programs = kernel_names([blur, Listed("mix", "mix.cl", "dg2", "newest", "-D T=int")])
     assert [group.build for group in programs.groups] == [""]
 
 
