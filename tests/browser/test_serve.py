@@ -96,7 +96,7 @@ def test_two_configurations_are_compared(server: Server, open_served: OpenServed
     viewer.tab.get_by_label("Options").fill("-cl-opt-disable")
     viewer.find(".edit-bar .state").get_by_text("compiled in").wait_for(timeout=LONG)
     viewer.find(".chip", has_text="-cl-opt-disable").wait_for()
-    viewer.find("nav .tag", has_text="edited").first.wait_for()
+    viewer.find("nav .words", has_text="edited").first.wait_for()
     viewer.find("header button", has_text="Compare").click()
     viewer.find(".differences dt", has_text="options").wait_for()
     viewer.find(".compare .lines tbody tr").nth(1).wait_for()
@@ -124,7 +124,7 @@ def test_a_link_holds_the_configurations(server: Server, open_served: OpenServed
     ]
     assert options.input_value() == "-cl-opt-disable"
     viewer.find(".facts", has_text="at peak").wait_for()
-    assert "-cl-opt-disable" in viewer.text("nav .tag")
+    assert "-cl-opt-disable" in " ".join(viewer.find("nav .words").all_inner_texts())
     assert viewer.find(".stale").count() == 0
     # What cannot be had here is said, and what the program was built with is there instead.
     viewer.tab.evaluate("location.hash = location.hash.replaceAll('dg2:system', 'none:system')")
@@ -182,7 +182,7 @@ def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServ
     (tmp_path / "other.cl").write_text("kernel void other(global float *data) { data[0] = 1.0f; }\n")
     with serving(tmp_path / "twice.cl", tmp_path / "other.cl", "--device", "dg2") as server:
         viewer = open_served(server)
-        viewer.find("nav li button", has_text="twice").first.click()
+        viewer.find("nav .k", has_text="twice").first.click()
         viewer.find(".source .cm-line", has_text="twice").wait_for()
         viewer.press("e")
         viewer.find(".edit-bar").wait_for()
@@ -192,7 +192,7 @@ def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServ
         viewer.find(".edit-bar .state").get_by_text("compiled in").wait_for(timeout=LONG)
         assert "z=" in viewer.address
         viewer.find("button", has_text="End editing").click()
-        viewer.find("nav li button", has_text="other").first.click()
+        viewer.find("nav .k", has_text="other").first.click()
         viewer.find(".source .cm-line", has_text="1.0f").wait_for()
         assert "z=" not in viewer.address
         viewer.press("e")

@@ -7,7 +7,9 @@ import { listen } from "./keys";
 import { recall } from "./remember";
 import codeStyle from "./style/code.css?raw";
 import frameStyle from "./style/frame.css?raw";
+import navigatorStyle from "./style/navigator.css?raw";
 import panesStyle from "./style/panes.css?raw";
+import searchStyle from "./style/search.css?raw";
 import tokensStyle from "./style/tokens.css?raw";
 import viewsStyle from "./style/views.css?raw";
 
@@ -18,7 +20,7 @@ function start(host: HTMLElement): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle + viewsStyle);
+  sheet.replaceSync(tokensStyle + frameStyle + navigatorStyle + searchStyle + panesStyle + codeStyle + viewsStyle);
   root.adoptedStyleSheets = [sheet];
   // So that canvases get colours, not the words that they are written with (light-dark).
   for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn"])

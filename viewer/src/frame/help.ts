@@ -26,7 +26,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["i", "inlined library code: on the lines of your own files that it came through, or on its own"],
       ["a", "advice on this kernel, as a list"],
       ["L", "what is lit, as a list"],
-      ["/", "find in all panes; Enter, Shift+Enter: next, previous"],
+      ["/", "search this kernel and all others; Enter, Shift+Enter: next, previous here; Alt+↓, Alt+↑: next, previous kernel"],
       ["c", "compare"],
       ["e", "edit the source (kernlens serve)"],
       ["Ctrl+Enter", "compile (kernlens serve)"],
@@ -57,6 +57,8 @@ const SEARCH: [word: string, means: string][] = [
   ["text", "lines with this text, upper and lower case alike"],
   ["re:add.*f", "lines that a regular expression finds"],
   ["op:send", "instructions whose opcode begins so"],
+  ["fn:splat", "functions, and kernels, whose name has this"],
+  ["spills, atomic, barrier, dpas, math", "instructions that do this, and the kernels that have any; failed: builds that gave no kernel"],
   ["line:486", "what comes from this source line"],
   ["reg:r32", "instructions that name this register"],
 ];

@@ -22,9 +22,10 @@ from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.packing import RAW_LIMIT, within
 from kernlens.report.explore.passes import passes_document
+from kernlens.report.explore.search_words import KernelWords, kernel_words_of, search_document
 
 #: The columns of kernels beside their figures.
-_COLUMNS = ("name", "shown", "lines", "chunk")
+_COLUMNS = ("name", "shown", "lines", "chunk", "group")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
 _NOT_KEPT = "no stages of the compile were kept; kernlens stages {source} --device {device} -o FILE keeps them"
@@ -59,6 +60,8 @@ class ProgramEntries:
         self._version = version
         self._redaction = redaction
         self._has_stages = has_stages
+        #: The words that were read when a kernel's chunk was made, by the program's id and the kernel's name.
+        self._words: dict[tuple[str, str], KernelWords] = {}
         #: What was read of one program's stages is kept for its next kernel; programs come one after the other.
         self._texts = lru_cache(1)(self._stage_texts)
 
@@ -105,6 +108,7 @@ class ProgramEntries:
             **self._build(build),
             "files": [self._file(source) for source in build.sources],
             "kernels": {column: [] for column in (*_COLUMNS, *(figure.key for figure in FIGURES))},
+            "beside": {},
             "reasons": {},
             "stages": [],
             "no_stages": None,
@@ -160,7 +164,7 @@ class ProgramEntries:
         }
 
     def _kernel(self, program: Program, kernel: Kernel, identity: str) -> str:
-        make = partial(self._kernel_document, program, kernel)
+        make = partial(self._kernel_document, program, kernel, identity)
         return self._chunks.add(
             "kernel",
             id_of(
@@ -180,10 +184,33 @@ class ProgramEntries:
             return ""
         return repr([(each.device, sorted(each.counts.items())) for each in self._sampled.of(kernel.name)])
 
-    def _kernel_document(self, program: Program, kernel: Kernel) -> dict[str, Any]:
+    def search(self, programs: Sequence[Program], entries: Sequence[dict[str, Any]]) -> str | None:
+        """Return the chunk with the words that a search finds these programs' kernels by; None if there are none."""
+        chunks = [chunk for entry in entries for chunk in entry["kernels"]["chunk"]]
+        if not chunks:
+            return None
+        return self._chunks.add("search", id_of("search", *chunks), partial(self._search_document, programs, entries))
+
+    def _search_document(self, programs: Sequence[Program], entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return search_document(
+            [
+                [self._words_of(entry["id"], program.kernels[name].unread()) for name in entry["kernels"]["name"]]
+                for program, entry in zip(programs, entries, strict=True)
+            ]
+        )
+
+    def _words_of(self, identity: str, kernel: Kernel) -> KernelWords:
+        words = self._words.get((identity, kernel.name))
+        if words is None:
+            words = self._words[identity, kernel.name] = kernel_words_of(kernel)
+        return words
+
+    def _kernel_document(self, program: Program, kernel: Kernel, identity: str) -> dict[str, Any]:
         is_redacted = self._redaction is not None
-        texts, sampled = self._texts(program), self._sampled
-        document = kernel_document(program, kernel.unread(), texts, self._own_roots, sampled, is_redacted=is_redacted)
+        texts, sampled, read = self._texts(program), self._sampled, kernel.unread()
+        document = kernel_document(program, read, texts, self._own_roots, sampled, is_redacted=is_redacted)
+        # What is decoded now is not decoded again for the search.
+        self._words_of(identity, read)
         if self._redaction is not None:
             for stage in document["stages"]:
                 stage["text"] = self._redaction.text(stage["text"])
