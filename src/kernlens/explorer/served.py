@@ -14,7 +14,7 @@ from kernlens import __version__
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.explorer.compile_work import Newest, Results, confined
+from kernlens.explorer.compile_work import Newest, Results, confined, diagnostics
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
@@ -66,6 +66,18 @@ class Served:
     def program(self, program: str) -> Program | None:
         """Return the program of this id; None if there is none."""
         return next((each for each, known in zip(self.programs, self.ids, strict=True) if known == program), None)
+
+    def failed_build(self, program: str) -> Build | None:
+        """Return the build that stands in the index with this id because it failed; None if there is none."""
+        entries = self.document.index["programs"][len(self.programs) :]
+        return next((build for build, entry in zip(self.failed, entries, strict=True) if entry["id"] == program), None)
+
+    def failed_sources(self, path: str, text: str, build: Build) -> tuple[Sequence[Source], str]:
+        """Return as ``sources`` does those of a build that failed. Raises NotFoundError if it has no such file."""
+        if all(source.path != path for source in build.sources):
+            raise NotFoundError(f"the program {build.name} has no source file {path}")
+        edited = [replace(each, text=text, origin="edited") if each.path == path else each for each in build.sources]
+        return edited, build.options
 
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
         """Return the sources of the program with a file of this path, the main one first, with a new text for the file; and
@@ -148,6 +160,7 @@ def open_served(
         own_roots=own_roots,
         is_own=is_own,
         sampled=sampled,
+        diagnosed=diagnostics,
     )
     ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
     include_from = tuple(dict.fromkeys(folders))

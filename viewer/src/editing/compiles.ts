@@ -1,23 +1,8 @@
 import { gone, type HttpSource } from "../document/http";
-import { readIndex } from "../document/read";
-import type { Index, ProgramInfo } from "../document/schema";
+import type { Choices, Configuration } from "../document/options";
+import { readDiagnostics, readIndex } from "../document/read";
+import type { Diagnostic, Index, ProgramInfo } from "../document/schema";
 import { plural } from "../dom";
-import type { Problem } from "../panes/source";
-
-/** For what a source is compiled. */
-export interface Configuration {
-  device: string;
-  toolchain: string;
-  options: string;
-  all_passes: boolean;
-  /** Other build options are tried, in place of one compile. */
-  trials?: boolean;
-}
-
-/** A message of the compiler about a place; its path is "", line and column are 0 where it names none. */
-export interface Diagnostic extends Problem {
-  path: string;
-}
 
 export interface Result {
   event: "result";
@@ -48,13 +33,6 @@ export interface Request {
   configurations: Configuration[];
 }
 
-/** What `GET /api/choices` answers. */
-export interface Choices {
-  devices: { name: string; title: string; toolchains: string[] }[];
-  toolchains: { name: string; versions: string }[];
-  options: string[];
-}
-
 /** The configuration that a program was built with, or the nearest that there is here; null if there is no compiler. */
 export function likeOf(program: ProgramInfo, { devices, toolchains }: Choices): Configuration | null {
   const device = devices.find(({ name }) => name === program.device) ?? devices[0];
@@ -82,7 +60,10 @@ export async function* compile(source: HttpSource, request: Request, signal: Abo
     for (const line of lines) {
       if (line === "") continue;
       const event = JSON.parse(line) as CompileEvent;
-      if (event.event === "result" && event.index !== null) event.index = readIndex(event.index);
+      if (event.event === "result") {
+        event.diagnostics = readDiagnostics(event.diagnostics);
+        if (event.index !== null) event.index = readIndex(event.index);
+      }
       yield event;
       if (LAST.has(event.event)) return;
     }

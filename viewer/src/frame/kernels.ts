@@ -19,7 +19,7 @@ const MOST = 2000;
 type Order = "name" | "instructions" | "simd" | "spill";
 
 /** All kernels of a document. */
-export function entriesOf(index: Index): Entry[] {
+export function entriesOf(index: Pick<Index, "programs">): Entry[] {
   return index.programs.flatMap((program) =>
     program.kernels.name.map((name, row) => ({
       program,
