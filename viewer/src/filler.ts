@@ -146,6 +146,7 @@ export class Filler {
   }
 
   private code(slot: Slot, kernel: Kernel): void {
+    if (kernel.row < 0) return slot.message(h("p", {}, `There is no machine code: ${withoutKernel(kernel)}`));
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
     slot.show(new CodePane(kernel, this.isShort, this.hasWaits, this.pinning));
@@ -154,7 +155,7 @@ export class Filler {
   private stage(slot: Slot, kernel: Kernel): void {
     const names = this.stages();
     if (names.length === 0) {
-      if (kernel.row < 0) return slot.message(h("p", {}, `There are no stages: ${kernel.missing.code}`));
+      if (kernel.row < 0) return slot.message(h("p", {}, `There are no stages: ${withoutKernel(kernel)}`));
       const why = kernel.program.no_stages ?? "no stages are known for this program";
       const [reason, command] = why.split("; ");
       return slot.message(h("p", {}, `${reason.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`), command === undefined ? "" : copyOf(command, this.page));
@@ -358,6 +359,11 @@ export class Filler {
 
 function button(words: string, title: string, onclick: () => void): HTMLElement {
   return h("button", { class: "opt", type: "button", title, onclick }, words);
+}
+
+/** Why a program that is open in the editor has no kernel. */
+function withoutKernel({ program }: Kernel): string {
+  return program.ok ? "the program holds no kernel." : "the source does not compile. The errors stand below their lines; it compiles again when they are mended.";
 }
 
 /** The end of a path that tells it from the others. */

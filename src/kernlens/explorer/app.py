@@ -21,7 +21,7 @@ from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
-from kernlens.explorer.served import Chunks, Served
+from kernlens.explorer.served import Chunks, Served, with_texts
 from kernlens.explorer.served_page import Page
 from kernlens.explorer.trial_work import TrialWork
 from kernlens.model.build import Source
@@ -131,6 +131,7 @@ class Explorer:
 
     def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork]:
         sources, options = self._sources(asked)
+        sources = with_texts(sources, dict(asked.others))
         works: list[CompileWork | TrialWork] = []
         for configuration in asked.configurations:
             if self._toolchains and configuration.toolchain not in self._toolchains:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,10 +74,7 @@ class Served:
 
     def failed_sources(self, path: str, text: str, build: Build) -> tuple[Sequence[Source], str]:
         """Return as ``sources`` does those of a build that failed. Raises NotFoundError if it has no such file."""
-        if all(source.path != path for source in build.sources):
-            raise NotFoundError(f"the program {build.name} has no source file {path}")
-        edited = [replace(each, text=text, origin="edited") if each.path == path else each for each in build.sources]
-        return edited, build.options
+        return with_texts(build.sources, {path: text}), build.options
 
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
         """Return the sources of the program with a file of this path, the main one first, with a new text for the file; and
@@ -165,6 +162,13 @@ def open_served(
     ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
     include_from = tuple(dict.fromkeys(folders))
     return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots)
+
+
+def with_texts(sources: Sequence[Source], texts: Mapping[str, str]) -> Sequence[Source]:
+    """Return sources with other texts, by their paths. Raises NotFoundError if none of them has such a path."""
+    for path in texts.keys() - {source.path for source in sources}:
+        raise NotFoundError(f"the program has no source file {path}")
+    return [replace(each, text=texts[each.path], origin="edited") if each.path in texts else each for each in sources]
 
 
 def sweep_in(path: str) -> dict[str, Any] | None:

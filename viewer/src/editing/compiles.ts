@@ -1,5 +1,5 @@
 import { gone, type HttpSource } from "../document/http";
-import type { Choices, Configuration } from "../document/options";
+import { type Choices, type Configuration, withoutLines } from "../document/options";
 import { readDiagnostics, readIndex } from "../document/read";
 import type { Diagnostic, Index, ProgramInfo } from "../document/schema";
 import { plural } from "../dom";
@@ -29,7 +29,7 @@ export type CompileEvent =
 export interface Request {
   session: string;
   serial: number;
-  source: { path: string; text: string; program: string };
+  source: { path: string; text: string; program: string; others?: { path: string; text: string }[] };
   configurations: Configuration[];
 }
 
@@ -39,7 +39,7 @@ export function likeOf(program: ProgramInfo, { devices, toolchains }: Choices): 
   if (device === undefined) return null;
   const able = toolchains.filter(({ name }) => device.toolchains.includes(name));
   const toolchain = able.find(({ name, versions }) => name === program.toolchain || versions === program.toolchain) ?? able[0];
-  return { device: device.name, toolchain: toolchain.name, options: program.options ?? "", all_passes: false };
+  return { device: device.name, toolchain: toolchain.name, options: withoutLines(program.options ?? ""), all_passes: false };
 }
 
 /** What a compile that is queued does. */

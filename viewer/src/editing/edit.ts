@@ -3,7 +3,7 @@ import type { HttpSource } from "../document/http";
 import type { ProgramInfo } from "../document/schema";
 import { DocumentError, sentenceOf } from "../document/source";
 import { compile, type Result, waitingWords } from "./compiles";
-import { type Draft, firstOf, type Outcome, type Version, Versions } from "./versions";
+import { type Draft, firstOf, type Outcome, sameDraft, type Version, Versions } from "./versions";
 
 /** After the last key, before a compile begins; in milliseconds. */
 export const REST = 400;
@@ -27,6 +27,8 @@ export class Edit {
   doing: { words: string; since: number } | null = null;
   /** Why the last compile had no answer. */
   fault: string | null = null;
+  /** Ids of the program that was read, and of all that was compiled: also of versions that are no more. */
+  private readonly programs: Set<string>;
   private readonly session = crypto.randomUUID();
   private serial = 0;
   private abort: AbortController | null = null;
@@ -36,20 +38,28 @@ export class Edit {
 
   constructor(
     readonly base: ProgramInfo,
-    first: Draft,
+    /** The file that is compiled, as it was read. */
+    private readonly main: { path: string; text: string },
+    built: Configuration,
     outcome: Outcome,
-    /** For what it is compiled from now on: what the program was built with may not be here. */
-    configuration: Configuration,
+    /** For what it is compiled: what the program was built with may not be here. */
+    private readonly able: Configuration,
     private readonly source: HttpSource,
     private readonly host: Host,
   ) {
-    this.versions = new Versions(firstOf(first, outcome));
-    this.draft = { ...first, configuration };
+    this.versions = new Versions(firstOf({ texts: {}, configuration: built }, outcome));
+    this.draft = { texts: {}, configuration: able };
+    this.programs = new Set([base.id]);
   }
 
   /** Whether a program is the one that was read, or came of a compile of it. */
-  has({ id }: ProgramInfo): boolean {
-    return this.base.id === id || this.versions.list.some(({ outcome }) => outcome?.program?.id === id);
+  has({ id }: Pick<ProgramInfo, "id">): boolean {
+    return this.programs.has(id);
+  }
+
+  /** Whether the draft is what was read. */
+  get isRead(): boolean {
+    return sameDraft(this.draft, { texts: {}, configuration: this.able });
   }
 
   /** Whether what is shown was not made from the draft. */
@@ -58,20 +68,26 @@ export class Edit {
     return this.doing !== null || this.timer !== 0 || (current !== first && current.errors > 0);
   }
 
-  /** The draft's text is another. */
-  write(path: string, text: string): void {
+  /** A file's text is another; `read` is what it was as it was read, if it was not edited before. */
+  write(path: string, text: string, read: string): void {
     if (this.timer === 0 && this.doing === null) this.isTypedOn = performance.now() - this.answered < TYPED_ON;
-    this.draft = { ...this.draft, basis: this.basisOf(path), path, text };
+    this.draft = this.with(path, text, read);
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.compile(), REST);
     this.host.changed(this);
   }
 
-  /** The program whose other files are meant with this one: whoever goes on in another file keeps what was compiled. */
-  private basisOf(path: string): string {
-    const { draft, versions } = this;
-    if (path === draft.path) return draft.basis;
-    return versions.compiled(versions.current)?.outcome?.program?.id ?? this.base.id;
+  /** The draft with another text of a file. */
+  private with(path: string, text: string, read: string): Draft {
+    const { versions, draft } = this;
+    if (!versions.read.has(path)) versions.read.set(path, read);
+    const { [path]: _, ...others } = draft.texts;
+    return { ...draft, texts: text === versions.read.get(path) ? others : { ...others, [path]: text } };
+  }
+
+  /** The text that a file has in a version or draft; `read` is what it is as long as it was not edited. */
+  textOf({ texts }: Draft, path: string, read: string): string {
+    return texts[path] ?? this.versions.read.get(path) ?? read;
   }
 
   configure(change: Partial<Configuration>): void {
@@ -80,9 +96,9 @@ export class Edit {
     this.compile();
   }
 
-  /** Takes over a text and a configuration, and compiles them. */
-  take(draft: Draft): void {
-    this.draft = draft;
+  /** Takes over a file's text and a configuration, and compiles them. */
+  take(path: string, text: string, read: string, configuration: Configuration): void {
+    this.draft = { ...this.with(path, text, read), configuration };
     this.isTypedOn = false;
     this.compile();
   }
@@ -90,8 +106,8 @@ export class Edit {
   /** Goes to a version. */
   select(version: Version): void {
     this.stop();
-    const { basis, path, text, configuration } = version;
-    this.draft = { basis, path, text, configuration };
+    const { texts, configuration } = version;
+    this.draft = { texts, configuration: version === this.versions.first ? this.able : configuration };
     this.answered = Number.NEGATIVE_INFINITY;
     this.versions.choose(version);
     if (version.outcome === null) this.compile();
@@ -101,7 +117,7 @@ export class Edit {
   /** Compiles the draft; a compile that runs is given up. What was compiled here already is not compiled again, unless `anew`. */
   compile(anew = false): void {
     this.stop();
-    const known = this.versions.find(this.draft);
+    const known = this.isRead ? this.versions.first : this.versions.find(this.draft);
     if (!anew && known !== null && known.outcome !== null) {
       this.versions.choose(known);
       return this.host.chosen(this);
@@ -124,9 +140,10 @@ export class Edit {
   }
 
   private async run(serial: number, signal: AbortSignal, draft: Draft): Promise<void> {
-    const { basis, path, text, configuration } = draft;
     const since = performance.now();
-    const request = { session: this.session, serial, source: { path, text, program: basis }, configurations: [configuration] };
+    const [edited = this.main, ...others] = Object.entries(draft.texts).map(([path, text]) => ({ path, text }));
+    const source = { ...edited, program: this.base.id, others };
+    const request = { session: this.session, serial, source, configurations: [draft.configuration] };
     let result: Result | null = null;
     try {
       for await (const event of compile(this.source, request, signal)) {
@@ -146,7 +163,9 @@ export class Edit {
     }
     this.doing = null;
     this.answered = performance.now();
-    this.versions.take(draft, outcomeOf(result, draft, (this.answered - since) / 1000), this.isTypedOn);
+    const outcome = outcomeOf(result, draft, (this.answered - since) / 1000);
+    if (outcome.program !== null) this.programs.add(outcome.program.id);
+    this.versions.take(draft, outcome, this.isTypedOn);
     this.host.chosen(this);
   }
 }

@@ -18,7 +18,7 @@ import { problemList } from "./problems";
 import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
 import { recall, remember } from "./storage";
 import { mainFile, Trials } from "./trials";
-import { type Draft, type Outcome, sameDraft, type Version } from "./versions";
+import type { Outcome, Version } from "./versions";
 
 /** Editing a source and compiling it in place: the page's edits, one per program, and what shows them. */
 export class Editing implements Compiler {
@@ -71,7 +71,7 @@ export class Editing implements Compiler {
 
   // --- what others ask
 
-  private editOf(program: ProgramInfo | undefined): Edit | null {
+  private editOf(program: Pick<ProgramInfo, "id"> | undefined): Edit | null {
     if (program === undefined) return null;
     for (const edit of this.edits.values()) if (edit.has(program)) return edit;
     return null;
@@ -94,8 +94,8 @@ export class Editing implements Compiler {
   }
 
   standsFor(id: string): string {
-    const edit = this.edits.get(id) ?? [...this.edits.values()].find((each) => each.versions.list.some(({ outcome }) => outcome?.program?.id === id));
-    return edit === undefined ? id : shownOf(edit).id;
+    const edit = this.editOf({ id });
+    return edit === null ? id : shownOf(edit).id;
   }
 
   fieldsOf(program: ProgramInfo | null): HTMLElement | null {
@@ -179,9 +179,8 @@ export class Editing implements Compiler {
     this.base ??= this.page.index;
     const isHere = like.device === program.device && this.choices?.toolchains.some(({ name, versions }) => name === like.toolchain && (name === program.toolchain || versions === program.toolchain));
     const built: Configuration = isHere ? like : { ...like, device: program.device ?? "?", toolchain: program.toolchain ?? "?" };
-    const first: Draft = { basis: program.id, path: file.path, text: text ?? "", configuration: built };
     const outcome: Outcome = { program: program.ok ? program : null, index: null, diagnostics: program.diagnostics, log: program.ok ? "" : (program.reason ?? ""), seconds: 0 };
-    const edit = new Edit(program, first, outcome, like, this.source, { changed: (changed) => this.draw(changed), chosen: (chosen) => void this.chosen(chosen) });
+    const edit = new Edit(program, { path: file.path, text: text ?? "" }, built, outcome, like, this.source, { changed: (changed) => this.draw(changed), chosen: (chosen) => void this.chosen(chosen) });
     const written = recall(program.id);
     if (written !== null) edit.versions.restore(written);
     this.edits.set(program.id, edit);
@@ -219,21 +218,19 @@ export class Editing implements Compiler {
     const { page, choices } = this;
     const edit = await this.begun();
     if (edit === null || choices === null) return;
-    const { first } = edit.versions;
     const linked = configurationsIn(page.state.more.e ?? "")[0];
     const isHere = linked !== undefined && choices.devices.find(({ name }) => name === linked.device)?.toolchains.includes(linked.toolchain) === true;
     if (linked !== undefined && !isHere) page.tell("No compiler here is for the device and toolchain of the link.");
-    const path = shared.path || first.path;
-    const text = shared.word === "" ? first.text : await drawn(shared);
+    const configuration = isHere ? linked : edit.draft.configuration;
+    if (shared.word === "") return edit.configure(configuration);
+    const text = await drawn(shared);
     if (text === null) return page.tell("The edited text in the link is damaged: what is shown is the recorded one.");
-    const draft: Draft = { basis: shared.program || first.basis, path, text, configuration: isHere ? linked : edit.draft.configuration };
-    if (shared.word !== "") {
-      const pane = await page.file(path);
-      if (pane === null || pane.title !== path) return page.tell(`The link's edited text is of ${path}, which this kernel has no code of.`);
-      this.hold(edit, pane);
-      pane.setText(text);
-    }
-    edit.take(draft);
+    const pane = shared.path === "" ? this.sources()[0] : await page.file(shared.path);
+    if (pane == null || (shared.path !== "" && pane.title !== shared.path)) return page.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
+    this.hold(edit, pane);
+    const { read } = pane;
+    pane.setText(text);
+    edit.take(pane.title, text, read, configuration);
   }
 
   private act(act: (edit: Edit) => void): void {
@@ -248,7 +245,7 @@ export class Editing implements Compiler {
     if (edit === null) return;
     this.hold(edit, pane);
     for (const other of this.sources()) if (other !== pane && other.title === pane.title && edit.has(other.kernel.program)) other.setText(pane.text);
-    edit.write(pane.title, pane.text);
+    edit.write(pane.title, pane.text, pane.read);
     this.share(edit);
   }
 
@@ -278,6 +275,7 @@ export class Editing implements Compiler {
     this.held = { pane, edit };
     pane.isHeld = pane.pane.isEdited = true;
     this.page.layout.fold("stage", true);
+    pane.pane.showCursor();
     this.page.showEditing();
   }
 
@@ -291,24 +289,26 @@ export class Editing implements Compiler {
 
   /** Another version is the current one: shows its text, and what it was compiled to. */
   private async chosen(edit: Edit): Promise<void> {
-    const { page, held } = this;
-    const { current } = edit.versions;
+    const { page } = this;
+    // Nothing is said to be compiled before it is shown.
+    clearTimeout(this.clock);
     this.adopt();
     remember(edit.base.id, edit.versions.written());
     this.share(edit);
     const program = page.kernel?.program;
     if (program === undefined || !edit.has(program)) return;
-    if (held !== null && held.edit === edit && sameDraft(edit.draft, current)) {
-      if (held.pane.title !== current.path) {
-        held.pane.setText(held.pane.read);
-        this.release();
-      } else held.pane.setText(current.text);
-    }
+    if (edit.doing === null) this.write(edit);
     const shown = shownOf(edit);
     if (shown !== program) await this.show(shown);
     this.freshen();
     void this.compare();
     if (edit.doing === null) page.status.say(this.spoken(edit), 0);
+  }
+
+  /** Puts the draft into the panes. */
+  private write(edit: Edit): void {
+    const panes = new Set([...this.sources(), ...(this.held?.edit === edit ? [this.held.pane] : [])]);
+    for (const pane of panes) if (!pane.bare && edit.has(pane.kernel.program)) pane.setText(edit.textOf(edit.draft, pane.title, pane.read));
   }
 
   /** Shows what a version was compiled to: the same kernel, with the pinned line where it is now. */
@@ -348,15 +348,15 @@ export class Editing implements Compiler {
 
   /** Puts the draft into the address. */
   private share(edit: Edit): void {
-    const { draft, versions, base } = edit;
-    const { first } = versions;
-    const isRead = sameDraft(draft, first) || (versions.current === first && draft.text === first.text && draft.path === first.path);
-    const text = draft.path === first.path && draft.text === first.text ? null : draft.text;
-    void packed({ program: draft.basis, path: draft.path }, text).then((word) => {
+    const { draft, base } = edit;
+    const [edited = null, ...others] = Object.entries(draft.texts);
+    void packed({ program: base.id, path: edited?.[0] ?? "" }, edited?.[1] ?? null).then((word) => {
       if (edit.draft !== draft || this.active !== edit) return;
       const { z: _, e: __, ...more } = this.page.state.more;
-      this.page.go({ more: word === null || isRead ? more : { ...more, z: word, e: configurationsOut([draft.configuration]) } }, "replace");
-      if (word === null) this.page.tell(`The edit of ${base.name} is too long for a link: save it in a file.`);
+      const isLinked = word !== null && others.length === 0 && !edit.isRead;
+      this.page.go({ more: isLinked ? { ...more, z: word, e: configurationsOut([draft.configuration]) } : more }, "replace");
+      if (word === null) this.page.tell("The edited text is too long for a link: save it in a file.");
+      else if (others.length > 0) this.page.tell("A link holds the edit of one file only: save these in files.");
     });
   }
 

@@ -6,11 +6,10 @@ import { places } from "../panes/lines";
 /** Versions of one program that are kept, the first among them. */
 export const MOST = 30;
 
-/** What is compiled: the text of one file, in place of that in the program `basis`. */
+/** What is compiled: the program that was read, with other texts of some of its files. */
 export interface Draft {
-  readonly basis: string;
-  readonly path: string;
-  readonly text: string;
+  /** By path; of files that are as they were read there is none. */
+  readonly texts: Readonly<Record<string, string>>;
   readonly configuration: Configuration;
 }
 
@@ -41,6 +40,8 @@ export interface Version extends Draft {
 export class Versions {
   list: Version[];
   current: Version;
+  /** The texts that were read, by path: of files that were edited. */
+  readonly read = new Map<string, string>();
   /** The number of the version that others are compared with; null: the version before. */
   against: number | null = null;
 
@@ -87,7 +88,7 @@ export class Versions {
     const from = isReplaced ? (this.numbered(current.from) ?? this.first) : current;
     if (isReplaced) this.list.pop();
     const number = isReplaced ? current.number : (this.list.at(-1)?.number ?? 0) + 1;
-    const version: Version = { ...draft, number, from: from.number, name: nameOf(from, draft), outcome: null, errors: 0, instructions: new Map() };
+    const version: Version = { ...draft, number, from: from.number, name: nameOf(from, draft, this.read), outcome: null, errors: 0, instructions: new Map() };
     complete(version, outcome);
     this.list.push(version);
     if (this.list.length > MOST) this.list.splice(1, 1);
@@ -104,12 +105,15 @@ export class Versions {
 
   /** For the browser's storage: without programs, which are compiled again. */
   written(): string {
-    return JSON.stringify(this.list.map((version) => ({ ...version, outcome: null, instructions: [...version.instructions] })));
+    const list = this.list.map((version) => ({ ...version, outcome: null, instructions: [...version.instructions] }));
+    return JSON.stringify({ read: [...this.read], list });
   }
 
   /** Takes over what `written` gave, behind the first version as it is now. */
   restore(written: string): void {
-    const list = JSON.parse(written) as (Omit<Version, "instructions"> & { instructions: [string, Figure][] })[];
+    type Written = Omit<Version, "instructions"> & { instructions: [string, Figure][] };
+    const { read, list } = JSON.parse(written) as { read: [string, string][]; list: Written[] };
+    for (const [path, text] of read) this.read.set(path, text);
     this.list = [this.first, ...list.slice(1).map((version) => ({ ...version, instructions: new Map(version.instructions) }))];
   }
 }
@@ -130,19 +134,26 @@ function complete(version: Version, outcome: Outcome): void {
 export function sameDraft(left: Draft, right: Draft): boolean {
   const [a, b] = [left.configuration, right.configuration];
   const isBuiltAlike = a.device === b.device && a.toolchain === b.toolchain && a.options === b.options && a.all_passes === b.all_passes;
-  return isBuiltAlike && left.basis === right.basis && left.path === right.path && left.text === right.text;
+  return isBuiltAlike && pathsOf(left, right).every((path) => left.texts[path] === right.texts[path]);
 }
 
-/** What a draft changed: lines, the device, options. */
-export function nameOf(from: Draft, { path, text, configuration }: Draft): string {
-  const parts: string[] = [];
-  if (path !== from.path) parts.push(path.slice(path.lastIndexOf("/") + 1));
-  else if (text !== from.text) parts.push(linesOf(places(from.text, text)));
-  const before = from.configuration;
-  if (configuration.device !== before.device) parts.push(configuration.device);
-  if (configuration.toolchain !== before.toolchain) parts.push(configuration.toolchain);
-  if (configuration.options !== before.options) parts.push(optionsOf(before.options, configuration.options));
-  if (configuration.all_passes && !before.all_passes) parts.push("all passes");
+function pathsOf(left: Draft, right: Draft): string[] {
+  return Object.keys({ ...left.texts, ...right.texts });
+}
+
+/** What a draft changed: lines, the device, options. `read` has the texts of files that were edited, as they were read. */
+export function nameOf(from: Draft, draft: Draft, read: ReadonlyMap<string, string>): string {
+  const changed = pathsOf(from, draft).filter((path) => from.texts[path] !== draft.texts[path]);
+  const parts = changed.map((path) => {
+    const [before, after] = [from, draft].map(({ texts }) => texts[path] ?? read.get(path) ?? "");
+    const lines = linesOf(places(before, after));
+    return read.size > 1 ? `${path.slice(path.lastIndexOf("/") + 1)} ${lines}` : lines;
+  });
+  const [old, now] = [from.configuration, draft.configuration];
+  if (now.device !== old.device) parts.push(now.device);
+  if (now.toolchain !== old.toolchain) parts.push(now.toolchain);
+  if (now.options !== old.options) parts.push(optionsOf(old.options, now.options));
+  if (now.all_passes && !old.all_passes) parts.push("all passes");
   return parts.join(" · ") || "again";
 }
 

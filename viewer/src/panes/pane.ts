@@ -213,6 +213,12 @@ export class Pane {
     this.view.dispatch({ changes: { from, to: now.length - same, insert: text.slice(from, text.length - same) }, annotations: isOurs.of(true) });
   }
 
+  /** The pane is wider than it was: what its lines begin with comes back into sight, as far as the cursor stays there. */
+  showCursor(): void {
+    this.view.scrollDOM.scrollLeft = 0;
+    this.view.dispatch({ effects: EditorView.scrollIntoView(this.view.state.selection.main.head, { x: "nearest", y: "nearest" }) });
+  }
+
   /** Puts the cursor in a line, which stays where it is on the screen. */
   place(line: number): void {
     const { from, text } = this.view.state.doc.line(line + 1);

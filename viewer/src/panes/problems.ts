@@ -74,6 +74,7 @@ class Message extends WidgetType {
     const to = from + fix.length;
     if (to > line.to || view.state.sliceDoc(from, to) !== this.replaced) return element.querySelector("button")?.remove();
     view.dispatch({ changes: { from, to, insert: fix.text }, selection: { anchor: from + fix.text.length }, userEvent: "input.complete" });
+    element.querySelector("button")?.remove();
     view.focus();
   }
 
