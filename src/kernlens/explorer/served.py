@@ -74,7 +74,7 @@ class Served:
 
     def failed_sources(self, path: str, text: str, build: Build) -> tuple[Sequence[Source], str]:
         """Return as ``sources`` does those of a build that failed. Raises NotFoundError if it has no such file."""
-        return with_texts(build.sources, {path: text}), build.options
+        return with_texts(build.sources, {path: text}), build.options or ""
 
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
         """Return the sources of the program with a file of this path, the main one first, with a new text for the file; and
