@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Configuration } from "../src/document/options";
 import { type Draft, firstOf, MOST, nameOf, type Outcome, Versions } from "../src/editing/versions";
 import { matched, places, textOf } from "../src/panes/lines";
+import { numbers } from "./numbers";
 import { sample } from "./sample";
 
 const BUILD: Configuration = { device: "dg2", toolchain: "system", options: "", all_passes: false };
@@ -51,8 +52,7 @@ test("a line that was changed is still that line, also below a new one", () => {
 
 test("no line stands for two, and each that is matched was there", () => {
   const words = ["a", "b", "", "if (a) {", "}"];
-  let seed = 7;
-  const next = (below: number): number => (seed = (seed * 48271) % 2147483647) % below;
+  const next = numbers(7);
   for (let round = 0; round < 300; round++) {
     const [before, after] = [0, 0].map(() => Array.from({ length: 1 + next(12) }, () => words[next(words.length)]).join("\n"));
     const lines = former(before, after).filter((line) => line >= 0);

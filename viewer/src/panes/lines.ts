@@ -28,7 +28,10 @@ export function matched(before: Text, after: Text): Matched {
     const at = next < changes.length && changes[next].fromA <= from ? changes[next].fromB : from + shift;
     const now = after.lineAt(at).number - 1;
     const { length } = before.line(line + 1);
-    if (now > last && !isGone(from, length, changes[next])) former[(last = now)] = line;
+    if (now > last && !isGone(from, length, changes[next])) {
+      former[now] = line;
+      last = now;
+    }
     from += length + 1;
   }
   const changed = Uint8Array.from(former, (line, now) => Number(line < 0 || before.line(line + 1).text !== after.line(now + 1).text));
