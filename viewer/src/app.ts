@@ -21,7 +21,7 @@ import type { SourcePane } from "./panes/source";
 import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
 import { Searching } from "./searching";
-import { Shades } from "./shades";
+import { Shades, weightsOf } from "./shades";
 import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
@@ -107,7 +107,7 @@ export class App implements Page {
     const entries = entriesOf(index);
     const named = entries.filter(({ name, shown }) => name === state.kernel || shown === state.kernel);
     // What came of an edit is not in the document that a link is opened in: the program that was edited is.
-    const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === id);
+    const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === (this.compiler?.standsFor(id) ?? id));
     const entry = of(state.program) ?? of(sharedText(state.more.z ?? "").program) ?? named[0] ?? entries.sort(worse)[0];
     if (state.kernel !== "" && named.length === 0) this.tell(`This document has no kernel ${state.kernel}.`);
     this.state = state;
@@ -128,7 +128,7 @@ export class App implements Page {
     const isSame = this.kernel?.program === program && this.kernel.row === row && this.kernel.onOwnLines === this.onOwnLines;
     const { z: _, e: __, ...more } = this.state.more;
     // What was pinned, and the text that was edited, are another kernel's.
-    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.on ? this.state.more : more };
+    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.hasMade(program) ? this.state.more : more };
     this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...own }, how);
     this.element.classList.remove("drawer");
     if (!isSame) {
@@ -187,18 +187,36 @@ export class App implements Page {
   }
 
   showEditing(): void {
-    this.showBuild(this.kernel?.program ?? null);
+    const { kernel } = this;
+    this.showBuild(kernel?.program ?? null);
+    if (kernel !== null) this.showHeader(kernel.program, kernel.row, kernel);
     this.filler.heads();
   }
 
-  /** The build bar: what was built, or the fields of what is edited. */
+  pin(pane: SourcePane): void {
+    this.pinning.pin(pane, pane.pane.cursor);
+  }
+
+  openProgram(program: ProgramInfo): void {
+    this.openFailed(program, "replace");
+  }
+
+  weightsOf(kernel: Kernel): ArrayLike<number> {
+    return weightsOf(kernel, this.state.colour);
+  }
+
+  /** The build bar: what was built, and fields where it can be compiled for something else. */
   private showBuild(program: ProgramInfo | null): void {
-    this.build.show(program, this.compiler?.on ? this.compiler.bar.element : null);
+    this.build.show(program, this.compiler?.fieldsOf(program) ?? null);
+  }
+
+  private showHeader(program: ProgramInfo, row: number, kernel: Kernel | null): void {
+    if (this.index !== null) this.header.show(this.index, program, row, kernel, this.compiler?.before(program, row) ?? null, this.compiler?.versionOf(program)?.number ?? null);
   }
 
   private show(program: ProgramInfo, row: number, kernel: Kernel | null): void {
     if (this.index === null) return;
-    this.header.show(this.index, program, row, kernel);
+    this.showHeader(program, row, kernel);
     this.showBuild(program);
     this.showColour(this.state.colour);
     this.build.advise(kernel?.advice.length ?? 0, kernel !== null && this.compiler?.canTry(program) === true);
@@ -221,15 +239,19 @@ export class App implements Page {
   private openFailed(program: ProgramInfo | null, how: How): void {
     if (this.index === null) return;
     this.opening++;
-    this.kernel = null;
+    // What can be edited is opened in the editor, without a kernel as long as there is none.
+    const kernel = program !== null && this.compiler?.canTry(program) ? Kernel.none(program) : null;
+    this.kernel = kernel;
     if (program !== null) this.go({ kernel: "", program: program.id, line: null, offset: null, exact: false }, how);
     this.element.classList.remove("drawer");
-    this.header.show(this.index, program, -1, null);
+    this.header.show(this.index, program, -1, null, null, null);
     this.showBuild(program);
     this.list.mark(program, -1);
     this.pinning.clear();
     document.title = visible(`${program?.name ?? this.index.title} · kernlens`);
-    void this.filler.failed(program);
+    if (kernel === null) return void this.filler.failed(program);
+    this.shades = new Shades(kernel, this.state.colour);
+    void this.filler.fill(false);
   }
 
   private isNamedTwice(name: string): boolean {

@@ -6,6 +6,7 @@ import { embed } from "./embedding";
 import { listen } from "./keys";
 import { recall } from "./remember";
 import codeStyle from "./style/code.css?raw";
+import editStyle from "./style/edit.css?raw";
 import frameStyle from "./style/frame.css?raw";
 import navigatorStyle from "./style/navigator.css?raw";
 import panesStyle from "./style/panes.css?raw";
@@ -20,7 +21,7 @@ function start(host: HTMLElement): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(tokensStyle + frameStyle + navigatorStyle + searchStyle + panesStyle + codeStyle + viewsStyle);
+  sheet.replaceSync(tokensStyle + frameStyle + navigatorStyle + searchStyle + panesStyle + codeStyle + viewsStyle + editStyle);
   root.adoptedStyleSheets = [sheet];
   // So that canvases get colours, not the words that they are written with (light-dark).
   for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn"])

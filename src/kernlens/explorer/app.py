@@ -22,9 +22,10 @@ from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE
 from kernlens.explorer.line_figures import line_figures
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
-from kernlens.explorer.served import Chunks, Served
+from kernlens.explorer.served import Chunks, Served, with_texts
 from kernlens.explorer.served_page import Page
 from kernlens.explorer.trial_work import TrialWork
+from kernlens.model.build import Source
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.recorded_sources import check_options
 from kernlens.toolchain.shown_files import is_offered
@@ -138,12 +139,8 @@ class Explorer:
         return EventStream(submission, lambda: self.queue.end(submission))
 
     def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork]:
-        program = None
-        if asked.program is not None:
-            program = self._served.program(asked.program) or self._results.program(asked.program)
-            if program is None:
-                raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
-        sources, options = self._served.sources(asked.path, asked.text, program)
+        sources, options = self._sources(asked)
+        sources = with_texts(sources, dict(asked.others))
         works: list[CompileWork | TrialWork] = []
         for configuration in asked.configurations:
             if self._toolchains and configuration.toolchain not in self._toolchains:
@@ -172,6 +169,17 @@ class Explorer:
                 )
             )
         return works
+
+    def _sources(self, asked: CompileRequest) -> tuple[Sequence[Source], str]:
+        if asked.program is None:
+            return self._served.sources(asked.path, asked.text, None)
+        program = self._served.program(asked.program) or self._results.program(asked.program)
+        if program is not None:
+            return self._served.sources(asked.path, asked.text, program)
+        build = self._served.failed_build(asked.program)
+        if build is None:
+            raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
+        return self._served.failed_sources(asked.path, asked.text, build)
 
     async def _answered(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
         """Return what ``ask`` does, from a thread whose children are confined. What kernlens cannot answer is not found."""

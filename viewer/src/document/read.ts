@@ -1,5 +1,5 @@
 import { damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts, textsByName } from "./checked";
-import type { ChunkEntry, FileInfo, Figure, Group, Index, KernelColumns, Passes, ProgramInfo, StageInfo } from "./schema";
+import type { ChunkEntry, Diagnostic, FileInfo, Figure, Group, Index, KernelColumns, Passes, ProgramInfo, StageInfo } from "./schema";
 import { DocumentError } from "./source";
 
 const SCHEMA = 2;
@@ -45,7 +45,7 @@ function program(written: unknown, number: number, groups: Group[]): ProgramInfo
   } catch (problem) {
     if (!(problem instanceof DocumentError)) throw problem;
     const unknown = { device: null, device_title: null, toolchain: null, versions: [], options: null, command: null, log: null, no_stages: null, passes: null };
-    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), beside: new Map(), reasons: new Map(), stages: [], edited: false };
+    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), beside: new Map(), reasons: new Map(), stages: [], diagnostics: [], edited: false };
   }
 }
 
@@ -70,6 +70,7 @@ function readProgram(written: unknown, groups: Group[]): ProgramInfo {
     stages: list(entry.stages, "stages").map(stage),
     no_stages: textOrNull(entry.no_stages, "no_stages"),
     passes: textOrNull(entry.passes, "passes"),
+    diagnostics: readDiagnostics(entry.diagnostics ?? []),
     edited: false,
   };
 }
@@ -77,6 +78,23 @@ function readProgram(written: unknown, groups: Group[]): ProgramInfo {
 function file(written: unknown): FileInfo {
   const entry = object(written, "files");
   return { path: text(entry.path, "files"), chunk: textOrNull(entry.chunk, "files"), missing: textOrNull(entry.missing, "files") };
+}
+
+/** The compiler's messages, of a program or of the result of a compile. */
+export function readDiagnostics(written: unknown): Diagnostic[] {
+  const what = "diagnostics";
+  return list(written, what).map((each) => {
+    const entry = object(each, what);
+    const fix = entry.fix === null ? null : object(entry.fix, what);
+    return {
+      path: text(entry.path, what),
+      line: integer(entry.line, 0, MOST, what),
+      column: integer(entry.column, 0, MOST, what),
+      severity: text(entry.severity, what),
+      message: text(entry.message, what),
+      fix: fix === null ? null : { length: integer(fix.length, 0, MOST, what), text: text(fix.text, what) },
+    };
+  });
 }
 
 function stage(written: unknown): StageInfo {

@@ -56,8 +56,21 @@ export interface ProgramInfo {
   /** Why there are no stages. */
   no_stages: string | null;
   passes: string | null;
+  /** What the compiler said of a build that failed. */
+  diagnostics: Diagnostic[];
   /** Compiled in place, from a source that was edited here. */
   edited: boolean;
+}
+
+/** A message of the compiler about a place, its line and column from 1; the path is "", line and column are 0 where it names none. */
+export interface Diagnostic {
+  path: string;
+  line: number;
+  column: number;
+  severity: string;
+  message: string;
+  /** The text that the compiler proposes in place of so many characters from the column on. */
+  fix: { length: number; text: string } | null;
 }
 
 export interface FileInfo {

@@ -61,6 +61,17 @@ export class Slot {
     fill(this.body, h("div", { class: "message" }, ...parts));
   }
 
+  /** What stands above the pane, or nothing; `draw` changes what it holds. The text stays where it is on the screen. */
+  above(element: HTMLElement | null, draw: () => void): void {
+    const scroller = this.linked?.pane.view.scrollDOM;
+    const top = scroller?.getBoundingClientRect().top ?? 0;
+    const old = this.body.previousElementSibling;
+    if (old !== this.bar && old !== element) old?.remove();
+    if (element !== null && element.nextElementSibling !== this.body) this.body.before(element);
+    draw();
+    if (scroller !== undefined) scroller.scrollTop += scroller.getBoundingClientRect().top - top;
+  }
+
   /** What stands below the pane: a list of the compiler's messages, or nothing. */
   below(element: HTMLElement | null): void {
     this.element.querySelector(":scope > .problems")?.remove();
@@ -77,6 +88,12 @@ export class Slot {
   }
 }
 
+/** Makes these an element's children. What was the first stays in the page: whoever types there goes on. */
+function place(element: HTMLElement, parts: readonly HTMLElement[]): void {
+  for (const child of Array.from(element.children)) if (!parts.includes(child as HTMLElement)) child.remove();
+  parts.forEach((part, at) => element.children[at] !== part && element.insertBefore(part, element.children[at] ?? null));
+}
+
 /** The panes, side by side or below one another, with splitters between them that keys move, too. */
 export class Layout {
   readonly element = h("main", {});
@@ -87,6 +104,7 @@ export class Layout {
   private top: number;
   private next = 0;
   private mode: Mode = "wide";
+  private readonly folded = new Set<Kind>();
   onChange: (slot: Slot | null) => void = () => undefined;
 
   constructor() {
@@ -123,11 +141,20 @@ export class Layout {
 
   /** Kinds of panes that were closed. */
   get closed(): Kind[] {
-    return KINDS.filter((kind) => this.of(kind) === null);
+    return KINDS.filter((kind) => this.of(kind) === null || this.folded.has(kind));
+  }
+
+  /** Gives the width of panes of a kind to the others, where they stand side by side; or gives it back. */
+  fold(kind: Kind, isFolded: boolean): void {
+    if (this.folded.has(kind) === isFolded) return;
+    if (isFolded) this.folded.add(kind);
+    else this.folded.delete(kind);
+    this.draw();
   }
 
   /** Brings a pane back that was closed, to where it stood at the beginning. */
   open(kind: Kind): void {
+    if (this.folded.has(kind)) return this.fold(kind, false);
     const after = KINDS.slice(0, KINDS.indexOf(kind));
     this.front = this.slots.findLastIndex((slot) => after.includes(slot.kind)) + 1;
     this.add(kind, this.front);
@@ -172,7 +199,7 @@ export class Layout {
 
   private draw(): void {
     const { style } = this.element;
-    const shown = this.mode === "narrow" ? [this.slots[this.front] ?? this.slots[0]] : this.slots;
+    const shown = this.mode === "narrow" ? [this.slots[this.front] ?? this.slots[0]] : this.slots.filter(({ kind }) => !this.folded.has(kind));
     const above = this.mode === "medium" && shown.length > 1 ? 1 : 0;
     const row = shown.slice(above);
     const parts: HTMLElement[] = [];
@@ -189,7 +216,7 @@ export class Layout {
     // What is put elsewhere would begin at its top again.
     const views = this.slots.flatMap(({ linked }) => (linked?.pane.element.isConnected ? [linked.pane.view] : []));
     const places = views.map((view) => view.scrollSnapshot());
-    keepingFocus(this.element, () => this.element.replaceChildren(...parts));
+    keepingFocus(this.element, () => place(this.element, parts));
     views.forEach((view, at) => view.dispatch({ effects: places[at] }));
     fill(this.switcher, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
     this.switcher.hidden = this.mode !== "narrow";

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, partial
 from typing import Any, Protocol
 
@@ -33,6 +33,10 @@ _LEFT_OUT = "source text was left out of this document"
 _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
 
 
+#: Returns the compiler's messages about a build, ready for JSON.
+Diagnosed = Callable[[Build], list[dict[str, Any]]]
+
+
 class Redaction(Protocol):
     """A remover of source text from other texts, whose lines stay where they are."""
 
@@ -53,7 +57,9 @@ class ProgramEntries:
         has_stages: bool,
         own_roots: Collection[str] = (),
         sampled: SampledKernels | None = None,
+        diagnosed: Diagnosed | None = None,
     ) -> None:
+        self._diagnosed = diagnosed
         self._chunks = chunks
         self._own_roots = own_roots
         self._sampled = sampled
@@ -113,6 +119,7 @@ class ProgramEntries:
             "stages": [],
             "no_stages": None,
             "passes": None,
+            "diagnostics": [] if self._diagnosed is None else self._diagnosed(build),
         }
 
     def _stage_texts(self, program: Program) -> StageTexts:
