@@ -7,6 +7,7 @@ import { Editing } from "./editing/editing";
 import { sharedText } from "./editing/shared_text";
 import { Filler } from "./filler";
 import { BuildBar } from "./frame/build";
+import { changedFiles } from "./frame/changed";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
@@ -14,6 +15,7 @@ import { type Entry, entriesOf, worse } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
 import { Navigator } from "./frame/navigator";
+import { Share } from "./frame/share";
 import { Status } from "./frame/status";
 import type { Links } from "./links";
 import type { Page } from "./page";
@@ -22,6 +24,7 @@ import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
 import { Searching } from "./searching";
 import { Shades, weightsOf } from "./shades";
+import { Sharing } from "./sharing";
 import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
@@ -41,6 +44,7 @@ export class App implements Page {
   private readonly build: BuildBar;
   private readonly list: Navigator;
   readonly views: Views;
+  readonly share: Share;
   /** Edits and compiles in place, where a server does it. */
   readonly compiler: Editing | null;
   readonly filler: Filler;
@@ -59,7 +63,8 @@ export class App implements Page {
     this.views = new Views(this);
     this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     this.search = new Searching(this, this.list, () => this.showKernels());
-    this.header = new Header(this.search.field.element, this.views.buttons, {
+    this.share = new Share(new Sharing(this));
+    this.header = new Header(this.search.field.element, this.views.buttons, this.share.button, {
       pickKernel: () => this.showKernels(),
       help: () => this.help(),
       theme: () => this.turnTheme(),
@@ -71,8 +76,9 @@ export class App implements Page {
       () => this.pinning.advice(),
     );
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
-    this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
-    this.element.append(pinning.element, status.element, dialog.element);
+    const banners = h("div", { class: "banners" }, banner, source instanceof HttpSource ? changedFiles(source) : null);
+    this.element.append(header.element, build.element, banners, list.element, layout.switcher, layout.element, views.element);
+    this.element.append(pinning.element, status.element, dialog.element, this.share.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();
     this.list.element.addEventListener("focusout", (event) => {

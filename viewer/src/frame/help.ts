@@ -28,6 +28,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["L", "what is lit, as a list"],
       ["/", "search this kernel and all others; Enter, Shift+Enter: next, previous here; Alt+↓, Alt+↑: next, previous kernel"],
       ["c", "compare"],
+      ["Shift+C", "copy a link to what is shown"],
       ["e", "into the source, where what is typed is compiled (kernlens serve)"],
       ["Ctrl+Enter", "compile (kernlens serve)"],
       ["Alt+Enter", "in the source: pin the line"],
