@@ -98,7 +98,7 @@ def test_two_configurations_are_compared(server: Server, open_served: OpenServed
     viewer.find(".chip", has_text="-cl-opt-disable").wait_for()
     viewer.find("nav .tag", has_text="edited").first.wait_for()
     viewer.find("header button", has_text="Compare").click()
-    viewer.find(".differences dt", has_text="options").wait_for()
+    viewer.find(".differences", has_text="options none → -cl-opt-disable").wait_for()
     viewer.find(".compare .lines tbody tr").nth(1).wait_for()
 
 

@@ -5,8 +5,10 @@ import { ReportSource } from "./document/report";
 import { listen } from "./keys";
 import { recall } from "./remember";
 import codeStyle from "./style/code.css?raw";
+import compareStyle from "./style/compare.css?raw";
 import frameStyle from "./style/frame.css?raw";
 import panesStyle from "./style/panes.css?raw";
+import passesStyle from "./style/passes.css?raw";
 import tokensStyle from "./style/tokens.css?raw";
 import viewsStyle from "./style/views.css?raw";
 
@@ -17,7 +19,7 @@ function start(host: HTMLElement): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle + viewsStyle);
+  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle + viewsStyle + compareStyle + passesStyle);
   root.adoptedStyleSheets = [sheet];
   // So that canvases get colours, not the words that they are written with (light-dark).
   for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn"])
