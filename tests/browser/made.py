@@ -122,7 +122,8 @@ def with_kernels(
     columns |= {"name": [*kernels], "shown": [*kernels], "chunk": [f"{number:016x}" for number in range(len(kernels))]}
     program |= {"kernels": columns}
     if passes is not None:
-        program["passes"] = chunks.add("passes", "f" * 16, lambda: {"passes": passes, "missing": None})
+        chunk = {"files": [], "passes": passes, "times": {}, "no_times": None, "missing": None}
+        program["passes"] = [chunks.add("passes", "f" * 16, lambda: chunk)] * len(kernels)
     return ExploreDocument(document.index | {"opcodes": opcodes or {}, "programs": [program]}, chunks)
 
 

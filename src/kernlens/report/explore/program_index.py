@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Protocol
 
@@ -14,14 +14,13 @@ from kernlens.model.build import Build, Source
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.model.stage import Snapshot
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.model.stages import stage_named
 from kernlens.report.describe import device_words, kernel_words
 from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.packing import RAW_LIMIT, within
-from kernlens.report.explore.passes import passes_document
+from kernlens.report.explore.passes import passes_documents
 from kernlens.report.explore.search_words import KernelWords, kernel_words_of, search_document
 
 #: The columns of kernels beside their figures.
@@ -70,6 +69,8 @@ class ProgramEntries:
         self._words: dict[tuple[str, str], KernelWords] = {}
         #: What was read of one program's stages is kept for its next kernel; programs come one after the other.
         self._texts = lru_cache(1)(self._stage_texts)
+        #: The passes of a program are read once for all its kernels.
+        self._pass_documents = lru_cache(1)(self._all_passes)
 
     def program(self, program: Program, names: Collection[str]) -> dict[str, Any]:
         """Return the entry of a program with the kernels of these names."""
@@ -98,7 +99,7 @@ class ProgramEntries:
             "reasons": {str(row): reason for row, reason in enumerate(reasons) if reason},
             "stages": self._stages(program, stages, identity),
             "no_stages": None if stages else self._why_no_stages(program),
-            "passes": self._passes(program, identity),
+            "passes": self._passes(program, kernels, identity),
         }
 
     def failed(self, build: Build) -> dict[str, Any]:
@@ -249,18 +250,28 @@ class ProgramEntries:
             texts.append({"stage": stage.stage, "text": text})
         return {"schema": 2, "kind": "meta", "attempt": stages[0].attempt, "stages": texts}
 
-    def _passes(self, program: Program, identity: str) -> str | None:
+    def _passes(self, program: Program, kernels: Sequence[Kernel], identity: str) -> list[str] | None:
+        """Return the chunk of each kernel's passes."""
         snapshots = program.build.snapshots if self._has_stages else ()
         if not any(snapshot.is_pass for snapshot in snapshots):
             return None
-        return self._chunks.add("passes", id_of("passes", identity), partial(self._pass_chunk, snapshots))
+        names = tuple(kernel.name for kernel in kernels)
+        return [
+            self._chunks.add("passes", id_of("passes", identity, name), partial(self._pass_chunk, program, names, name))
+            for name in names
+        ]
 
-    def _pass_chunk(self, snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-        document = passes_document(snapshots)
-        if self._redaction is not None:
-            for step in document["passes"]:
-                step["diff"] = step["diff"] and self._redaction.text(step["diff"])
-        return document
+    def _pass_chunk(self, program: Program, names: tuple[str, ...], name: str) -> dict[str, Any]:
+        document = self._pass_documents(program, names)[name]
+        if self._redaction is None:
+            return document
+        redact = self._redaction.text
+        return document | {
+            "passes": [step | {"diff": step["diff"] and redact(step["diff"])} for step in document["passes"]]
+        }
+
+    def _all_passes(self, program: Program, names: tuple[str, ...]) -> Mapping[str, dict[str, Any]]:
+        return passes_documents(self._texts(program), program.build.snapshots, names)
 
     def _why_no_stages(self, program: Program) -> str:
         if not self._has_stages:
