@@ -54,7 +54,7 @@ def show_code(viewer: Viewer) -> None:
 
 
 def test_what_wraps_is_drawn_where_it_is_said_to_be(open_report: Open) -> None:
-    long = "        mad (16|M0)              r127.2<1>:ud  r127.2<0;1,0>:ud  r126.4<0;1,0>:ud  r125.6<0;1,0>:ud {I@1,$3.dst}"
+    long = "        mad (16|M0)              r127.2<1>:ud  r127.2<0;1,0>:ud  r126.4<0;1,0>:ud  r125.6<0;1,0>:ud"
     viewer = open_report(small_document(rows=[ROWS[0], long] * 600), width=390)
     show_code(viewer)
     for key in ("Control+End", "Control+Home"):

@@ -175,7 +175,9 @@ export class Filler {
   private noStages(slot: Slot, kernel: Kernel): void {
     const { page } = this;
     const { compiler } = page;
-    const [reason, command] = (kernel.program.no_stages ?? "no stages are known for this program").split("; ");
+    const why = kernel.program.no_stages ?? "no stages are known for this program";
+    const [reason] = why.split("; ", 1);
+    const command = reason === why ? undefined : why.slice(reason.length + 2);
     const parts: Node[] = [];
     if (compiler?.canTry(kernel.program) === true) {
       const again = (): HTMLElement => h("button", { class: "tool", type: "button", onclick: () => compiler.again() }, "Compile again and show them");
