@@ -9,6 +9,7 @@ import { recall } from "./remember";
 import codeStyle from "./style/code.css?raw";
 import compareStyle from "./style/compare.css?raw";
 import editStyle from "./style/edit.css?raw";
+import forcedStyle from "./style/forced.css?raw";
 import frameStyle from "./style/frame.css?raw";
 import navigatorStyle from "./style/navigator.css?raw";
 import panesStyle from "./style/panes.css?raw";
@@ -28,7 +29,7 @@ function start(host: HTMLElement): void {
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
   const frame = tokensStyle + frameStyle + navigatorStyle + searchStyle + panesStyle + codeStyle + viewsStyle;
-  sheet.replaceSync(frame + compareStyle + passesStyle + editStyle + shareStyle + printStyle);
+  sheet.replaceSync(frame + compareStyle + passesStyle + editStyle + shareStyle + printStyle + forcedStyle);
   root.adoptedStyleSheets = [sheet];
   // So that canvases get colours, not the words that they are written with (light-dark).
   for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn"])
