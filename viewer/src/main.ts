@@ -6,6 +6,7 @@ import { listen } from "./keys";
 import { recall } from "./remember";
 import codeStyle from "./style/code.css?raw";
 import frameStyle from "./style/frame.css?raw";
+import laneStyle from "./style/lane.css?raw";
 import panesStyle from "./style/panes.css?raw";
 import tokensStyle from "./style/tokens.css?raw";
 import viewsStyle from "./style/views.css?raw";
@@ -17,10 +18,10 @@ function start(host: HTMLElement): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle + viewsStyle);
+  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle + laneStyle + viewsStyle);
   root.adoptedStyleSheets = [sheet];
   // So that canvases get colours, not the words that they are written with (light-dark).
-  for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn"])
+  for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn", "--wait"])
     CSS.registerProperty({ name, syntax: "<color>", inherits: true, initialValue: "transparent" });
   const source = host.dataset.mode === "serve" ? new HttpSource(takeToken()) : new ReportSource(document);
   const app = new App(root, source);

@@ -1,19 +1,26 @@
 import { hex, svg } from "../dom";
+import type { Held } from "../document/registers";
 import { LONG, operation, SHORT } from "../document/waits";
 import type { Linked } from "./linked";
 
-/** More of one line are not drawn: nobody could tell them apart. */
+/** More of one line are not drawn, nor more of all lines, nor ranges of one value: nobody could tell them apart. */
 const MOST = 60;
-/** The lane that they are drawn in, and its left and right ends: style/code.css has its width. */
+const MOST_OF_ALL = 400;
+const MOST_RANGES = 200;
+/** The lane that they are drawn in, and its left and right ends: style/lane.css has its width. */
 const LEFT = 3;
-const RIGHT = 14;
+const RIGHT = 22;
+/** Live ranges stand side by side, from the text outwards. */
+const BARS = [18, 13, 8, 3];
+export const MOST_BARS = BARS.length;
 
-/** Who waits for whom, as arrows from the instruction that waits to the other, in the lane before the text. */
-export class Arrows {
+/** The lane before the text: who waits for whom, as arrows from the instruction that waits to the other, and live ranges as bars. */
+export class Lane {
   private readonly element = svg("svg", { class: "arrows" });
   /** Says where the producer is that is out of sight, and goes there. */
   private readonly edge = document.createElement("button");
   private rows: Int32Array = new Int32Array(0);
+  private bars: readonly Held[] = [];
   private target = -1;
   private frame = 0;
 
@@ -35,12 +42,20 @@ export class Arrows {
   /** Draws the arrows of an instruction, and of those that wait for it; or those of a line's instructions, the long ones. */
   show(rows: Int32Array, isLine: boolean, isPinned: boolean): void {
     const { waits } = this.code.kernel.code;
-    if (waits === null) return;
-    const least = isLine ? LONG : SHORT;
-    const shown = isLine ? rows : Int32Array.of(...rows, ...Array.from(rows).flatMap((row) => Array.from(waits.waiters(row))));
-    this.rows = shown.filter((row) => waits.cycles[row] >= least).slice(0, MOST);
     this.strong = isLine || rows.length === 0 ? -1 : rows[0];
     this.isPinned = isPinned;
+    if (waits !== null) {
+      const least = isLine ? LONG : SHORT;
+      const shown = isLine ? rows : Int32Array.of(...rows, ...Array.from(rows).flatMap((row) => Array.from(waits.waiters(row))));
+      this.rows = shown.filter((row) => waits.cycles[row] >= least).slice(0, MOST);
+    }
+    this.draw();
+  }
+
+  /** Draws the live ranges of what is pinned, with its writers and readers. */
+  hold(bars: readonly Held[]): void {
+    if (bars.length === 0 && this.bars.length === 0) return;
+    this.bars = bars.slice(0, MOST_BARS);
     this.draw();
   }
 
@@ -51,25 +66,44 @@ export class Arrows {
   /** Draws them where their rows are now. */
   draw(): void {
     const { waits } = this.code.kernel.code;
-    if (waits === null || (this.rows.length === 0 && this.element.childElementCount === 0)) return;
-    const { offset } = this.code.kernel.code;
-    const paths = Array.from(this.rows, (row) => {
-      const producer = waits.producer[row];
-      const [from, to] = [this.middle(row), this.middle(producer)];
-      const title = svg("title");
-      title.textContent = `${hex(offset[row])} waits ${waits.cycles[row]} cycles for ${hex(offset[producer])}: click goes there`;
-      const turn = from < to ? 3 : -3;
-      const shape = from === to ? `M${RIGHT} ${from}H${LEFT}` : `M${RIGHT} ${from}H${LEFT + 3}Q${LEFT} ${from} ${LEFT} ${from + turn}V${to - turn}Q${LEFT} ${to} ${LEFT + 3} ${to}H${RIGHT - 4}`;
-      const arrow = svg("g", { class: row === this.strong ? "arrow strong" : "arrow" });
-      arrow.append(title, svg("path", { class: "near", d: shape }), svg("path", { class: "line", d: shape }), svg("path", { class: "point", d: `M${RIGHT} ${to}l-6 -4v8z` }));
-      arrow.addEventListener("click", (event) => {
-        event.stopPropagation();
-        this.goTo(producer);
-      });
-      return arrow;
-    });
-    this.element.replaceChildren(...paths);
+    const thin = waits !== null && this.element.closest(".app.waits") !== null ? waits.rows.filter((row) => waits.cycles[row] >= LONG && !this.rows.includes(row)).slice(0, MOST_OF_ALL) : [];
+    if (this.rows.length + this.bars.length + thin.length === 0 && this.element.childElementCount === 0) return;
+    const bars = this.bars.map((held, index) => this.bar(held, BARS[index]));
+    this.element.replaceChildren(...Array.from(thin, (row) => this.arrow(row, "arrow thin")), ...bars, ...Array.from(this.rows, (row) => this.arrow(row, row === this.strong ? "arrow strong" : "arrow")));
     this.tell();
+  }
+
+  private arrow(row: number, name: string): SVGElement {
+    const { waits, offset } = this.code.kernel.code;
+    const producer = waits?.producer[row] ?? row;
+    const [from, to] = [this.middle(row), this.middle(producer)];
+    const title = svg("title");
+    title.textContent = `${hex(offset[row])} waits ${waits?.cycles[row]} cycles for ${hex(offset[producer])}: click goes there`;
+    const turn = from < to ? 3 : -3;
+    const shape = from === to ? `M${RIGHT} ${from}H${LEFT}` : `M${RIGHT} ${from}H${LEFT + 3}Q${LEFT} ${from} ${LEFT} ${from + turn}V${to - turn}Q${LEFT} ${to} ${LEFT + 3} ${to}H${RIGHT - 4}`;
+    const arrow = svg("g", { class: name });
+    arrow.append(title, svg("path", { class: "near", d: shape }), svg("path", { class: "line", d: shape }), svg("path", { class: "point", d: `M${RIGHT} ${to}l-6 -4v8z` }));
+    arrow.addEventListener("click", (event) => {
+      event.stopPropagation();
+      this.goTo(producer);
+    });
+    return arrow;
+  }
+
+  /** The rows over which a register holds its value: a dot at each writer, an arrow to each reader. */
+  private bar(held: Held, x: number): SVGElement {
+    const title = svg("title");
+    title.textContent = `r${held.register} holds this value here`;
+    const shapes = (held.ranges ?? []).slice(0, MOST_RANGES).map(([first, last]) => {
+      const [top, bottom] = [this.middle(first), this.middle(last)];
+      return svg("path", { class: "span", d: `M${x} ${top}V${Math.max(bottom, top + 1)}` });
+    });
+    for (const row of held.readers.slice(0, MOST_RANGES)) {
+      const y = this.middle(row);
+      shapes.push(svg("path", { class: "reader", d: `M${x} ${y}H${RIGHT}` }), svg("path", { class: "head", d: `M${RIGHT + 1} ${y}l-4 -3v6z` }));
+    }
+    for (const { row } of held.writers.slice(0, MOST_RANGES)) shapes.push(svg("circle", { class: "writer", cx: x, cy: this.middle(row), r: 3.2 }));
+    return svg("g", { class: "held" }, title, ...shapes);
   }
 
   private middle(row: number): number {
