@@ -128,11 +128,15 @@ def with_kernels(
 def code(rows: list[str], place: int) -> dict[str, Any]:
     """Return the columns of these instructions, each of 16 bytes, all of one place; a ``goto`` goes to the first."""
     gotos = [row for row, text in enumerate(rows) if " goto " in text]
+    behind = [row + 1 for row in gotos if row + 1 < len(rows)]
     return {
         "text": "\n".join(rows), "offset": deltas(range(0, 16 * len(rows), 16)), "size": [16] * len(rows),
         "opcode": ["some"], "op": [0] * len(rows), "place": deltas([place] * len(rows)), "flags": [0] * len(rows), "id": None,
         "block": deltas([0, *(row + 1 for row in gotos if row + 1 < len(rows))]), "depth": [1] * (1 + len(gotos)),
-        "loop": {"of": [0] * (1 + len(gotos)), "parent": [-1], "header": [0]},
+        "flow": {
+            "block": deltas([0, *behind]), "loop": [0 if gotos else -1, *(-1 for _ in behind)],
+            "parent": [-1] if gotos else [], "header": [0] if gotos else [], "jump": [[row, 0] for row in gotos],
+        },
         "targets": [[row, 0] for row in gotos],
         "wait": {"row": deltas([4]), "back": [2]} if len(rows) > 4 else {"row": [], "back": []},
         "distance": [1, [1, 2], *[0] * len(rows)][: sum("@" in text for text in rows)],

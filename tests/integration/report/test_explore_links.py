@@ -15,6 +15,7 @@ import pytest
 import zstandard
 
 import kernlens
+from kernlens.analysis.flow.blocks import straight_code
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.model.program import Program
 from kernlens.model.register_links import BEFORE_THE_CODE
@@ -115,18 +116,26 @@ def test_loops_are_those_of_the_kernel(program: Program, chunks: dict[str, Kerne
         for (start, end), depth in zip(pairwise(blocks), code["depth"], strict=True):
             assert set(loops.depths[start:end]) == {depth}
             deepest = max(deepest, depth)
-        of, parents = code["loop"]["of"], code["loop"]["parent"]
-        assert code["loop"]["header"] == [loop.header.start for loop in loops.loops]
-        for (start, end), loop in zip(pairwise(blocks), of, strict=True):
+        flow = code["flow"]
+        assert flow["header"] == [loop.header.start for loop in loops.loops]
+        firsts = summed(flow["block"])
+        routes = program.kernels[name].instructions.routes
+        assert routes is not None
+        # Blocks are those of the analysis, but that code behind a call goes on.
+        calls = {row + 1 for row, route in routes.items() if route.is_call}
+        parts = [part.start for part in straight_code(routes, len(chunk.rows)).code]
+        assert set(firsts) <= set(parts)
+        assert set(parts) - set(firsts) <= calls
+        assert [way for way in flow["jump"] if way[0] + 1 in calls] == []
+        jumps = {row: route.targets for row, route in routes.items() if route.targets and not route.is_call}
+        assert {way[0]: tuple(way[1:]) for way in flow["jump"]} == jumps
+        for (start, end), loop in zip(pairwise([*firsts, len(chunk.rows)]), flow["loop"], strict=True):
             around = set()
             while loop >= 0:
                 around.add(loop)
-                loop = parents[loop]
-            assert all(
-                loops.holds(number, row) == (number in around)
-                for number in range(len(parents))
-                for row in (start, end - 1)
-            )
+                loop = flow["parent"][loop]
+            for number in range(len(loops.loops)):
+                assert {loops.holds(number, row) for row in range(start, end)} == {number in around}
     assert deepest > 0
 
 

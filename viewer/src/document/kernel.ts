@@ -1,6 +1,5 @@
 import { type Advice, adviceOf } from "./advice";
 import { type Csr, group, lastAtMost, rowsOf } from "./csr";
-import { type Loops, loopsOf } from "./loops";
 import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
 import { Registers } from "./registers";
@@ -8,6 +7,7 @@ import { Rows } from "./rows";
 import { Samples } from "./samples";
 import type { MessageKind, ProgramInfo } from "./schema";
 import { Waits } from "./waits";
+import { type Ways, waysOf } from "./ways";
 
 /** Bits of `Code.flags`. */
 export const PROLOGUE = 1;
@@ -34,8 +34,8 @@ export class Code extends Rows {
   readonly functions: Map<number, string>;
   /** How many loops a block is in; 0 where that is not known. */
   readonly depth: Int32Array;
-  /** The loops; none where they are not known. */
-  readonly loops: Loops;
+  /** Straight code, loops and jumps; null where they are not known. */
+  readonly ways: Ways | null;
   /** Live registers at each instruction, null where that is not known. */
   readonly live: Int32Array | null;
   /** The first row with the most live registers, and how many they are. */
@@ -85,7 +85,7 @@ export class Code extends Rows {
       }),
     );
     this.depth = chunk.depth === null ? new Int32Array(this.blocks.length) : integers(chunk.depth, this.blocks.length, 0, MOST, "code.depth");
-    this.loops = loopsOf(chunk.loop ?? null, this.blocks.length, last);
+    this.ways = waysOf(chunk.flow ?? null, last);
     this.live = chunk.live === null ? null : integers(chunk.live, count, 0, MOST_REGISTERS, "code.live");
     this.peak = chunk.peak === null ? null : peakOf(chunk.peak, last);
     this.registers = chunk.use === null ? null : new Registers(chunk.use, chunk.range ?? null, count);

@@ -2,12 +2,10 @@
 
 /** What is known of where control goes. */
 export interface Control {
-  /** First rows of blocks, ascending. */
+  /** First rows of straight code, ascending. */
   firsts: ArrayLike<number>;
-  /** The rows that a row's branches go to. */
-  targets: ReadonlyMap<number, readonly number[]>;
-  /** Whether a row comes back to behind itself: it is no jump. */
-  isCall(row: number): boolean;
+  /** The rows that lanes go to from a row, besides on to the next. */
+  jumps: ReadonlyMap<number, readonly number[]>;
   /** The innermost loop of each block (-1: none), and the loop around each loop. */
   loopOf: ArrayLike<number>;
   parent: ArrayLike<number>;
@@ -38,11 +36,10 @@ export class Flow {
   private readonly around: number[][] = [];
 
   constructor(private readonly control: Control) {
-    const { firsts, targets, parent, loopOf } = control;
+    const { firsts, jumps, parent, loopOf } = control;
     const blockOf = new Map(Array.from(firsts, (row, block) => [row, block]));
     const seen = new Set<string>();
-    for (const [row, rows] of targets) {
-      if (control.isCall(row)) continue;
+    for (const [row, rows] of jumps) {
       const from = this.holding(row);
       for (const target of rows) {
         const to = blockOf.get(target);
@@ -65,7 +62,7 @@ export class Flow {
   }
 
   /** The block that a row is in. */
-  private holding(row: number): number {
+  holding(row: number): number {
     const { firsts } = this.control;
     let [low, high] = [0, firsts.length];
     while (low < high) {
@@ -83,7 +80,7 @@ export class Flow {
       const outer = loops.find((loop) => folded.has(loop));
       const begins = (loop: number): boolean => this.blocksOf[loop][0] === block;
       if (outer !== undefined) {
-        if (begins(outer)) lines.push({ block, depth: loops.indexOf(outer), loop: loops.find(begins) ?? outer, blocks: this.blocksOf[outer] });
+        if (begins(outer)) lines.push({ block, depth: loops.indexOf(outer) + 1, loop: loops.find(begins) ?? outer, blocks: this.blocksOf[outer] });
       } else {
         lines.push({ block, depth: loops.length, loop: loops.find(begins) ?? -1, blocks: [block] });
       }

@@ -24,6 +24,8 @@ export class Blocks {
   private readonly scroller = h("div", { class: "outline", role: "tree", "aria-label": "Blocks in the order of their addresses" });
   private readonly sizer = h("div", { class: "sizer" });
   private readonly flow: Flow;
+  /** First rows of the outline's blocks: of one of the code's or of several, where lanes pass a `join` between them. */
+  private readonly firsts: Int32Array;
   private readonly folded = new Set<number>();
   private lines: Line[] = [];
   private jumps: Drawn[] = [];
@@ -38,11 +40,13 @@ export class Blocks {
     private readonly code: Linked,
     private readonly goTo: (row: number) => void,
   ) {
-    const { code: rows } = code.kernel;
-    const isCall = (row: number): boolean => rows.opcode(row).startsWith("call");
-    this.flow = new Flow({ firsts: rows.blocks, targets: rows.targets, isCall, loopOf: rows.loops.of, parent: rows.loops.parent });
-    if (rows.blocks.length > MANY) rows.loops.parent.forEach((parent, loop) => parent < 0 && this.folded.add(loop));
-    this.heading.textContent = `${plural(rows.blocks.length, "block")}, ${plural(this.flow.loops, "loop")}`;
+    const { blocks, targets, ways } = code.kernel.code;
+    // Where the ways of lanes are not known, the text's labels are what there is.
+    const known = ways ?? { firsts: blocks, loopOf: blocks.map(() => -1), parent: new Int32Array(0), jumps: targets };
+    this.firsts = known.firsts;
+    this.flow = new Flow(known);
+    if (this.firsts.length > MANY) known.parent.forEach((parent, loop) => parent < 0 && this.folded.add(loop));
+    this.heading.textContent = ways === null ? plural(this.firsts.length, "block") : `${plural(this.firsts.length, "block")}, ${plural(this.flow.loops, "loop")}`;
     this.scroller.append(this.sizer);
     this.element.append(h("div", { class: "blocks-head" }, this.heading, this.unit), this.scroller);
     this.scroller.addEventListener("scroll", () => this.soon(), { passive: true });
@@ -72,8 +76,7 @@ export class Blocks {
 
   /** Lights the blocks of these rows, which are pinned. */
   mark(rows: Int32Array): void {
-    const { code } = this.code.kernel;
-    this.pinned = new Set(Array.from(rows, (row) => code.blockOf(row)));
+    this.pinned = new Set(Array.from(rows, (row) => this.flow.holding(row)));
     const first = this.lines.findIndex(({ blocks }) => blocks.some((block) => this.pinned.has(block)));
     if (first >= 0) this.at = first;
     if (this.isOpen) this.bring();
@@ -140,16 +143,27 @@ export class Blocks {
     const { code } = this.code.kernel;
     let sum = 0;
     for (const block of blocks) {
-      const [first, end] = [code.blocks[block], code.blockEnd(block)];
+      const [first, end] = [this.firsts[block], this.endOf(block)];
       if (!byWaits) sum += end - first;
       else for (let row = first; row < end; row++) sum += code.waits?.cycles[row] ?? 0;
     }
     return sum;
   }
 
+  private endOf(block: number): number {
+    return block + 1 < this.firsts.length ? this.firsts[block + 1] : this.code.kernel.code.count;
+  }
+
+  /** The numbers that the code's headers have of a block: `7`, `7–8`. */
+  private numbersOf(block: number): string {
+    const { code } = this.code.kernel;
+    const [first, last] = [code.blockOf(this.firsts[block]), code.blockOf(this.endOf(block) - 1)];
+    return first === last ? `${first}` : `${first}–${last}`;
+  }
+
   /** The first and last block in sight in the code. */
   private seen(): [number, number] {
-    const { pane, kernel } = this.code;
+    const { pane } = this.code;
     const { view } = pane;
     const { scrollTop, clientHeight } = view.scrollDOM;
     const rowNear = (height: number, by: number): number => {
@@ -159,7 +173,7 @@ export class Blocks {
     };
     const top = rowNear(scrollTop, 1);
     const bottom = rowNear(scrollTop + clientHeight, -1);
-    return [top < 0 ? 0 : kernel.code.blockOf(top), bottom < 0 ? 0 : kernel.code.blockOf(bottom)];
+    return [Math.max(0, this.flow.holding(top)), Math.max(0, this.flow.holding(bottom))];
   }
 
   private row(at: number, seen: [number, number], byWaits: boolean, most: number): HTMLElement {
@@ -170,7 +184,7 @@ export class Blocks {
     const isPinned = blocks.some((each) => this.pinned.has(each));
     const isSeen = blocks.some((each) => each >= seen[0] && each <= seen[1]);
     const figure = byWaits ? plural(weight, "wait cycle") : plural(weight, "instruction");
-    const what = isFolded ? `loop of ${plural(blocks.length, "block")}` : `block ${block}${loop >= 0 ? ", begins a loop" : ""}`;
+    const what = isFolded ? `loop of ${plural(blocks.length, "block")}` : `block ${this.numbersOf(block)}${loop >= 0 ? ", begins a loop" : ""}`;
     const name = [what, lines === "" ? "no line" : `${lines.includes("–") ? "lines" : "line"} ${lines}`, figure].join(", ");
     const shown = isFolded ? `${lines} · ${plural(blocks.length, "block")}` : lines;
     const element = h(
@@ -188,7 +202,7 @@ export class Blocks {
         tabindex: at === this.at ? "0" : "-1",
         "data-line": at,
       },
-      h("span", { class: "name" }, isFolded ? "" : `B${block}`),
+      h("span", { class: "name" }, isFolded ? "" : `B${this.numbersOf(block)}`),
       loop >= 0 ? h("span", { class: "turn", title: isFolded ? "Unfold the loop" : "Fold the loop" }, isFolded ? "▸↻" : "↻") : null,
       h("span", { class: "from-lines" }, shown),
       h("span", { class: `weight ${byWaits ? "of-waits" : ""} z${Math.round((40 * weight) / most)}` }, count(weight)),
@@ -203,7 +217,7 @@ export class Blocks {
     const { code, places } = this.code.kernel;
     const files = new Map<number, { rows: number; low: number; high: number }>();
     for (const block of blocks) {
-      for (let row = code.blocks[block]; row < code.blockEnd(block); row++) {
+      for (let row = this.firsts[block]; row < this.endOf(block); row++) {
         if (code.key[row] < 0 || code.inherited?.[row]) continue;
         const line = places.keyLine[code.key[row]];
         const file = places.keyFile[code.key[row]];
@@ -250,7 +264,7 @@ export class Blocks {
 
   /** Brings a block's first instruction into sight. */
   private open(at: number): void {
-    const row = this.code.kernel.code.blocks[this.lines[at].block];
+    const row = this.firsts[this.lines[at].block];
     const line = this.code.lineOf(row);
     this.code.reveal(line);
     this.code.pane.show(Math.max(0, line - 1), "start");
@@ -292,7 +306,8 @@ export class Blocks {
   private jump(digit: string): void {
     this.typed = performance.now() - this.typedAt < 1000 ? this.typed + digit : digit;
     this.typedAt = performance.now();
-    const at = lastAtMost(this.lines.map(({ block }) => block), Number(this.typed));
+    const { code } = this.code.kernel;
+    const at = lastAtMost(this.lines.map(({ block }) => code.blockOf(this.firsts[block])), Number(this.typed));
     if (at >= 0) this.move(at);
   }
 
@@ -305,6 +320,6 @@ export class Blocks {
 
   /** Pins the first instruction of the block. */
   private pin(): void {
-    this.goTo(this.code.kernel.code.blocks[this.lines[this.at].block]);
+    this.goTo(this.firsts[this.lines[this.at].block]);
   }
 }

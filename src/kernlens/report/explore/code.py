@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kernlens.analysis.flow.blocks import straight_code
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.live_ranges import LiveRange, live_ranges
 from kernlens.analysis.flow.register_uses import RegisterUse, register_uses
@@ -72,7 +73,7 @@ def code_document(
         "functions": [[function_name(function), function.code.start] for function in kernel.functions],
         "block": deltas(blocks),
         "depth": [loops.depths[row] for row in blocks] if loops else None,
-        "loop": _loops(loops, blocks) if loops else None,
+        "flow": _flow(instructions, loops) if loops else None,
         "targets": [[row, *rows] for row, rows in targets.items()],
         "wait": _waits(instructions),
         "distance": _distances(instructions),
@@ -128,12 +129,23 @@ def _distances(instructions: Instructions) -> list[int | list[int]]:
     return entries
 
 
-def _loops(loops: Loops, blocks: Sequence[int]) -> dict[str, Any]:
-    """Return the innermost loop of each block, and of each loop the loop around it and the first row of its header."""
+def _flow(instructions: Instructions, loops: Loops) -> dict[str, Any] | None:
+    """Return the blocks of straight code that lanes go through, where a call counts as going straight on; the loops that they
+    are in, and who branches where. None if the ways of lanes are not known."""
+    routes, count = instructions.routes, len(instructions)
+    if routes is None:
+        return None
+    named = {target for route in routes.values() for target in route.targets}
+    behind_calls = {row + 1 for row, route in routes.items() if route.is_call} - named
+    firsts = [part.start for part in straight_code(routes, count).code if part.start not in behind_calls]
+    jumps = ((row, route) for row, route in sorted(routes.items()) if not route.is_call)
+    ways = [[row, *(target for target in route.targets if target < count)] for row, route in jumps]
     return {
-        "of": [loops.innermost[row] for row in blocks],
+        "block": deltas(firsts),
+        "loop": [loops.innermost[row] for row in firsts],
         "parent": [NO_LOOP if loop.parent is None else loop.parent for loop in loops.loops],
         "header": [loop.header.start for loop in loops.loops],
+        "jump": [way for way in ways if len(way) > 1],
     }
 
 
