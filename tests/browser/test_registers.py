@@ -30,7 +30,7 @@ def click(viewer: Viewer, row: int, register: int, *, last: bool = False) -> str
     """Click a register of an instruction, its first or last word there, and return what is said of it."""
     words = viewer.find(f".gen .cm-line.R{row} .t-r.g{register}")
     (words.last if last else words.first).click()
-    return viewer.text("aside .register")
+    return re.sub(r"\n+", "\n", viewer.text("aside .register"))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

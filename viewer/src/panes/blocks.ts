@@ -183,9 +183,6 @@ export class Blocks {
     const lines = this.sourceLines(isFolded || loop < 0 ? blocks : this.flow.blocksOf[loop]);
     const isPinned = blocks.some((each) => this.pinned.has(each));
     const isSeen = blocks.some((each) => each >= seen[0] && each <= seen[1]);
-    const figure = byWaits ? plural(weight, "wait cycle") : plural(weight, "instruction");
-    const what = isFolded ? `loop of ${plural(blocks.length, "block")}` : `block ${this.numbersOf(block)}${loop >= 0 ? ", begins a loop" : ""}`;
-    const name = [what, lines === "" ? "no line" : `${lines.includes("–") ? "lines" : "line"} ${lines}`, figure].join(", ");
     const shown = isFolded ? `${lines} · ${plural(blocks.length, "block")}` : lines;
     const element = h(
       "div",
@@ -197,15 +194,16 @@ export class Blocks {
         "aria-selected": String(isPinned),
         "aria-setsize": this.lines.length,
         "aria-posinset": at + 1,
-        "aria-label": name,
-        title: name,
         tabindex: at === this.at ? "0" : "-1",
         "data-line": at,
       },
       h("span", { class: "name" }, isFolded ? "" : `B${this.numbersOf(block)}`),
-      loop >= 0 ? h("span", { class: "turn", title: isFolded ? "Unfold the loop" : "Fold the loop" }, isFolded ? "▸↻" : "↻") : null,
-      h("span", { class: "from-lines" }, shown),
+      loop >= 0 ? h("span", { class: "turn", "aria-hidden": "true", title: isFolded ? "Unfold the loop" : "Fold the loop" }, isFolded ? "▸↻" : "↻") : null,
+      h("span", { class: "heard" }, `${isFolded ? "loop" : loop >= 0 ? ", begins a loop" : ""}, ${lines === "" ? "no line" : lines.includes("–") ? "lines" : "line"} `),
+      h("span", { class: "from-lines", title: shown }, shown),
+      h("span", { class: "heard" }, ", "),
       h("span", { class: `weight ${byWaits ? "of-waits" : ""} z${Math.round((40 * weight) / most)}` }, count(weight)),
+      h("span", { class: "heard" }, byWaits ? " wait cycles" : weight === 1 ? " instruction" : " instructions"),
     );
     element.style.top = `${at * HEIGHT}px`;
     element.style.paddingLeft = `${TEXT + INDENT * Math.min(depth, DEEPEST)}px`;

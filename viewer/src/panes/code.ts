@@ -86,7 +86,7 @@ export class CodePane extends Linked {
         cells("numbers", (line) => this.cell(line, around, most)),
         ...(short ? [cells("scoreboard", (line) => this.scoreboard(line, around), "after")] : []),
         EditorView.updateListener.of((update) => {
-          if (update.geometryChanged || refreshed(update)) this.lane?.draw();
+          if (update.geometryChanged || refreshed(update)) this.lane?.redraw();
           if (refreshed(update)) this.blocks?.redraw();
         }),
         EditorView.clipboardOutputFilter.of((text) => this.copied() ?? text),

@@ -1,3 +1,4 @@
+import { NO_ROWS } from "../document/csr";
 import { hex, svg } from "../dom";
 import type { Held } from "../document/registers";
 import { LONG, operation, SHORT } from "../document/waits";
@@ -16,7 +17,9 @@ export const MOST_BARS = BARS.length;
 
 /** The lane before the text: who waits for whom, as arrows from the instruction that waits to the other, and live ranges as bars. */
 export class Lane {
-  private readonly element = svg("svg", { class: "arrows" });
+  private readonly all = svg("g");
+  private readonly own = svg("g");
+  private readonly element = svg("svg", { class: "arrows" }, this.all, this.own);
   /** Says where the producer is that is out of sight, and goes there. */
   private readonly edge = document.createElement("button");
   private rows: Int32Array = new Int32Array(0);
@@ -63,13 +66,20 @@ export class Lane {
   private strong = -1;
   private isPinned = false;
 
-  /** Draws them where their rows are now. */
-  draw(): void {
+  /** Draws all of it where its rows are now. */
+  redraw(): void {
     const { waits } = this.code.kernel.code;
-    const thin = waits !== null && this.element.closest(".app.waits") !== null ? waits.rows.filter((row) => waits.cycles[row] >= LONG && !this.rows.includes(row)).slice(0, MOST_OF_ALL) : [];
-    if (this.rows.length + this.bars.length + thin.length === 0 && this.element.childElementCount === 0) return;
+    // Coloured by waits, all long ones have a thin arrow.
+    const rows = waits !== null && this.element.closest(".app.waits") !== null ? waits.long.subarray(0, MOST_OF_ALL) : NO_ROWS;
+    if (rows.length > 0 || this.all.childElementCount > 0) this.all.replaceChildren(...Array.from(rows, (row) => this.arrow(row, "arrow thin")));
+    this.draw();
+  }
+
+  /** Draws what is pointed at or pinned: a hover may take a few milliseconds only. */
+  private draw(): void {
+    if (this.rows.length + this.bars.length === 0 && this.own.childElementCount === 0) return;
     const bars = this.bars.map((held, index) => this.bar(held, BARS[index]));
-    this.element.replaceChildren(...Array.from(thin, (row) => this.arrow(row, "arrow thin")), ...bars, ...Array.from(this.rows, (row) => this.arrow(row, row === this.strong ? "arrow strong" : "arrow")));
+    this.own.replaceChildren(...bars, ...Array.from(this.rows, (row) => this.arrow(row, row === this.strong ? "arrow strong" : "arrow")));
     this.tell();
   }
 
