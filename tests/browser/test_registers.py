@@ -113,13 +113,13 @@ def test_registers_are_those_of_the_model(open_report: Open, darktable_kernels: 
         if (register := re.sub(r"^[-~(abs)]*r(\d+)(?!\[).*|.*", r"\1", operand))
     ]
     several = 0
-    for row, register, is_written in random.Random(24).sample(named, CLICKS):
+    for row, number, is_written in random.Random(24).sample(named, CLICKS):
         viewer.tab.evaluate("at => { location.hash = at }", f"k=sharpen_hblur&i={instructions.offsets[row]:#x}")
-        viewer.find(f".gen .cm-line.R{row} .t-r.g{register}").first.wait_for()
+        viewer.find(f".gen .cm-line.R{row} .t-r.g{number}").first.wait_for()
         # The same register may be destination and source.
-        words = click(viewer, row, register, last=not is_written)
-        expected = held(kernel, row, register, is_written)
-        assert words.split("\n")[1:] == expected, (row, register, is_written)
+        words = click(viewer, row, number, last=not is_written)
+        expected = held(kernel, row, number, is_written)
+        assert words.split("\n")[1:] == expected, (row, number, is_written)
         several += " or " in expected[0] or " and " in expected[0]
     assert several > 0
 

@@ -169,8 +169,8 @@ class _Ranges:
             ends, writes = written[block]
             for successor in blocks.successors[block]:
                 has_more = False
-                for register, need in needs[successor].items():
-                    open_bytes = need & ~covered[successor].get(register, 0)
+                for register, needed in needs[successor].items():
+                    open_bytes = needed & ~covered[successor].get(register, 0)
                     if not open_bytes:
                         continue
                     staying = open_bytes & ~ends.get(register, 0)
