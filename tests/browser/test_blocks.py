@@ -83,8 +83,9 @@ def test_blocks_are_those_of_the_analysis(open_report: Open, darktable_kernels: 
     # A click scrolls the code; what is pinned there is lit here.
     items[-1].click()
     viewer.line("gen", "block 31").wait_for()
-    viewer.pin("gen", "mov")
+    viewer.find(f".gen .cm-line.R{firsts[-1]}").click(position={"x": 40, "y": 8})
     viewer.find(".block.on").wait_for()
+    assert viewer.find(".block.on .name").inner_text() == "B31"
     # By waits: the same sums as the kernel's.
     viewer.find(".seg button", has_text="Waits").click()
     assert viewer.text(".blocks-head .unit") == "waits"
