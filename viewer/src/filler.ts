@@ -1,8 +1,8 @@
 import type { Kernel } from "./document/kernel";
 import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
-import { ORIGIN } from "./document/waits";
-import { copyText, fill, h, plural, sentence } from "./dom";
+import { LONG, ORIGIN } from "./document/waits";
+import { copyText, count, fill, h, plural, sentence } from "./dom";
 import { type Kind, NAMES, type Slot } from "./frame/layout";
 import { failure } from "./frame/message";
 import type { Page } from "./page";
@@ -17,7 +17,7 @@ export class Filler {
   private kernel: Kernel | null = null;
   private turn = 0;
   private isShort = recall("operands") !== "iga";
-  private hasWaits = recall("waits") !== "off";
+  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 2200px)").matches : recall("blocks") === "on";
 
   constructor(
     private readonly page: Page,
@@ -140,18 +140,28 @@ export class Filler {
     this.pinning.restoreLight();
   }
 
-  /** The column of wait cycles, with the arrows to who is waited for. */
-  private turnWaits(): void {
-    this.hasWaits = !this.hasWaits;
-    remember("waits", this.hasWaits ? "on" : "off");
-    this.redrawCode();
+  /** Opens the outline of the kernel's blocks beside its code, or closes it. */
+  turnBlocks(): void {
+    this.hasBlocks = !this.hasBlocks;
+    remember("blocks", this.hasBlocks ? "on" : "off");
+    this.page.element.classList.toggle("with-blocks", this.hasBlocks);
+    for (const { linked } of this.page.layout.slots) {
+      if (!(linked instanceof CodePane)) continue;
+      linked.blocks.show(this.hasBlocks);
+      if (this.hasBlocks) linked.blocks.focus();
+      else linked.pane.focus();
+    }
+    this.heads();
   }
 
   private code(slot: Slot, kernel: Kernel): void {
     if (kernel.row < 0) return slot.message(h("p", {}, `There is no machine code: ${withoutKernel(kernel)}`));
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
-    slot.show(new CodePane(kernel, this.isShort, this.hasWaits, this.pinning));
+    const pane = new CodePane(kernel, this.isShort, this.pinning);
+    slot.show(pane);
+    pane.blocks.show(this.hasBlocks);
+    this.page.element.classList.toggle("with-blocks", this.hasBlocks);
     this.page.layout.fit();
   }
 
@@ -321,6 +331,17 @@ export class Filler {
     return h("button", { type: "button", class: on ? "tab on" : "tab", title, "aria-pressed": String(on), onclick: act }, text);
   }
 
+  /** What walks through the machine code: waits, spills, blocks. */
+  private steps({ code }: Kernel): HTMLElement[] {
+    const step = (words: string, rows: ArrayLike<number>, title: string): HTMLElement[] =>
+      rows.length === 0 ? [] : [h("button", { class: "opt step", type: "button", title, onclick: () => void this.pinning.step(rows, 1) }, `${words} `, h("b", {}, count(rows.length)))];
+    return [
+      ...step("Next wait", code.waits?.long ?? [], `The next instruction that waits ${LONG} cycles or more (w, W): ${ORIGIN}`),
+      ...step("Next spill", code.spills, "The next instruction that spills a register or fills it again (s, S)"),
+      h("button", { class: "opt", type: "button", "aria-pressed": String(this.hasBlocks), title: "The kernel's blocks as an outline (b)", onclick: () => this.turnBlocks() }, "Blocks"),
+    ];
+  }
+
   private tools(slot: Slot): void {
     const { layout } = this.page;
     const menu = h(
@@ -349,9 +370,7 @@ export class Filler {
     menu.value = "";
     fill(
       slot.tools,
-      slot.kind !== "code" || this.kernel?.code.waits == null
-        ? null
-        : h("button", { class: "opt", type: "button", "aria-pressed": String(this.hasWaits), title: `Cycles that instructions wait, and for which: ${ORIGIN}`, onclick: () => this.turnWaits() }, "Waits"),
+      ...(slot.kind === "code" && this.kernel !== null ? this.steps(this.kernel) : []),
       slot.kind !== "code"
         ? null
         : h("button", { class: "opt", type: "button", "aria-pressed": String(this.isShort), title: "Short operands, or as IGA writes them (o)", onclick: () => this.turnOperands() }, "Short operands"),

@@ -11,6 +11,7 @@ import compareStyle from "./style/compare.css?raw";
 import editStyle from "./style/edit.css?raw";
 import forcedStyle from "./style/forced.css?raw";
 import frameStyle from "./style/frame.css?raw";
+import laneStyle from "./style/lane.css?raw";
 import navigatorStyle from "./style/navigator.css?raw";
 import panesStyle from "./style/panes.css?raw";
 import passesStyle from "./style/passes.css?raw";
@@ -28,11 +29,11 @@ function start(host: HTMLElement): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  const frame = tokensStyle + frameStyle + navigatorStyle + searchStyle + panesStyle + codeStyle + viewsStyle;
+  const frame = tokensStyle + frameStyle + navigatorStyle + searchStyle + panesStyle + codeStyle + laneStyle + viewsStyle;
   sheet.replaceSync(frame + compareStyle + passesStyle + editStyle + shareStyle + printStyle + forcedStyle);
   root.adoptedStyleSheets = [sheet];
   // So that canvases get colours, not the words that they are written with (light-dark).
-  for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn"])
+  for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn", "--wait"])
     CSS.registerProperty({ name, syntax: "<color>", inherits: true, initialValue: "transparent" });
   const source = host.dataset.mode === "serve" ? new HttpSource(takeToken()) : new ReportSource(document);
   // A report that was saved from a page begins where that page was.

@@ -1,10 +1,12 @@
 import type { Advice } from "./document/advice";
+import { lastAtMost } from "./document/csr";
 import { h, fill } from "./dom";
 import { adviceSheet } from "./frame/advice";
-import { Detail } from "./frame/detail";
+import { Inspector } from "./frame/inspector";
 import { Lighting } from "./lighting";
 import { Links, type Target } from "./links";
 import { tokenWords } from "./machine/explain";
+import type { Named } from "./machine/named";
 import type { Page } from "./page";
 import { CodePane, type CodeSurroundings } from "./panes/code";
 import type { Linked } from "./panes/linked";
@@ -20,7 +22,7 @@ const MOST = 2000;
 export class Pinning implements CodeSurroundings {
   readonly links: Links;
   readonly element = h("div", { class: "under" });
-  private detail!: Detail;
+  private detail!: Inspector;
 
   constructor(private readonly page: Page) {
     this.links = new Links(new Lighting(page.root), page.layout);
@@ -31,12 +33,13 @@ export class Pinning implements CodeSurroundings {
   explain(opcodes: ReadonlyMap<string, string>): void {
     const actions = {
       goToRow: (row: number) => this.goToRow(row),
+      goToRegister: (row: number, { register, isWritten }: Named) => this.goToRegister(row, register, isWritten),
       goToLine: (key: number) => void this.goToLine(key),
       exact: () => this.turnExact(),
       list: () => this.list(),
       advise: (advice: Advice) => void this.goToAdvice(advice),
     };
-    this.detail = new Detail(actions, opcodes);
+    this.detail = new Inspector(actions, opcodes);
     fill(this.element, this.detail.element);
   }
 
@@ -74,16 +77,16 @@ export class Pinning implements CodeSurroundings {
     this.bring(target);
   }
 
-  /** Pins an instruction for one of its registers; clicked again, for all of them. */
-  register(from: Linked, line: number, register: number): void {
+  /** Pins an instruction for one of its registers, where it writes or reads it; clicked again, for all of them. */
+  register(from: Linked, line: number, register: number, isWritten: boolean): void {
     const { kernel } = this.page;
     const { links } = this;
     if (kernel === null) return;
     const isSame = links.pinned?.linked === from && links.pinned.line === line;
-    const again = isSame && links.register === register;
+    const again = isSame && links.register?.register === register && links.register.isWritten === isWritten;
     if (!isSame) this.pin(from, line);
     if (links.pinned === null) return;
-    links.register = again ? null : register;
+    links.register = again ? null : { register, isWritten };
     links.pin(kernel, links.pinned);
     this.detail.show(kernel, links.shown(links.pinned));
   }
@@ -120,6 +123,27 @@ export class Pinning implements CodeSurroundings {
     code.reveal(line);
     code.pane.show(line);
     if (this.links.pinned?.linked !== code || this.links.pinned.line !== line) this.pin(code, line);
+  }
+
+  /** Pins the next of these rows, which ascend, after the one that is pinned, or before it; around the end. False if there is none. */
+  step(rows: ArrayLike<number>, by: number): boolean {
+    const { codePane, links } = this;
+    if (codePane === null || rows.length === 0) return false;
+    const from = links.pinned?.linked === codePane ? links.pinned.row : codePane.rowAt(codePane.pane.cursor);
+    const before = lastAtMost(rows, by > 0 ? from : from - 1);
+    const row = rows[(before + (by > 0 ? 1 : 0) + rows.length) % rows.length];
+    const slot = this.page.layout.slotOf(codePane);
+    if (slot !== null) this.page.layout.bringToFront(slot);
+    this.goToRow(row);
+    codePane.pane.focus();
+    return true;
+  }
+
+  /** Goes to where a register is written or read, which stays lit. */
+  private goToRegister(row: number, register: number, isWritten: boolean): void {
+    this.goToRow(row);
+    const { codePane } = this;
+    if (codePane !== null) this.register(codePane, codePane.lineOf(row), register, isWritten);
   }
 
   async goToLine(key: number): Promise<void> {
