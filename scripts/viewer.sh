@@ -12,20 +12,8 @@ if ! command -v npm >/dev/null; then
   exit 1
 fi
 cd "$ROOT/viewer"
-# The lock file decides; what is there already is left alone.
-if ! cmp -s package-lock.json node_modules/.lock-of-this-install; then
-  log=$(mktemp)
-  trap 'rm -f "$log"' EXIT
-  if ! npm ci --no-audit --no-fund --loglevel=error >"$log" 2>&1; then
-    cat "$log" >&2
-    # What npm calls a connection that was never made. Any answer of a registry, a refusal too, is a failure to look into.
-    if grep -Eq '^npm (ERR!|error) code (ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT)$' "$log"; then
-      exit 75
-    fi
-    exit 1
-  fi
-  cp package-lock.json node_modules/.lock-of-this-install
-fi
+source "$ROOT/scripts/npm.sh"
+install_locked
 if [ "${1:-}" = --check ]; then
   npm run --silent check
 fi

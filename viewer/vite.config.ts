@@ -39,9 +39,9 @@ const forNotebooks: Plugin = {
   enforce: "pre",
   async resolveId(name, importer) {
     const file = await this.resolve(name, importer, { skipSelf: true });
-    const path = relative(join(ROOT, "src"), file?.id ?? "");
-    const standIn = join(ROOT, "src/notebook", path);
-    return path.endsWith(".ts") && existsSync(standIn) ? standIn : file;
+    const [path, query = ""] = (file?.id ?? "").split(/(?=\?)/);
+    const standIn = join(ROOT, "src/notebook", relative(join(ROOT, "src"), path));
+    return /\.(ts|css)$/.test(path) && existsSync(standIn) ? standIn + query : file;
   },
 };
 

@@ -1,8 +1,8 @@
 import type { Kernel } from "./document/kernel";
 import { readText } from "./document/read";
+import type { ProgramInfo } from "./document/schema";
 import type { Source } from "./document/source";
 import { h } from "./dom";
-import { sharedText } from "./editing/shared_text";
 import { type Entry, entriesOf } from "./frame/kernels";
 import type { SeenProgram, Shared } from "./frame/share";
 import { costliest, lay, type Sheet } from "./frame/summary";
@@ -40,29 +40,38 @@ export class Sharing implements Shared {
     this.page.tell(sentence);
   }
 
+  /** Kernels that are seen, older versions first: the one that is shown with its versions, and both sides of a comparison. */
   get seen(): SeenProgram[] {
-    const seen = new Map<string, Set<string>>();
-    for (const { program, name } of this.entries()) seen.set(program.id, (seen.get(program.id) ?? new Set()).add(name));
+    const { index, kernel, state } = this.page;
     // A build without a kernel has its log.
-    const { index, kernel, state } = this.page;
-    if (kernel === null) return [{ id: state.program || (index?.programs[0]?.id ?? ""), kernels: [] }];
-    return [...seen].map(([id, names]) => ({ id, kernels: [...names] }));
+    if (kernel === null || kernel.row < 0 || kernel.program.kernels.name.length === 0) return [{ id: kernel?.program.id ?? (state.program || (index?.programs[0]?.id ?? "")), kernels: [] }];
+    const seen = new Map<string, SeenProgram>();
+    const add = (id: string, name: string, version?: string): void => {
+      const known = seen.get(id) ?? { id, kernels: [], ...(version === undefined ? {} : { version }) };
+      if (!known.kernels.includes(name)) known.kernels.push(name);
+      seen.set(id, known);
+    };
+    for (const { number, name, outcome } of this.page.compiler?.versions(kernel.program) ?? [])
+      if (outcome?.program?.kernels.name.includes(kernel.name)) add(outcome.program.id, kernel.name, `${number} ${name}`.slice(0, 200));
+    add(kernel.program.id, kernel.name);
+    for (const { program, name } of index === null ? [] : entriesOf(index).filter((entry) => this.isSide(entry))) add(program.id, name);
+    return [...seen.values()];
   }
 
-  /** The kernel that is shown, what it was compiled to here, what that was compiled from, and both sides of a comparison. */
-  private entries(): Entry[] {
-    const { index, kernel, state } = this.page;
-    if (index === null || kernel === null) return [];
-    const edited = sharedText(state.more.z ?? "").program;
-    const isShown = ({ program, row }: Entry): boolean => program.id === kernel.program.id && row === kernel.row;
-    const isVersion = ({ program, name }: Entry): boolean => name === kernel.name && (program.edited || program.id === edited);
-    const entries = entriesOf(index);
-    return [...entries.filter(isShown), ...entries.filter((entry) => !isShown(entry) && (isVersion(entry) || this.isSide(entry)))];
+  /** Where a report begins: where the page is. A comparison that was not chosen is that of the version before. */
+  get begin(): State {
+    const { kernel, state, compiler } = this.page;
+    // A report compiles nothing: what was edited is in it as programs.
+    const { z: _, e: __, ...more } = state.more;
+    if (kernel === null) return { ...state, more };
+    const before = compiler?.before(kernel.program, kernel.row) ?? null;
+    const sides: Record<string, string> = before === null || more.a !== undefined ? {} : { a: `${before.program.id}:${kernel.name}`, b: `${kernel.program.id}:${kernel.name}` };
+    return { ...state, program: kernel.program.id, more: { ...more, ...sides } };
   }
 
-  private isSide({ program, name }: Entry): boolean {
+  private isSide({ program, name }: { program: ProgramInfo; name: string }): boolean {
     const { a, b } = this.page.state.more;
-    return [a, b].some((side) => side?.includes(program.id) && side.includes(name));
+    return [a, b].some((side) => side === `${program.id}:${name}`);
   }
 
   /** Prints the summary, with the texts of its lines. */
@@ -85,20 +94,20 @@ export class Sharing implements Shared {
     return { key, title: index?.title ?? "", texts, change: this.change() };
   }
 
-  /** From the old side of a comparison to the new, or from what was read to the version that is shown. */
+  /** From the old side of a comparison to the new, or from the version before to the one that is shown. */
   private change(): Sheet["change"] {
-    const entries = this.entries();
-    const { a, b } = this.page.state.more;
-    const side = (word: string | undefined): Entry | undefined => entries.find(({ program, name }) => word?.includes(program.id) && word.includes(name));
-    const [shown] = entries;
-    const isCompared = a !== undefined && b !== undefined;
-    const old = isCompared ? side(a) : shown?.program.edited ? entries.find(({ program }) => !program.edited) : undefined;
-    const now = isCompared ? side(b) : shown;
-    if (old === undefined || now === undefined || old === now) return null;
-    return { words: `From ${wordsOf(old)} to ${wordsOf(now)}`, old: old.program, oldRow: old.row, now: now.program, nowRow: now.row };
+    const { kernel, index, compiler, state } = this.page;
+    if (kernel === null || index === null) return null;
+    const { a, b } = state.more;
+    const side = (word: string | undefined): Entry | undefined => entriesOf(index).find(({ program, name }) => word === `${program.id}:${name}`);
+    const [old, now] = [side(a), side(b)];
+    if (old !== undefined && now !== undefined) return { words: `From ${wordsOf(old)} to ${wordsOf(now)}`, old: old.program, oldRow: old.row, now: now.program, nowRow: now.row };
+    const before = compiler?.before(kernel.program, kernel.row) ?? null;
+    if (before === null) return null;
+    return { words: `From version “${before.name}”`, old: before.program, oldRow: before.row, now: kernel.program, nowRow: kernel.row };
   }
 }
 
 function wordsOf({ program, shown }: Entry): string {
-  return [shown, program.device, program.toolchain, program.options, program.edited ? "as edited" : ""].filter(Boolean).join(" · ");
+  return [shown, program.device, program.toolchain, program.options].filter(Boolean).join(" · ");
 }

@@ -20,11 +20,13 @@ from kernlens.explorer.compile_request import CompileRequest, compile_request, j
 from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE, REPORT
+from kernlens.explorer.line_figures import line_figures
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
 from kernlens.explorer.saved_report import report_bytes, report_request
-from kernlens.explorer.served import Chunks, Served
+from kernlens.explorer.served import Chunks, Served, with_texts
 from kernlens.explorer.served_page import Page
 from kernlens.explorer.trial_work import TrialWork
+from kernlens.model.build import Source
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.recorded_sources import check_options
 from kernlens.toolchain.shown_files import is_offered
@@ -71,6 +73,7 @@ class Explorer:
             Route("/api/changes", self._get_changes),
             Route("/api/choices", self._get_choices),
             Route("/api/diff", self._get_diff),
+            Route("/api/lines", self._get_lines),
             Route("/api/link", self._get_link),
             Route("/api/sweep", self._get_sweep),
             Route(COMPILE, self._post_compile, methods=["POST"]),
@@ -118,6 +121,13 @@ class Explorer:
         (left,), (right,) = sides
         return json_response(await self._answered(questions.diff, self._served, self._results, left, right))
 
+    async def _get_lines(self, request: Request) -> Response:
+        programs = request.query_params.getlist("program")
+        if len(programs) != 1:
+            raise RefusedError(400, "program has to name one program by its id")
+        content = await self._answered(line_figures, self._served, self._results, programs[0])
+        return Response(content, media_type=JSON)
+
     async def _get_link(self, request: Request) -> Response:
         return json_response(await self._answered(questions.link, self._served))
 
@@ -144,12 +154,8 @@ class Explorer:
         return Response(content, 200, headers, "application/octet-stream")
 
     def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork]:
-        program = None
-        if asked.program is not None:
-            program = self._served.program(asked.program) or self._results.program(asked.program)
-            if program is None:
-                raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
-        sources, options = self._served.sources(asked.path, asked.text, program)
+        sources, options = self._sources(asked)
+        sources = with_texts(sources, dict(asked.others))
         works: list[CompileWork | TrialWork] = []
         for configuration in asked.configurations:
             if self._toolchains and configuration.toolchain not in self._toolchains:
@@ -178,6 +184,17 @@ class Explorer:
                 )
             )
         return works
+
+    def _sources(self, asked: CompileRequest) -> tuple[Sequence[Source], str]:
+        if asked.program is None:
+            return self._served.sources(asked.path, asked.text, None)
+        program = self._served.program(asked.program) or self._results.program(asked.program)
+        if program is not None:
+            return self._served.sources(asked.path, asked.text, program)
+        build = self._served.failed_build(asked.program)
+        if build is None:
+            raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
+        return self._served.failed_sources(asked.path, asked.text, build)
 
     async def _answered(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
         """Return what ``ask`` does, from a thread whose children are confined. What kernlens cannot answer is not found."""

@@ -18,6 +18,8 @@ BODY_LIMIT = 2 << 20
 BODY_TIME = 30.0
 #: Configurations of one request, at most.
 CONFIGURATIONS = 16
+#: Edited files of one request beside the one that it names, at most.
+OTHERS = 64
 #: Characters of a name, a path, and an option string, at most.
 _NAME, _PATH, _OPTIONS = 128, 4096, 4096
 #: Keys of a configuration that are true or false.
@@ -39,7 +41,7 @@ class Configuration:
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
     """One request of a page. ``path`` names the source that was edited, ``text`` is what became of it; ``program`` is the
-    program it belongs to, None if the path says enough."""
+    program it belongs to, None if the path says enough; ``others`` are the program's other edited files, path and text."""
 
     session: str
     serial: int
@@ -47,6 +49,7 @@ class CompileRequest:
     text: str
     program: str | None
     configurations: tuple[Configuration, ...]
+    others: tuple[tuple[str, str], ...] = ()
 
 
 async def json_body(request: Request) -> Any:
@@ -83,7 +86,7 @@ async def json_body(request: Request) -> Any:
 def compile_request(document: Any) -> CompileRequest:
     """Return the request in a body. Raises RefusedError 400, which names the key, if it is none."""
     top = checked_object(document, "the request", {"session", "serial", "source", "configurations"})
-    source = checked_object(top["source"], "source", {"path", "text"}, {"program"})
+    source = checked_object(top["source"], "source", {"path", "text"}, {"program", "others"})
     items = top["configurations"]
     if not isinstance(items, list) or not 1 <= len(items) <= CONFIGURATIONS:
         raise RefusedError(400, f"configurations must be a list of 1 to {CONFIGURATIONS}")
@@ -93,6 +96,9 @@ def compile_request(document: Any) -> CompileRequest:
     if isinstance(serial, bool) or not isinstance(serial, int) or not 0 <= serial < 1 << 53:
         raise RefusedError(400, "serial must be a whole number from 0")
     program = source.get("program")
+    others = source.get("others", [])
+    if not isinstance(others, list) or len(others) > OTHERS:
+        raise RefusedError(400, f"source.others must be a list of up to {OTHERS}")
     return CompileRequest(
         session=checked_text(top["session"], "session", _NAME),
         serial=serial,
@@ -100,7 +106,18 @@ def compile_request(document: Any) -> CompileRequest:
         text=checked_text(source["text"], "source.text", None, least=0),
         program=None if program is None else checked_text(program, "source.program", _NAME),
         configurations=tuple(_configurations(items)),
+        others=tuple(_others(others)),
     )
+
+
+def _others(items: list[Any]) -> Iterator[tuple[str, str]]:
+    for number, item in enumerate(items):
+        where = f"source.others[{number}]"
+        fields = checked_object(item, where, {"path", "text"})
+        yield (
+            checked_text(fields["path"], f"{where}.path", _PATH),
+            checked_text(fields["text"], f"{where}.text", None, least=0),
+        )
 
 
 def _configurations(items: list[Any]) -> Iterator[Configuration]:

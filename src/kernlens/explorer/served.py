@@ -14,7 +14,7 @@ from kernlens import __version__
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.explorer.compile_work import Newest, Results, confined
+from kernlens.explorer.compile_work import Newest, Results, confined, diagnostics
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
@@ -79,6 +79,15 @@ class Served:
     def program(self, program: str) -> Program | None:
         """Return the program of this id; None if there is none."""
         return next((each for each, known in zip(self.programs, self.ids, strict=True) if known == program), None)
+
+    def failed_build(self, program: str) -> Build | None:
+        """Return the build that stands in the index with this id because it failed; None if there is none."""
+        entries = self.document.index["programs"][len(self.programs) :]
+        return next((build for build, entry in zip(self.failed, entries, strict=True) if entry["id"] == program), None)
+
+    def failed_sources(self, path: str, text: str, build: Build) -> tuple[Sequence[Source], str]:
+        """Return as ``sources`` does those of a build that failed. Raises NotFoundError if it has no such file."""
+        return with_texts(build.sources, {path: text}), build.options or ""
 
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
         """Return the sources of the program with a file of this path, the main one first, with a new text for the file; and
@@ -162,6 +171,7 @@ def open_served(
         own_roots=own_roots,
         is_own=is_own,
         sampled=sampled,
+        diagnosed=diagnostics,
     )
     ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
     include_from = tuple(dict.fromkeys(folders))
@@ -175,6 +185,13 @@ def _stamp(path: str) -> Stamp:
     except OSError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def with_texts(sources: Sequence[Source], texts: Mapping[str, str]) -> Sequence[Source]:
+    """Return sources with other texts, by their paths. Raises NotFoundError if none of them has such a path."""
+    for path in texts.keys() - {source.path for source in sources}:
+        raise NotFoundError(f"the program has no source file {path}")
+    return [replace(each, text=texts[each.path], origin="edited") if each.path in texts else each for each in sources]
 
 
 def sweep_in(path: str) -> dict[str, Any] | None:

@@ -51,6 +51,17 @@ def test_a_recording_with_a_build_that_failed(recording: Path) -> None:
         assert (good["ok"], good["kernels"]["name"]) == (True, ["twice"])
         assert (wrong["ok"], wrong["name"]) == (False, "wrong")
         assert "missing" in server.chunk(wrong["log"])["text"]
+        # It can be mended: its messages are listed, and its other files go with it.
+        (error,) = wrong["diagnostics"]
+        assert (error["line"], error["severity"], error["fix"]) == (3, "error", None)
+        assert good.get("diagnostics") is None
+        mended = server.request(SOURCE, path=wrong["files"][0]["path"])
+        mended["source"]["program"] = wrong["id"]
+        (result,) = [event for event in server.events(mended) if event["event"] == "result"]
+        assert result["ok"]
+        mended["source"]["path"] = "other.cl"
+        mended["serial"] += 1
+        assert server.client.post("/api/compile", json=mended).status_code == 404
         # The recording need not be there for what its sources become.
         path = good["files"][0]["path"]
         recording.rename(recording.with_suffix(".away"))

@@ -141,6 +141,6 @@ def test_schemathesis_finds_nothing(server: Server, tmp_path: Path) -> None:
         "--port",
         str(server.port),
     ]
-    done = subprocess.run([*command, "--token", server.token], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([*command, f"--token={server.token}"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert server.process.poll() is None

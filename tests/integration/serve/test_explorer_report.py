@@ -51,7 +51,7 @@ def test_what_was_read_and_what_was_compiled_are_in_one_file(server: Server, fol
         (edited["id"], ["again"]),
         (read["id"], ["again"]),
     ]
-    assert [each.get("version") for each in report.index["programs"]] == ["2 line 3", None]
+    assert [each["beside"] for each in report.index["programs"]] == [{"0": "2 line 3"}, {}]
     for program in report.index["programs"]:
         (chunk,) = program["kernels"]["chunk"]
         assert report.chunk(chunk) == server.chunk(chunk)

@@ -12,6 +12,8 @@ export interface Shared {
   tell(sentence: string): void;
   /** The kernels that are seen: the one that is shown, its versions, and those that are compared. */
   readonly seen: SeenProgram[];
+  /** The place that a report of them begins at. */
+  readonly begin: State;
   print(): void;
 }
 
@@ -108,10 +110,7 @@ export class Share {
   }
 
   private request(only_size: boolean): Record<string, unknown> {
-    const { state, kernel } = this.page;
-    // A report compiles nothing: what was edited is in it as programs.
-    const { z: _, e: __, ...more } = state.more;
-    return { only_size, state: toFragment({ ...state, program: kernel?.program.id ?? state.program, more }), programs: this.page.seen };
+    return { only_size, state: toFragment(this.page.begin), programs: this.page.seen };
   }
 
   private fileName(): string {

@@ -26,8 +26,8 @@ class Part:
 
 
 class Chosen(NamedTuple):
-    """The kernels of these names of a program, by its id; None: all. ``version`` is what the program is called among
-    several that were compiled from one another."""
+    """The kernels of these names of a program, by its id; None: all. ``version`` stands beside their names, to tell it
+    from others that were compiled from the same source."""
 
     program: str
     kernels: Collection[str] | None = None
@@ -89,43 +89,68 @@ class Excerpt:
         self._chosen = chosen
         self._title = title
         self._has_tables = has_tables
-        self.chunks = ExcerptChunks({chunk: part for part, entry in self._entries() for chunk in _chunks_of(entry)})
+        self.chunks = ExcerptChunks({chunk: part for part, entry, _ in self._entries() for chunk in _chunks_of(entry)})
 
     @property
     def index(self) -> dict[str, Any]:
-        """The index, with the figures of kernels whose chunks were made."""
+        """The index, with the figures of kernels whose chunks were made. The chunk that all kernels of a document are
+        searched by is left out."""
         indexes = [part.index() for part in self._parts]
         opcodes = {name: words for index in indexes for name, words in index["opcodes"].items()}
         title = {} if self._title is None else {"title": self._title}
-        programs = [entry for _, entry in self._entries()]
+        groups: list[dict[str, Any]] = []
+        programs = [_regrouped(entry, own, groups) for _, entry, own in self._entries()]
         chunks = {chunk: {"kind": self.chunks.kind(chunk)} for chunk in self.chunks}
-        return indexes[0] | title | {"opcodes": opcodes, "programs": programs, "chunks": chunks}
+        return (
+            indexes[0]
+            | title
+            | {"opcodes": opcodes, "groups": groups, "search": None, "programs": programs, "chunks": chunks}
+        )
 
-    def _entries(self) -> Iterator[tuple[Part, dict[str, Any]]]:
-        known: dict[str, tuple[Part, dict[str, Any]]] = {}
+    def _entries(self) -> Iterator[tuple[Part, dict[str, Any], list[dict[str, Any]]]]:
+        """Yield each program's entry, with the part that it is of, and the groups of that."""
+        known: dict[str, tuple[Part, dict[str, Any], list[dict[str, Any]]]] = {}
         for part in self._parts:
-            for entry in part.index()["programs"]:
-                known.setdefault(entry["id"], (part, entry))
-        for program, kernels, version in self._chosen:
-            if program in known:
-                part, entry = known[program]
-                named = {} if version is None else {"version": version}
-                yield part, self._with_kernels(entry, kernels) | named
+            index = part.index()
+            for entry in index["programs"]:
+                known.setdefault(entry["id"], (part, entry, index["groups"]))
+        for chosen in self._chosen:
+            if chosen.program in known:
+                part, entry, groups = known[chosen.program]
+                yield part, self._with_kernels(entry, chosen), groups
 
-    def _with_kernels(self, entry: dict[str, Any], kernels: Collection[str] | None) -> dict[str, Any]:
+    def _with_kernels(self, entry: dict[str, Any], chosen: Chosen) -> dict[str, Any]:
         columns = entry["kernels"]
-        rows = [row for row, name in enumerate(columns["name"]) if kernels is None or name in kernels]
-        reasons = {
-            str(number): entry["reasons"][str(row)] for number, row in enumerate(rows) if str(row) in entry["reasons"]
+        rows = [row for row, name in enumerate(columns["name"]) if chosen.kernels is None or name in chosen.kernels]
+        numbers = {str(row): str(number) for number, row in enumerate(rows)}
+        beside, reasons = (
+            {numbers[row]: words for row, words in entry[key].items() if row in numbers} for key in ("beside", "reasons")
+        )
+        if chosen.version is not None:
+            beside = dict.fromkeys(numbers.values(), chosen.version)
+        return entry | {
+            "kernels": {key: [column[row] for row in rows] for key, column in columns.items()},
+            "beside": beside,
+            "reasons": reasons,
+            "stages": entry["stages"] if self._has_tables else [stage | {"meta": None} for stage in entry["stages"]],
+            "passes": entry["passes"] and [entry["passes"][row] for row in rows],
         }
-        stages = entry["stages"] if self._has_tables else [stage | {"meta": None} for stage in entry["stages"]]
-        columns_left = {key: [column[row] for row in rows] for key, column in columns.items()}
-        return entry | {"kernels": columns_left, "reasons": reasons, "stages": stages}
+
+
+def _regrouped(
+    entry: dict[str, Any], own: Sequence[dict[str, Any]], groups: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return an entry whose groups are of ``groups``, which get those that they lack."""
+    columns = entry["kernels"]
+    for number in columns["group"]:
+        if own[number] not in groups:
+            groups.append(own[number])
+    return entry | {"kernels": columns | {"group": [groups.index(own[number]) for number in columns["group"]]}}
 
 
 def _chunks_of(entry: dict[str, Any]) -> Iterator[str]:
     """Yield the chunks that a program's entry names, each once or more."""
-    named = [entry["log"], entry["passes"]]
+    named = [entry["log"], *(entry["passes"] or ())]
     named += [file["chunk"] for file in entry["files"]]
     named += [stage["meta"] for stage in entry["stages"]]
     yield from entry["kernels"]["chunk"]

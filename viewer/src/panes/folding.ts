@@ -1,0 +1,1 @@
+export { codeFolding, foldEffect, foldState, unfoldEffect } from "@codemirror/language";
