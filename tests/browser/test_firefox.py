@@ -38,7 +38,7 @@ def test_links_and_a_report_of_what_is_seen(firefox: Firefox, tmp_path: Path) ->
     (tmp_path / "some.cl").write_text(KERNELS)
     with serving(tmp_path / "some.cl", "--device", "dg2") as server:
         firefox.goto(f"http://127.0.0.1:{server.port}/#t={server.token}")
-        firefox.click("nav li button", "other")
+        firefox.click("nav .all > [role=treeitem]", "other")
         firefox.see(".source .cm-line", "sqrt")
         firefox.click(".source .cm-line", "sqrt")
         firefox.see("footer .pinned", "Pinned line 8")

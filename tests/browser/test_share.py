@@ -105,7 +105,7 @@ def place(viewer: Viewer) -> tuple[str, str]:
 
 
 def pin_the_square_root(viewer: Viewer) -> tuple[str, str]:
-    viewer.find("nav li button", has_text="other").first.click()
+    viewer.find("nav .all > [role=treeitem]", has_text="other").first.click()
     viewer.find(".source .cm-line", has_text="sqrt").first.wait_for()
     viewer.pin("source", "sqrt")
     return place(viewer)
@@ -184,11 +184,11 @@ def test_a_link_leads_to_the_same_place_after_a_restart(sources: Path, reader: C
             assert again.token not in tab.tab.content()
             tab.tab.close()
         # The tab that was open: what it asks for next says that it needs the new token, and then it is where it was.
-        viewer.find("nav li button", has_text="twice").first.click()
+        viewer.find("nav .all > [role=treeitem]", has_text="twice").first.click()
         viewer.find("dialog.sheet[open] .access").wait_for()
         viewer.press("Escape")
         viewer.tab.go_back()
-        viewer.find("nav li button", has_text="twice").first.click()
+        viewer.find("nav .all > [role=treeitem]", has_text="twice").first.click()
         viewer.find("dialog.sheet[open] .access").wait_for()
         viewer.tab.get_by_label("Address or token").fill(again.token)
         viewer.press("Enter")
@@ -254,7 +254,7 @@ def test_a_recording_that_changed_is_told(tmp_path: Path, sources: Path, reader:
         assert viewer.axe() == []
         banner.get_by_role("button", name="Close").click()
         viewer.tab.evaluate(look)
-        viewer.find("nav li button", has_text="other").first.click()
+        viewer.find("nav .all > [role=treeitem]", has_text="other").first.click()
         viewer.find(".source .cm-line", has_text="sqrt").first.wait_for()
         assert not banner.is_visible()
 

@@ -76,8 +76,9 @@ export class Share {
   private open(): void {
     const { bottom, right } = this.button.getBoundingClientRect();
     this.element.style.top = `${Math.round(bottom + 6)}px`;
-    this.element.style.right = `${Math.max(8, Math.round(innerWidth - right))}px`;
     this.element.showModal();
+    // Under the button's end, as far as the page is wide enough.
+    this.element.style.right = `${Math.max(8, Math.min(Math.round(innerWidth - right), innerWidth - this.element.offsetWidth - 8))}px`;
     this.button.setAttribute("aria-expanded", "true");
     const { source } = this.page;
     if (source instanceof HttpSource) void this.weigh(source);

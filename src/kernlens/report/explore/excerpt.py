@@ -124,7 +124,8 @@ class Excerpt:
         rows = [row for row, name in enumerate(columns["name"]) if chosen.kernels is None or name in chosen.kernels]
         numbers = {str(row): str(number) for number, row in enumerate(rows)}
         beside, reasons = (
-            {numbers[row]: words for row, words in entry[key].items() if row in numbers} for key in ("beside", "reasons")
+            {numbers[row]: words for row, words in entry[key].items() if row in numbers}
+            for key in ("beside", "reasons")
         )
         if chosen.version is not None:
             beside = dict.fromkeys(numbers.values(), chosen.version)
@@ -137,9 +138,7 @@ class Excerpt:
         }
 
 
-def _regrouped(
-    entry: dict[str, Any], own: Sequence[dict[str, Any]], groups: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _regrouped(entry: dict[str, Any], own: Sequence[dict[str, Any]], groups: list[dict[str, Any]]) -> dict[str, Any]:
     """Return an entry whose groups are of ``groups``, which get those that they lack."""
     columns = entry["kernels"]
     for number in columns["group"]:
