@@ -242,6 +242,27 @@ def test_what_is_seen_is_saved_as_a_report(
     assert opened.axe() == []
 
 
+def test_versions_and_their_comparison_are_in_the_report(
+    server: Server, reader: Callable[[], Reader], open_report: Open, tmp_path: Path
+) -> None:
+    viewer = reader().tab(address(server))
+    viewer.find("nav .all > [role=treeitem]", has_text="twice").first.click()
+    viewer.find(".source .cm-line", has_text="2.0f").click()
+    viewer.press("End")
+    viewer.tab.keyboard.type("\n  data[1] = sqrt(data[2]);")
+    viewer.find(".version", has_text="line 4").wait_for()
+    with viewer.tab.expect_download() as download:
+        choose(viewer, "Save as report…")
+    download.value.save_as(tmp_path / "twice.html")
+    programs = Report((tmp_path / "twice.html").read_text()).index["programs"]
+    assert [program["beside"] for program in programs] == [{"0": "1 as read"}, {"0": "2 line 4"}]
+    opened = open_report(tmp_path / "twice.html")
+    opened.find(".source .cm-line", has_text="sqrt").first.wait_for()
+    # What is compared is the version before with the one that was shown.
+    opened.press("c")
+    opened.find(".compare .lines tbody tr", has_text="sqrt").first.wait_for()
+
+
 def test_a_recording_that_changed_is_told(tmp_path: Path, sources: Path, reader: Callable[[], Reader]) -> None:
     with serving(sources, "--device", "dg2") as server:
         viewer = reader().tab(address(server))
