@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kernlens.report.explore import ExploreDocument
@@ -149,7 +147,7 @@ def test_sorting(open_report: Open) -> None:
     assert viewer.find("nav .order").input_value() == "instructions"
 
 
-def test_names_of_a_file_are_texts(open_report: Open, tmp_path: Path) -> None:
+def test_names_of_a_file_are_texts(open_report: Open) -> None:
     hostile = ["<img src=x onerror=alert(1)>", "a" * 5000, "\u202egnp.cl", "b\tc\x1b[31m"]
     kernels = [Listed(name, "x.cl") for name in hostile]
     viewer = open_report(many_kernels(kernels, [(10 - row, 16, 0) for row in range(4)]))

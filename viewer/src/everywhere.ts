@@ -27,7 +27,7 @@ export class SourceText {
         if (line >= this.starts.length) break;
       }
     } else if (query.kind === "pattern") {
-      for (let line = 0; line < this.starts.length; line++) if (query.pattern.test(this.text.slice(this.starts[line], Math.min((this.starts[line + 1] ?? this.text.length + 1) - 1, this.starts[line] + 2000)))) lines.push(line + 1);
+      for (let line = 0; line < this.starts.length; line++) if (query.pattern.test(this.text.slice(this.starts[line], (this.starts[line + 1] ?? this.text.length + 1) - 1))) lines.push(line + 1);
     }
     return lines;
   }

@@ -46,7 +46,7 @@ const group = (title: string, build = ""): Group => ({ build, title, words: "", 
 
 function document(names: [string, Group, number][]): { entries: Entry[]; programs: ProgramInfo[] } {
   const kernels = { name: names.map(([name]) => name), group: names.map(([, of]) => of) } as KernelColumns;
-  const program = { id: "p", device: "dg2", kernels, beside: new Map([["0", "a.cl"]]), edited: false, ok: true } as unknown as ProgramInfo;
+  const program = { id: "p", device: "dg2", kernels, rows: new Map(), beside: new Map([["0", "a.cl"]]), edited: false, ok: true } as unknown as ProgramInfo;
   const failed = { id: "f", name: "bad.cl", device: "dg2", ok: false, kernels: { name: [] as string[] } } as ProgramInfo;
   const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spill: name === "spilling" ? 64 : 0 }));
   return { entries, programs: [program, failed] };

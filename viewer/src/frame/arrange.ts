@@ -63,7 +63,7 @@ export function itemsOf(entries: Entry[], programs: ProgramInfo[]): Map<Group, I
       own.set(program, group);
     }
     const { before, after } = group;
-    const item = { key: keyOf(program, row), program, row, entry, name: shown, shown: shown.slice(before.length, shown.length - after.length), beside: program.beside.get(String(row)) ?? "" };
+    const item = { key: keyOf(program, row), program, row, entry, name: shown, shown: program.rows.get(String(row)) ?? shown.slice(before.length, shown.length - after.length), beside: program.beside.get(String(row)) ?? "" };
     const items = groups.get(group);
     if (items === undefined) groups.set(group, [item]);
     else items.push(item);
