@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from playwright.sync_api import Browser
 
 from kernlens.report.explore import ExploreDocument
 from kernlens.report.explore.chunks import Chunks
 from tests.browser.conftest import Open
 from tests.browser.made import SOURCE, chunk_of, small_document
 from tests.browser.viewer import Viewer
+from tests.integration.serve.explorer_fixtures import serving
 
 #: Kernels and what they have beside opcodes; all have code of lines 1 to 4 of add.cl.
 KERNELS = {
@@ -140,3 +144,26 @@ def test_without_the_chunk_it_is_said(open_report: Open) -> None:
     viewer.tab.keyboard.type("mov")
     viewer.find(".results .dim", has_text="without this part").wait_for()
     assert viewer.find("nav h2").inner_text() == "4 kernels"
+
+
+def test_serve_reads_no_kernel_for_the_search(browser: Browser, tmp_path: Path) -> None:
+    kernels = 9
+    lines = [f"kernel void k{number}(global int *a) {{ atomic_add(a, {number}); }}\n" for number in range(kernels)]
+    (tmp_path / "many.cl").write_text("".join(lines))
+    with serving(tmp_path / "many.cl", "--device", "dg2") as server:
+        context = browser.new_context()
+        tab = context.new_page()
+        tab.set_default_timeout(60_000)
+        asked: list[str] = []
+        tab.on("request", lambda request: asked.append(request.url) if "/api/chunk/" in request.url else None)
+        tab.goto(f"http://127.0.0.1:{server.port}/#t={server.token}")
+        viewer = Viewer(tab)
+        viewer.press("/")
+        for typed in ("atomic_add", "atomic", "op:send"):
+            viewer.find(".find input").fill(typed)
+            viewer.find("nav h2", has_text=f"{kernels} of {kernels} kernels").wait_for()
+        viewer.find(".find input").fill("k3")
+        viewer.find("nav h2", has_text=f"1 of {kernels} kernels").wait_for()
+        # The kernel that is shown, the source, and what all kernels are found by.
+        assert len(set(asked)) < 5
+        context.close()
