@@ -122,17 +122,23 @@ def with_kernels(
     columns |= {"name": [*kernels], "shown": [*kernels], "chunk": [f"{number:016x}" for number in range(len(kernels))]}
     program |= {"kernels": columns}
     if passes is not None:
-        program["passes"] = chunks.add("passes", "f" * 16, lambda: {"passes": passes, "missing": None})
+        chunk = {"files": [], "passes": passes, "times": {}, "no_times": None, "missing": None}
+        program["passes"] = [chunks.add("passes", "f" * 16, lambda: chunk)] * len(kernels)
     return ExploreDocument(document.index | {"opcodes": opcodes or {}, "programs": [program]}, chunks)
 
 
 def code(rows: list[str], place: int) -> dict[str, Any]:
     """Return the columns of these instructions, each of 16 bytes, all of one place; a ``goto`` goes to the first."""
     gotos = [row for row, text in enumerate(rows) if " goto " in text]
+    behind = [row + 1 for row in gotos if row + 1 < len(rows)]
     return {
         "text": "\n".join(rows), "offset": deltas(range(0, 16 * len(rows), 16)), "size": [16] * len(rows),
         "opcode": ["some"], "op": [0] * len(rows), "place": deltas([place] * len(rows)), "flags": [0] * len(rows), "id": None,
         "block": deltas([0, *(row + 1 for row in gotos if row + 1 < len(rows))]), "depth": [1] * (1 + len(gotos)),
+        "flow": {
+            "block": deltas([0, *behind]), "loop": [0 if gotos else -1, *(-1 for _ in behind)],
+            "parent": [-1] if gotos else [], "header": [0] if gotos else [], "jump": [[row, 0] for row in gotos],
+        },
         "targets": [[row, 0] for row in gotos],
         "wait": {"row": deltas([4]), "back": [2]} if len(rows) > 4 else {"row": [], "back": []},
         "distance": [1, [1, 2], *[0] * len(rows)][: sum("@" in text for text in rows)],
@@ -143,7 +149,14 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
         "live": [2, 3, 5, 4, 1] * (len(rows) // 5) if len(rows) % 5 == 0 else None,
         "peak": {"row": 2, "registers": 5} if len(rows) % 5 == 0 else None,
         "is_lower_bound": False,
-        "use": {"row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6]} if len(rows) == 5 else None,
+        "use": {
+            "row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6], "value": [1, 3, 4], "part": [0, 0, 0],
+            "parts": [[0, 31]], "before": {"row": deltas([0, 1]), "register": [0, 3], "value": [0, 2]}, "partial": [],
+        } if len(rows) == 5 else None,
+        "range": {
+            "register": deltas([0, 2, 3, 4, 6, 127]), "row": deltas([0, 0, 0, 1, 2, 4]), "rows": [1, 2, 2, 2, 3, 1],
+            "value": deltas([0, 1, 2, 3, 4, 5]),
+        } if len(rows) == 5 else None,
         "cycles": {
             "start": deltas([0, 6, 8, 10, 154]), "issue": [1, 2, 2, 2, 1],
             "wait": {"row": deltas([1, 4]), "back": [1, 2], "cycles": [5, 142], "why": [1, 0], "reasons": ["written", "taken"]},

@@ -7,6 +7,7 @@ import { Editing } from "./editing/editing";
 import { sharedText } from "./editing/shared_text";
 import { Filler } from "./filler";
 import { BuildBar } from "./frame/build";
+import { changedFiles } from "./frame/changed";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
@@ -14,6 +15,7 @@ import { type Entry, entriesOf, worse } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
 import { Navigator } from "./frame/navigator";
+import { Share } from "./frame/share";
 import { Status } from "./frame/status";
 import type { Links } from "./links";
 import type { Page } from "./page";
@@ -21,7 +23,8 @@ import type { SourcePane } from "./panes/source";
 import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
 import { Searching } from "./searching";
-import { Shades } from "./shades";
+import { Shades, weightsOf } from "./shades";
+import { Sharing } from "./sharing";
 import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
@@ -41,6 +44,7 @@ export class App implements Page {
   private readonly build: BuildBar;
   private readonly list: Navigator;
   readonly views: Views;
+  readonly share: Share;
   /** Edits and compiles in place, where a server does it. */
   readonly compiler: Editing | null;
   readonly filler: Filler;
@@ -59,7 +63,8 @@ export class App implements Page {
     this.views = new Views(this);
     this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     this.search = new Searching(this, this.list, () => this.showKernels());
-    this.header = new Header(this.search.field.element, this.views.buttons, {
+    this.share = new Share(new Sharing(this));
+    this.header = new Header(this.search.field.element, this.views.buttons, this.share.button, {
       pickKernel: () => this.showKernels(),
       help: () => this.help(),
       theme: () => this.turnTheme(),
@@ -71,8 +76,9 @@ export class App implements Page {
       () => this.pinning.advice(),
     );
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
-    this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
-    this.element.append(pinning.element, status.element, dialog.element);
+    const banners = h("div", { class: "banners" }, banner, source instanceof HttpSource ? changedFiles(source) : null);
+    this.element.append(header.element, build.element, banners, list.element, layout.switcher, layout.element, views.element);
+    this.element.append(pinning.element, status.element, dialog.element, this.share.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();
     this.list.element.addEventListener("focusout", (event) => {
@@ -107,7 +113,7 @@ export class App implements Page {
     const entries = entriesOf(index);
     const named = entries.filter(({ name, shown }) => name === state.kernel || shown === state.kernel);
     // What came of an edit is not in the document that a link is opened in: the program that was edited is.
-    const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === id);
+    const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === (this.compiler?.standsFor(id) ?? id));
     const entry = of(state.program) ?? of(sharedText(state.more.z ?? "").program) ?? named[0] ?? entries.sort(worse)[0];
     if (state.kernel !== "" && named.length === 0) this.tell(`This document has no kernel ${state.kernel}.`);
     this.state = state;
@@ -128,7 +134,7 @@ export class App implements Page {
     const isSame = this.kernel?.program === program && this.kernel.row === row && this.kernel.onOwnLines === this.onOwnLines;
     const { z: _, e: __, ...more } = this.state.more;
     // What was pinned, and the text that was edited, are another kernel's.
-    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.on ? this.state.more : more };
+    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.hasMade(program) ? this.state.more : more };
     this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...own }, how);
     this.element.classList.remove("drawer");
     if (!isSame) {
@@ -187,18 +193,36 @@ export class App implements Page {
   }
 
   showEditing(): void {
-    this.showBuild(this.kernel?.program ?? null);
+    const { kernel } = this;
+    this.showBuild(kernel?.program ?? null);
+    if (kernel !== null) this.showHeader(kernel.program, kernel.row, kernel);
     this.filler.heads();
   }
 
-  /** The build bar: what was built, or the fields of what is edited. */
+  pin(pane: SourcePane): void {
+    this.pinning.pin(pane, pane.pane.cursor);
+  }
+
+  openProgram(program: ProgramInfo): void {
+    this.openFailed(program, "replace");
+  }
+
+  weightsOf(kernel: Kernel): ArrayLike<number> {
+    return weightsOf(kernel, this.state.colour);
+  }
+
+  /** The build bar: what was built, and fields where it can be compiled for something else. */
   private showBuild(program: ProgramInfo | null): void {
-    this.build.show(program, this.compiler?.on ? this.compiler.bar.element : null);
+    this.build.show(program, this.compiler?.fieldsOf(program) ?? null);
+  }
+
+  private showHeader(program: ProgramInfo, row: number, kernel: Kernel | null): void {
+    if (this.index !== null) this.header.show(this.index, program, row, kernel, this.compiler?.before(program, row) ?? null, this.compiler?.versionOf(program)?.number ?? null);
   }
 
   private show(program: ProgramInfo, row: number, kernel: Kernel | null): void {
     if (this.index === null) return;
-    this.header.show(this.index, program, row, kernel);
+    this.showHeader(program, row, kernel);
     this.showBuild(program);
     this.showColour(this.state.colour);
     this.build.advise(kernel?.advice.length ?? 0, kernel !== null && this.compiler?.canTry(program) === true);
@@ -221,15 +245,19 @@ export class App implements Page {
   private openFailed(program: ProgramInfo | null, how: How): void {
     if (this.index === null) return;
     this.opening++;
-    this.kernel = null;
+    // What can be edited is opened in the editor, without a kernel as long as there is none.
+    const kernel = program !== null && this.compiler?.canTry(program) ? Kernel.none(program) : null;
+    this.kernel = kernel;
     if (program !== null) this.go({ kernel: "", program: program.id, line: null, offset: null, exact: false }, how);
     this.element.classList.remove("drawer");
-    this.header.show(this.index, program, -1, null);
+    this.header.show(this.index, program, -1, null, null, null);
     this.showBuild(program);
     this.list.mark(program, -1);
     this.pinning.clear();
     document.title = visible(`${program?.name ?? this.index.title} · kernlens`);
-    void this.filler.failed(program);
+    if (kernel === null) return void this.filler.failed(program);
+    this.shades = new Shades(kernel, this.state.colour);
+    void this.filler.fill(false);
   }
 
   private isNamedTwice(name: string): boolean {
@@ -316,9 +344,13 @@ export class App implements Page {
 
   private turnTheme(): void {
     const dark = this.element.classList.contains("dark") || (!this.element.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
-    this.element.classList.toggle("dark", !dark);
-    this.element.classList.toggle("light", dark);
+    this.wear(dark ? "light" : "dark");
     remember("theme", dark ? "light" : "dark");
+  }
+
+  /** Takes a theme on; null: the browser's. */
+  wear(theme: string | null): void {
+    for (const each of ["light", "dark"]) this.element.classList.toggle(each, each === theme);
     for (const linked of this.links.linkedPanes()) {
       linked.pane.recolour();
     }

@@ -1,5 +1,5 @@
 import { damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts, textsByName } from "./checked";
-import type { ChunkEntry, FileInfo, Figure, Group, Index, KernelColumns, Passes, ProgramInfo, StageInfo } from "./schema";
+import type { ChunkEntry, Diagnostic, FileInfo, Figure, Group, Index, KernelColumns, Passes, ProgramInfo, StageInfo } from "./schema";
 import { DocumentError } from "./source";
 
 const SCHEMA = 2;
@@ -44,8 +44,8 @@ function program(written: unknown, number: number, groups: Group[]): ProgramInfo
     return readProgram(written, groups);
   } catch (problem) {
     if (!(problem instanceof DocumentError)) throw problem;
-    const unknown = { device: null, device_title: null, toolchain: null, versions: [], options: null, command: null, log: null, no_stages: null, passes: null };
-    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), rows: new Map(), beside: new Map(), reasons: new Map(), stages: [], edited: false };
+    const unknown = { device: null, device_title: null, register_bytes: null, toolchain: null, versions: [], options: null, command: null, log: null, no_stages: null, passes: null };
+    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), rows: new Map(), beside: new Map(), reasons: new Map(), stages: [], diagnostics: [], edited: false };
   }
 }
 
@@ -56,6 +56,7 @@ function readProgram(written: unknown, groups: Group[]): ProgramInfo {
     name: text(entry.name, "name"),
     device: textOrNull(entry.device, "device"),
     device_title: textOrNull(entry.device_title, "device_title"),
+    register_bytes: figure(entry.register_bytes, "register_bytes"),
     toolchain: textOrNull(entry.toolchain, "toolchain"),
     versions: texts(entry.versions, "versions"),
     options: textOrNull(entry.options, "options"),
@@ -70,7 +71,8 @@ function readProgram(written: unknown, groups: Group[]): ProgramInfo {
     reasons: textsByName(entry.reasons, "reasons"),
     stages: list(entry.stages, "stages").map(stage),
     no_stages: textOrNull(entry.no_stages, "no_stages"),
-    passes: textOrNull(entry.passes, "passes"),
+    passes: entry.passes === null || entry.passes === undefined ? null : texts(entry.passes, "passes"),
+    diagnostics: readDiagnostics(entry.diagnostics ?? []),
     edited: false,
   };
 }
@@ -78,6 +80,23 @@ function readProgram(written: unknown, groups: Group[]): ProgramInfo {
 function file(written: unknown): FileInfo {
   const entry = object(written, "files");
   return { path: text(entry.path, "files"), chunk: textOrNull(entry.chunk, "files"), missing: textOrNull(entry.missing, "files") };
+}
+
+/** The compiler's messages, of a program or of the result of a compile. */
+export function readDiagnostics(written: unknown): Diagnostic[] {
+  const what = "diagnostics";
+  return list(written, what).map((each) => {
+    const entry = object(each, what);
+    const fix = entry.fix === null ? null : object(entry.fix, what);
+    return {
+      path: text(entry.path, what),
+      line: integer(entry.line, 0, MOST, what),
+      column: integer(entry.column, 0, MOST, what),
+      severity: text(entry.severity, what),
+      message: text(entry.message, what),
+      fix: fix === null ? null : { length: integer(fix.length, 0, MOST, what), text: text(fix.text, what) },
+    };
+  });
 }
 
 function stage(written: unknown): StageInfo {
@@ -127,13 +146,20 @@ export function readTable(written: unknown, name: string): string {
   return text(tables.find((each) => each.stage === name)?.text ?? "", "tables");
 }
 
+/** The passes over one kernel. */
 export function readPasses(written: unknown): Passes {
   const chunk = object(written, "passes");
+  const files = texts(chunk.files, "passes");
   const passes = list(chunk.passes, "passes").map((each) => {
     const entry = object(each, "passes");
-    const numbers = { attempt: figure(entry.attempt, "passes"), seconds: figure(entry.seconds, "passes"), added: figure(entry.added, "passes") ?? 0, removed: figure(entry.removed, "passes") ?? 0 };
+    const numbers = { attempt: figure(entry.attempt, "passes"), added: figure(entry.added, "passes") ?? 0, removed: figure(entry.removed, "passes") ?? 0 };
     const words = { pass: text(entry.pass, "passes"), names: texts(entry.names, "passes"), diff: textOrNull(entry.diff, "passes"), missing: textOrNull(entry.missing, "passes") };
-    return { ...numbers, ...words, changed: typeof entry.changed === "boolean" ? entry.changed : null };
+    const lines = list(entry.lines, "passes").map((place) => {
+      const [file, line] = list(place, "passes");
+      return { path: files[integer(file, 0, files.length - 1, "passes")], line: integer(line, 0, MOST, "passes") };
+    });
+    return { ...numbers, ...words, lines, changed: typeof entry.changed === "boolean" ? entry.changed : null };
   });
-  return { passes, missing: textOrNull(chunk.missing, "passes") };
+  const times = new Map(Object.entries(object(chunk.times, "passes")).map(([name, seconds]) => [name, figure(seconds, "passes") ?? 0]));
+  return { passes, times, no_times: textOrNull(chunk.no_times, "passes"), missing: textOrNull(chunk.missing, "passes") };
 }

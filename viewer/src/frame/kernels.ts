@@ -11,7 +11,7 @@ export interface Entry {
 }
 
 /** All kernels of a document. */
-export function entriesOf(index: Index): Entry[] {
+export function entriesOf(index: Pick<Index, "programs">): Entry[] {
   return index.programs.flatMap((program) =>
     program.kernels.name.map((name, row) => ({
       program,

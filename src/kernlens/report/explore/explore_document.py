@@ -15,7 +15,7 @@ from kernlens.model.program import Program
 from kernlens.report.describe import kernel_words
 from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.name_groups import Listed, kernel_names
-from kernlens.report.explore.program_index import ProgramEntries, Redaction
+from kernlens.report.explore.program_index import Diagnosed, ProgramEntries, Redaction
 from kernlens.report.json_text import attributes
 
 SCHEMA = 2
@@ -54,17 +54,21 @@ def explore_document(
     own_roots: Collection[str] = (),
     is_own: bool = False,
     sampled: SampledKernels | None = None,
+    diagnosed: Diagnosed | None = None,
 ) -> ExploreDocument:
     """Make the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
     binary, which are listed with their logs. With a ``redaction`` no source text is in the document.
     Files below the folders ``own_roots`` are the user's own too (``analysis.own_lines``); with ``is_own`` the page begins
-    with instructions on own lines. ``sampled`` has a profiler's samples of the kernels. No kernel is
-    decoded before its chunk is asked for. Raises FormatError if a program is damaged.
+    with instructions on own lines. ``sampled`` has a profiler's samples of the kernels. ``diagnosed`` returns the compiler's
+    messages about a build that failed; None: they are not listed. No kernel is decoded before its chunk is asked for.
+    Raises FormatError if a program is damaged.
     """
     chunks = Chunks()
-    entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages, own_roots=own_roots, sampled=sampled)
+    entries = ProgramEntries(
+        chunks, version, redaction, has_stages=has_stages, own_roots=own_roots, sampled=sampled, diagnosed=diagnosed
+    )
     chosen = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
     built = [entries.program(program, names) for program, names in zip(programs, chosen, strict=True)]
     index = {
