@@ -46,6 +46,8 @@ export class Navigator {
   private readonly all = h("div", { class: "all", role: "none" });
   private readonly above = h("div", { class: "above", "aria-hidden": "true" });
   private readonly list = h("div", { class: "nl", role: "tree", "aria-label": "Kernels", tabindex: "-1" }, this.above, this.all);
+  /** The programs as they were read. */
+  private base: ProgramInfo[] | null = null;
   private groups = new Map<Group, Item[]>();
   private kernels = 0;
   private failed = 0;
@@ -79,7 +81,8 @@ export class Navigator {
 
   show(index: Index): void {
     const entries = entriesOf(index);
-    this.groups = itemsOf(entries, index.programs);
+    this.base ??= index.programs;
+    this.groups = itemsOf(entries, index.programs, this.base);
     this.kernels = entries.length;
     this.failed = index.programs.filter(({ ok, kernels }) => !ok && kernels.name.length === 0).length;
     for (const { device } of index.programs) this.shown.simd.set(device, widest(index, device));
