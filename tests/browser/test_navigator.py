@@ -136,6 +136,17 @@ def test_three_thousand_kernels(open_report: Open) -> None:
     assert list_["y"] <= place["y"] < list_["y"] + list_["height"]
 
 
+def test_it_opens_with_the_kernel_in_the_upper_third(open_report: Open) -> None:
+    viewer = open_report(named("darktable"), at="#k=soften_mix")
+    current, list_ = viewer.find("nav [aria-current=true]"), viewer.find("nav .nl")
+    assert "soften_mix" in str(current.text_content())
+    place, room = current.bounding_box(), list_.bounding_box()
+    assert place is not None
+    assert room is not None
+    assert list_.evaluate("element => element.scrollTop") > 0
+    assert room["y"] <= place["y"] < room["y"] + room["height"] / 2
+
+
 def test_sorting(open_report: Open) -> None:
     viewer = open_report(named("bullet"))
     viewer.find("nav .order").select_option("name")
