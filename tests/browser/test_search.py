@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -15,7 +16,7 @@ from tests.browser.viewer import Viewer
 from tests.integration.serve.explorer_fixtures import serving
 
 #: Kernels and what they have beside opcodes; all have code of lines 1 to 4 of add.cl.
-KERNELS = {
+KERNELS: dict[str, dict[str, Any]] = {
     "plain": {},
     "counting": {"atomics": 3},
     "splat_all": {"functions": [0]},
@@ -31,7 +32,7 @@ def searched() -> ExploreDocument:
     kernel = chunk_of(document)
     chunks.add("kernel", "a" * 16, lambda: kernel)
     chunks.add("source", "b" * 16, lambda: {"schema": 2, "kind": "source", "text": "kernel void f() {\n\n// Adds\n}\n"})
-    words = {"opcodes": [0, 10, 1, 2], "lines": [[0, 1, 4]]}
+    words: dict[str, Any] = {"opcodes": [0, 10, 1, 2], "lines": [[0, 1, 4]]}
     lists = {"opcodes": ["mov", "math.inv"], "functions": ["half_of"], "files": ["add.cl"]}
     kernels = [words | more for more in KERNELS.values()]
     kernels[0] = {"opcodes": [0, 1], "lines": []}
