@@ -147,6 +147,15 @@ def test_it_opens_with_the_kernel_in_the_upper_third(open_report: Open) -> None:
     assert room["y"] <= place["y"] < room["y"] + room["height"] / 2
 
 
+def test_a_click_leaves_the_letters_to_the_panes(open_report: Open) -> None:
+    viewer = open_report(named("darktable"))
+    viewer.find("nav .k").nth(3).click()
+    viewer.press("?")
+    viewer.find("dialog[open]").wait_for()
+    viewer.press("Escape", "2")
+    assert "c=memory" in viewer.address
+
+
 def test_sorting(open_report: Open) -> None:
     viewer = open_report(named("bullet"))
     viewer.find("nav .order").select_option("name")

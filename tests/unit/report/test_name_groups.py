@@ -98,7 +98,7 @@ def test_real_names_are_grouped_by_file_or_by_words() -> None:
     sycl = heads(names_of("dpnp"))
     assert sycl["KaiserFunctor<…> dpnp::kernels::kaiser"] == ["float", "double"]
     assert sycl["reduction_over_group_with_atomics_init_krn<… > dpnp::tensor::kernels"][0] == (
-        "unsigned long, bool, std::plus<unsigned long>"
+        "unsigned long, bool, plus<unsigned long>"
     )
     assert any(head.startswith("RoundedRangeKernel<") for head in sycl)
 

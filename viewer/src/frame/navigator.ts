@@ -75,6 +75,8 @@ export class Navigator {
     this.list.addEventListener("scroll", () => this.render(), { passive: true });
     this.list.addEventListener("keydown", (event) => this.pressed(event));
     this.list.addEventListener("focusin", (event) => this.focused(event));
+    // A pointer opens a kernel and leaves the focus where it was: letters are commands there, and jump in the list.
+    this.list.addEventListener("mousedown", (event) => (event.target as HTMLElement).closest(".k") !== null && event.preventDefault());
     this.list.addEventListener("click", (event) => this.clicked(event));
     new ResizeObserver(() => this.resized()).observe(this.list);
   }
@@ -290,7 +292,7 @@ export class Navigator {
     const isAbove = this.above.contains(target);
     const placed = this.placed.find(({ row }) => (isAbove ? `${id(row)}${this.width}` : id(row)) === key);
     if (placed === undefined) return;
-    this.move(placed.row);
+    if (placed.row.item === null) this.move(placed.row);
     this.act(placed.row);
   }
 
