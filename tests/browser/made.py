@@ -181,8 +181,13 @@ def many_kernels(listed: Sequence[Listed], figures: Sequence[tuple[int, int, int
             "instructions": [figures[row][0] for row in own], "simd": [figures[row][1] for row in own],
             "spill_bytes": [figures[row][2] for row in own], "group": [names.group_of[row] for row in own],
         }  # fmt: skip
+        texts = {str(at): names.rows[row] for at, row in enumerate(own) if names.rows[row] not in listed[row].name}
         beside = {str(at): names.beside[row] for at, row in enumerate(own) if names.beside[row]}
         build = {"device": device or "dg2", "toolchain": toolchain or "system", "options": options}
-        programs.append(program | build | {"id": f"{number:016x}", "name": file, "kernels": columns, "beside": beside})
+        programs.append(
+            program
+            | build
+            | {"id": f"{number:016x}", "name": file, "kernels": columns, "rows": texts, "beside": beside}
+        )
     groups = [group._asdict() for group in names.groups]
     return ExploreDocument(document.index | {"groups": groups, "programs": programs}, document.chunks)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kernlens.report.explore import ExploreDocument
@@ -138,6 +136,26 @@ def test_three_thousand_kernels(open_report: Open) -> None:
     assert list_["y"] <= place["y"] < list_["y"] + list_["height"]
 
 
+def test_it_opens_with_the_kernel_in_the_upper_third(open_report: Open) -> None:
+    viewer = open_report(named("darktable"), at="#k=soften_mix")
+    current, list_ = viewer.find("nav [aria-current=true]"), viewer.find("nav .nl")
+    assert "soften_mix" in str(current.text_content())
+    place, room = current.bounding_box(), list_.bounding_box()
+    assert place is not None
+    assert room is not None
+    assert list_.evaluate("element => element.scrollTop") > 0
+    assert room["y"] <= place["y"] < room["y"] + room["height"] / 2
+
+
+def test_a_click_leaves_the_letters_to_the_panes(open_report: Open) -> None:
+    viewer = open_report(named("darktable"))
+    viewer.find("nav .k").nth(3).click()
+    viewer.press("?")
+    viewer.find("dialog[open]").wait_for()
+    viewer.press("Escape", "2")
+    assert "c=memory" in viewer.address
+
+
 def test_sorting(open_report: Open) -> None:
     viewer = open_report(named("bullet"))
     viewer.find("nav .order").select_option("name")
@@ -149,7 +167,7 @@ def test_sorting(open_report: Open) -> None:
     assert viewer.find("nav .order").input_value() == "instructions"
 
 
-def test_names_of_a_file_are_texts(open_report: Open, tmp_path: Path) -> None:
+def test_names_of_a_file_are_texts(open_report: Open) -> None:
     hostile = ["<img src=x onerror=alert(1)>", "a" * 5000, "\u202egnp.cl", "b\tc\x1b[31m"]
     kernels = [Listed(name, "x.cl") for name in hostile]
     viewer = open_report(many_kernels(kernels, [(10 - row, 16, 0) for row in range(4)]))

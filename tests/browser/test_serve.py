@@ -102,7 +102,7 @@ def test_typing_edits_where_the_caret_is(server: Server, open_served: OpenServed
     assert int(left) < int(right)
     assert viewer.pinned == "● Pinned line 3"
     # It is a version of its kernel, no other kernel.
-    assert viewer.find("nav li").count() == 1
+    assert viewer.find("nav .k").count() == 1
     assert "z=" in viewer.address
     viewer.tab.reload()
     viewer.ready()

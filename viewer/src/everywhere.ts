@@ -27,7 +27,7 @@ export class SourceText {
         if (line >= this.starts.length) break;
       }
     } else if (query.kind === "pattern") {
-      for (let line = 0; line < this.starts.length; line++) if (query.pattern.test(this.text.slice(this.starts[line], Math.min((this.starts[line + 1] ?? this.text.length + 1) - 1, this.starts[line] + 2000)))) lines.push(line + 1);
+      for (let line = 0; line < this.starts.length; line++) if (query.pattern.test(this.text.slice(this.starts[line], (this.starts[line + 1] ?? this.text.length + 1) - 1))) lines.push(line + 1);
     }
     return lines;
   }
@@ -48,19 +48,20 @@ export function findAll(index: Index, search: SearchIndex | null, texts: Readonl
   const opcodes = search === null ? [] : search.opcodes.map((name) => test.opcode(name));
   const functions = search === null ? [] : search.functions.map((name) => test.name(name));
   const hits = new Map<string, number>();
-  for (const program of index.programs) {
+  index.programs.forEach((program, number) => {
     const { kernels } = program;
     if (kernels.name.length === 0 && query.kind === "text" && (query.text === "failed" ? !program.ok : test.name(program.name))) hits.set(keyOf(program, -1), 1);
+    // Of a version that was compiled here it is known what the kernel had as it was read.
     const chunks = new Map(program.files.map(({ path, chunk }) => [path, chunk]));
     kernels.name.forEach((name, row) => {
-      const words = search?.kernels.get(program.id)?.[row] ?? null;
+      const words = search?.kernels[number]?.get(name) ?? null;
       const isNamed = test.name(name) || test.name(kernels.shown[row] ?? name);
       let count = isNamed ? 1 : 0;
       if (query.kind === "text" && query.text === "spills") count = kernels.spill_bytes[row] ?? 0;
       if (words !== null && search !== null) count += inWords(words, query, opcodes, functions) + inLines(words, query, search.files, chunks, lines);
       if (count > 0) hits.set(keyOf(program, row), count);
     });
-  }
+  });
   return hits;
 }
 

@@ -14,6 +14,7 @@ import type { Linked } from "./panes/linked";
 
 /** Characters of source text that are searched: more is not read. */
 const MOST = 1 << 25;
+const TOO_MUCH = "This expression takes long: not all was looked at. A text without re: is looked for everywhere.";
 /** Source texts that are asked for at once. */
 const AT_ONCE = 4;
 
@@ -59,6 +60,7 @@ export class Searching {
     links.hits.clear();
     const panes = query === null || kernel === null ? [] : links.linkedPanes();
     let all = 0;
+    if (query?.kind === "pattern") query.pattern.begin();
     for (const linked of panes) {
       const lines = find(kernel as NonNullable<typeof kernel>, linked, query as Query);
       links.hits.set(linked, lines);
@@ -67,6 +69,7 @@ export class Searching {
     if (query !== null && kernel !== null) {
       field.tell(all === 0 ? "nothing" : `${all}`);
       page.status.say(`${all} found`);
+      if (query.kind === "pattern" && query.pattern.isOver) field.warn(TOO_MUCH);
     }
     field.showHere(panes.map((linked) => ({ title: linked.title, count: links.hits.get(linked)?.length ?? 0, unit: linked instanceof CodePane ? "instruction" : "line", go: () => this.stepIn(linked) })));
     for (const linked of links.linkedPanes()) linked.pane.mark(links.hits.get(linked) ?? null);
@@ -96,7 +99,9 @@ export class Searching {
       const texts = isWord(query) || query.kind === "opcode" || query.kind === "function" ? new Map<string, SourceText>() : await this.readTexts();
       if (turn !== this.turn) return;
       performance.mark("kernlens: search");
+      if (query.kind === "pattern") query.pattern.begin();
       tell(findAll(index, words, texts, query));
+      if (query.kind === "pattern" && query.pattern.isOver) this.field.warn(TOO_MUCH);
       performance.measure("kernlens: searched", "kernlens: search");
     } catch (problem) {
       if (turn !== this.turn) return;

@@ -46,7 +46,7 @@ const group = (title: string, build = ""): Group => ({ build, title, words: "", 
 
 function document(names: [string, Group, number][]): { entries: Entry[]; programs: ProgramInfo[] } {
   const kernels = { name: names.map(([name]) => name), group: names.map(([, of]) => of) } as KernelColumns;
-  const program = { id: "p", device: "dg2", kernels, beside: new Map([["0", "a.cl"]]), edited: false, ok: true } as unknown as ProgramInfo;
+  const program = { id: "p", device: "dg2", kernels, rows: new Map(), beside: new Map([["0", "a.cl"]]), edited: false, ok: true } as unknown as ProgramInfo;
   const failed = { id: "f", name: "bad.cl", device: "dg2", ok: false, kernels: { name: [] as string[] } } as ProgramInfo;
   const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spill: name === "spilling" ? 64 : 0 }));
   return { entries, programs: [program, failed] };
@@ -54,7 +54,7 @@ function document(names: [string, Group, number][]): { entries: Entry[]; program
 
 function texts(names: [string, Group, number][], order: Order = "worst", hits: Map<string, number> | null = null, isOpen: (key: string, items: Item[]) => boolean = () => true): string[] {
   const { entries, programs } = document(names);
-  return arranged(itemsOf(entries, programs), order, hits, isOpen).map(({ head, item, level }) => `${"  ".repeat(level - 1)}${item === null ? `${head.title} ${head.items.length}/${head.count}` : item.shown}`);
+  return arranged(itemsOf(entries, programs, programs), order, hits, isOpen).map(({ head, item, level }) => `${"  ".repeat(level - 1)}${item === null ? `${head.title} ${head.items.length}/${head.count}` : item.shown}`);
 }
 
 const [FIRST, SECOND] = [group("a.cl"), group("b.cl")];
@@ -75,4 +75,15 @@ test("closed groups show their head, and what is looked for leaves the others ou
 test("builds are a level of their own", () => {
   const names: [string, Group, number][] = [["blur", group("a.cl", "dg2"), 10], ["blur", group("a.cl", "bmg"), 20]];
   expect(texts(names).slice(2)).toEqual(["bmg 1/1", "  a.cl 1/1", "    blur", "dg2 1/1", "  a.cl 1/1", "    blur"]);
+});
+
+test("a version that was compiled here stands where its kernel was", () => {
+  const { entries, programs } = document(NAMES);
+  const [read] = programs;
+  const alone = group("other document");
+  const kernels = { name: ["large", "new"], shown: ["large", "new"], group: [alone, alone] } as unknown as KernelColumns;
+  const version = { ...read, id: "v", edited: true, kernels };
+  const own = kernels.name.map((name, row): Entry => ({ ...entries[0], program: version, row, name, shown: name }));
+  const groups = itemsOf(own, [version, programs[1]], [{ ...read, kernels: { ...read.kernels, shown: read.kernels.name } }, programs[1]]);
+  expect(Array.from(groups, ([{ title }, items]) => [title, items.map(({ key }) => key)])).toEqual([["1 program without kernels", ["f -1"]], ["b.cl", ["v 0"]], ["other document", ["v 1"]]]);
 });

@@ -1,9 +1,10 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 
 import { readSearch } from "../src/document/search";
 import type { Index } from "../src/document/schema";
 import { DocumentError } from "../src/document/source";
 import { findAll, SourceText, sourceChunks } from "../src/everywhere";
+import { bearable } from "../src/frame/pattern";
 import { type Query, queryOf } from "../src/frame/query";
 
 const TEXT = "int blur(int x)\n{\n  return Splat(x) + 1; // splat\n}\nkernel void mix() {}\nspills";
@@ -18,6 +19,8 @@ const WRITTEN = {
     ],
   ],
 };
+
+afterEach(() => void vi.restoreAllMocks());
 
 function index(change: object = {}): Index {
   const kernels = { name: ["blur_h", "_Z3mixv"], shown: ["blur_h", "mix()"], spill_bytes: [0, 64] };
@@ -91,4 +94,45 @@ test.each([
   { ...WRITTEN, opcodes: [1] },
 ])("a chunk that does not fit is an error: %#", (written) => {
   expect(() => readSearch(written, index())).toThrow(DocumentError);
+});
+
+test.each([
+  ["send\\..*r\\d+", 400, 800],
+  ["add", 2000, 2000],
+  ["[*+(|]+x", 2000, 2000],
+  ["(ab)+c", 2000, 2000],
+  ["\\(a\\)*b", 2000, 2000],
+  ["a{2,5}b?", 2000, 2000],
+  ["(?:load|store|atomic)_.*", 2000, 2000],
+])("%s is tried on a line's beginning of %i to %i characters", (text, least, most) => {
+  expect(bearable(text)).toBeGreaterThanOrEqual(least);
+  expect(bearable(text)).toBeLessThanOrEqual(most);
+});
+
+test.each(["(a+)+b", "(a|a)*b", "(a?)*", "((ab)*c)*", "(?:a|b){3}", "(?=a*)*", "(.)\\1", "(?<n>a)\\k<n>", ".*.*.*.*x", "a?".repeat(30), "(a|a)".repeat(30), "(", "[", "a".repeat(5000)])(
+  "%s is refused",
+  (text) => {
+    expect(typeof queryOf(`re:${text}`)).toBe("string");
+  },
+);
+
+test("the worst that is taken comes to an end on a line", { timeout: 60_000 }, () => {
+  for (const text of [".*.*.*x", "(?:a|a)(?:a|a)(?:a|a)a?a?a?a*x", "a*a*a*$b", "(a|a)a*a*x", ".*?.*?x"]) {
+    const query = queryOf(`re:${text}`);
+    expect(typeof query).toBe("object");
+    expect((query as Query & { kind: "pattern" }).pattern.test("a".repeat(3000))).toBe(false);
+  }
+});
+
+test("a look ends when its time is over", () => {
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => (now += 50));
+  const { pattern } = queryOf("re:a+") as Query & { kind: "pattern" };
+  pattern.begin();
+  const lines = Array.from({ length: 20 }, () => pattern.test("a"));
+  expect(lines.indexOf(false)).toBe(6);
+  expect(pattern.isOver).toBe(true);
+  pattern.begin();
+  expect(pattern.isOver).toBe(false);
+  expect(pattern.test("a")).toBe(true);
 });

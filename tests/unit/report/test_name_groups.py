@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -25,10 +26,10 @@ def heads(kernels: list[Listed]) -> dict[str, list[str]]:
     """Return the rows below each head, as a reader sees both."""
     names = kernel_names(kernels)
     seen: dict[str, list[str]] = {}
-    for kernel, number, beside in zip(kernels, names.group_of, names.beside, strict=True):
+    for row, number, beside in zip(names.rows, names.group_of, names.beside, strict=True):
         group = names.groups[number]
         head = " ".join(filter(None, (group.build, group.title, group.words)))
-        seen.setdefault(head, []).append(f"{group.row(kernel.name)} {beside}".strip())
+        seen.setdefault(head, []).append(f"{row} {beside}".strip())
     return seen
 
 
@@ -97,20 +98,31 @@ def test_real_names_are_grouped_by_file_or_by_words() -> None:
     sycl = heads(names_of("dpnp"))
     assert sycl["KaiserFunctor<…> dpnp::kernels::kaiser"] == ["float", "double"]
     assert sycl["reduction_over_group_with_atomics_init_krn<… > dpnp::tensor::kernels"][0] == (
-        "unsigned long, bool, std::plus<unsigned long>"
+        "unsigned long, bool, plus<unsigned long>"
     )
     assert any(head.startswith("RoundedRangeKernel<") for head in sycl)
+
+
+def without_namespaces(row: str, shown: str) -> str:
+    """Return the row without those namespaces that what is shown lacks, word by word."""
+    parts = re.split(r"((?:[A-Za-z_]\w*::)+)", row)
+    text = ""
+    for part in parts:
+        text += part if not part.endswith("::") or shown.startswith(text + part) else ""
+    return text
 
 
 def assert_nothing_is_lost(kernels: list[Listed], names: KernelNames) -> None:
     """Rows with their heads give back the whole names, and no two rows of a group look alike."""
     rows = []
-    for kernel, number, beside in zip(kernels, names.group_of, names.beside, strict=True):
+    for kernel, number, shown, beside in zip(kernels, names.group_of, names.rows, names.beside, strict=True):
         group = names.groups[number]
         row = group.row(kernel.name)
+        assert len(shown) <= len(row)
+        assert shown == row or ("<" in kernel.name and shown == without_namespaces(row, shown))
         assert group.before + row + group.after == kernel.name
         assert row or not kernel.name
-        rows.append((number, row, beside))
+        rows.append((number, shown, beside))
     assert [row for row, count in Counter(rows).items() if count > 1] == []
     assert set(names.group_of) == set(range(len(names.groups)))
     for number, group in enumerate(names.groups):
@@ -158,6 +170,18 @@ def test_what_is_shared_is_of_all_names(names: list[str]) -> None:
         assert name.startswith(before)
         assert name.endswith(after)
         assert len(before) + len(after) < max(1, len(name))
+
+
+def test_types_in_templates_are_named_shortly_where_all_mean_the_same() -> None:
+    names = [
+        "krn<a::half, b::Indexer<a::b::Flat>>",
+        "krn<float, c::Indexer<a::b::Flat>>",
+        "krn<a::half, Flat2, a::operator+>",
+    ]
+    rows = kernel_names(in_file("x.so", *(f"lib::{name}" for name in names))).rows
+    assert rows == ["half, b::Indexer<Flat>", "float, c::Indexer<Flat>", "half, Flat2, a::operator+"]
+    long = max((row for row in kernel_names(names_of("dpnp")).rows), key=len)
+    assert len(long) < 330, "528 with all namespaces"
 
 
 def test_builds_are_told_by_what_differs() -> None:

@@ -47,7 +47,11 @@ def test_words_of_a_kernel() -> None:
     ((path, runs),) = words.lines.items()
     assert path == table.files[table.files_of[0]].path
     covered = {line for first, count in zip(runs[::2], runs[1::2], strict=True) for line in range(first, first + count)}
-    assert {line for line in table.lines if line > 0} <= covered
+    lines = {line for line in table.lines if line > 0}
+    assert lines <= covered
+    # Lines that are near to one another are one run.
+    assert len(runs) == 2
+    assert covered == set(range(min(lines), max(lines) + 1))
 
 
 def test_lists_are_said_once() -> None:

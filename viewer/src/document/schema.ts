@@ -50,6 +50,8 @@ export interface ProgramInfo {
   log: string | null;
   files: FileInfo[];
   kernels: KernelColumns;
+  /** What the list shows of a name, by row, where it is shorter than the name in its group. */
+  rows: Map<string, string>;
   /** What tells a kernel from another of its name, by its row. */
   beside: Map<string, string>;
   /** Why a kernel has no lines, by its row. */

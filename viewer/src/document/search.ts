@@ -6,8 +6,8 @@ export interface SearchIndex {
   opcodes: string[];
   functions: string[];
   files: string[];
-  /** The kernels of each program, by the program's id and their rows. */
-  kernels: Map<string, KernelWords[]>;
+  /** The kernels of each program of the document, by their names. */
+  kernels: Map<string, KernelWords>[];
 }
 
 export interface KernelWords {
@@ -27,14 +27,12 @@ export function readSearch(written: unknown, index: Index): SearchIndex {
   const programs = list(entry.kernels, "search.kernels");
   return {
     ...lists,
-    kernels: new Map(
-      programs.map((each, number) => {
-        const kernels = list(each, "search.kernels");
-        const program = index.programs[number];
-        if (kernels.length !== program?.kernels.name.length) damaged(`search.kernels has ${kernels.length} kernels of program ${number + 1}`);
-        return [program.id, kernels.map((kernel) => words(kernel, lists))];
-      }),
-    ),
+    kernels: programs.map((each, number) => {
+      const kernels = list(each, "search.kernels");
+      const names = index.programs[number]?.kernels.name ?? [];
+      if (kernels.length !== names.length) damaged(`search.kernels has ${kernels.length} kernels of program ${number + 1}`);
+      return new Map(kernels.map((kernel, row) => [names[row], words(kernel, lists)]));
+    }),
   };
 }
 

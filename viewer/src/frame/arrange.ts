@@ -40,8 +40,11 @@ export function id(row: Row | undefined): string {
   return row === undefined ? "" : row.item === null ? row.head.key : row.item.key;
 }
 
-/** The items of a document by their groups; programs without kernels are a group of their own, the first. */
-export function itemsOf(entries: Entry[], programs: ProgramInfo[]): Map<Group, Item[]> {
+/**
+ * The items of a document by their groups; programs without kernels are a group of their own, the first. A version that was
+ * compiled here stands in the place of the program that was read (`base`), and its kernels in their groups.
+ */
+export function itemsOf(entries: Entry[], programs: ProgramInfo[], base: ProgramInfo[]): Map<Group, Item[]> {
   const groups = new Map<Group, Item[]>();
   const empty = programs.filter(({ kernels }) => kernels.name.length === 0);
   if (empty.length > 0) {
@@ -49,21 +52,16 @@ export function itemsOf(entries: Entry[], programs: ProgramInfo[]): Map<Group, I
     const items = empty.map((program) => ({ key: keyOf(program, -1), program, row: -1, entry: null, name: program.name, shown: program.name, beside: program.device ?? "" }));
     groups.set({ ...alone, title: `${plural(empty.length, "program")} without kernels` }, items);
   }
-  const edited = new Map<Group, Map<ProgramInfo, Group>>();
+  const place = new Map(programs.map((program, at) => [program, base[at] as ProgramInfo | undefined]));
   for (const entry of entries) {
     const { program, row, shown } = entry;
-    let group = program.kernels.group[row];
-    if (program.edited) {
-      // What was compiled here stands beside what it was made from.
-      const own = edited.get(group) ?? new Map<ProgramInfo, Group>();
-      edited.set(group, own);
-      const words = ["edited", program.device, program.toolchain, program.options].filter((word) => word != null && word !== "").join(" · ");
-      const { before, after } = group;
-      group = own.get(program) ?? { ...group, words, before, after };
-      own.set(program, group);
-    }
+    const read = place.get(program);
+    const at = read === undefined || read === program ? row : read.kernels.shown.indexOf(shown);
+    const of = read !== undefined && at >= 0 ? read : program;
+    const group = of.kernels.group[of === program ? row : at];
+    const text = String(of === program ? row : at);
     const { before, after } = group;
-    const item = { key: keyOf(program, row), program, row, entry, name: shown, shown: shown.slice(before.length, shown.length - after.length), beside: program.beside.get(String(row)) ?? "" };
+    const item = { key: keyOf(program, row), program, row, entry, name: shown, shown: of.rows.get(text) ?? shown.slice(before.length, shown.length - after.length), beside: of.beside.get(text) ?? "" };
     const items = groups.get(group);
     if (items === undefined) groups.set(group, [item]);
     else items.push(item);

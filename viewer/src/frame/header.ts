@@ -67,10 +67,12 @@ export class Header {
   private readonly title = h("span", { class: "dim title" });
   private readonly name = h("button", { class: "pick", type: "button", "aria-haspopup": "true" }, "no kernel");
   private readonly version = h("span", { class: "version-chip", hidden: true });
-  private readonly facts = h("div", { class: "facts" });
+  private readonly facts = h("div", { class: "facts", role: "group", "aria-label": "Figures" });
 
   constructor(search: HTMLElement, views: HTMLElement, share: HTMLElement, actions: HeaderActions) {
     this.name.addEventListener("click", () => actions.pickKernel());
+    // Where it scrolls, keys scroll it.
+    new ResizeObserver(() => (this.facts.tabIndex = this.facts.scrollWidth > this.facts.clientWidth ? 0 : -1)).observe(this.facts);
     this.element.append(
       h("strong", {}, "kernlens"),
       h("div", { class: "crumb" }, this.title, h("span", { class: "dim", "aria-hidden": "true" }, "/"), h("h1", {}, this.name), this.version),

@@ -1,7 +1,7 @@
 import { h } from "../dom";
 import { recall, remember } from "../remember";
 
-const [LEAST, FIRST, MOST] = [180, 249, 560];
+const [LEAST, MOST] = [180, 560];
 
 /** The right edge of the list, which a pointer drags and arrow keys move. */
 export function splitter(list: HTMLElement): HTMLElement {
@@ -18,7 +18,6 @@ export function splitter(list: HTMLElement): HTMLElement {
     title: "Drag, or arrow keys",
   });
   const draw = (): void => {
-    element.setAttribute("aria-valuenow", String(width || FIRST));
     if (width > 0) list.parentElement?.style.setProperty("--nav", `${width}px`);
   };
   const set = (to: number): void => {
@@ -40,7 +39,8 @@ export function splitter(list: HTMLElement): HTMLElement {
     element.addEventListener("lostpointercapture", () => element.removeEventListener("pointermove", move), { once: true });
     event.preventDefault();
   });
-  // The list is on the page when it is first shown.
+  // The list is on the page when it is first shown; without a choice of the reader its width is the page's.
   queueMicrotask(draw);
+  new ResizeObserver(() => element.setAttribute("aria-valuenow", String(Math.round(list.offsetWidth)))).observe(list);
   return element;
 }

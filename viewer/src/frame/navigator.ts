@@ -46,6 +46,8 @@ export class Navigator {
   private readonly all = h("div", { class: "all", role: "none" });
   private readonly above = h("div", { class: "above", "aria-hidden": "true" });
   private readonly list = h("div", { class: "nl", role: "tree", "aria-label": "Kernels", tabindex: "-1" }, this.above, this.all);
+  /** The programs as they were read. */
+  private base: ProgramInfo[] | null = null;
   private groups = new Map<Group, Item[]>();
   private kernels = 0;
   private failed = 0;
@@ -73,13 +75,16 @@ export class Navigator {
     this.list.addEventListener("scroll", () => this.render(), { passive: true });
     this.list.addEventListener("keydown", (event) => this.pressed(event));
     this.list.addEventListener("focusin", (event) => this.focused(event));
+    // A pointer opens a kernel and leaves the focus where it was: letters are commands there, and jump in the list.
+    this.list.addEventListener("mousedown", (event) => (event.target as HTMLElement).closest(".k") !== null && event.preventDefault());
     this.list.addEventListener("click", (event) => this.clicked(event));
     new ResizeObserver(() => this.resized()).observe(this.list);
   }
 
   show(index: Index): void {
     const entries = entriesOf(index);
-    this.groups = itemsOf(entries, index.programs);
+    this.base ??= index.programs;
+    this.groups = itemsOf(entries, index.programs, this.base);
     this.kernels = entries.length;
     this.failed = index.programs.filter(({ ok, kernels }) => !ok && kernels.name.length === 0).length;
     for (const { device } of index.programs) this.shown.simd.set(device, widest(index, device));
@@ -287,7 +292,7 @@ export class Navigator {
     const isAbove = this.above.contains(target);
     const placed = this.placed.find(({ row }) => (isAbove ? `${id(row)}${this.width}` : id(row)) === key);
     if (placed === undefined) return;
-    this.move(placed.row);
+    if (placed.row.item === null) this.move(placed.row);
     this.act(placed.row);
   }
 

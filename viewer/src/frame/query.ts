@@ -1,7 +1,9 @@
+import { Pattern } from "./pattern";
+
 /** What to look for, in words that a reader typed. */
 export type Query =
   | { kind: "text"; text: string }
-  | { kind: "pattern"; pattern: RegExp }
+  | { kind: "pattern"; pattern: Pattern }
   | { kind: "opcode"; text: string }
   | { kind: "line"; line: number }
   | { kind: "register"; name: string }
@@ -24,9 +26,9 @@ export function queryOf(typed: string): Query | string | null {
   switch (prefix.toLowerCase()) {
     case "re":
       try {
-        return { kind: "pattern", pattern: new RegExp(rest, "i") };
-      } catch {
-        return "This is no regular expression yet.";
+        return { kind: "pattern", pattern: new Pattern(rest) };
+      } catch (problem) {
+        return (problem as Error).message;
       }
     case "op":
       return { kind: "opcode", text: rest.toLowerCase() };

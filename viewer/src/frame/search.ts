@@ -62,6 +62,12 @@ export class SearchField {
     this.told.textContent = sentence;
   }
 
+  /** Says what is wrong with what was typed; "" for nothing. */
+  warn(sentence: string): void {
+    this.problem.hidden = sentence === "";
+    this.problem.textContent = sentence;
+  }
+
   showHere(panes: Here[]): void {
     this.here.hidden = panes.length === 0;
     const item = ({ title, count: places, unit, go }: Here): HTMLElement =>
@@ -110,8 +116,7 @@ export class SearchField {
     this.sought = this.input.value;
     const query = queryOf(this.input.value);
     const isWrong = typeof query === "string";
-    this.problem.hidden = !isWrong;
-    this.problem.textContent = isWrong ? query : "";
+    this.warn(isWrong ? query : "");
     this.tell("");
     this.actions.find(isWrong ? null : query);
   }

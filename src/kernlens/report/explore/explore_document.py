@@ -101,8 +101,14 @@ def _grouped(
     first = 0
     for entry, names in zip(entries, chosen, strict=True):
         end = first + len(names)
-        entry["kernels"]["group"] = shown.group_of[first:end]
-        entry["beside"] = {str(row): words for row, words in enumerate(shown.beside[first:end]) if words}
+        own = slice(first, end)
+        whole = (
+            shown.groups[group].row(each.name) for group, each in zip(shown.group_of[own], listed[own], strict=True)
+        )
+        texts = zip(shown.rows[own], whole, strict=True)
+        entry["kernels"]["group"] = shown.group_of[own]
+        entry["rows"] = {str(row): text for row, (text, row_text) in enumerate(texts) if text != row_text}
+        entry["beside"] = {str(row): words for row, words in enumerate(shown.beside[own]) if words}
         first = end
     return [group._asdict() for group in shown.groups]
 

@@ -17,6 +17,9 @@ _WORD_END = re.compile(r"(?<=_)|(?<=::)|(?<=<)|(?<=, )|(?<=[a-z0-9])(?=[A-Z])")
 _END_BEGINS = re.compile(r"(?=_)|(?=>)|(?=,)|(?<=[a-z0-9])(?=[A-Z])")
 #: A word that opens no group: ``q4_K`` stays whole, and so do the arguments of a template. Namespaces may have digits.
 _NO_GROUP = re.compile(r",|[0-9](?!.*::$)")
+#: In the arguments of a template: a name in a namespace, and one without.
+_QUALIFIED = re.compile(r"(?:[A-Za-z_]\w*::)+(?!operator\b)([A-Za-z_]\w*)(?!\w|::)")
+_BARE = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?!\w|::)")
 #: Kernels that a file has at least, in the median, where files make the groups.
 _MEDIAN = 2
 #: Names that share a word open a group of their own, from as many, while the group around them has more than so many.
@@ -56,11 +59,16 @@ class Group(NamedTuple):
 
 
 class KernelNames(NamedTuple):
-    """The groups of a list; for each kernel the index of its group, and what tells it from another of the same name
-    (empty where there is none)."""
+    """The groups of a list; for each kernel the index of its group, what the list shows of its name, and what tells it from
+    another of the same name (empty where there is none).
+
+    What is shown is the row of the group; in C++, types in the arguments of templates are without their namespaces where all
+    names of the group mean the same by them.
+    """
 
     groups: list[Group]
     group_of: list[int]
+    rows: list[str]
     beside: list[str]
 
 
@@ -73,17 +81,20 @@ def kernel_names(kernels: Sequence[Listed]) -> KernelNames:
     titles = _short_paths({kernel.file for kernel in kernels})
     groups: list[Group] = []
     group_of = [0] * len(kernels)
+    shown = [""] * len(kernels)
     beside = [""] * len(kernels)
     for build, rows in _gathered(range(len(kernels)), _builds(kernels)).items():
         for title, members, is_shortened in _groups_of(kernels, rows, titles):
             names = [kernels[row].name for row in members]
             before, after = shared(names) if is_shortened else ("", "")
-            for row in members:
+            group = Group(build, *_head(title, before, after), before, after)
+            for row, text in zip(members, _without_namespaces(group, names), strict=True):
                 group_of[row] = len(groups)
-            groups.append(Group(build, *_head(title, before, after), before, after))
+                shown[row] = text
+            groups.append(group)
             for row, words in _told_apart(kernels, members, titles):
                 beside[row] = words
-    return KernelNames(groups, group_of, beside)
+    return KernelNames(groups, group_of, shown, beside)
 
 
 def shared(names: Sequence[str]) -> tuple[str, str]:
@@ -222,6 +233,23 @@ def _head(title: str, before: str, after: str) -> tuple[str, str]:
     if space < 0 or space + 2 == len(before):
         return (f"{before}…{after}", "") if before or after else ("", "")
     return f"{before[space + 2 :]}…{after}", before[:space]
+
+
+def _without_namespaces(group: Group, names: Sequence[str]) -> list[str]:
+    """Return the rows of a group with types in templates' arguments named shortly, where a short name has one meaning."""
+    rows = [group.row(name) for name in names]
+    starts = [0 if "<" in group.before else row.find("<") + 1 or len(row) for row in rows]
+    arguments = [row[start:] for row, start in zip(rows, starts, strict=True)]
+    bare = {match[0] for text in arguments for match in _BARE.finditer(text)}
+    meanings: dict[str, set[str]] = {}
+    for text in arguments:
+        for match in _QUALIFIED.finditer(text):
+            meanings.setdefault(match[1], set()).add(match[0])
+
+    def short(match: re.Match[str]) -> str:
+        return match[1] if len(meanings[match[1]]) == 1 and match[1] not in bare else match[0]
+
+    return [row[:start] + _QUALIFIED.sub(short, text) for row, start, text in zip(rows, starts, arguments, strict=True)]
 
 
 def _told_apart(kernels: Sequence[Listed], members: Sequence[int], titles: dict[str, str]) -> Iterator[tuple[int, str]]:

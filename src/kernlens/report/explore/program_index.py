@@ -118,6 +118,7 @@ class ProgramEntries:
             **self._build(build),
             "files": [self._file(source) for source in build.sources],
             "kernels": {column: [] for column in (*_COLUMNS, *(figure.key for figure in FIGURES))},
+            "rows": {},
             "beside": {},
             "reasons": {},
             "stages": [],
