@@ -75,7 +75,7 @@ def test_machine_code(open_report: Open) -> None:
     viewer = open_report(small_document())
     # Short operands: no subregister 0, no contiguous region, one value for all channels as <0>.
     row = viewer.line("gen", "add ")
-    assert row.inner_text().split() == ["add", "(16|M0)", "r4:f", "r2:f", "-r3<0>:f"]
+    assert row.inner_text().split() == ["add", "16", "r4:f", "r2:f", "-r3<0>:f", "I@1"]
     viewer.press("g", "p")
     viewer.find("footer .told", has_text="5 registers are live at 0x0020").wait_for()
     viewer.pin("gen", "send")
@@ -199,6 +199,6 @@ def test_what_a_screen_reader_is_told(open_report: Open, sharpen_page: Path) -> 
     viewer.find(".gen .cm-content").focus()
     viewer.press("Control+Home", "j", "j")
     told = viewer.find(".spoken[aria-live=polite]")
-    told.get_by_text("0010: (W) and (1|M0) r127.2:ud r0:ud 0xFFFFFFC0:ud").wait_for(state="attached")
+    told.get_by_text("0010: (W) and 1 r127.2:ud r0:ud 0xFFFFFFC0:ud").wait_for(state="attached")
     viewer.press("j")
     told.get_by_text("0020: ").wait_for(state="attached")

@@ -2,7 +2,7 @@ import type { Kernel } from "./document/kernel";
 import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
 import { LONG, ORIGIN } from "./document/waits";
-import { copyText, count, fill, h } from "./dom";
+import { copyText, count, fill, h, sentence } from "./dom";
 import { type Kind, NAMES, type Slot } from "./frame/layout";
 import { failure } from "./frame/message";
 import type { Page } from "./page";
@@ -17,7 +17,7 @@ export class Filler {
   private kernel: Kernel | null = null;
   private turn = 0;
   private isShort = recall("operands") !== "iga";
-  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 2200px)").matches : recall("blocks") === "on";
+  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 1900px)").matches : recall("blocks") === "on";
 
   constructor(
     private readonly page: Page,
@@ -62,12 +62,14 @@ export class Filler {
       else if (slot.kind === "stage") this.stageTabs(slot);
       else fill(slot.tabs, h("span", { class: "tab on" }, "Machine code"));
     }
+    this.page.layout.tabs();
   }
 
   /** A build without a kernel: why, and what the compiler said. */
   async failed(program: ProgramInfo | null): Promise<void> {
     const { layout, source } = this.page;
     const [first, ...others] = layout.slots;
+    for (const slot of layout.slots) for (const why of ["stages", "lines"]) slot.unfold(why);
     const turn = ++this.turn;
     this.kernel = null;
     for (const slot of layout.slots) slot.path = "";
@@ -142,14 +144,24 @@ export class Filler {
   turnBlocks(): void {
     this.hasBlocks = !this.hasBlocks;
     remember("blocks", this.hasBlocks ? "on" : "off");
-    this.page.element.classList.toggle("with-blocks", this.hasBlocks);
+    this.foldForBlocks();
     for (const { linked } of this.page.layout.slots) {
       if (!(linked instanceof CodePane)) continue;
       linked.blocks.show(this.hasBlocks);
+      this.page.layout.fit();
       if (this.hasBlocks) linked.blocks.focus();
       else linked.pane.focus();
     }
     this.heads();
+  }
+
+  /** Blocks take the room of the stage, and where there are two panes that of the other. */
+  private foldForBlocks(): void {
+    for (const slot of this.page.layout.slots) {
+      const isInTheWay = slot.kind === "stage" ? !ROOMY.matches : slot.kind === "source" && TIGHT.matches;
+      if (this.hasBlocks && isInTheWay) slot.fold("blocks", "folded for the blocks");
+      else slot.unfold("blocks");
+    }
   }
 
   private code(slot: Slot, kernel: Kernel): void {
@@ -158,16 +170,14 @@ export class Filler {
     const pane = new CodePane(kernel, this.isShort, this.pinning);
     slot.show(pane);
     pane.blocks.show(this.hasBlocks);
-    this.page.element.classList.toggle("with-blocks", this.hasBlocks);
+    this.foldForBlocks();
+    this.page.layout.fit();
   }
 
   private stage(slot: Slot, kernel: Kernel): void {
     const names = this.stages();
-    if (names.length === 0) {
-      const why = kernel.program.no_stages ?? "no stages are known for this program";
-      const [reason, command] = why.split("; ");
-      return slot.message(h("p", {}, `${reason.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`), command === undefined ? "" : copyOf(command, this.page));
-    }
+    if (names.length === 0) return this.noStages(slot, kernel);
+    slot.unfold("stages");
     const chosen = slot.stage || this.page.state.stage;
     const stage = kernel.stages.find(({ name }) => name === chosen) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
     slot.stage = stage.name;
@@ -181,7 +191,29 @@ export class Filler {
     if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.pinning.links.pinned === null && pane.pane.show(pane.lineOf(own), "start"));
   }
 
+  /** Says why there are none, and what to do to have them, in a rail: their width is for the others. */
+  private noStages(slot: Slot, kernel: Kernel): void {
+    const { page } = this;
+    const { compiler } = page;
+    const why = kernel.program.no_stages ?? "no stages are known for this program";
+    const [reason] = why.split("; ", 1);
+    const command = reason === why ? undefined : why.slice(reason.length + 2);
+    const parts: Node[] = [];
+    if (compiler?.canTry(kernel.program) === true) {
+      const again = (): HTMLElement => h("button", { class: "tool", type: "button", onclick: () => compiler.again() }, "Compile again and show them");
+      parts.push(again());
+      slot.fold("stages", "none were kept", again());
+    } else if (command !== undefined) {
+      const copy = (): void => void copyText(commandIn(command), (told) => page.tell(told));
+      slot.fold("stages", "none were kept", h("button", { class: "link", type: "button", title: `${commandIn(command)} has them: copy`, onclick: copy }, "copy the command"));
+    } else slot.fold("stages", "none");
+    slot.message(h("p", {}, sentence(reason)), ...parts, command === undefined ? "" : copyOf(command, page));
+  }
+
   private async source(slot: Slot, kernel: Kernel): Promise<void> {
+    // Without lines its own text can be read all the same.
+    const isBare = kernel.files.length === 0;
+    if (isBare) slot.path = kernel.program.files.find(({ chunk }) => chunk !== null)?.path ?? "";
     const { path } = slot;
     const edited = this.page.compiler?.paneOf(kernel.program, path) ?? null;
     if (edited !== null && (this.page.layout.slotOf(edited) ?? slot) === slot) {
@@ -192,16 +224,21 @@ export class Filler {
       if (isBack) edited.pane.show(edited.pane.cursor);
       return;
     }
-    if (kernel.files.length === 0) {
-      const reason = kernel.program.reasons.get(String(kernel.row)) ?? kernel.missing.lines ?? "it has no line table";
-      const asked = /(^|\s)-g/.test(kernel.program.options ?? "");
-      const next = `${asked ? "The" : "Build with -gline-tables-only to have them; the"} machine code is shown all the same.`;
-      return slot.message(h("p", {}, `No source lines are known: ${reason}.`), h("p", { class: "dim" }, next));
+    slot.warn(null);
+    const reason = `No source lines are known: ${kernel.program.reasons.get(String(kernel.row)) ?? kernel.missing.lines ?? "it has no line table"}.`;
+    const asked = /(^|\s)-g/.test(kernel.program.options ?? "");
+    const next = asked ? "" : "Build with -gline-tables-only to have them.";
+    if (isBare && path === "") {
+      slot.fold("lines", "no lines are known");
+      return slot.message(h("p", {}, reason), h("p", { class: "dim" }, `${next} The machine code is shown all the same.`));
     }
+    slot.unfold("lines");
     const info = this.infoOf(path);
     const text = info.chunk === null ? null : readText(await this.page.source.chunk(info.chunk));
     // Meanwhile something else may have been chosen.
     if (kernel === this.kernel && path === slot.path) slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, text, this.pinning));
+    if (isBare) slot.warn(`${reason} ${next}`);
+    else if (text === null) slot.warn(`No text: ${info.missing ?? "not recorded"}. The numbers and figures of its lines are shown.`);
   }
 
   private infoOf(path: string): FileInfo {
@@ -242,14 +279,10 @@ export class Filler {
     const name = (path: string): string => `${path === edited ? "✎ " : ""}${shortest(path, paths)}`;
     const tabs = paths.slice(0, 3).map((path) => this.tab(name(path), path, path === slot.path, () => open(path)));
     const rest = paths.slice(3);
-    fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((path) => [path, path]), slot.path, open, `${rest.length} more`));
+    fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((path) => [path, path]), slot.path, open, "", `${rest.length} more`));
     const { linked } = slot;
-    const info = this.infoOf(slot.path);
     const notes: [word: string, title: string][] = [];
-    if (linked instanceof SourcePane && linked.bare) {
-      slot.told.textContent = "";
-      notes.push([`no text: ${info.missing ?? "not recorded"}`, info.missing ?? ""]);
-    } else if (linked instanceof SourcePane && !linked.fresh && !linked.edited) {
+    if (linked instanceof SourcePane && !linked.fresh && !linked.edited) {
       notes.push(["not compiled", "What is shown of this kernel was not made from this text: no line is tied to it"]);
     }
     if (kernel !== null && kernel.warning !== null) notes.push(["lines in doubt", kernel.warning]);
@@ -261,19 +294,8 @@ export class Filler {
     const names = this.stages();
     const { kernel } = this;
     if (kernel === null || names.length === 0) return fill(slot.tabs, h("span", { class: "tab on" }, "Stages"));
-    const llvm = names.filter((name) => name.startsWith("llvm"));
-    const parts: HTMLElement[] = [];
-    for (const name of names) {
-      if (llvm.length > 1 && llvm.includes(name)) {
-        if (name !== llvm[0]) continue;
-        const on = llvm.includes(slot.stage);
-        if (!on) parts.push(this.tab("LLVM IR", "LLVM IR, as the code generator left it", false, () => this.selectStage(slot, llvm[llvm.length - 1])));
-        else parts.push(picker("Point of LLVM IR", llvm.map((each) => [each, this.titleOf(each)]), slot.stage, (value) => this.selectStage(slot, value)));
-      } else {
-        parts.push(this.tab(this.titleOf(name), this.sentenceOf(name), name === slot.stage, () => this.selectStage(slot, name)));
-      }
-    }
-    fill(slot.tabs, ...parts);
+    slot.label = this.titleOf(slot.stage).replace(/,.*/, "");
+    fill(slot.tabs, picker("Stage of the compile", names.map((name) => [name, this.titleOf(name)]), slot.stage, (name) => this.selectStage(slot, name), this.sentenceOf(slot.stage)));
   }
 
   private tablesOf(slot: Slot): string | null {
@@ -355,6 +377,10 @@ export class Filler {
   }
 }
 
+/** Where all panes have room beside the blocks; and where there are two. */
+const ROOMY = matchMedia("(min-width: 1900px), (max-width: 760px)");
+const TIGHT = matchMedia("(min-width: 761px) and (max-width: 1150px)");
+
 /** The end of a path that tells it from the others. */
 export function shortest(path: string, among: string[]): string {
   const parts = path.split("/");
@@ -365,16 +391,21 @@ export function shortest(path: string, among: string[]): string {
   return path;
 }
 
-function picker(label: string, options: [value: string, text: string][], value: string, choose: (value: string) => void, more = ""): HTMLElement {
-  const select = h("select", { "aria-label": label, class: options.some(([each]) => each === value) ? "tab on" : "tab", onchange: () => choose(select.value) });
+function picker(label: string, options: [value: string, text: string][], value: string, choose: (value: string) => void, title: string, more = ""): HTMLElement {
+  const select = h("select", { "aria-label": label, title: title === "" ? null : title, class: options.some(([each]) => each === value) ? "tab on" : "tab", onchange: () => choose(select.value) });
   if (more !== "" && !options.some(([each]) => each === value)) select.append(h("option", { value: "", disabled: true }, more));
   for (const [each, text] of options) select.append(h("option", { value: each }, text));
   select.value = options.some(([each]) => each === value) ? value : "";
   return select;
 }
 
+/** The command of a sentence on what would keep stages. */
+function commandIn(sentence: string): string {
+  return sentence.replace(/ keeps them\.?$/, "");
+}
+
 /** A button that copies the command within a sentence. */
 function copyOf(sentence: string, page: Page): Node {
-  const command = sentence.replace(/ keeps them\.?$/, "");
+  const command = commandIn(sentence);
   return h("p", {}, "To have them: ", h("code", {}, command), " ", h("button", { class: "tool", type: "button", onclick: () => void copyText(command, (told) => page.tell(told)) }, "Copy"));
 }

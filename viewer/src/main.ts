@@ -5,6 +5,7 @@ import { ReportSource } from "./document/report";
 import { listen } from "./keys";
 import { recall } from "./remember";
 import codeStyle from "./style/code.css?raw";
+import forcedStyle from "./style/forced.css?raw";
 import frameStyle from "./style/frame.css?raw";
 import laneStyle from "./style/lane.css?raw";
 import panesStyle from "./style/panes.css?raw";
@@ -18,7 +19,7 @@ function start(host: HTMLElement): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, page];
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle + laneStyle + viewsStyle);
+  sheet.replaceSync(tokensStyle + frameStyle + panesStyle + codeStyle + laneStyle + viewsStyle + forcedStyle);
   root.adoptedStyleSheets = [sheet];
   // So that canvases get colours, not the words that they are written with (light-dark).
   for (const name of ["--mark-lit", "--mark-hit", "--lv", "--accent", "--warn", "--wait"])

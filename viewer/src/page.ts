@@ -57,6 +57,10 @@ export interface Compiler {
   freshen(): void;
   /** The panel that tries build options on a kernel's source; null if there is no text of it. */
   trials(kernel: Kernel): HTMLElement | null;
+  /** Whether there is a text of a program that can be compiled. */
+  canTry(program: ProgramInfo): boolean;
+  /** Compiles the source in sight as it was compiled, with its stages. */
+  again(): void;
   /** Compiles again, and keeps what each pass changed. */
   allPasses(): void;
 }

@@ -12,6 +12,9 @@ import { CodePane, type CodeSurroundings } from "./panes/code";
 import type { Linked } from "./panes/linked";
 import type { How, State } from "./state";
 
+/** Where the panel has a place of its own (style/frame.css). */
+const DOCKED = matchMedia("(min-width: 1900px)");
+
 /** Counterparts of a pane that are listed. */
 const MOST = 2000;
 
@@ -69,8 +72,8 @@ export class Pinning implements CodeSurroundings {
     this.links.exact = false;
     this.links.register = null;
     this.links.pin(kernel, target);
-    this.links.scroll(target);
     this.afterPin("push");
+    this.bring(target);
   }
 
   /** Pins an instruction for one of its registers, where it writes or reads it; clicked again, for all of them. */
@@ -108,8 +111,8 @@ export class Pinning implements CodeSurroundings {
     if (!this.links.exact && !this.links.hasExact(pinned)) return this.page.tell("No exact links of this are known: only those by line.");
     this.links.exact = !this.links.exact;
     this.links.pin(this.page.kernel, pinned);
-    this.links.scroll(pinned);
     this.afterPin("replace");
+    this.bring(pinned);
   }
 
   goToRow(row: number): void {
@@ -164,8 +167,8 @@ export class Pinning implements CodeSurroundings {
     this.links.register = null;
     target.linked.pane.show(target.line);
     this.links.pin(kernel, target);
-    this.links.scroll(target);
     this.afterPin("push");
+    this.bring(target);
   }
 
   /** What is advised on the kernel. */
@@ -212,11 +215,17 @@ export class Pinning implements CodeSurroundings {
     const target = this.targetOf(state);
     this.links.exact = state.exact && target !== null;
     this.links.pin(kernel, target);
-    if (target !== null) {
-      if (!target.linked.pane.isEdited) target.linked.pane.show(target.line);
-      this.links.scroll(target, this.unedited());
-    }
     this.afterPin("replace");
+    if (target === null) return;
+    if (!target.linked.pane.isEdited) target.linked.pane.show(target.line);
+    this.bring(target);
+  }
+
+  /** Brings what is pinned, and what belongs to it, into sight: after the panel is there, which takes its height from the panes. */
+  private bring(target: Target): void {
+    const { linked, line } = target;
+    if (!linked.pane.isEdited && !linked.pane.sees(line)) linked.pane.show(line, "nearest");
+    this.links.scroll(target, this.unedited());
   }
 
   /** There is no kernel. */
@@ -252,7 +261,8 @@ export class Pinning implements CodeSurroundings {
   private detailSoon(target: Target | null): void {
     clearTimeout(this.soon);
     this.soon = window.setTimeout(() => {
-      if (this.page.kernel === null || this.links.pinned !== null) return;
+      // Docked at the right it is always there; below the panes it would move them under the pointer.
+      if (this.page.kernel === null || this.links.pinned !== null || !DOCKED.matches) return;
       if (target === null) this.detail.clear(this.page.kernel);
       else this.detail.show(this.page.kernel, this.links.shown(target));
     }, 80);

@@ -223,6 +223,11 @@ export class Editing implements Compiler {
     else if (result === null) this.compile();
   }
 
+  again(): void {
+    const begin = this.on ? Promise.resolve() : this.start();
+    void begin.then(() => this.compile());
+  }
+
   allPasses(): void {
     const begin = this.on ? Promise.resolve() : this.start();
     void begin.then(() => this.on && this.configure({ all_passes: true }));

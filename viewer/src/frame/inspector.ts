@@ -22,6 +22,9 @@ export interface InspectorActions {
   advise(advice: Advice): void;
 }
 
+/** Where the panel stands beside the panes, and not below them (style/frame.css). */
+const DOCKED = matchMedia("(min-width: 1900px)");
+
 /** Links to other instructions in one sentence. */
 const MOST = 6;
 
@@ -55,7 +58,7 @@ export class Inspector {
       kernel?.hasLines === true
         ? "Point at a line of source, of a stage or of machine code: what belongs together lights up in all panes. A click keeps it."
         : "Point at an instruction: what it does stands here. Nothing is linked by line, as no lines are known.";
-    this.element.hidden = kernel === null;
+    this.element.hidden = kernel === null || !DOCKED.matches;
     fill(this.element, h("div", { class: "w" }, h("p", { class: "dim" }, sentence)));
   }
 

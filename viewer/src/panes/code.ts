@@ -1,5 +1,5 @@
 import { codeFolding, foldEffect, foldState, unfoldEffect } from "@codemirror/language";
-import { EditorView } from "@codemirror/view";
+import { EditorView, showPanel } from "@codemirror/view";
 
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
@@ -7,8 +7,8 @@ import { LONG, SHORT } from "../document/waits";
 import type { Held } from "../document/registers";
 import type { Samples } from "../document/samples";
 import { hex, largest, plural, visible } from "../dom";
-import { columnsOf, layOut, scoreboardOf } from "../machine/operands";
 import { namedIn } from "../machine/named";
+import { columnsOf, layOut, messageWords, scoreboardOf } from "../machine/operands";
 import { parse, type Parsed } from "../machine/parse";
 import { Blocks } from "./blocks";
 import { refreshed } from "./classes";
@@ -18,6 +18,7 @@ import { Lane } from "./lane";
 import { Linked, type Surroundings } from "./linked";
 import { Pane } from "./pane";
 import { Strip } from "./strip";
+import { tokens } from "./tokens";
 
 export interface CodeSurroundings extends Surroundings {
   /** The reader clicked a token of the scoreboard. */
@@ -44,6 +45,8 @@ export class CodePane extends Linked {
   private readonly hasWaits: boolean;
   /** The most loops that an instruction is in, of those that are told apart. */
   private readonly deepest: number;
+  /** Characters of the longest row. */
+  private readonly widest: number;
 
   constructor(
     kernel: Kernel,
@@ -66,9 +69,12 @@ export class CodePane extends Linked {
       for (let row = code.blocks[block]; row < code.blockEnd(block); row++) {
         this.lineOfRow[row] = lines.length;
         rowOfLine.push(row);
-        lines.push(short ? layOut(this.parsed[row], columns) : code.lines[row]);
+        lines.push(short ? layOut(this.parsed[row], columns, this.wordsOf(row)) : code.lines[row]);
       }
     }
+    const tokensOf = short ? this.parsed.map(scoreboardOf) : [];
+    const width = (line: string, row: number): number => (row < 0 ? 0 : line.length + (tokensOf[row] ?? []).reduce((sum, token) => sum + token.length + 1, 1));
+    this.widest = largest(lines.map((line, at) => width(line, rowOfLine[at])), 20);
     this.rowOfLine = Int32Array.from(rowOfLine);
     // The same scale as the strip's: the register file.
     const most = Math.max(kernel.program.kernels.registers[kernel.row] ?? 0, largest(code.live ?? [], 1));
@@ -84,7 +90,7 @@ export class CodePane extends Linked {
         codeFolding({ placeholderText: "…" }),
         highlight(GEN),
         cells("numbers", (line) => this.cell(line, around, most)),
-        ...(short ? [cells("scoreboard", (line) => this.scoreboard(line, around), "after")] : []),
+        ...(short ? [tokens((line) => tokensOf[rowOfLine[line]] ?? []), showPanel.of(() => ({ top: true, dom: this.heads(columns.head, columns.size) }))] : []),
         EditorView.updateListener.of((update) => {
           if (update.geometryChanged || refreshed(update)) this.lane?.redraw();
           if (refreshed(update)) this.blocks?.redraw();
@@ -95,6 +101,8 @@ export class CodePane extends Linked {
       onPin: (line) => around.pin(this, line),
       onCursor: (line) => around.cursor(this, line),
     });
+    // What wraps goes on below the operands.
+    this.pane.element.style.setProperty("--hang", `${short ? columns.head + columns.size : 32}ch`);
     this.lane = new Lane(this, (row) => around.goToRow(row));
     this.strip = code.live === null ? null : new Strip(this, code.live);
     if (this.strip !== null) this.pane.attach(this.strip.canvas);
@@ -115,13 +123,34 @@ export class CodePane extends Linked {
     } else if (word.classList.contains("token")) {
       around.follow(row, word.textContent ?? "");
     } else if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
-      around.goToRow(this.kernel.code.targets.get(row)?.[0] ?? row);
+      const offset = Number.parseInt(word.textContent?.slice(1) ?? "", word.textContent?.startsWith("→") ? 16 : 10);
+      around.goToRow(this.branchTo(row, offset));
     } else if (register !== undefined) {
       around.register(this, line, register.register, register.isWritten);
     } else {
       return;
     }
     event.stopPropagation();
+  }
+
+  /** Where a branch goes: to the instruction at this offset, if there is one. */
+  private branchTo(row: number, offset: number): number {
+    const target = Number.isInteger(offset) ? this.kernel.code.rowAt(offset) : -1;
+    return target >= 0 ? target : (this.kernel.code.targets.get(row)?.[0] ?? row);
+  }
+
+  private wordsOf(row: number): string | null {
+    const message = this.kernel.code.messages.get(row);
+    return message === undefined ? null : messageWords(message);
+  }
+
+  /** How wide the pane is to be so that no row wraps, in pixels; 0 while it is not on the screen. */
+  override get width(): number {
+    const { element, view } = this.pane;
+    const content = view.contentDOM.clientWidth;
+    if (content === 0) return 0;
+    const letter = widthOf(getComputedStyle(view.contentDOM).font);
+    return Math.ceil(element.offsetWidth - content + (this.widest + 1) * letter + 12);
   }
 
   override rowAt(line: number): number {
@@ -236,6 +265,30 @@ export class CodePane extends Linked {
     });
   }
 
+  /** The names of the columns, as wide as these. */
+  private heads(head: number, size: number): HTMLElement {
+    const { code } = this.kernel;
+    const parts = [part("ln-head", "at")];
+    if (this.deepest > 0) parts.push(part(`loops of${this.deepest}`));
+    parts.push(part("bar"), part("from-head", "line"));
+    if (code.live !== null) parts.push(part("live-head", "live"));
+    if (code.samples !== null) parts.push(part("sm-head", "samples"));
+    if (this.hasWaits) parts.push(part("wt-head", "waits"));
+    parts.push(part("lane"));
+    // As wide as letters of the code are, with smaller ones in them.
+    const column = (characters: number, name: string): HTMLElement => {
+      const element = part("wide-head");
+      element.style.width = `${characters}ch`;
+      element.append(part("", name));
+      return element;
+    };
+    const row = part("heads");
+    // The pane's lines are named by themselves.
+    row.setAttribute("aria-hidden", "true");
+    row.append(...parts, column(4, ""), column(head - 4, "opcode"), column(size, "lanes"), part("operands-head", "to, from"), part("tokens-head", "waits for"));
+    return row;
+  }
+
   /** The cycles that a row waits, from a few on. */
   private wait(row: number): HTMLElement {
     const { waits } = this.kernel.code;
@@ -266,13 +319,6 @@ export class CodePane extends Linked {
     return element;
   }
 
-  private scoreboard(line: number, around: Surroundings): Cell | null {
-    const row = this.rowAt(line);
-    if (row < 0) return new Cell("header", "header", () => []);
-    const tokens = scoreboardOf(this.parsed[row]);
-    return new Cell(`${line}`, this.lineClass(line, around), () => tokens.map((token) => part("token", token)));
-  }
-
   /** IGA's text of the rows that are selected; null while the selection is within one. */
   private copied(): string | null {
     const { state } = this.pane.view;
@@ -288,6 +334,21 @@ export class CodePane extends Linked {
     }
     return texts.join("\n");
   }
+}
+
+const LETTERS = new Map<string, number>();
+
+/** The width of a letter of a font that has one for all, in pixels. */
+function widthOf(font: string): number {
+  let width = LETTERS.get(font);
+  if (width === undefined) {
+    const context = document.createElement("canvas").getContext("2d");
+    if (context === null) return 7;
+    context.font = font;
+    width = context.measureText("0".repeat(100)).width / 100;
+    LETTERS.set(font, width);
+  }
+  return width;
 }
 
 /** Loops within loops are told apart so far. */

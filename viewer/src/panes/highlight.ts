@@ -56,9 +56,9 @@ export const SPIRV: Grammar =
 export const VISA: Grammar =
   /(?<c>\/\/.*$)|(?<s>"[^"]*")|(?<k>^\s*(?:\([^)]*\)\s*)?\.?[a-z][\w.]*)|(?<n>\b0x[0-9A-Fa-f]+\b|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]))|(?<m>\(M\d[^)]*\)|\([^)]*\)|<[^>]*>|:[a-z]+\b)|(?<r>\b[VATPS]\d+\b|%[\w]+)/g;
 
-/** Machine code as the pane lays it out: predicate, opcode, channels, operands. */
+/** Machine code as the pane lays it out (predicate, opcode, lanes, operands, a message's words), and as IGA writes it. */
 export const GEN: Grammar =
-  /(?<m>^\([^)]*\)|\(\d+\|M\d+\)|<[\d;,]+>|:[a-z]+\b)|(?<k>(?<=^(?:\([^)]*\))?\s*)[a-z][\w.]*)|(?<f>\bL\d+\b)|(?<n>\b0x[0-9A-Fa-f]+|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]))|(?<c>\/\/.*$)|(?<r>[-~(]*\b(?:r|acc|f|a|s|cr|sr|ce|ip|tm|dbg|mme|n)\d+(?:\.\d+)?|\bnull\b)/g;
+  /(?<m>^\([^)]*\)|\(\d+\|M\d+\)|<[\d;,]+>|:[a-z]+\b|(?<=^(?:\([^)]*\)|\s{3})\s+[a-z][\w.]*\s+)\d+(?:·\d+)?(?=\s|$))|(?<w>\((?:W&)?~?f\d[^)]*\))|(?<k>(?<=^(?:\([^)]*\))?\s*)[a-z][\w.]*)|(?<f>→[\da-f]+|\bL\d+\b)|(?<n>\b0x[0-9A-Fa-f]+|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]))|(?<r>[-~(]*\b(?:r|acc|f|a|s|cr|sr|ce|ip|tm|dbg|mme|n)\d+(?:\.\d+)?|\bnull\b)|(?<c>\/\/.*$|(?<=\s)[A-Za-z]{3,}(?: [\w/]+)*$)/g;
 
 /** Stages by the beginning of their names. */
 export function grammarOf(stage: string): Grammar | null {

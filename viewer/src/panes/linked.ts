@@ -43,6 +43,11 @@ export abstract class Linked {
     return row;
   }
 
+  /** The width in pixels that all of it would have; 0 for what takes the room that there is. */
+  get width(): number {
+    return 0;
+  }
+
   /** Opens what a line is folded in. */
   reveal(_line: number): void {}
 

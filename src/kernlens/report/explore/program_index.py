@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
+from shlex import quote
 from typing import Any, Protocol
 
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
-from kernlens.model.build import Build, Source
+from kernlens.model.build import LINE_OPTIONS, Build, Source
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -27,7 +28,9 @@ from kernlens.report.explore.passes import passes_document
 _COLUMNS = ("name", "shown", "lines", "chunk")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
-_NOT_KEPT = "no stages of the compile were kept; kernlens stages {source} --device {device} -o FILE keeps them"
+_NOT_KEPT = "no stages of the compile were kept; {command} keeps them"
+#: What ``kernlens stages`` adds by itself, among other options.
+_ADDED = re.compile(rf"(^|\s){LINE_OPTIONS[0]}(?=\s|$)")
 _LEFT_OUT = "source text was left out of this document"
 _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
 
@@ -231,9 +234,23 @@ class ProgramEntries:
     def _why_no_stages(self, program: Program) -> str:
         if not self._has_stages:
             return "the stages of the compile were left out of this document"
-        build = program.build
-        source = build.path or next(iter(build.parts.source_paths), "RECORDING" if build.created else "SOURCE")
-        return _NOT_KEPT.format(source=source, device=program.device or "DEVICE")
+        return _NOT_KEPT.format(command=_stages_command(program))
+
+
+def _stages_command(program: Program) -> str:
+    """Return the command that compiles a program again as it was compiled, and keeps its stages."""
+    build = program.build
+    source = build.path or next(iter(build.parts.source_paths), "")
+    if not source and build.created:
+        # An application built it, and only that has what it was built from.
+        return "kernlens capture --stages -o FILE -- APPLICATION"
+    words = ["kernlens", "stages", quote(source) if source else "SOURCE", "--device", str(program.device or "DEVICE")]
+    if build.toolchain is not None:
+        words += ["--toolchain", quote(build.toolchain.name)]
+    options = _ADDED.sub("", build.own_options or "").strip()
+    # Options may begin with a dash, as nearly all do: joined, they are no options of the command.
+    words += [f"--build-options={quote(options)}"] if options else []
+    return " ".join([*words, "-o", "FILE"])
 
 
 def _paths(kernel: Kernel) -> list[str]:
