@@ -9,6 +9,7 @@ import orjson
 
 from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.explore_document import ExploreDocument
+from kernlens.report.explore.name_groups import Listed, kernel_names
 from kernlens.report.explore.packing import deltas
 
 SOURCE = "kernel void add(global int *a)\n{\n  a[0] += 1;\n}\n"
@@ -121,7 +122,8 @@ def with_kernels(
     columns |= {"name": [*kernels], "shown": [*kernels], "chunk": [f"{number:016x}" for number in range(len(kernels))]}
     program |= {"kernels": columns}
     if passes is not None:
-        program["passes"] = chunks.add("passes", "f" * 16, lambda: {"passes": passes, "missing": None})
+        chunk = {"files": [], "passes": passes, "times": {}, "no_times": None, "missing": None}
+        program["passes"] = [chunks.add("passes", "f" * 16, lambda: chunk)] * len(kernels)
     return ExploreDocument(document.index | {"opcodes": opcodes or {}, "programs": [program]}, chunks)
 
 
@@ -161,3 +163,26 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
         } if len(rows) == 5 else None,
         "samples": None,
     }  # fmt: skip
+
+
+def many_kernels(listed: Sequence[Listed], figures: Sequence[tuple[int, int, int]]) -> ExploreDocument:
+    """Return programs with kernels of these names, a program per build and file; ``figures`` are each kernel's
+    instructions, SIMD width and spilled bytes. All have the code of ``small_document``."""
+    document = small_document()
+    (program,) = document.index["programs"]
+    names = kernel_names(listed)
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for row, kernel in enumerate(listed):
+        rows.setdefault((kernel.file, kernel.device, kernel.toolchain, kernel.options), []).append(row)
+    programs = []
+    for number, ((file, device, toolchain, options), own) in enumerate(rows.items()):
+        columns = {key: values * len(own) for key, values in program["kernels"].items()} | {
+            "name": [listed[row].name for row in own], "shown": [listed[row].name for row in own],
+            "instructions": [figures[row][0] for row in own], "simd": [figures[row][1] for row in own],
+            "spill_bytes": [figures[row][2] for row in own], "group": [names.group_of[row] for row in own],
+        }  # fmt: skip
+        beside = {str(at): names.beside[row] for at, row in enumerate(own) if names.beside[row]}
+        build = {"device": device or "dg2", "toolchain": toolchain or "system", "options": options}
+        programs.append(program | build | {"id": f"{number:016x}", "name": file, "kernels": columns, "beside": beside})
+    groups = [group._asdict() for group in names.groups]
+    return ExploreDocument(document.index | {"groups": groups, "programs": programs}, document.chunks)

@@ -47,6 +47,7 @@ export function keysOf(app: App): Keys {
     b: () => app.filler.turnBlocks(),
     K: () => app.showKernels(),
     c: () => app.views.turn("compare"),
+    C: () => app.share.copyLink(),
     e: () => (app.compiler === null ? app.tell("Reports are read only: kernlens serve compiles in place.") : void app.compiler.start()),
     o: () => app.filler.turnOperands(),
     x: () => app.pinning.turnExact(),

@@ -68,7 +68,8 @@ export class Pinning implements CodeSurroundings {
     const target = this.links.target(from, line);
     if (kernel === null || target === null) return;
     const { pinned } = this.links;
-    if (pinned !== null && pinned.linked === from && pinned.line === line) return this.unpin();
+    // In a text that is edited a click is for the cursor, too.
+    if (pinned !== null && pinned.linked === from && pinned.line === line) return from.pane.isEdited ? undefined : this.unpin();
     this.links.exact = false;
     this.links.register = null;
     this.links.pin(kernel, target);
@@ -150,7 +151,8 @@ export class Pinning implements CodeSurroundings {
     if (kernel === null) return;
     const source = await this.page.file(kernel.files[kernel.places.keyFile[key]]);
     if (source === null) return;
-    const line = kernel.places.keyLine[key] - 1;
+    const line = source.lineNow(kernel.places.keyLine[key] - 1);
+    if (line < 0) return this.page.tell("This line is gone from the text as it is now.");
     source.pane.show(line);
     if (this.links.pinned?.linked !== source || this.links.pinned.line !== line) this.pin(source, line);
   }
@@ -162,7 +164,7 @@ export class Pinning implements CodeSurroundings {
     if (kernel === null || code === null) return;
     const { places } = kernel;
     const source = key < 0 ? null : await this.page.file(kernel.files[places.keyFile[key]]);
-    const target = source === null ? { linked: code, line: code.lineOf(rows[0]), row: rows[0], key, rows } : { linked: source, line: places.keyLine[key] - 1, row: -1, key, rows };
+    const target = source === null ? { linked: code, line: code.lineOf(rows[0]), row: rows[0], key, rows } : { linked: source, line: Math.max(0, source.lineNow(places.keyLine[key] - 1)), row: -1, key, rows };
     this.links.exact = false;
     this.links.register = null;
     target.linked.pane.show(target.line);
@@ -203,6 +205,7 @@ export class Pinning implements CodeSurroundings {
     const line = pinned === null || pinned.key < 0 ? null : { path: kernel.files[places.keyFile[pinned.key]], line: places.keyLine[pinned.key] };
     const offset = pinned?.linked.kind === "code" ? code.offset[pinned.row] : null;
     this.page.go({ line, offset, exact: links.exact }, how);
+    if (line !== null && how === "push") this.page.element.dispatchEvent(new CustomEvent("kernlens:pinned", { detail: line, bubbles: true, composed: true }));
     this.page.status.pin(pinned === null ? null : line === null ? "Pinned an instruction without a line" : `Pinned line ${line.line}`);
     this.page.status.say(pinned === null ? "unpinned" : `pinned, ${links.words(kernel, pinned)}`);
     if (pinned === null) this.detail.clear(kernel);
@@ -252,7 +255,7 @@ export class Pinning implements CodeSurroundings {
     const file = kernel.files.indexOf(line.path);
     const key = kernel.places.keyOf(file, line.line);
     if (key < 0) this.page.tell(`No code of this kernel comes from ${line.path}:${line.line}.`);
-    return key < 0 ? null : { linked: source, line: line.line - 1, row: -1, key };
+    return key < 0 ? null : { linked: source, line: Math.max(0, source.linesOf({ key, exact: null })[0] ?? line.line - 1), row: -1, key };
   }
 
   private soon = 0;

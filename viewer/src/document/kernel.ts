@@ -294,6 +294,14 @@ export class Kernel {
     }
   }
 
+  /** A program that has no kernel, because it does not compile: its files, and nothing of them. */
+  static none(program: ProgramInfo): Kernel {
+    const why = program.reason ?? "the program holds no kernel";
+    const missing = { code: why, lines: why, waits: why, advice: why };
+    const places = { file: [], line: [], column: [], caller: [] };
+    return new Kernel(program, -1, { name: program.name, files: program.files.map(({ path }) => path), places, code: null, stages: [], advice: [], missing, warning: null });
+  }
+
   /** Whether any instruction has a source line: without, there is nothing to link by line. */
   get hasLines(): boolean {
     return this.code.own.rows.length > 0;
