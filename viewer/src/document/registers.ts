@@ -38,14 +38,13 @@ const MOST_BYTES = 64;
 /** Which rows' values rows read, of the general registers, and over which rows registers hold them. */
 export class Registers {
   private readonly reader: Int32Array;
-  readonly writer: Int32Array;
+  private readonly writer: Int32Array;
   private readonly register: Int32Array;
   /** The value of each pair, -1 where it is not known; and which of `parts` it is about. */
   private readonly value: Int32Array;
   private readonly part: Int32Array;
   private readonly parts: number[][];
-  /** The pairs of each reader. */
-  readonly byReader: Csr;
+  private readonly byReader: Csr;
   private readonly byWriter: Csr;
   /** Rows that read what registers held before the code. */
   private readonly before: { register: Int32Array; value: Int32Array; byRow: Csr };
