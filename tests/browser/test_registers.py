@@ -92,7 +92,7 @@ def test_several_writers(open_report: Open) -> None:
         "predicate": "Written at 0x0010 some or 0x0020 some (by a predicate). "
         "Lanes that a predicate leaves out keep what was there before.",
     }.items():
-        viewer.find("nav li button", has_text=name).click()
+        viewer.kernel(name).click()
         viewer.find(".pick .name", has_text=name).wait_for()
         shown = click(viewer, 4, 6)
         assert words in shown
@@ -210,7 +210,7 @@ def spilling() -> dict[str, Any]:
 
 def test_from_spill_to_spill(open_report: Open) -> None:
     viewer = open_report(with_kernels({"spills": spilling(), "none": chunk_of(small_document())}))
-    viewer.find("nav li button", has_text="spills").click()
+    viewer.kernel("spills").click()
     viewer.find(".step", has_text="Next spill").wait_for()
     assert viewer.text(".step >> text=Next spill") == "Next spill 2"
     addresses = []
@@ -221,7 +221,7 @@ def test_from_spill_to_spill(open_report: Open) -> None:
     viewer.find(".step", has_text="Next spill").click()
     assert "&i=0x10" in viewer.address
     assert viewer.axe() == []
-    viewer.find("nav li button", has_text="none").click()
+    viewer.kernel("none").click()
     viewer.find(".pick .name", has_text="none").wait_for()
     assert viewer.find(".step", has_text="Next spill").count() == 0
     viewer.press("s")

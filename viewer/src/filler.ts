@@ -22,7 +22,9 @@ export class Filler {
   constructor(
     private readonly page: Page,
     private readonly pinning: Pinning,
-  ) {}
+  ) {
+    for (const width of [ROOMY, TIGHT]) width.addEventListener("change", () => this.foldForBlocks());
+  }
 
   /** Fills all slots; with `keep` only those that show nothing of this kernel. */
   async fill(keep: boolean): Promise<void> {
@@ -157,6 +159,8 @@ export class Filler {
 
   /** Blocks take the room of the stage, and where there are two panes that of the other. */
   private foldForBlocks(): void {
+    const code = this.page.layout.of("code");
+    if (this.hasBlocks && TIGHT.matches && code !== null) this.page.layout.bringToFront(code);
     for (const slot of this.page.layout.slots) {
       const isInTheWay = slot.kind === "stage" ? !ROOMY.matches : slot.kind === "source" && TIGHT.matches;
       if (this.hasBlocks && isInTheWay) slot.fold("blocks", "folded for the blocks");
