@@ -213,6 +213,8 @@ def test_from_spill_to_spill(open_report: Open) -> None:
     viewer.kernel("spills").click()
     viewer.find(".step", has_text="Next spill").wait_for()
     assert viewer.text(".step >> text=Next spill") == "Next spill 2"
+    # Letters that are typed in the list of kernels look for one there.
+    viewer.find(".gen .cm-content").focus()
     addresses = []
     for key in ("s", "s", "s", "S"):
         viewer.press(key)
@@ -224,5 +226,6 @@ def test_from_spill_to_spill(open_report: Open) -> None:
     viewer.kernel("none").click()
     viewer.find(".pick .name", has_text="none").wait_for()
     assert viewer.find(".step", has_text="Next spill").count() == 0
+    viewer.find(".gen .cm-content").focus()
     viewer.press("s")
     viewer.find("footer .told", has_text="Nothing is spilled").wait_for()

@@ -94,6 +94,7 @@ def test_from_wait_to_wait_by_keys(open_report: Open) -> None:
     # Who is waited for is out of sight: a button says where, and goes there.
     viewer.kernel("far").click()
     viewer.find(".pick .name", has_text="far").wait_for()
+    viewer.find(".gen .cm-content").focus()
     viewer.press("w")
     edge = viewer.find(".edge:visible")
     edge.wait_for()
