@@ -42,7 +42,7 @@ def many() -> ExploreDocument:
 def levels(viewer: Viewer) -> list[str]:
     return [
         f"{each.get_attribute('aria-level')} {each.inner_text().split()[0]}"
-        for each in viewer.find("[role=treeitem]").all()
+        for each in viewer.find(".outline [role=treeitem]").all()
     ]
 
 
@@ -58,7 +58,7 @@ def test_blocks_are_those_of_the_analysis(open_report: Open, darktable_kernels: 
     firsts = [part.start for part in straight_code(routes, len(kernel.instructions)).code]
     assert not any(route.is_call for route in routes.values())
     assert viewer.text(".blocks-head").split("\n")[0] == f"{len(firsts)} blocks, {len(loops.loops)} loops"
-    items = viewer.find("[role=treeitem]").all()
+    items = viewer.find(".outline [role=treeitem]").all()
     assert len(items) == len(firsts)
     ends = [*firsts[1:], len(kernel.instructions)]
     assert [int(item.locator(".weight").inner_text()) for item in items] == [

@@ -92,8 +92,9 @@ def test_from_wait_to_wait_by_keys(open_report: Open) -> None:
     assert "waits 20 cycles or more" in viewer.text("dialog")
     viewer.press("Escape")
     # Who is waited for is out of sight: a button says where, and goes there.
-    viewer.find("nav li button", has_text="far").click()
+    viewer.kernel("far").click()
     viewer.find(".pick .name", has_text="far").wait_for()
+    viewer.find(".gen .cm-content").focus()
     viewer.press("w")
     edge = viewer.find(".edge:visible")
     edge.wait_for()
@@ -124,7 +125,7 @@ def test_the_figures_are_those_of_annotate(open_report: Open, darktable_kernels:
     viewer.press("5")
     compared = 0
     for name, kernel in program.kernels.items():
-        viewer.find("nav li button", has_text=name.removeprefix("sharpen_")).click()
+        viewer.kernel(name).click()
         viewer.find(".pick .name", has_text=name).wait_for()
         answer = json.loads(kernel_json(kernel, is_placed=True, has_waits=True))
         stated = {str(each["line"]): each["wait_cycles"] for each in answer["waits"]["lines"] if each["wait_cycles"]}

@@ -17,12 +17,14 @@ export class Filler {
   private kernel: Kernel | null = null;
   private turn = 0;
   private isShort = recall("operands") !== "iga";
-  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 2200px)").matches : recall("blocks") === "on";
+  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 1900px)").matches : recall("blocks") === "on";
 
   constructor(
     private readonly page: Page,
     private readonly pinning: Pinning,
-  ) {}
+  ) {
+    for (const width of [ROOMY, TIGHT]) width.addEventListener("change", () => this.foldForBlocks());
+  }
 
   /** Fills all slots; with `keep` only those that show nothing of this kernel. */
   async fill(keep: boolean): Promise<void> {
@@ -144,14 +146,26 @@ export class Filler {
   turnBlocks(): void {
     this.hasBlocks = !this.hasBlocks;
     remember("blocks", this.hasBlocks ? "on" : "off");
-    this.page.element.classList.toggle("with-blocks", this.hasBlocks);
+    this.foldForBlocks();
     for (const { linked } of this.page.layout.slots) {
       if (!(linked instanceof CodePane)) continue;
       linked.blocks.show(this.hasBlocks);
+      this.page.layout.fit();
       if (this.hasBlocks) linked.blocks.focus();
       else linked.pane.focus();
     }
     this.heads();
+  }
+
+  /** Blocks take the room of the stage, and where there are two panes that of the other. */
+  private foldForBlocks(): void {
+    const code = this.page.layout.of("code");
+    if (this.hasBlocks && TIGHT.matches && code !== null) this.page.layout.bringToFront(code);
+    for (const slot of this.page.layout.slots) {
+      const isInTheWay = slot.kind === "stage" ? !ROOMY.matches : slot.kind === "source" && TIGHT.matches;
+      if (this.hasBlocks && isInTheWay) slot.fold("blocks", "folded for the blocks");
+      else slot.unfold("blocks");
+    }
   }
 
   private code(slot: Slot, kernel: Kernel): void {
@@ -161,7 +175,7 @@ export class Filler {
     const pane = new CodePane(kernel, this.isShort, this.pinning);
     slot.show(pane);
     pane.blocks.show(this.hasBlocks);
-    this.page.element.classList.toggle("with-blocks", this.hasBlocks);
+    this.foldForBlocks();
     this.page.layout.fit();
   }
 
@@ -398,6 +412,10 @@ function button(words: string, title: string, onclick: () => void): HTMLElement 
 function withoutKernel({ program }: Kernel): string {
   return program.ok ? "the program holds no kernel." : "the source does not compile. The errors stand below their lines; it compiles again when they are mended.";
 }
+
+/** Where all panes have room beside the blocks; and where there are two. */
+const ROOMY = matchMedia("(min-width: 1900px), (max-width: 760px)");
+const TIGHT = matchMedia("(min-width: 761px) and (max-width: 1150px)");
 
 /** The end of a path that tells it from the others. */
 export function shortest(path: string, among: string[]): string {

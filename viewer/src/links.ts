@@ -121,14 +121,13 @@ export class Links {
     if (target === null || slot === null || target.linked.kind !== "code" || target.row < 0) return "";
     const { code } = target.linked.kernel;
     const line = (row: number): string => `.slot${slot.number} .R${row}`;
-    if (this.register === null) {
-      const neighbours = code.registers?.neighbours(target.row, null);
-      const rule = (rows: Iterable<number>, letter: string): string => {
-        const selectors = Array.from(rows, (row) => `${line(row)} .from::before`).slice(0, MOST_MARKS);
-        return selectors.length === 0 ? "" : `${selectors.join()}{content:"${letter}"}`;
-      };
-      return neighbours == null ? "" : rule(neighbours.writers.keys(), "w") + rule(neighbours.readers.keys(), "r");
-    }
+    const neighbours = code.registers?.neighbours(target.row, this.register?.register ?? null);
+    const letter = (rows: Iterable<number>, which: string): string => {
+      const selectors = Array.from(rows, (row) => `${line(row)} .from::before`).slice(0, MOST_MARKS);
+      return selectors.length === 0 ? "" : `${selectors.join()}{content:"${which}"}`;
+    };
+    const letters = neighbours == null ? "" : letter(neighbours.writers.keys(), "w") + letter(neighbours.readers.keys(), "r");
+    if (this.register === null) return letters;
     const { register } = this.register;
     // The word of the operand that reaches the register: `r12` of eight registers has no `r14`.
     const rule = (rows: number[], body: string): string => {
@@ -138,7 +137,7 @@ export class Links {
     const writers = held.flatMap((each) => each.writers.map(({ row }) => row));
     const readers = held.flatMap((each) => each.readers);
     const both = writers.filter((row) => readers.includes(row));
-    return `.slot${slot.number} .t-r.g${register}{${SAME}}${rule(readers, READ)}${rule(writers, WRITTEN)}${rule(both, BOTH)}`;
+    return `${letters}.slot${slot.number} .t-r.g${register}{${SAME}}${rule(readers, READ)}${rule(writers, WRITTEN)}${rule(both, BOTH)}`;
   }
 
   /** Brings the target's nearest counterpart into view in each other pane that shows none, of `panes`. */

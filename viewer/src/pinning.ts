@@ -89,6 +89,8 @@ export class Pinning implements CodeSurroundings {
     links.register = again ? null : { register, isWritten };
     links.pin(kernel, links.pinned);
     this.detail.show(kernel, links.shown(links.pinned));
+    // The panel is higher now.
+    this.bring(links.pinned);
   }
 
   unpin(): void {

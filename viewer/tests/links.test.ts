@@ -101,7 +101,7 @@ test("a pinned instruction says who wrote what it reads, and who reads what it w
   expect(pinned(2)).toEqual([".slot0 .R2", '.slot0 .R1 .from::before{content:"w"}.slot0 .R4 .from::before{content:"r"}']);
   // A register that is clicked lights where its value is written and read.
   links.register = { register: 6, isWritten: true };
-  expect(pinned(2)).toEqual([".slot0 .R2", `.slot0 .t-r.g6{${SAME}}.slot0 .R4 .t-r.g6{${READ}}.slot0 .R2 .t-r.g6{${WRITTEN}}`]);
+  expect(pinned(2)).toEqual([".slot0 .R2", `.slot0 .R4 .from::before{content:"r"}.slot0 .t-r.g6{${SAME}}.slot0 .R4 .t-r.g6{${READ}}.slot0 .R2 .t-r.g6{${WRITTEN}}`]);
   links.register = null;
   links.pin(kernel, target(llvm, 1));
   expect(lighting.pin).toHaveBeenLastCalledWith(kernel, { key: 0, exact: null }, ".slot1 .R1", "");

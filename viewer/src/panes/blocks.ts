@@ -8,6 +8,8 @@ const HEIGHT = 19;
 const LANES = 7;
 const LANE = 6.5;
 const INDENT = 10;
+/** The bar of the heaviest line. */
+const BAR = 80;
 /** Where a line's text begins at depth 0, behind the lanes. */
 const TEXT = 4 + LANES * LANE;
 /** Lines that are drawn beyond those in sight, and loops that are told apart by indent. */
@@ -202,9 +204,12 @@ export class Blocks {
       h("span", { class: "heard" }, `${isFolded ? "loop" : loop >= 0 ? ", begins a loop" : ""}, ${lines === "" ? "no line" : lines.includes("–") ? "lines" : "line"} `),
       h("span", { class: "from-lines", title: shown }, shown),
       h("span", { class: "heard" }, ", "),
-      h("span", { class: `weight ${byWaits ? "of-waits" : ""} z${Math.round((40 * weight) / most)}` }, count(weight)),
+      h("span", { class: "weight" }, count(weight)),
       h("span", { class: "heard" }, byWaits ? " wait cycles" : weight === 1 ? " instruction" : " instructions"),
     );
+    const bar = h("span", { class: byWaits ? "bar-of of-waits" : "bar-of", "aria-hidden": "true" });
+    bar.style.width = `${(BAR * weight) / most}px`;
+    element.append(bar);
     element.style.top = `${at * HEIGHT}px`;
     element.style.paddingLeft = `${TEXT + INDENT * Math.min(depth, DEEPEST)}px`;
     return element;

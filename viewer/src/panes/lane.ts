@@ -119,7 +119,8 @@ export class Lane {
   private middle(row: number): number {
     const { view } = this.code.pane;
     const { top, height } = view.lineBlockAt(view.state.doc.line(this.code.lineOf(row) + 1).from);
-    return Math.round(top + height / 2);
+    // What wraps has its first line in the middle of the arrows.
+    return Math.round(top + Math.min(height, view.defaultLineHeight) / 2);
   }
 
   private soon(): void {
