@@ -107,6 +107,17 @@ export class Slot {
     fill(this.body, h("div", { class: "message" }, ...parts));
   }
 
+  /** What stands above the pane, or nothing; `draw` changes what it holds. The text stays where it is on the screen. */
+  above(element: HTMLElement | null, draw: () => void): void {
+    const scroller = this.linked?.pane.view.scrollDOM;
+    const top = scroller?.getBoundingClientRect().top ?? 0;
+    const old = this.body.previousElementSibling;
+    if (old !== this.note && old !== element) old?.remove();
+    if (element !== null && element.nextElementSibling !== this.body) this.body.before(element);
+    draw();
+    if (scroller !== undefined) scroller.scrollTop += scroller.getBoundingClientRect().top - top;
+  }
+
   /** A sentence above a pane, whole; null for none. */
   warn(sentence: string | null): void {
     this.note.hidden = sentence === null;
@@ -127,6 +138,12 @@ export class Slot {
   rest(): void {
     this.bar.hidden = true;
   }
+}
+
+/** Makes these an element's children. What was the first stays in the page: whoever types there goes on. */
+function place(element: HTMLElement, parts: readonly HTMLElement[]): void {
+  for (const child of Array.from(element.children)) if (!parts.includes(child as HTMLElement)) child.remove();
+  parts.forEach((part, at) => element.children[at] !== part && element.insertBefore(part, element.children[at] ?? null));
 }
 
 /** The panes, side by side or behind one another, with splitters between them that keys move, too. */
@@ -255,7 +272,7 @@ export class Layout {
     // What is put elsewhere would begin at its top again.
     const views = this.slots.flatMap(({ linked }) => (linked?.pane.element.isConnected ? [linked.pane.view] : []));
     const places = views.map((view) => view.scrollSnapshot());
-    keepingFocus(this.element, () => this.element.replaceChildren(...parts));
+    keepingFocus(this.element, () => place(this.element, parts));
     views.forEach((view, at) => view.dispatch({ effects: places[at] }));
     this.tabs();
     this.fit();

@@ -4,14 +4,17 @@ import { EditorView, showPanel } from "@codemirror/view";
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
 import { LONG, SHORT } from "../document/waits";
+import type { Held } from "../document/registers";
 import type { Samples } from "../document/samples";
 import { hex, largest, plural, visible } from "../dom";
 import { columnsOf, layOut, messageWords, scoreboardOf } from "../machine/operands";
-import { parse, type Parsed, registerOf } from "../machine/parse";
-import { Arrows } from "./arrows";
-import { Branches } from "./branches";
+import { namedIn } from "../machine/named";
+import { parse, type Parsed } from "../machine/parse";
+import { Blocks } from "./blocks";
+import { refreshed } from "./classes";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { GEN, highlight } from "./highlight";
+import { Lane } from "./lane";
 import { Linked, type Surroundings } from "./linked";
 import { Pane } from "./pane";
 import { Strip } from "./strip";
@@ -23,7 +26,7 @@ export interface CodeSurroundings extends Surroundings {
   /** The reader clicked a branch's label. */
   goToRow(row: number): void;
   /** The reader clicked a general register of an instruction. */
-  register(from: Linked, line: number, register: number): void;
+  register(from: Linked, line: number, register: number, isWritten: boolean): void;
 }
 
 /** The machine code: a header per basic block, then its instructions. */
@@ -36,8 +39,8 @@ export class CodePane extends Linked {
   private readonly lineOfRow: Int32Array;
   /** The row of each line; of a block's header, -1 minus its block. */
   private readonly rowOfLine: Int32Array;
-  private readonly branches: Branches;
-  private arrows: Arrows | null = null;
+  readonly blocks: Blocks;
+  private lane: Lane | null = null;
   /** Whether it has the column of wait cycles. */
   private readonly hasWaits: boolean;
   /** The most loops that an instruction is in, of those that are told apart. */
@@ -48,7 +51,6 @@ export class CodePane extends Linked {
   constructor(
     kernel: Kernel,
     readonly short: boolean,
-    hasWaits: boolean,
     around: CodeSurroundings,
   ) {
     const { code } = kernel;
@@ -74,10 +76,10 @@ export class CodePane extends Linked {
     const width = (line: string, row: number): number => (row < 0 ? 0 : line.length + (tokensOf[row] ?? []).reduce((sum, token) => sum + token.length + 1, 1));
     this.widest = largest(lines.map((line, at) => width(line, rowOfLine[at])), 20);
     this.rowOfLine = Int32Array.from(rowOfLine);
-    this.branches = new Branches(this.pairs());
-    const most = largest(code.live ?? [], 1);
+    // The same scale as the strip's: the register file.
+    const most = Math.max(kernel.program.kernels.registers[kernel.row] ?? 0, largest(code.live ?? [], 1));
     this.deepest = Math.min(DEEPEST, largest(code.depth, 0));
-    this.hasWaits = hasWaits && code.waits !== null;
+    this.hasWaits = code.waits !== null;
     this.pane = new Pane({
       root: around.root,
       kind: "gen",
@@ -90,7 +92,8 @@ export class CodePane extends Linked {
         cells("numbers", (line) => this.cell(line, around, most)),
         ...(short ? [tokens((line) => tokensOf[rowOfLine[line]] ?? []), showPanel.of(() => ({ top: true, dom: this.heads(columns.head, columns.size) }))] : []),
         EditorView.updateListener.of((update) => {
-          if (update.geometryChanged) this.arrows?.draw();
+          if (update.geometryChanged || refreshed(update)) this.lane?.redraw();
+          if (refreshed(update)) this.blocks?.redraw();
         }),
         EditorView.clipboardOutputFilter.of((text) => this.copied() ?? text),
       ],
@@ -100,9 +103,10 @@ export class CodePane extends Linked {
     });
     // What wraps goes on below the operands.
     this.pane.element.style.setProperty("--hang", `${short ? columns.head + columns.size : 32}ch`);
-    this.arrows = this.hasWaits ? new Arrows(this, (row) => around.goToRow(row)) : null;
+    this.lane = new Lane(this, (row) => around.goToRow(row));
     this.strip = code.live === null ? null : new Strip(this, code.live);
     if (this.strip !== null) this.pane.attach(this.strip.canvas);
+    this.blocks = new Blocks(this, (row) => around.goToRow(row));
     this.pane.view.scrollDOM.addEventListener("click", (event) => this.clicked(event, around), { capture: true });
   }
 
@@ -112,7 +116,8 @@ export class CodePane extends Linked {
     if (!(word instanceof HTMLElement) || !this.pane.view.state.selection.main.empty) return;
     const line = this.pane.lineAtY(event.clientY);
     const row = this.rowAt(line);
-    const register = word.classList.contains("t-r") ? registerOf(word.textContent ?? "") : null;
+    const registers = row < 0 ? [] : Array.from(word.closest(".cm-line")?.querySelectorAll(".t-r") ?? []).filter((each) => /^[-~(]*r\d/.test(each.textContent ?? ""));
+    const register = registers.includes(word) ? namedIn(this.parsed[row])[registers.indexOf(word)] : undefined;
     if (row < 0) {
       if (word.closest(".header") !== null) this.toggle(line);
     } else if (word.classList.contains("token")) {
@@ -120,8 +125,8 @@ export class CodePane extends Linked {
     } else if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
       const offset = Number.parseInt(word.textContent?.slice(1) ?? "", word.textContent?.startsWith("→") ? 16 : 10);
       around.goToRow(this.branchTo(row, offset));
-    } else if (register?.file === "r") {
-      around.register(this, line, register.number);
+    } else if (register !== undefined) {
+      around.register(this, line, register.register, register.isWritten);
     } else {
       return;
     }
@@ -158,7 +163,12 @@ export class CodePane extends Linked {
   }
 
   override point(rows: Int32Array, isLine: boolean, isPinned: boolean): void {
-    this.arrows?.show(rows, isLine, isPinned);
+    this.lane?.show(rows, isLine, isPinned);
+    if (isPinned || rows.length === 0) this.blocks.mark(rows);
+  }
+
+  override hold(bars: readonly Held[]): void {
+    this.lane?.hold(bars);
   }
 
   override lineOf(row: number): number {
@@ -191,12 +201,6 @@ export class CodePane extends Linked {
       folded ||= start === from;
     });
     return folded;
-  }
-
-  private *pairs(): Iterable<[number, number]> {
-    for (const [row, targets] of this.kernel.code.targets) {
-      for (const target of new Set(targets)) if (target !== row + 1) yield [this.lineOfRow[row], this.lineOfRow[target]];
-    }
   }
 
   private describe(block: number): string {
@@ -237,16 +241,15 @@ export class CodePane extends Linked {
 
   private cell(line: number, around: Surroundings, most: number): Cell {
     const row = this.rowAt(line);
-    const lanes = this.branches.at(line);
     if (row < 0) {
       // The gutter is drawn once before the pane is there.
       const folded = this.pane !== undefined && this.isFolded(this.pane.view.state.doc.line(line + 1).to);
-      return new Cell(`${line} ${folded}`, "header", () => [lanesOf(lanes), part("fold", folded ? "▸" : "▾")]);
+      return new Cell(`${line} ${folded}`, "header", () => [part("fold", folded ? "▸" : "▾")]);
     }
     const { code } = this.kernel;
     const shade = this.shadeOf(row, around);
     return new Cell(`${line} ${shade}`, this.lineClass(line, around), () => {
-      const parts = [lanesOf(lanes), part("ln", code.offset[row].toString(16).padStart(4, "0"))];
+      const parts = [part("ln", code.offset[row].toString(16).padStart(4, "0"))];
       if (this.deepest > 0) parts.push(this.loops(row));
       parts.push(part(`bar ${shadeClass(shade)}`), part("from", this.lineLabel(row)));
       if (code.live !== null) {
@@ -256,7 +259,8 @@ export class CodePane extends Linked {
         parts.push(live);
       }
       if (code.samples !== null) parts.push(this.sampled(code.samples, row));
-      if (this.hasWaits) parts.push(this.wait(row), part("lane-of-waits"));
+      if (this.hasWaits) parts.push(this.wait(row));
+      parts.push(part("lane"));
       return parts;
     });
   }
@@ -264,14 +268,13 @@ export class CodePane extends Linked {
   /** The names of the columns, as wide as these. */
   private heads(head: number, size: number): HTMLElement {
     const { code } = this.kernel;
-    const lanes = part("lanes");
-    for (let lane = 0; lane < this.branches.used; lane++) lanes.append(part("lane"));
-    const parts = [lanes, part("ln-head", "at")];
+    const parts = [part("ln-head", "at")];
     if (this.deepest > 0) parts.push(part(`loops of${this.deepest}`));
     parts.push(part("bar"), part("from-head", "line"));
     if (code.live !== null) parts.push(part("live-head", "live"));
     if (code.samples !== null) parts.push(part("sm-head", "samples"));
-    if (this.hasWaits) parts.push(part("wt-head", "waits"), part("lane-of-waits"));
+    if (this.hasWaits) parts.push(part("wt-head", "waits"));
+    parts.push(part("lane"));
     // As wide as letters of the code are, with smaller ones in them.
     const column = (characters: number, name: string): HTMLElement => {
       const element = part("wide-head");
@@ -350,18 +353,3 @@ function widthOf(font: string): number {
 
 /** Loops within loops are told apart so far. */
 const DEEPEST = 4;
-
-function lanesOf(lanes: string): HTMLElement {
-  const element = part("lanes");
-  for (const letter of lanes) element.append(part(LANE[letter]));
-  return element;
-}
-
-const LANE: Record<string, string> = {
-  " ": "lane",
-  "|": "lane through",
-  a: "lane top",
-  A: "lane top head",
-  b: "lane bottom",
-  B: "lane bottom head",
-};
