@@ -2,7 +2,7 @@ import type { Kernel } from "./document/kernel";
 import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
 import { LONG, ORIGIN } from "./document/waits";
-import { fill, h } from "./dom";
+import { count, fill, h, plural } from "./dom";
 import { type Kind, NAMES, type Slot } from "./frame/layout";
 import { failure } from "./frame/message";
 import { noStages, withoutKernel } from "./no_stages";
