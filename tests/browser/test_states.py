@@ -39,6 +39,7 @@ def test_what_is_missing_is_said(open_report: Open, state: str) -> None:
     if rail.count():
         assert rail.bounding_box()["width"] <= 28
         assert viewer.cut_texts() == []
+        assert viewer.find(".folded .message:visible").count() == 0
         rail.get_by_role("button", name="Open").click()
     viewer.find(where).first.wait_for()
     for word in words:

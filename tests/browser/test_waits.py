@@ -152,6 +152,10 @@ def test_forced_colours(open_report: Open) -> None:
     viewer = open_report(small_document())
     viewer.tab.emulate_media(forced_colors="active")
     viewer.pin("gen", "r127:ud")
+    # The panel came with the pin, and the arrows are drawn where the rows are now.
+    viewer.tab.evaluate(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+    )
     point = viewer.find(".arrow.strong .point")
     assert point.evaluate("e => getComputedStyle(e).fill") == viewer.find(".app").evaluate(
         "e => getComputedStyle(e).color"

@@ -2,9 +2,10 @@ import type { Kernel } from "./document/kernel";
 import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
 import { LONG, ORIGIN } from "./document/waits";
-import { copyText, count, fill, h, plural, sentence } from "./dom";
+import { count, fill, h, plural } from "./dom";
 import { type Kind, NAMES, type Slot } from "./frame/layout";
 import { failure } from "./frame/message";
+import { noStages, withoutKernel } from "./no_stages";
 import type { Page } from "./page";
 import { CodePane } from "./panes/code";
 import { SourcePane } from "./panes/source";
@@ -181,7 +182,7 @@ export class Filler {
 
   private stage(slot: Slot, kernel: Kernel): void {
     const names = this.stages();
-    if (names.length === 0) return this.noStages(slot, kernel);
+    if (names.length === 0) return noStages(slot, kernel, this.page);
     slot.unfold("stages");
     const chosen = slot.stage || this.page.state.stage;
     const stage = kernel.stages.find(({ name }) => name === chosen) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
@@ -194,29 +195,6 @@ export class Filler {
     const own = stage.functions.find(([name]) => name === kernel.name)?.[1] ?? stage.place.findIndex((place) => place >= 0) - 2;
     // Lines have their heights when they were drawn once.
     if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.pinning.links.pinned === null && pane.pane.show(pane.lineOf(own), "start"));
-  }
-
-  /** Says why there are none, and what to do to have them, in a rail: their width is for the others. */
-  private noStages(slot: Slot, kernel: Kernel): void {
-    const { page } = this;
-    if (kernel.row < 0) {
-      slot.fold("stages", "nothing compiled");
-      return slot.message(h("p", {}, `There are no stages: ${withoutKernel(kernel)}`));
-    }
-    const { compiler } = page;
-    const why = kernel.program.no_stages ?? "no stages are known for this program";
-    const [reason] = why.split("; ", 1);
-    const command = reason === why ? undefined : why.slice(reason.length + 2);
-    const parts: Node[] = [];
-    if (compiler?.canTry(kernel.program) === true) {
-      const again = (): HTMLElement => h("button", { class: "tool", type: "button", onclick: () => compiler.again() }, "Compile again and show them");
-      parts.push(again());
-      slot.fold("stages", "none were kept", again());
-    } else if (command !== undefined) {
-      const copy = (): void => void copyText(commandIn(command), (told) => page.tell(told));
-      slot.fold("stages", "none were kept", h("button", { class: "link", type: "button", title: `${commandIn(command)} has them: copy`, onclick: copy }, "copy the command"));
-    } else slot.fold("stages", "none");
-    slot.message(h("p", {}, sentence(reason)), ...parts, command === undefined ? "" : copyOf(command, page));
   }
 
   private async source(slot: Slot, kernel: Kernel): Promise<void> {
@@ -408,11 +386,6 @@ function button(words: string, title: string, onclick: () => void): HTMLElement 
   return h("button", { class: "opt", type: "button", title, onclick }, words);
 }
 
-/** Why a program that is open in the editor has no kernel. */
-function withoutKernel({ program }: Kernel): string {
-  return program.ok ? "the program holds no kernel." : "the source does not compile. The errors stand below their lines; it compiles again when they are mended.";
-}
-
 /** Where all panes have room beside the blocks; and where there are two. */
 const ROOMY = matchMedia("(min-width: 1900px), (max-width: 760px)");
 const TIGHT = matchMedia("(min-width: 761px) and (max-width: 1150px)");
@@ -433,15 +406,4 @@ function picker(label: string, options: [value: string, text: string][], value: 
   for (const [each, text] of options) select.append(h("option", { value: each }, text));
   select.value = options.some(([each]) => each === value) ? value : "";
   return select;
-}
-
-/** The command of a sentence on what would keep stages. */
-function commandIn(sentence: string): string {
-  return sentence.replace(/ keeps them\.?$/, "");
-}
-
-/** A button that copies the command within a sentence. */
-function copyOf(sentence: string, page: Page): Node {
-  const command = commandIn(sentence);
-  return h("p", {}, "To have them: ", h("code", {}, command), " ", h("button", { class: "tool", type: "button", onclick: () => void copyText(command, (told) => page.tell(told)) }, "Copy"));
 }

@@ -1,0 +1,31 @@
+import type { Kernel } from "./document/kernel";
+import { copyText, h, sentence } from "./dom";
+import type { Slot } from "./frame/layout";
+import type { Page } from "./page";
+
+/** Says why a kernel has no stages, and what to do to have them, in a rail: their width is for the others. */
+export function noStages(slot: Slot, kernel: Kernel, page: Page): void {
+  if (kernel.row < 0) {
+    slot.fold("stages", "nothing compiled");
+    return slot.message(h("p", {}, `There are no stages: ${withoutKernel(kernel)}`));
+  }
+  const { compiler } = page;
+  const why = kernel.program.no_stages ?? "no stages are known for this program";
+  const [reason] = why.split("; ", 1);
+  const command = reason === why ? null : why.slice(reason.length + 2).replace(/ keeps them\.?$/, "");
+  const parts: Node[] = [];
+  const copy = (name: string, shape: string): HTMLElement =>
+    h("button", { class: shape, type: "button", title: `${command}: copy`, onclick: () => void copyText(command ?? "", (told) => page.tell(told)) }, name);
+  if (compiler?.canTry(kernel.program) === true) {
+    const again = (): HTMLElement => h("button", { class: "tool", type: "button", onclick: () => compiler.again() }, "Compile again and show them");
+    parts.push(again());
+    slot.fold("stages", "none were kept", again());
+  } else if (command !== null) slot.fold("stages", "none were kept", copy("copy the command", "link"));
+  else slot.fold("stages", "none");
+  slot.message(h("p", {}, sentence(reason)), ...parts, command === null ? "" : h("p", {}, "To have them: ", h("code", {}, command), " ", copy("Copy", "tool")));
+}
+
+/** Why a program that is open in the editor has no kernel. */
+export function withoutKernel({ program }: Kernel): string {
+  return program.ok ? "the program holds no kernel." : "the source does not compile. The errors stand below their lines; it compiles again when they are mended.";
+}
