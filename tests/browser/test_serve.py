@@ -247,17 +247,17 @@ def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServ
     (tmp_path / "other.cl").write_text("kernel void other(global float *data) { data[0] = 1.0f; }\n")
     with serving(tmp_path / "twice.cl", tmp_path / "other.cl", "--device", "dg2") as server:
         viewer = open_served(server)
-        viewer.find("nav li button", has_text="twice").first.click()
+        viewer.find("nav .k", has_text="twice").first.click()
         put_caret(viewer, "*= 2.0f")
         viewer.tab.keyboard.type("// edited")
         compiled(viewer)
         assert "z=" in viewer.address
-        viewer.find("nav li button", has_text="other").first.click()
+        viewer.find("nav .k", has_text="other").first.click()
         viewer.find(".source .cm-line", has_text="1.0f").wait_for()
         assert "z=" not in viewer.address
         assert viewer.find(".version").count() == 0
         # And back: the edit is still there.
-        viewer.find("nav li button", has_text="twice").first.click()
+        viewer.find("nav .k", has_text="twice").first.click()
         viewer.line("source", "// edited").wait_for()
         assert len(versions(viewer)) == 2
 

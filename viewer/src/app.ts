@@ -6,22 +6,25 @@ import { fill, h, visible } from "./dom";
 import { Editing } from "./editing/editing";
 import { sharedText } from "./editing/shared_text";
 import { Filler } from "./filler";
-import { find } from "./finder";
 import { BuildBar } from "./frame/build";
+import { changedFiles } from "./frame/changed";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
-import { type Entry, entriesOf, KernelList, worse } from "./frame/kernels";
+import { type Entry, entriesOf, worse } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
-import { type Query, SearchField } from "./frame/search";
+import { Navigator } from "./frame/navigator";
+import { Share } from "./frame/share";
 import { Status } from "./frame/status";
 import type { Links } from "./links";
 import type { Page } from "./page";
 import type { SourcePane } from "./panes/source";
 import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
+import { Searching } from "./searching";
 import { Shades, weightsOf } from "./shades";
+import { Sharing } from "./sharing";
 import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
@@ -31,7 +34,7 @@ export class App implements Page {
   readonly layout = new Layout();
   readonly pinning: Pinning;
   readonly status: Status;
-  readonly search: SearchField;
+  readonly search: Searching;
   readonly dialog = new Dialog();
   state: State = { ...START };
   index: Index | null = null;
@@ -39,14 +42,14 @@ export class App implements Page {
   private shades: Shades | null = null;
   private readonly header: Header;
   private readonly build: BuildBar;
-  private readonly list: KernelList;
+  private readonly list: Navigator;
   readonly views: Views;
+  readonly share: Share;
   /** Edits and compiles in place, where a server does it. */
   readonly compiler: Editing | null;
   readonly filler: Filler;
   private readonly kernels = new Kept<Kernel>(6);
   private readonly banner = h("div", { class: "banner", role: "alert", hidden: true });
-  private query: Query | null = null;
   private opening = 0;
 
   constructor(
@@ -56,14 +59,12 @@ export class App implements Page {
     this.pinning = new Pinning(this);
     this.filler = new Filler(this, this.pinning);
     this.status = new Status(() => this.help());
-    this.search = new SearchField({
-      find: (query) => this.find(query),
-      step: (by) => this.stepFound(by),
-      leave: () => this.layout.of("code")?.linked?.pane.focus(),
-    });
     this.compiler = source instanceof HttpSource ? new Editing(this, source) : null;
     this.views = new Views(this);
-    this.header = new Header(this.search.element, this.views.buttons, {
+    this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
+    this.search = new Searching(this, this.list, () => this.showKernels());
+    this.share = new Share(new Sharing(this));
+    this.header = new Header(this.search.field.element, this.views.buttons, this.share.button, {
       pickKernel: () => this.showKernels(),
       help: () => this.help(),
       theme: () => this.turnTheme(),
@@ -74,10 +75,10 @@ export class App implements Page {
       () => this.turnOwnLines(),
       () => this.pinning.advice(),
     );
-    this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
-    this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
-    this.element.append(pinning.element, status.element, dialog.element);
+    const banners = h("div", { class: "banners" }, banner, source instanceof HttpSource ? changedFiles(source) : null);
+    this.element.append(header.element, build.element, banners, list.element, layout.switcher, layout.element, views.element);
+    this.element.append(pinning.element, status.element, dialog.element, this.share.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();
     this.list.element.addEventListener("focusout", (event) => {
@@ -165,7 +166,7 @@ export class App implements Page {
       this.show(program, row, kernel);
       await this.filler.fill(false);
       if (turn !== this.opening) return;
-      this.find(this.query);
+      this.search.again();
       this.status.say(`${kernel.program.kernels.shown[row]}, ${kernel.code.count} instructions`);
     } else if (this.shades?.colour !== this.state.colour) {
       this.colour(this.state.colour);
@@ -325,40 +326,8 @@ export class App implements Page {
 
   /** Looks again in panes that were made anew. */
   findAgain(): void {
-    if (this.query !== null) this.find(this.query);
+    this.search.again();
   }
-
-  private find(query: Query | null): void {
-    this.query = query;
-    this.links.hits.clear();
-    let all = 0;
-    if (query !== null && this.kernel !== null) {
-      for (const linked of this.links.linkedPanes()) {
-        const lines = find(this.kernel, linked, query);
-        this.links.hits.set(linked, lines);
-        all += lines.length;
-      }
-      this.search.tell(all === 0 ? "nothing" : `${all}`);
-      this.status.say(`${all} found`);
-    }
-    for (const linked of this.links.linkedPanes()) linked.pane.mark(this.links.hits.get(linked) ?? null);
-    this.links.mark(null);
-  }
-
-  private stepFound(by: number): void {
-    const places = this.links.linkedPanes().flatMap((linked) => Array.from(this.links.hits.get(linked) ?? [], (line) => ({ linked, line })));
-    if (places.length === 0) return;
-    this.at = (this.at + by + places.length) % places.length;
-    const { linked, line } = places[this.at];
-    const slot = this.layout.slotOf(linked);
-    if (slot !== null) this.layout.bringToFront(slot);
-    linked.reveal(line);
-    linked.pane.show(line);
-    this.search.tell(`${this.at + 1} of ${places.length}`);
-    this.status.say(`${this.at + 1} of ${places.length}, in ${linked.title}`);
-  }
-
-  private at = -1;
 
   tell(sentence: string): void {
     this.status.tell(sentence);
@@ -375,9 +344,13 @@ export class App implements Page {
 
   private turnTheme(): void {
     const dark = this.element.classList.contains("dark") || (!this.element.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
-    this.element.classList.toggle("dark", !dark);
-    this.element.classList.toggle("light", dark);
+    this.wear(dark ? "light" : "dark");
     remember("theme", dark ? "light" : "dark");
+  }
+
+  /** Takes a theme on; null: the browser's. */
+  wear(theme: string | null): void {
+    for (const each of ["light", "dark"]) this.element.classList.toggle(each, each === theme);
     for (const linked of this.links.linkedPanes()) {
       linked.pane.recolour();
     }

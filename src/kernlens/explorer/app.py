@@ -19,8 +19,10 @@ from kernlens.explorer.compile_queue import CompileQueue
 from kernlens.explorer.compile_request import CompileRequest, compile_request, json_body
 from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
-from kernlens.explorer.guard import COMPILE
+from kernlens.explorer.guard import COMPILE, REPORT
+from kernlens.explorer.line_figures import line_figures
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
+from kernlens.explorer.saved_report import report_bytes, report_request
 from kernlens.explorer.served import Chunks, Served, with_texts
 from kernlens.explorer.served_page import Page
 from kernlens.explorer.trial_work import TrialWork
@@ -68,11 +70,14 @@ class Explorer:
             Route("/icon.svg", self._page.icon),
             Route("/api/index", self._get_index),
             Route("/api/chunk/{chunk}", self._get_chunk),
+            Route("/api/changes", self._get_changes),
             Route("/api/choices", self._get_choices),
             Route("/api/diff", self._get_diff),
+            Route("/api/lines", self._get_lines),
             Route("/api/link", self._get_link),
             Route("/api/sweep", self._get_sweep),
             Route(COMPILE, self._post_compile, methods=["POST"]),
+            Route(REPORT, self._post_report, methods=["POST"]),
         ]
         for route in routes:
             route.methods = route.methods - {"HEAD"} if route.methods else route.methods
@@ -103,6 +108,9 @@ class Explorer:
             return Response(status_code=304, headers=headers)
         return Response(content, 200, headers, "application/octet-stream")
 
+    async def _get_changes(self, request: Request) -> Response:
+        return json_response({"changed": await self._answered(self._served.changed)})
+
     async def _get_choices(self, request: Request) -> Response:
         return json_response(await self._answered(questions.choices, self._toolchains))
 
@@ -112,6 +120,13 @@ class Explorer:
             raise RefusedError(400, "left and right each have to name one program by its id")
         (left,), (right,) = sides
         return json_response(await self._answered(questions.diff, self._served, self._results, left, right))
+
+    async def _get_lines(self, request: Request) -> Response:
+        programs = request.query_params.getlist("program")
+        if len(programs) != 1:
+            raise RefusedError(400, "program has to name one program by its id")
+        content = await self._answered(line_figures, self._served, self._results, programs[0])
+        return Response(content, media_type=JSON)
 
     async def _get_link(self, request: Request) -> Response:
         return json_response(await self._answered(questions.link, self._served))
@@ -128,6 +143,15 @@ class Explorer:
         works = await self._answered(self._works, asked)
         submission = self.queue.submit(asked.session, asked.serial, list(enumerate(works)))
         return EventStream(submission, lambda: self.queue.end(submission))
+
+    async def _post_report(self, request: Request) -> Response:
+        asked = report_request(await json_body(request))
+        content = await self._answered(report_bytes, self._served, self._results, asked)
+        if asked.only_size:
+            return json_response({"size": len(content)})
+        # The browser saves it: nothing here may be shown as a page of this server.
+        headers = {"Content-Disposition": 'attachment; filename="report.html"'}
+        return Response(content, 200, headers, "application/octet-stream")
 
     def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork]:
         sources, options = self._sources(asked)

@@ -119,12 +119,14 @@ class Results(Newest[Result]):
     def __init__(self, most: int = KEPT) -> None:
         super().__init__(most, lambda result: result.size)
 
+    def of(self, program: str) -> Result | None:
+        """Return the kept result that has the program of this id; None if there is none."""
+        return next((result for result in self.all() if program in result.ids), None)
+
     def program(self, program: str) -> Program | None:
         """Return the program of this id, without its stages; None if no kept result has it."""
-        for result in self.all():
-            if program in result.ids:
-                return result.programs()[result.ids.index(program)]
-        return None
+        result = self.of(program)
+        return None if result is None else result.programs()[result.ids.index(program)]
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import orjson
 
 from kernlens import __version__
 from kernlens.analysis.sampled_kernels import SampledKernels
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.explorer.compile_work import Newest, Results, confined, diagnostics
 from kernlens.loading import open_build, open_file
@@ -35,6 +35,8 @@ from kernlens.verbs.programs import is_source
 KEPT = 64 << 20
 #: Bytes of a sweep's table, at most: 100,000 rows.
 _TABLE_LIMIT = 128 << 20
+#: Inode, size and time of the last change; None: no such file.
+Stamp = tuple[int, int, int] | None
 #: What each row has (docs/json.md).
 _ROW_KEYS = {"source", "device", "toolchain", "options", "kernel", "figures", "reason"}
 
@@ -62,6 +64,17 @@ class Served:
     ids: tuple[str, ...]
     sweep: dict[str, Any] | None
     own_roots: Sequence[str] = ()
+    #: The files that were read, each with what says that it is still the same.
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+
+    @property
+    def failed_ids(self) -> tuple[str, ...]:
+        """The ids of builds without a binary."""
+        return tuple(entry["id"] for entry in self.document.index["programs"][len(self.programs) :])
+
+    def changed(self) -> list[str]:
+        """Return the files that were changed, replaced or removed since they were read: what is served is as it was."""
+        return [path for path, stamp in self.stamps.items() if _stamp(path) != stamp]
 
     def program(self, program: str) -> Program | None:
         """Return the program of this id; None if there is none."""
@@ -123,6 +136,7 @@ def open_served(
     failed: list[Build] = []
     opened: list[Contents] = []
     sweep: dict[str, Any] | None = None
+    stamps = {path: _stamp(path) for path in paths if os.path.isfile(path)}
     folders = [os.path.abspath(folder) for folder in include]
     for folder in folders:
         if not os.path.isdir(folder):
@@ -161,7 +175,16 @@ def open_served(
     )
     ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
     include_from = tuple(dict.fromkeys(folders))
-    return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots)
+    return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots, stamps)
+
+
+def _stamp(path: str) -> Stamp:
+    """Return what changes when somebody writes to a file, or puts another in its place; None if it is gone."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def with_texts(sources: Sequence[Source], texts: Mapping[str, str]) -> Sequence[Source]:

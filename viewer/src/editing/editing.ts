@@ -7,6 +7,7 @@ import { sentenceOf } from "../document/source";
 import { count, plural } from "../dom";
 import { BuildFields, type Standing } from "../frame/build";
 import { entriesOf } from "../frame/kernels";
+import type { Slot } from "../frame/layout";
 import { errorWords, type ShownVersion, VersionStrip } from "../frame/versions";
 import type { Before, Compiler, Page } from "../page";
 import { matched, textOf } from "../panes/lines";
@@ -150,7 +151,7 @@ export class Editing implements Compiler {
 
   revert(): void {
     this.act((edit) => this.select(edit, 1));
-    this.page.layout.fold("stage", false);
+    for (const slot of this.stages()) slot.unfold("editing");
   }
 
   // --- beginning
@@ -268,13 +269,17 @@ export class Editing implements Compiler {
     void this.compare();
   }
 
+  private stages(): Slot[] {
+    return this.page.layout.slots.filter(({ kind }) => kind === "stage");
+  }
+
   /** The editor stays, whatever comes into its place. */
   private hold(edit: Edit, pane: SourcePane): void {
     if (this.held?.pane === pane) return;
     this.release();
     this.held = { pane, edit };
     pane.isHeld = pane.pane.isEdited = true;
-    this.page.layout.fold("stage", true);
+    for (const slot of this.stages()) slot.fold("editing", "folded while you edit");
     pane.pane.showCursor();
     this.page.showEditing();
   }

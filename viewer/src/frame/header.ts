@@ -65,11 +65,11 @@ export interface HeaderActions {
 export class Header {
   readonly element = h("header", {});
   private readonly title = h("span", { class: "dim title" });
-  private readonly name = h("button", { class: "pick", type: "button", "aria-haspopup": "true" });
+  private readonly name = h("button", { class: "pick", type: "button", "aria-haspopup": "true" }, "no kernel");
   private readonly version = h("span", { class: "version-chip", hidden: true });
   private readonly facts = h("div", { class: "facts" });
 
-  constructor(search: HTMLElement, views: HTMLElement, actions: HeaderActions) {
+  constructor(search: HTMLElement, views: HTMLElement, share: HTMLElement, actions: HeaderActions) {
     this.name.addEventListener("click", () => actions.pickKernel());
     this.element.append(
       h("strong", {}, "kernlens"),
@@ -80,6 +80,7 @@ export class Header {
         { class: "right" },
         search,
         views,
+        share,
         h("button", { class: "tool", type: "button", title: "Light or dark", "aria-label": "Light or dark", onclick: () => actions.theme() }, "◐"),
         h("button", { class: "tool", type: "button", title: "Keys and words (?)", "aria-label": "Help: keys and words", onclick: () => actions.help() }, "?"),
       ),

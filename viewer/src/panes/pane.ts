@@ -1,10 +1,11 @@
-import { defaultKeymap, history, historyKeymap, standardKeymap } from "@codemirror/commands";
+import { standardKeymap } from "@codemirror/commands";
 import { Annotation, Compartment, EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, type KeyBinding, keymap } from "@codemirror/view";
 
 import { lastAtMost } from "../document/csr";
 import { lineClasses, refresh } from "./classes";
 import { type Canvas, Ruler } from "./ruler";
+import { TYPING } from "./typing";
 
 export interface PaneOptions {
   root: ShadowRoot;
@@ -192,8 +193,8 @@ export class Pane {
     this.element.classList.add("editable");
     this.view.dispatch({
       effects: this.mode.reconfigure([
-        keymap.of([bind("Mod-Enter", actions.compile), bind("Alt-Enter", actions.pin), bind("Escape", actions.leave), ...defaultKeymap, ...historyKeymap]),
-        history(),
+        keymap.of([bind("Mod-Enter", actions.compile), bind("Alt-Enter", actions.pin), bind("Escape", actions.leave)]),
+        TYPING,
         EditorView.updateListener.of((update) => {
           if (update.docChanged && !update.transactions.every((transaction) => transaction.annotation(isOurs) === true)) actions.change();
         }),

@@ -1,7 +1,4 @@
-import { cpp } from "@codemirror/lang-cpp";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import type { Text } from "@codemirror/state";
-import { tags } from "@lezer/highlight";
 
 import { NO_ROWS, rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
@@ -9,20 +6,13 @@ import type { Diagnostic, FileInfo } from "../document/schema";
 import { count, visible } from "../dom";
 import type { Light } from "../lighting";
 import { gaps } from "./gaps";
+import { LANGUAGE } from "./language";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { type Matched, matched, textOf } from "./lines";
 import { Linked, type Surroundings } from "./linked";
 import { type EditActions, Pane } from "./pane";
 import { problems, show } from "./problems";
 
-const COLOURS = HighlightStyle.define([
-  { tag: [tags.keyword, tags.typeName, tags.standard(tags.typeName), tags.modifier], class: "t-k" },
-  { tag: tags.comment, class: "t-c" },
-  { tag: [tags.number, tags.bool], class: "t-n" },
-  { tag: [tags.string, tags.character], class: "t-s" },
-  { tag: [tags.function(tags.variableName), tags.function(tags.definition(tags.variableName))], class: "t-f" },
-  { tag: [tags.processingInstruction, tags.macroName], class: "t-w" },
-]);
 
 /** A line's figure in another version, and now. */
 type Change = readonly [before: number, now: number];
@@ -73,8 +63,7 @@ export class SourcePane extends Linked {
       extensions: [
         gaps(has, "without code", { before: 2, after: 1 }),
         problems,
-        cpp(),
-        syntaxHighlighting(COLOURS),
+        LANGUAGE,
         cells("numbers", (line) => {
           const key = this.keyAt(line);
           const shade = around.shade(key);
