@@ -302,7 +302,7 @@ def test_build_options_are_tried_beside_the_advice(tmp_path: Path, open_served: 
 def test_what_cannot_be_linked_or_was_not_swept_is_said(server: Server, open_served: OpenServed) -> None:
     viewer = open_served(server)
     for view, words in (("Linkage", "nothing to link"), ("Sweep", "one configuration")):
-        viewer.find("header button", has_text=view).click()
+        viewer.find(".views button", has_text=view).click()
         viewer.find(".view .message p", has_text=words).wait_for()
         viewer.press("Escape")
 
@@ -318,7 +318,7 @@ def test_modules_and_their_symbols(tmp_path: Path, open_served: OpenServed) -> N
     paths = [tmp_path / f"{name}.dg2.bin" for name in ("caller", "callee")]
     with serving(*paths) as server:
         viewer = open_served(server)
-        viewer.find("header button", has_text="Linkage").click()
+        viewer.find(".views button", has_text="Linkage").click()
         viewer.find(".linkage h2").wait_for()
         answer = server.get("/api/link").json()
         assert viewer.find(".linkage tbody tr").count() == len(

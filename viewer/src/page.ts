@@ -38,8 +38,8 @@ export interface Page {
   openProgram(program: ProgramInfo): void;
   /** Pins the line of a pane's cursor. */
   pin(pane: SourcePane): void;
-  /** Takes another index over, with what was compiled here. */
-  adopt(index: Index): void;
+  /** Takes another index over, with all that was compiled here; `listed` are the programs that are in the list of kernels. */
+  adopt(index: Index, listed: ProgramInfo[]): void;
   /** The source pane with this file in it, null where there is none. */
   file(path: string): Promise<SourcePane | null>;
   /** The step of heat or the hue of a source line, and the figures beside it, in the colours that are chosen. */
