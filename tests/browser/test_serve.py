@@ -102,7 +102,7 @@ def test_typing_edits_where_the_caret_is(server: Server, open_served: OpenServed
     assert int(left) < int(right)
     assert viewer.pinned == "● Pinned line 3"
     # It is a version of its kernel, no other kernel.
-    assert viewer.find("nav li").count() == 1
+    assert viewer.find("nav [role=treeitem][aria-level='2']").count() == 1
     assert "z=" in viewer.address
     viewer.tab.reload()
     viewer.ready()
@@ -124,14 +124,14 @@ def test_the_editor_stays_where_it_is(tmp_path: Path, open_served: OpenServed) -
     (tmp_path / "long.cl").write_text("\n".join(["kernel void far(global float *data)", "{", *lines, "}", ""]))
     with serving(tmp_path / "long.cl", "--device", "dg2") as server:
         viewer = open_served(server)
-        viewer.find("button", has_text="Edit").wait_for()
+        viewer.find(".source-pane .opt", has_text="Edit").wait_for()
         viewer.find(".source .cm-scroller").evaluate("scroller => { scroller.scrollTop = 1200; }")
         viewer.line("source", "data[90] =").click()
         width = viewer.find(".source .cm-scroller").bounding_box()
         top = viewer.line("source", "data[90] =").bounding_box()
-        viewer.find("button", has_text="Edit").click()
+        viewer.find(".source-pane .opt", has_text="Edit").click()
         viewer.tab.keyboard.insert_text(" ")
-        viewer.find(".stage-pane").wait_for(state="detached")
+        viewer.find(".stage-pane.folded").wait_for()
         compiled(viewer)
         for box, wide in (
             (viewer.line("source", "data[90] =").bounding_box(), viewer.find(".source .cm-scroller").bounding_box()),
