@@ -87,7 +87,7 @@ def test_blocks_are_those_of_the_analysis(open_report: Open, darktable_kernels: 
     viewer.find(".block.on").wait_for()
     assert viewer.find(".block.on .name").inner_text() == "B31"
     # By waits: the same sums as the kernel's.
-    viewer.find(".seg button", has_text="Waits").click()
+    viewer.tab.get_by_label("Colour by").select_option("waits")
     assert viewer.text(".blocks-head .unit") == "waits"
     waits = kernel.waits
     assert waits is not None

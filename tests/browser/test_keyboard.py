@@ -164,7 +164,7 @@ def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) ->
     viewer.find(".code-pane select.mini").select_option(label="Bring back: Stage")
     viewer.line("stage", "add i32").wait_for()
     # The list of passes: one is chosen, and those without effect are shown.
-    viewer.find("header button", has_text="Passes").click()
+    viewer.find(".views button", has_text="Passes").click()
     viewer.find(".passes li.on", has_text="first").wait_for()
     viewer.find(".passes li button", has_text="last").focus()
     viewer.press("Enter")

@@ -124,14 +124,14 @@ def test_the_editor_stays_where_it_is(tmp_path: Path, open_served: OpenServed) -
     (tmp_path / "long.cl").write_text("\n".join(["kernel void far(global float *data)", "{", *lines, "}", ""]))
     with serving(tmp_path / "long.cl", "--device", "dg2") as server:
         viewer = open_served(server)
-        viewer.find("button", has_text="Edit").wait_for()
+        viewer.find(".source-pane .opt", has_text="Edit").wait_for()
         viewer.find(".source .cm-scroller").evaluate("scroller => { scroller.scrollTop = 1200; }")
         viewer.line("source", "data[90] =").click()
         width = viewer.find(".source .cm-scroller").bounding_box()
         top = viewer.line("source", "data[90] =").bounding_box()
-        viewer.find("button", has_text="Edit").click()
+        viewer.find(".source-pane .opt", has_text="Edit").click()
         viewer.tab.keyboard.insert_text(" ")
-        viewer.find(".stage-pane").wait_for(state="detached")
+        viewer.find(".stage-pane.folded").wait_for()
         compiled(viewer)
         for box, wide in (
             (viewer.line("source", "data[90] =").bounding_box(), viewer.find(".source .cm-scroller").bounding_box()),
@@ -302,7 +302,7 @@ def test_build_options_are_tried_beside_the_advice(tmp_path: Path, open_served: 
 def test_what_cannot_be_linked_or_was_not_swept_is_said(server: Server, open_served: OpenServed) -> None:
     viewer = open_served(server)
     for view, words in (("Linkage", "nothing to link"), ("Sweep", "one configuration")):
-        viewer.find("header button", has_text=view).click()
+        viewer.find(".views button", has_text=view).click()
         viewer.find(".view .message p", has_text=words).wait_for()
         viewer.press("Escape")
 
@@ -318,7 +318,7 @@ def test_modules_and_their_symbols(tmp_path: Path, open_served: OpenServed) -> N
     paths = [tmp_path / f"{name}.dg2.bin" for name in ("caller", "callee")]
     with serving(*paths) as server:
         viewer = open_served(server)
-        viewer.find("header button", has_text="Linkage").click()
+        viewer.find(".views button", has_text="Linkage").click()
         viewer.find(".linkage h2").wait_for()
         answer = server.get("/api/link").json()
         assert viewer.find(".linkage tbody tr").count() == len(

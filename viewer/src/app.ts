@@ -38,6 +38,7 @@ export class App implements Page {
   readonly dialog = new Dialog();
   state: State = { ...START };
   index: Index | null = null;
+  private listed: ProgramInfo[] = [];
   kernel: Kernel | null = null;
   private shades: Shades | null = null;
   private readonly header: Header;
@@ -64,12 +65,13 @@ export class App implements Page {
     this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     this.search = new Searching(this, this.list, () => this.showKernels());
     this.share = new Share(new Sharing(this));
-    this.header = new Header(this.search.field.element, this.views.buttons, this.share.button, {
+    this.header = new Header(this.search.field.element, this.share.button, {
       pickKernel: () => this.showKernels(),
       help: () => this.help(),
       theme: () => this.turnTheme(),
     });
     this.build = new BuildBar(
+      this.views.buttons,
       (sentence) => this.tell(sentence),
       (colour) => this.colour(colour),
       () => this.turnOwnLines(),
@@ -97,6 +99,7 @@ export class App implements Page {
       return this.layout.slots.forEach((slot) => slot.message(...failure(problem, () => void this.start())));
     }
     this.pinning.explain(this.index.opcodes);
+    this.listed = this.index.programs;
     this.list.show(this.index);
     await this.apply(fromFragment(location.hash));
     // A link to an edited source, or to other configurations of it.
@@ -110,7 +113,7 @@ export class App implements Page {
   private async apply(state: State): Promise<void> {
     const { index } = this;
     if (index === null) return;
-    const entries = entriesOf(index);
+    const { entries } = this;
     const named = entries.filter(({ name, shown }) => name === state.kernel || shown === state.kernel);
     // What came of an edit is not in the document that a link is opened in: the program that was edited is.
     const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === (this.compiler?.standsFor(id) ?? id));
@@ -183,9 +186,15 @@ export class App implements Page {
     return this.kernels.get(`${program.id} ${row} ${onOwnLines}`, make);
   }
 
-  adopt(index: Index): void {
+  adopt(index: Index, listed: ProgramInfo[]): void {
     this.index = index;
-    this.list.show(index);
+    this.listed = listed;
+    this.list.show({ ...index, programs: listed });
+  }
+
+  /** Kernels of the list: of one that was edited, the version that is shown. */
+  private get entries(): Entry[] {
+    return entriesOf({ programs: this.listed });
   }
 
   file(path: string): Promise<SourcePane | null> {
@@ -261,7 +270,7 @@ export class App implements Page {
   }
 
   private isNamedTwice(name: string): boolean {
-    return this.index !== null && entriesOf(this.index).filter((entry) => entry.name === name).length > 1;
+    return this.entries.filter((entry) => entry.name === name).length > 1;
   }
 
   /** Fills slots that were added or emptied. */
@@ -318,7 +327,7 @@ export class App implements Page {
     if (kernel.own === null) return this.tell("No code of other files was inlined into your own files here: each line is its own.");
     const own = !this.onOwnLines;
     this.go({ own: own === (this.index?.own_lines === true) ? null : own }, "replace");
-    const entry = this.index === null ? undefined : entriesOf(this.index).find(({ program, row }) => program === kernel.program && row === kernel.row);
+    const entry = this.entries.find(({ program, row }) => program === kernel.program && row === kernel.row);
     if (entry === undefined) return;
     const words = own ? "inlined library code is on your own lines" : "inlined library code is on its own lines";
     void this.open(entry, "replace").then(() => this.status.say(words));

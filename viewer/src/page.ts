@@ -38,8 +38,8 @@ export interface Page {
   openProgram(program: ProgramInfo): void;
   /** Pins the line of a pane's cursor. */
   pin(pane: SourcePane): void;
-  /** Takes another index over, with what was compiled here. */
-  adopt(index: Index): void;
+  /** Takes another index over, with all that was compiled here; `listed` are the programs that are in the list of kernels. */
+  adopt(index: Index, listed: ProgramInfo[]): void;
   /** The source pane with this file in it, null where there is none. */
   file(path: string): Promise<SourcePane | null>;
   /** The step of heat or the hue of a source line, and the figures beside it, in the colours that are chosen. */
@@ -59,14 +59,6 @@ export interface Before {
   row: number;
   kernel: Kernel | null;
   name: string;
-}
-
-/** A text and a configuration that were compiled; `outcome` is null until that is done again after a reload. */
-export interface KernelVersion {
-  readonly number: number;
-  readonly name: string;
-  readonly errors: number;
-  readonly outcome: { readonly program: ProgramInfo | null; readonly index: Index | null } | null;
 }
 
 /** What edits a source and compiles it in place, as far as others ask it (editing/editing.ts). */
@@ -89,8 +81,6 @@ export interface Compiler {
   before(program: ProgramInfo, row: number): Before | null;
   /** Which of how many versions is shown; null if there is only what was read. */
   versionOf(program: ProgramInfo): { number: number; of: number } | null;
-  /** A program's versions, oldest first; empty if it was not edited. */
-  versions(program: ProgramInfo): readonly KernelVersion[];
   /** Whether there is a text of the program, which can be compiled. */
   canTry(program: ProgramInfo): boolean;
   /** Puts the cursor into the source. */

@@ -39,6 +39,9 @@ test("lines go on where their text goes", () => {
   expect(former(before, "a\nb\nc\nd\nnew")).toEqual([0, 1, 2, 3, -1]);
   expect(former(before, "a\nc\nd")).toEqual([0, 2, 3]);
   expect(former(before, "")).toHaveLength(1);
+  // Though what was inserted begins as the line behind it does.
+  expect(former("{\n  if (a) b;\n}", "{\n  c[0] = sqrt(c[1]);\n  if (a) b;\n}")).toEqual([0, -1, 1, 2]);
+  expect(former("{\n  if (a) b;\n}", "{\n  if (a) b;\n  if (b) c;\n}")).toEqual([0, 1, -1, 2]);
 });
 
 test("a line that was changed is still that line, also below a new one", () => {

@@ -45,7 +45,7 @@ function program(written: unknown, number: number, groups: Group[]): ProgramInfo
   } catch (problem) {
     if (!(problem instanceof DocumentError)) throw problem;
     const unknown = { device: null, device_title: null, register_bytes: null, toolchain: null, versions: [], options: null, command: null, log: null, no_stages: null, passes: null };
-    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), rows: new Map(), beside: new Map(), reasons: new Map(), stages: [], diagnostics: [], edited: false };
+    return { ...unknown, id: `damaged ${number}`, name: `program ${number + 1}`, ok: false, reason: problem.message, files: [], kernels: columns(0, new Map()), rows: new Map(), beside: new Map(), reasons: new Map(), stages: [], diagnostics: [], edited: false, version: 0 };
   }
 }
 
@@ -74,6 +74,7 @@ function readProgram(written: unknown, groups: Group[]): ProgramInfo {
     passes: entry.passes === null || entry.passes === undefined ? null : texts(entry.passes, "passes"),
     diagnostics: readDiagnostics(entry.diagnostics ?? []),
     edited: false,
+    version: 0,
   };
 }
 

@@ -65,6 +65,8 @@ export interface ProgramInfo {
   diagnostics: Diagnostic[];
   /** Compiled in place, from a source that was edited here. */
   edited: boolean;
+  /** Its number among the versions of the program that was edited; 0 if it is not one of those. */
+  version: number;
 }
 
 /** A message of the compiler about a place, its line and column from 1; the path is "", line and column are 0 where it names none. */

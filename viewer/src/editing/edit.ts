@@ -165,7 +165,8 @@ export class Edit {
     this.answered = performance.now();
     const outcome = outcomeOf(result, draft, (this.answered - since) / 1000);
     if (outcome.program !== null) this.programs.add(outcome.program.id);
-    this.versions.take(draft, outcome, this.isTypedOn);
+    const { number } = this.versions.take(draft, outcome, this.isTypedOn);
+    for (const program of outcome.index?.programs ?? []) program.version = number;
     this.host.chosen(this);
   }
 }

@@ -2,33 +2,27 @@ import type { HttpSource } from "../document/http";
 import type { Kernel } from "../document/kernel";
 import type { Choices, Configuration } from "../document/options";
 import { readText } from "../document/read";
-import type { Diagnostic, Index, ProgramInfo } from "../document/schema";
+import type { Index, ProgramInfo } from "../document/schema";
 import { sentenceOf } from "../document/source";
-import { count, plural } from "../dom";
-import { BuildFields, type Standing } from "../frame/build";
+import { BuildFields } from "../frame/build";
 import { entriesOf } from "../frame/kernels";
 import type { Slot } from "../frame/layout";
-import { errorWords, type ShownVersion, VersionStrip } from "../frame/versions";
 import type { Before, Compiler, Page } from "../page";
 import { matched, textOf } from "../panes/lines";
-import { SourcePane } from "../panes/source";
+import type { SourcePane } from "../panes/source";
 import { comparisonOf } from "./comparison";
 import { likeOf } from "./compiles";
 import { Edit } from "./edit";
-import { problemList } from "./problems";
+import { EditView, shownOf } from "./edit_view";
 import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
 import { recall, remember } from "./storage";
 import { mainFile, Trials } from "./trials";
-import type { Outcome, Version } from "./versions";
+import type { Outcome } from "./versions";
 
 /** Editing a source and compiling it in place: the page's edits, one per program, and what shows them. */
 export class Editing implements Compiler {
   private choices: Choices | null = null;
-  private fields: BuildFields | null = null;
-  private readonly strip = new VersionStrip(
-    (number) => this.act((edit) => this.select(edit, number)),
-    (number) => this.act((edit) => this.against(edit, number)),
-  );
+  private readonly view: EditView;
   private readonly edits = new Map<string, Edit>();
   private readonly beginning = new Map<string, Promise<Edit | null>>();
   /** The document as it was read. */
@@ -37,15 +31,20 @@ export class Editing implements Compiler {
   private held: { pane: SourcePane; edit: Edit } | null = null;
   /** The kernel that the shown one is compared with. */
   private compared: Kernel | null = null;
-  private readonly marked = new WeakMap<SourcePane, readonly Diagnostic[]>();
   private readonly trialsOf = new Map<string, Trials>();
   private turn = 0;
-  private clock = 0;
+  /** The edit of which was told that no link holds it. */
+  private told: Edit | null = null;
 
   constructor(
     private readonly page: Page,
     private readonly source: HttpSource,
   ) {
+    this.view = new EditView(
+      page,
+      (number) => this.act((edit) => this.select(edit, number)),
+      (number) => this.act((edit) => this.against(edit, number)),
+    );
     void this.ask();
     page.root.addEventListener("keydown", (event) => this.pressed(event as KeyboardEvent));
   }
@@ -60,7 +59,7 @@ export class Editing implements Compiler {
     } catch (problem) {
       return sentenceOf(problem);
     }
-    this.fields ??= new BuildFields(
+    this.view.fields ??= new BuildFields(
       this.choices,
       (change) => void this.configure(change),
       () => this.compile(),
@@ -100,12 +99,12 @@ export class Editing implements Compiler {
   }
 
   fieldsOf(program: ProgramInfo | null): HTMLElement | null {
-    return program === null || mainFile(program) === null ? null : (this.fields?.element ?? null);
+    return program === null || mainFile(program) === null ? null : (this.view.fields?.element ?? null);
   }
 
   errorsIn(program: ProgramInfo, path: string): number {
     const version = this.editOf(program)?.versions.current;
-    return version === undefined || version.errors === 0 ? 0 : this.messagesOf(version, path).filter(({ severity }) => severity === "error").length;
+    return version === undefined || version.errors === 0 ? 0 : this.view.messagesOf(version, path).filter(({ severity }) => severity === "error").length;
   }
 
   before(program: ProgramInfo, row: number): Before | null {
@@ -122,10 +121,6 @@ export class Editing implements Compiler {
   versionOf(program: ProgramInfo): { number: number; of: number } | null {
     const versions = this.editOf(program)?.versions;
     return versions === undefined || versions.list.length < 2 ? null : { number: versions.current.number, of: versions.list.length };
-  }
-
-  versions(program: ProgramInfo): readonly Version[] {
-    return this.editOf(program)?.versions.list ?? [];
   }
 
   canTry(program: ProgramInfo): boolean {
@@ -200,7 +195,7 @@ export class Editing implements Compiler {
     const told = await this.ask();
     if (told !== null) return page.tell(told);
     if (shared !== undefined) return this.open(shared);
-    const pane = this.sources().find(({ bare }) => !bare);
+    const pane = this.view.sources().find(({ bare }) => !bare);
     if (pane === undefined) return page.tell("There is no source text here to edit.");
     const edit = await this.begin(pane.kernel.program);
     if (edit === null) return page.tell("There is no source text here to edit.");
@@ -226,7 +221,7 @@ export class Editing implements Compiler {
     if (shared.word === "") return edit.configure(configuration);
     const text = await drawn(shared);
     if (text === null) return page.tell("The edited text in the link is damaged: what is shown is the recorded one.");
-    const pane = shared.path === "" ? this.sources()[0] : await page.file(shared.path);
+    const pane = shared.path === "" ? this.view.sources()[0] : await page.file(shared.path);
     if (pane == null || (shared.path !== "" && pane.title !== shared.path)) return page.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
     this.hold(edit, pane);
     const { read } = pane;
@@ -245,7 +240,7 @@ export class Editing implements Compiler {
     const edit = await this.begin(pane.kernel.program);
     if (edit === null) return;
     this.hold(edit, pane);
-    for (const other of this.sources()) if (other !== pane && other.title === pane.title && edit.has(other.kernel.program)) other.setText(pane.text);
+    for (const other of this.view.sources()) if (other !== pane && other.title === pane.title && edit.has(other.kernel.program)) other.setText(pane.text);
     edit.write(pane.title, pane.text, pane.read);
     this.share(edit);
   }
@@ -296,7 +291,7 @@ export class Editing implements Compiler {
   private async chosen(edit: Edit): Promise<void> {
     const { page } = this;
     // Nothing is said to be compiled before it is shown.
-    clearTimeout(this.clock);
+    this.view.rest();
     this.adopt();
     remember(edit.base.id, edit.versions.written());
     this.share(edit);
@@ -307,12 +302,12 @@ export class Editing implements Compiler {
     if (shown !== program) await this.show(shown);
     this.freshen();
     void this.compare();
-    if (edit.doing === null) page.status.say(this.spoken(edit), 0);
+    if (edit.doing === null) page.status.say(this.view.spoken(edit), 0);
   }
 
   /** Puts the draft into the panes. */
   private write(edit: Edit): void {
-    const panes = new Set([...this.sources(), ...(this.held?.edit === edit ? [this.held.pane] : [])]);
+    const panes = new Set([...this.view.sources(), ...(this.held?.edit === edit ? [this.held.pane] : [])]);
     for (const pane of panes) if (!pane.bare && edit.has(pane.kernel.program)) pane.setText(edit.textOf(edit.draft, pane.title, pane.read));
   }
 
@@ -334,21 +329,23 @@ export class Editing implements Compiler {
     else await page.open(entry, "replace");
   }
 
-  /** The page's document is what was read, with what its programs are now. */
+  /** The page's document is what was read, behind all versions; only what programs are now is listed. */
   private adopt(): void {
     const { base } = this;
     if (base === null) return;
-    const results = [...this.edits.values()].flatMap(({ versions }) => versions.compiled(versions.current)?.outcome?.index ?? []);
-    const programs = base.programs.map((program) => {
+    const outcomes = [...this.edits.values()].flatMap(({ versions }) => versions.list.flatMap(({ outcome }) => outcome ?? [])).reverse();
+    const results = outcomes.flatMap(({ index }) => index ?? []);
+    const listed = base.programs.map((program) => {
       const edit = this.edits.get(program.id);
       return edit === undefined ? program : shownOf(edit);
     });
-    this.page.adopt({
+    const index = {
       ...base,
       opcodes: new Map([base, ...results].flatMap(({ opcodes }) => [...opcodes])),
-      programs,
+      programs: [...results.flatMap(({ programs }) => programs), ...base.programs],
       chunks: new Map([base, ...results].flatMap(({ chunks }) => [...chunks])),
-    });
+    };
+    this.page.adopt(index, listed);
   }
 
   /** Puts the draft into the address. */
@@ -361,22 +358,19 @@ export class Editing implements Compiler {
       const isLinked = word !== null && others.length === 0 && !edit.isRead;
       this.page.go({ more: isLinked ? { ...more, z: word, e: configurationsOut([draft.configuration]) } : more }, "replace");
       if (word === null) this.page.tell("The edited text is too long for a link: save it in a file.");
-      else if (others.length > 0) this.page.tell("A link holds the edit of one file only: save these in files.");
+      else if (others.length > 0 && this.told !== edit) this.page.tell("A link holds the edit of one file only: save these in files.");
+      this.told = others.length > 0 ? edit : null;
     });
   }
 
   // --- what shows it
-
-  private sources(): SourcePane[] {
-    return this.page.layout.slots.flatMap(({ linked }) => (linked instanceof SourcePane ? [linked] : []));
-  }
 
   /** Panes were made anew, or are of other programs: makes them editors, and shows the edit that they are of. */
   freshen(): void {
     const { page } = this;
     const program = page.kernel?.program;
     if (this.choices === null || program === undefined) return;
-    for (const pane of this.sources()) {
+    for (const pane of this.view.sources()) {
       if (pane.bare || pane.pane.isEditable || !this.canTry(pane.kernel.program)) continue;
       pane.edit({
         change: () => void this.typed(pane),
@@ -392,55 +386,8 @@ export class Editing implements Compiler {
     if (edit !== null) void this.compare();
   }
 
-  /** Draws how an edit stands, if it is the one that is shown. */
   private draw(edit: Edit | null): void {
-    const { page } = this;
-    if (edit !== this.active) return;
-    const { kernel } = page;
-    if (kernel === null || this.choices === null) return;
-    const configuration = edit?.draft.configuration ?? likeOf(kernel.program, this.choices);
-    if (configuration !== null) this.fields?.show(configuration);
-    this.fields?.tell(standingOf(edit));
-    page.element.classList.toggle("stale", edit?.isStale === true);
-    clearTimeout(this.clock);
-    if (edit !== null && edit.doing !== null) this.clock = window.setTimeout(() => this.draw(edit), 100);
-    const slot = page.layout.of("source") ?? page.layout.slots[0];
-    const { list, current, first } = edit?.versions ?? { list: [], current: null, first: null };
-    const isShown = edit !== null && (list.length > 1 || first?.errors !== 0);
-    slot.above(isShown ? this.strip.element : null, () => edit !== null && this.drawStrip(edit, kernel.name));
-    const diagnostics = current?.outcome?.diagnostics ?? [];
-    for (const pane of this.sources()) {
-      if (this.marked.get(pane) === diagnostics || (edit === null && !this.marked.has(pane))) continue;
-      this.marked.set(pane, diagnostics);
-      this.mark(pane, current === null ? [] : this.messagesOf(current, pane.title));
-    }
-    const elsewhere = current === null ? [] : diagnostics.filter(({ path }) => fileOf(kernel.program, path) === null);
-    slot.below(problemList(elsewhere, diagnostics.length === 0 ? (current?.outcome?.log ?? "") : "", () => null));
-  }
-
-  /** The compiler's messages in a pane; the first comes into view where nobody types. */
-  private mark(pane: SourcePane, messages: readonly Diagnostic[]): void {
-    pane.mark(messages);
-    const error = messages.find(({ severity }) => severity === "error");
-    if (error === undefined || pane.pane.isFocused || error.line < 1 || error.line > pane.pane.lineCount) return;
-    if (!pane.pane.sees(error.line - 1)) pane.pane.show(error.line - 1);
-  }
-
-  private drawStrip({ versions, doing }: Edit, kernel: string): void {
-    const { list, current } = versions;
-    const shown = versions.compiled(current);
-    const base = shown === null ? null : versions.before(shown);
-    let last: number | null = null;
-    const items = list.map((version): ShownVersion => {
-      const { number, name, errors } = version;
-      const figure = errors > 0 ? null : (version.instructions.get(kernel) ?? null);
-      const change = figure === null || last === null ? null : figure - last;
-      if (figure !== null) last = figure;
-      return { number, name, errors, figure, change, isCurrent: version === current, isBase: version === base };
-    });
-    const isOlder = current.errors > 0 && doing === null;
-    const told = !isOlder ? null : shown === null ? null : `Figures and machine code are those of version ${shown.number}, the last that compiled.`;
-    this.strip.show(items, told);
+    if (edit === this.active && this.choices !== null) this.view.draw(edit, this.choices);
   }
 
   /** Shows beside the lines what their figures were in the version before. */
@@ -453,27 +400,12 @@ export class Editing implements Compiler {
     const other = entry === undefined ? null : await page.load(entry);
     if (turn !== this.turn || kernel !== page.kernel) return;
     this.compared = other;
-    for (const pane of this.sources()) {
+    for (const pane of this.view.sources()) {
       const text = other === null ? null : await this.textIn(other.program, pane.title);
       if (turn !== this.turn || pane.kernel !== kernel) continue;
       pane.compare(other === null || text === null ? null : comparisonOf(page, kernel, other, pane, text));
     }
     page.showEditing();
-  }
-
-  /** The messages of a version about a file. */
-  private messagesOf({ outcome }: Version, path: string): Diagnostic[] {
-    const program = this.page.kernel?.program;
-    return program === undefined ? [] : (outcome?.diagnostics ?? []).filter((each) => fileOf(program, each.path) === path);
-  }
-
-  private spoken({ versions }: Edit): string {
-    const { current } = versions;
-    if (current.errors > 0) return `failed, ${errorWords(current.errors)}`;
-    const name = this.page.kernel?.name ?? "";
-    const [now, before] = [current, versions.before(current)].map((version) => version?.instructions.get(name) ?? null);
-    if (now === null) return "compiled";
-    return before === null ? `compiled, ${plural(now, "instruction")}` : `compiled, ${count(before)} to ${plural(now, "instruction")}`;
   }
 
   private pressed(event: KeyboardEvent): void {
@@ -491,28 +423,4 @@ export class Editing implements Compiler {
       event.preventDefault();
     }
   }
-}
-
-/** What stands in the document for an edited program: what its current version was compiled to, or the last that was. */
-function shownOf({ base, versions }: Edit): ProgramInfo {
-  return versions.compiled(versions.current)?.outcome?.program ?? base;
-}
-
-/** The program's file that the compiler means by a path; null if it is none. */
-function fileOf({ files }: ProgramInfo, path: string): string | null {
-  const name = (of: string): string => of.slice(of.lastIndexOf("/") + 1);
-  const same = files.find((file) => file.path === path) ?? (path === "" ? undefined : files.find((file) => name(file.path) === name(path)));
-  return same?.path ?? null;
-}
-
-function standingOf(edit: Edit | null): Standing {
-  if (edit === null) return { words: "", kind: "" };
-  const { doing, fault, versions } = edit;
-  const { outcome, errors } = versions.current;
-  if (doing !== null) return { words: `${doing.words}… ${((performance.now() - doing.since) / 1000).toFixed(1)} s`, kind: "busy" };
-  if (fault !== null) return { words: fault, kind: "failed" };
-  if (errors > 0) return { words: errorWords(errors), kind: "failed" };
-  if (outcome === null || outcome.seconds === 0) return { words: "", kind: "" };
-  const warnings = outcome.diagnostics.filter(({ severity }) => severity === "warning").length;
-  return { words: `compiled in ${outcome.seconds.toFixed(2)} s${warnings === 0 ? "" : `, ${plural(warnings, "warning")}`}`, kind: "done" };
 }

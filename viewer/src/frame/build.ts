@@ -119,9 +119,10 @@ export class BuildBar {
   private readonly own: HTMLButtonElement;
   /** How many pieces of advice there are: a click lists them. */
   private readonly advice: HTMLButtonElement;
-  private readonly buttons = new Map<Colour, HTMLButtonElement>();
+  private readonly colours = h("select", { "aria-label": "Colour by" });
 
   constructor(
+    views: HTMLElement,
     private readonly tell: (sentence: string) => void,
     choose: (colour: Colour) => void,
     turnOwn: () => void,
@@ -130,14 +131,13 @@ export class BuildBar {
     const title = "Inlined library code on the lines of your own files that it came through (i)";
     this.own = h("button", { class: "opt", type: "button", title, hidden: true, onclick: turnOwn }, "Own lines");
     this.advice = h("button", { class: "opt", type: "button", title: "What would make this kernel cheaper (a)", hidden: true, onclick: advise });
-    const group = h("span", { class: "seg", role: "group", "aria-label": "Colour" }, h("em", {}, "Colour"));
     for (const colour of COLOURS) {
       const [name, title] = NAMES[colour];
-      const button = h("button", { type: "button", title, onclick: () => choose(colour) }, name);
-      this.buttons.set(colour, button);
-      group.append(button);
+      this.colours.append(h("option", { value: colour, title }, name));
     }
-    this.element.append(this.facts, this.advice, this.own, group);
+    this.colours.addEventListener("change", () => choose(this.colours.value as Colour));
+    const label = h("label", { class: "field colour" }, h("em", {}, "Colour by"), this.colours);
+    this.element.append(views, this.facts, this.advice, this.own, label);
   }
 
   /** `fields` stand in place of what was built where it can be compiled. */
@@ -175,12 +175,13 @@ export class BuildBar {
 
   /** Whether there are samples, whose colour is offered then. */
   hasSamples(is: boolean): void {
-    const button = this.buttons.get("samples");
-    if (button !== undefined) button.hidden = !is;
+    const option = Array.from(this.colours.options).find(({ value }) => value === "samples");
+    if (option !== undefined) option.hidden = option.disabled = !is;
   }
 
   colour(colour: Colour): void {
-    for (const [each, button] of this.buttons) button.setAttribute("aria-pressed", String(each === colour));
+    this.colours.value = colour;
+    this.colours.title = visible(NAMES[colour][1]);
   }
 }
 

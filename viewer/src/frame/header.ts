@@ -40,12 +40,17 @@ export function figures(index: Index, shown: Shown, before: Shown | null): HTMLE
     parts.push(h("span", { class: narrow ? "warn" : null, title }, ...words, h("b", {}, `SIMD${simd}`)));
   }
   if (peak !== null && registers !== null)
-    parts.push(h("span", { title: "Live registers at the peak, of the registers of a thread" }, ...changed(old?.peak, peak), `/${registers} GRFs live at peak`));
+    parts.push(h("span", { title: "Live registers at the peak, of the registers of a thread" }, ...changed(old?.peak, peak), optional(`/${registers}`), " GRFs", optional(" live at peak")));
   else if (registers !== null) parts.push(h("span", {}, h("b", {}, count(registers)), " GRFs available"));
   if (spill !== null)
     parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of values that did not fit into the registers" }, ...changed(old?.spill, spill), " B spilled"));
   if (waits !== null && old?.waits != null && waits !== old.waits) parts.push(h("span", { title: ORIGIN }, ...changed(old.waits, waits), " wait cycles"));
   return parts;
+}
+
+/** Words that go where there is little room: the title has them. */
+function optional(words: string): HTMLElement {
+  return h("span", { class: "optional" }, words);
 }
 
 /** Old to new, better or worse where it changed by half a percent or more: less is better. */
@@ -61,15 +66,15 @@ export interface HeaderActions {
   theme(): void;
 }
 
-/** The topmost bar: recording, kernel, figures, search, the other views. */
+/** The topmost bar: recording, kernel, figures, search. */
 export class Header {
   readonly element = h("header", {});
   private readonly title = h("span", { class: "dim title" });
   private readonly name = h("button", { class: "pick", type: "button", "aria-haspopup": "true" }, "no kernel");
   private readonly version = h("span", { class: "version-chip", hidden: true });
-  private readonly facts = h("div", { class: "facts", role: "group", "aria-label": "Figures" });
+  private readonly facts = h("div", { class: "facts", role: "group", "aria-label": "Figures", tabindex: "0" });
 
-  constructor(search: HTMLElement, views: HTMLElement, share: HTMLElement, actions: HeaderActions) {
+  constructor(search: HTMLElement, share: HTMLElement, actions: HeaderActions) {
     this.name.addEventListener("click", () => actions.pickKernel());
     // Where it scrolls, keys scroll it.
     new ResizeObserver(() => (this.facts.tabIndex = this.facts.scrollWidth > this.facts.clientWidth ? 0 : -1)).observe(this.facts);
@@ -81,7 +86,6 @@ export class Header {
         "div",
         { class: "right" },
         search,
-        views,
         share,
         h("button", { class: "tool", type: "button", title: "Light or dark", "aria-label": "Light or dark", onclick: () => actions.theme() }, "◐"),
         h("button", { class: "tool", type: "button", title: "Keys and words (?)", "aria-label": "Help: keys and words", onclick: () => actions.help() }, "?"),

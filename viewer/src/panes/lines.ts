@@ -1,4 +1,4 @@
-import { diff } from "@codemirror/merge";
+import { type Change, diff } from "@codemirror/merge";
 import { Text } from "@codemirror/state";
 
 /** How the lines of a text are those of another one that it was edited into. All lines count from 0. */
@@ -19,17 +19,18 @@ export function textOf(text: string): Text {
 export function matched(before: Text, after: Text): Matched {
   const former = new Int32Array(after.lines).fill(-1);
   const changes = before.eq(after) ? [] : diff(before.toString(), after.toString(), PATIENCE);
+  const [startOf, endOf] = [moved(changes, true), moved(changes, false)];
+  const lineAt = (at: number): number => after.lineAt(at).number;
+  let last = 0;
   let next = 0;
-  let shift = 0;
-  let last = -1;
-  for (let line = 0, from = 0; line < before.lines; line++) {
-    for (; next < changes.length && changes[next].toA <= from; next++) shift = changes[next].toB - changes[next].toA;
-    // A line goes on as the line that its beginning is in now; one whose beginning is gone, as what stands in its place.
-    const at = next < changes.length && changes[next].fromA <= from ? changes[next].fromB : from + shift;
-    const now = after.lineAt(at).number - 1;
-    const { length } = before.line(line + 1);
-    if (now > last && !isGone(from, length, changes[next])) {
-      former[now] = line;
+  for (let line = 1, from = 0; line <= before.lines; line++) {
+    const { text, length } = before.line(line);
+    // Of the lines that begin alike or end alike, the one with the same text goes on as this one; else where its beginning is.
+    const [first, end] = [lineAt(startOf(from)), lineAt(endOf(from + length))];
+    const now = [first, end].find((each) => each > last && after.line(each).text === text) ?? first;
+    while (next < changes.length && changes[next].toA <= from + length) next++;
+    if (now > last && !isGone(from, changes[next])) {
+      former[now - 1] = line - 1;
       last = now;
     }
     from += length + 1;
@@ -38,9 +39,23 @@ export function matched(before: Text, after: Text): Matched {
   return { former, changed };
 }
 
-/** Whether a change takes a whole line away, with its end. */
-function isGone(from: number, length: number, change: { fromA: number; toA: number; fromB: number; toB: number } | undefined): boolean {
-  return change !== undefined && change.fromA <= from && change.toA > from + length && change.fromB === change.toB;
+/** Whether a change, the first that ends behind a line, takes all of the line away. */
+function isGone(from: number, change: Change | undefined): boolean {
+  return change !== undefined && change.fromA <= from && change.fromB === change.toB;
+}
+
+/** Where positions are after changes, asked for in ascending order: what was inserted at one is before it if it is a line's
+ * beginning, and behind it if it is an end. */
+function moved(changes: readonly Change[], isBeginning: boolean): (at: number) => number {
+  let next = 0;
+  let shift = 0;
+  return (at) => {
+    const isOver = ({ fromA, toA }: Change): boolean => toA < at || (toA === at && (isBeginning || fromA < at));
+    for (; next < changes.length && isOver(changes[next]); next++) shift = changes[next].toB - changes[next].toA;
+    const change = changes[next];
+    if (change === undefined || change.fromA > at || change.fromA === change.toA) return at + shift;
+    return isBeginning || change.fromA === at ? change.fromB : change.toB;
+  };
 }
 
 /** The lines of a text, from 1, that an edit changed: first and last of each place. Where lines are gone, the one behind them. */

@@ -16,12 +16,10 @@ export interface Choice {
 
 /** All kernels of the document, those of edits too, in its order. */
 export function choicesOf(index: Index): Choice[] {
-  const versions = index.programs.filter(({ edited }) => edited);
   const choices = entriesOf(index).map((entry) => {
     const { program, shown, name } = entry;
-    // The newest comes first in the document.
-    const version = program.edited ? versions.length - versions.indexOf(program) : 0;
-    const words = [program.device ?? "?", program.toolchain ?? "?", withoutLines(program.options ?? ""), version > 0 ? `version ${version + 1}` : "", programWords(program, shown)];
+    const { version } = program;
+    const words = [program.device ?? "?", program.toolchain ?? "?", withoutLines(program.options ?? ""), version > 0 ? `version ${version}` : "", programWords(program, shown)];
     return { entry, key: `${program.id}:${name}`, title: shown, detail: words.filter((word) => word !== "").join(" · "), version };
   });
   // Builds that are alike in all that are told apart by where their source lies.

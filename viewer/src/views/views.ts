@@ -17,14 +17,15 @@ export class Views {
     const { source } = page;
     const served = source instanceof HttpSource ? [new LinkageView(page, source)] : [];
     this.views = [new CompareView(page), new PassesView(page), ...served, new SweepView(page)];
-    for (const { name, title, hint } of this.views)
+    const panes = { name: "panes", title: "Code", hint: "Source, stages and machine code" };
+    for (const { name, title, hint } of [panes, ...this.views])
       this.buttons.append(h("button", { class: "tool", type: "button", title: hint, "data-view": name, "aria-pressed": "false", onclick: () => this.turn(name) }, title));
   }
 
   /** Shows what the state names; the panes for a name that is none. */
   show(): void {
     const view = this.views.find(({ name }) => name === this.page.state.view) ?? null;
-    for (const button of this.buttons.children) button.setAttribute("aria-pressed", String(button.getAttribute("data-view") === view?.name));
+    for (const button of this.buttons.children) button.setAttribute("aria-pressed", String(button.getAttribute("data-view") === (view?.name ?? "panes")));
     this.page.element.classList.toggle("viewing", view !== null);
     this.element.hidden = view === null;
     if (view === null) return;
