@@ -41,7 +41,7 @@ test("lists that differ in too much end in time", () => {
 });
 
 function formsOf(...lines: string[]): readonly string[] {
-  return new Code({ lines, offset: new Int32Array(lines.length), size: new Int32Array(lines.length), uses: null }, 32).texts;
+  return new Code({ lines, offset: new Int32Array(lines.length), size: new Int32Array(lines.length), registers: null }, 32).texts;
 }
 
 test.each([

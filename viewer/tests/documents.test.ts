@@ -222,8 +222,8 @@ test("who waits for whom, and whose values are read", async () => {
   expect(code.producers(2, "$3")).toEqual([]);
   expect(code.waiters(0)).toEqual([1, 2]);
   expect(code.waiters(2)).toEqual([4]);
-  expect(code.neighbours(2, null)).toEqual({ writers: new Map([[1, [4]]]), readers: new Map([[4, [6]]]) });
-  expect(code.neighbours(2, 6)).toEqual({ writers: new Map(), readers: new Map([[4, [6]]]) });
+  expect(code.registers?.neighbours(2, null)).toEqual({ writers: new Map([[1, [4]]]), readers: new Map([[4, [6]]]) });
+  expect(code.registers?.neighbours(2, 6)).toEqual({ writers: new Map(), readers: new Map([[4, [6]]]) });
   expect([code.rowAt(32), code.rowAt(33), code.blockOf(3), code.blockOf(4), code.blockEnd(0), code.blockEnd(1)]).toEqual([2, -1, 0, 1, 4, 5]);
 });
 

@@ -195,14 +195,14 @@ def test_why_there_are_no_stages_of_what_has_no_source() -> None:
     build = built()
     plain = replace(build, path="", created="2026-01-01", parts=HeldParts(binary=build.binary))
     (entry,) = explore_document([opened(plain)]).index["programs"]
-    assert "kernlens stages RECORDING --device skl -o FILE" in entry["no_stages"]
+    assert "kernlens capture --stages -o FILE -- APPLICATION" in entry["no_stages"]
 
 
 def test_why_there_are_no_stages_and_how_to_keep_them() -> None:
     build = built()
     plain = replace(build, path="scale.cl", parts=HeldParts(binary=build.binary))
     (entry,) = explore_document([opened(plain)]).index["programs"]
-    assert "kernlens stages scale.cl --device skl -o FILE" in entry["no_stages"]
+    assert "kernlens stages scale.cl --device skl --toolchain scale -o FILE" in entry["no_stages"]
 
 
 def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@
  * It is analysis/comparison/normal_form.py for the page, rule by rule: an instruction is its *form*, the text without these
  * names, and its *operands*, for each register that it reads which earlier instruction wrote it.
  */
-import { type Csr, rowsOf } from "../document/csr";
+import type { Registers } from "../document/registers";
 
 /** A general register, or an accumulator; what is between them is alike in many instructions. */
 const REGISTER = /\b(?:r|(acc))(\d+)(?:\.(\d+))?(?![\d.])/;
@@ -108,7 +108,8 @@ export interface Instructions {
   lines: readonly string[];
   offset: Int32Array;
   size: Int32Array;
-  uses: { writer: Int32Array; byReader: Csr } | null;
+  /** Who wrote what a row reads, by row; null where that is not known. */
+  registers: Pick<Registers, "neighbours"> | null;
 }
 
 /** A kernel's instructions as forms, with where their operands come from. */
@@ -165,7 +166,7 @@ export class Code {
   isSame(other: Code): boolean {
     const isAlike = this.length === other.length && this.texts.every((text, row) => text === other.texts[row] && this.targets[row] === other.targets[row]);
     if (!isAlike) return false;
-    const [mine, theirs] = [this.instructions.uses, other.instructions.uses];
+    const [mine, theirs] = [this.instructions.registers, other.instructions.registers];
     return this.origins.every((operands, row) => {
       const [here, there] = [operands, other.origins[row]].map((origins) => origins.map(({ writer, place }) => `${writer} ${place}`));
       const isInOrder = here.every((origin, at) => origin === there[at]);
@@ -176,6 +177,6 @@ export class Code {
   }
 }
 
-function writersOf({ writer, byReader }: { writer: Int32Array; byReader: Csr }, row: number): string {
-  return Array.from(new Set(Array.from(rowsOf(byReader, row), (pair) => writer[pair]))).sort((left, right) => left - right).join();
+function writersOf(registers: Pick<Registers, "neighbours">, row: number): string {
+  return Array.from(registers.neighbours(row, null).writers.keys()).sort((left, right) => left - right).join();
 }

@@ -8,6 +8,8 @@ export interface Index {
   figures: FigureInfo[];
   /** Whether the page begins with inlined library code on the user's own lines. */
   own_lines: boolean;
+  /** The chunk that all kernels are searched by, without reading them. */
+  search: string | null;
   programs: ProgramInfo[];
   chunks: Map<string, ChunkEntry>;
 }
@@ -16,6 +18,18 @@ export interface Index {
 export interface ChunkEntry {
   offset: number | null;
   packed: number | null;
+}
+
+/** Kernels that the list shows together, under what their names share (name_groups.py). */
+export interface Group {
+  /** What tells it from the same group of another build; "" where there is only one build. */
+  build: string;
+  title: string;
+  /** Said beside the title, softer. */
+  words: string;
+  /** The beginning and the end of all its kernels' names. */
+  before: string;
+  after: string;
 }
 
 export interface ProgramInfo {
@@ -36,6 +50,8 @@ export interface ProgramInfo {
   log: string | null;
   files: FileInfo[];
   kernels: KernelColumns;
+  /** What tells a kernel from another of its name, by its row. */
+  beside: Map<string, string>;
   /** Why a kernel has no lines, by its row. */
   reasons: Map<string, string>;
   stages: StageInfo[];
@@ -43,8 +59,21 @@ export interface ProgramInfo {
   no_stages: string | null;
   /** The chunk of each kernel's single passes; null if they were not recorded. */
   passes: string[] | null;
+  /** What the compiler said of a build that failed. */
+  diagnostics: Diagnostic[];
   /** Compiled in place, from a source that was edited here. */
   edited: boolean;
+}
+
+/** A message of the compiler about a place, its line and column from 1; the path is "", line and column are 0 where it names none. */
+export interface Diagnostic {
+  path: string;
+  line: number;
+  column: number;
+  severity: string;
+  message: string;
+  /** The text that the compiler proposes in place of so many characters from the column on. */
+  fix: { length: number; text: string } | null;
 }
 
 export interface FileInfo {
@@ -62,6 +91,7 @@ export interface KernelColumns {
   /** Names as a reader knows them: C++ names written out. */
   shown: string[];
   chunk: string[];
+  group: Group[];
   simd: Figure[];
   registers: Figure[];
   spill_bytes: Figure[];
