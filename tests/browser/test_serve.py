@@ -118,6 +118,29 @@ def test_typing_edits_where_the_caret_is(server: Server, open_served: OpenServed
     viewer.find(".source .cm-line", has_text="sqrt").wait_for()
 
 
+def test_compare_begins_with_the_last_two_versions(server: Server, open_served: OpenServed) -> None:
+    viewer = open_served(server)
+    put_caret(viewer, "*= 2.0f")
+    viewer.tab.keyboard.type(" data[1] = sqrt(data[2]);")
+    compiled(viewer)
+    viewer.find("button[data-view=compare]").click()
+    viewer.find(".compare:not([aria-busy]) .lines tr", has_text="sqrt").wait_for(timeout=LONG)
+    fields = viewer.find(".picker input")
+    old, new = fields.all()
+    assert "version 1 as read" in old.input_value()
+    assert "version 2 line 3" in new.input_value()
+    ids = [(field.get_attribute("data-key") or "").split(":")[0] for field in (old, new)]
+    answer = server.get("/api/diff", params=dict(zip(("left", "right"), ids, strict=True))).json()
+    (kernel,) = answer["kernels"]
+    (edited,) = (line for line in kernel["lines"] if line["edited"])
+    cells = viewer.find(".compare .lines tr", has_text="sqrt").locator("td").all_inner_texts()
+    assert cells[0] == str(edited["new_line"]) == "3"
+    assert cells[3] == f"{edited['old']} → {edited['new']}"
+    (figure,) = (each for each in kernel["figures"] if each["metric"] == "instructions")
+    card = viewer.text('.compare .card[data-figure="instructions"] b')
+    assert card == f"{figure['old']} → {figure['new']}"
+
+
 def test_the_editor_stays_where_it_is(tmp_path: Path, open_served: OpenServed) -> None:
     """With a line pinned far down nothing jumps when the edit begins, nor when lines are inserted above the pin."""
     lines = [f"  data[{line}] = data[{line}] * {line}.5f;" for line in range(120)]

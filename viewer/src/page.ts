@@ -61,6 +61,13 @@ export interface Before {
   name: string;
 }
 
+/** A text and a configuration that were compiled; `outcome` is null until that is done again after a reload. */
+export interface KernelVersion {
+  readonly number: number;
+  readonly name: string;
+  readonly outcome: { readonly program: ProgramInfo | null } | null;
+}
+
 /** What edits a source and compiles it in place, as far as others ask it (editing/editing.ts). */
 export interface Compiler {
   /** Whether a program is the one that is edited, or came of a compile of it. */
@@ -81,6 +88,8 @@ export interface Compiler {
   before(program: ProgramInfo, row: number): Before | null;
   /** Which of how many versions is shown; null if there is only what was read. */
   versionOf(program: ProgramInfo): { number: number; of: number } | null;
+  /** A program's versions, oldest first; empty if it was not edited. */
+  versions(program: ProgramInfo): readonly KernelVersion[];
   /** Whether there is a text of the program, which can be compiled. */
   canTry(program: ProgramInfo): boolean;
   /** Puts the cursor into the source. */

@@ -109,9 +109,9 @@ test("names of a document are never those of JavaScript's objects", () => {
 
 test("passes are read", () => {
   const pass = { pass: "licm", names: ["licm"], attempt: 1, changed: null, added: 2, lines: [[0, 7]], diff: null };
-  const chunk = { files: ["a.cl"], passes: [pass], times: { "opt-licm": 0.25 } };
+  const chunk = { files: ["a.cl"], passes: [pass], times: { "OPT-licm": 0.25 } };
   const read = { ...pass, lines: [{ path: "a.cl", line: 7 }], removed: 0, missing: null };
-  expect(readPasses(chunk)).toEqual({ passes: [read], times: new Map([["opt-licm", 0.25]]), no_times: null, missing: null });
+  expect(readPasses(chunk)).toEqual({ passes: [read], times: new Map([["OPT-licm", 0.25]]), no_times: null, missing: null });
   expect(() => readPasses({ ...chunk, passes: [{ ...pass, added: "2" }] })).toThrow("passes is no number");
   expect(() => readPasses({ ...chunk, files: [] })).toThrow("passes holds 0");
 });

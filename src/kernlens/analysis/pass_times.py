@@ -16,7 +16,7 @@ _MOST_PASSES = 10_000
 
 
 def pass_times(snapshots: Iterable[Snapshot]) -> dict[str, float]:
-    """Return the seconds of each pass by phase and name (``cg-EmitPass``), of the whole program; empty if nothing has them."""
+    """Return the seconds of each pass by phase and name (``CG-EmitPass``), of the whole program; empty if nothing has them."""
     times: dict[str, float] = {}
     for snapshot in snapshots:
         if snapshot.stage != PASS_TIMES or snapshot.failure is not None:

@@ -106,8 +106,7 @@ def _pass_times(
     with temporary_folder(dump_folder) as name:
         environment = {"IGC_DumpTimeStatsPerPass": "1", "IGC_DumpToCustomDir": f"{name}/"}
         compile_source(source, device, options, chosen, environment=environment, has_sources=False)
-        lines = pass_time_lines(Path(name))
-    content = "".join(f"{line}\n" for line in lines).encode()
+        content = "".join(f"{line}\n" for line in pass_time_lines(Path(name))).encode()
     return (Snapshot(PASS_TIMES, None, TEXT, ".csv", lambda: content, len(content)),) if content else ()
 
 

@@ -293,4 +293,4 @@ def pass_time_lines(folder: Path) -> Iterator[str]:
         phase, _, words = name.partition("_")
         nanoseconds = [int(row[column]) for row in rows if column < len(row) and row[column].isdecimal()]
         if words and nanoseconds:
-            yield f"{phase.lower()}-{re.sub('[^0-9A-Za-z]', '', words)},{sum(nanoseconds) / 1e9:.9f}"
+            yield f"{phase}-{re.sub('[^0-9A-Za-z]', '', words)},{sum(nanoseconds) / 1e9:.9f}"

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.analysis.pass_times import pass_times
 from kernlens.errors import NotFoundError, OutputError
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import Snapshot, choose
-from kernlens.model.stages import IGC_1, IGC_2
+from kernlens.model.stages import IGC_1, IGC_2, PASS_TIMES
 from kernlens.pipeline import igc_dump
-from kernlens.pipeline.igc_dump import read_dump, stands_in
+from kernlens.pipeline.igc_dump import pass_time_lines, read_dump, stands_in
 
 H = "OCL_asm0123456789abcdef"
 
@@ -175,3 +176,16 @@ def test_the_functions_that_a_kernel_calls_follow_it(tmp_path: Path) -> None:
     (tmp_path / f"{H}_simd16_entry_0001_f0.visa.ll").write_bytes(b"of another width\n")
     snapshots = read_dump(tmp_path, IGC_1, b"CODE")
     assert content_of(snapshots, "visa-llvm-map", "k") == b"kernel\nfunction 0\nfunction 2\nfunction 10\n"
+
+
+def test_times_of_passes_have_the_names_of_the_dumps(tmp_path: Path) -> None:
+    """Of several programs of one compile they are added up; what is no number counts for nothing."""
+    assert list(pass_time_lines(tmp_path)) == []
+    (tmp_path / "TimeStatPerPass_Shaders.csv").write_text(
+        "Frequency:1000000000,Passes Count,Total,CG_EmitPass,OPT_Simplify the CFG,Unify_igc-3d-to-2darray,Odd,\n"
+        "/tmp/x/OCL_asm1.isa,4,6000,1000,2000,x,9,\n\n"
+        "/tmp/x/OCL_asm2.isa,4,600,500,\n"
+    )
+    assert list(pass_time_lines(tmp_path)) == ["CG-EmitPass,0.000001500", "OPT-SimplifytheCFG,0.000002000"]
+    snapshot = Snapshot(PASS_TIMES, None, "text", ".csv", lambda: b"CG-EmitPass,0.0000015\nodd\nbad,-1\nbad,nan\n")
+    assert pass_times([snapshot]) == {"CG-EmitPass": 1.5e-6}

@@ -17,7 +17,7 @@ import { EditView, shownOf } from "./edit_view";
 import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
 import { recall, remember } from "./storage";
 import { mainFile, Trials } from "./trials";
-import type { Outcome } from "./versions";
+import type { Outcome, Version } from "./versions";
 
 /** Editing a source and compiling it in place: the page's edits, one per program, and what shows them. */
 export class Editing implements Compiler {
@@ -121,6 +121,10 @@ export class Editing implements Compiler {
   versionOf(program: ProgramInfo): { number: number; of: number } | null {
     const versions = this.editOf(program)?.versions;
     return versions === undefined || versions.list.length < 2 ? null : { number: versions.current.number, of: versions.list.length };
+  }
+
+  versions(program: ProgramInfo): readonly Version[] {
+    return this.editOf(program)?.versions.list ?? [];
   }
 
   canTry(program: ProgramInfo): boolean {

@@ -8,7 +8,7 @@ import type { Page } from "../page";
 import { codeOf } from "./compare_code";
 import { cardOf, cardsOf, differenceWords, kindOf } from "./compare_words";
 import { Picker } from "./picker";
-import { type Choice, choicesOf, usual } from "./sides";
+import { type Choice, choiceOf, choicesOf, usual } from "./sides";
 import { signed, table, type View } from "./view";
 
 /** What a comparison is made from: both kernels with the texts of their files. */
@@ -42,8 +42,8 @@ export class CompareView implements View {
   show(): void {
     const { index, kernel, state } = this.page;
     if (index === null) return;
-    this.choices = choicesOf(index);
-    const current = this.choices.find(({ entry }) => entry.program === kernel?.program && entry.row === kernel.row)?.entry ?? null;
+    this.choices = choicesOf(index, this.page.compiler);
+    const current = kernel === null ? null : choiceOf(this.choices, kernel.program, kernel.row);
     const known = (word: string | undefined): Choice | null => this.choices.find(({ key }) => key === word) ?? null;
     const asked = [known(state.more.a), known(state.more.b)] as const;
     this.chosen = asked[0] === null && asked[1] === null ? usual(this.choices, current) : asked;

@@ -8,7 +8,7 @@ import type { View } from "./view";
 /** Lines of a change that are drawn. */
 const MOST_LINES = 6000;
 
-/** A run of a pass: `0121-opt-SimplifytheCFG` is the number, the phase and the name. */
+/** A run of a pass: `0121-OPT-SimplifytheCFG` is the number, the phase and the name. */
 interface Run extends Pass {
   number: number;
   phase: string;

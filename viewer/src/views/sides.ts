@@ -1,6 +1,7 @@
 import { withoutLines } from "../document/options";
 import type { Index, ProgramInfo } from "../document/schema";
 import { type Entry, entriesOf } from "../frame/kernels";
+import type { Compiler } from "../page";
 
 /** A kernel that can be a side of a comparison. */
 export interface Choice {
@@ -10,22 +11,36 @@ export interface Choice {
   /** The kernel's name, and what its build is. */
   title: string;
   detail: string;
-  /** The number of the version that an edit made of the kernel; 0 for what the document holds. */
+  /** The document's program that it is a version of, and the version's number; 0 if there is only what was read. */
+  base: number;
   version: number;
 }
 
-/** All kernels of the document, those of edits too, in its order. */
-export function choicesOf(index: Index): Choice[] {
-  const choices = entriesOf(index).map((entry) => {
-    const { program, shown, name } = entry;
-    const { version } = program;
-    const words = [program.device ?? "?", program.toolchain ?? "?", withoutLines(program.options ?? ""), version > 0 ? `version ${version}` : "", programWords(program, shown)];
-    return { entry, key: `${program.id}:${name}`, title: shown, detail: words.filter((word) => word !== "").join(" · "), version };
+/** All kernels of the document in its order, in all versions that compiled. */
+export function choicesOf(index: Index, compiler: Pick<Compiler, "versions"> | null): Choice[] {
+  const known = new Set<string>();
+  const choices = index.programs.flatMap((program, base) => {
+    if (known.has(program.id)) return [];
+    const versions = compiler?.versions(program) ?? [];
+    const compiled = versions.flatMap(({ number, name, outcome }) => (outcome?.program == null ? [] : [{ program: outcome.program, version: number, words: `version ${number} ${name}` }]));
+    const shown = versions.length > 1 && compiled.length > 0 ? compiled : [{ program, version: 0, words: "" }];
+    return shown.flatMap(({ program: built, version, words }) => {
+      known.add(built.id);
+      return entriesOf({ programs: [built] }).map((entry): Choice => {
+        const detail = [built.device ?? "?", built.toolchain ?? "?", withoutLines(built.options ?? ""), words, programWords(built, entry.shown)].filter((word) => word !== "").join(" · ");
+        return { entry, key: `${built.id}:${entry.name}`, title: entry.shown, detail, base, version };
+      });
+    });
   });
   // Builds that are alike in all that are told apart by where their source lies.
-  const known = new Map<string, number>();
-  for (const choice of choices) known.set(wordsOf(choice), (known.get(wordsOf(choice)) ?? 0) + 1);
-  return choices.map((choice) => ((known.get(wordsOf(choice)) ?? 0) > 1 ? { ...choice, detail: `${choice.detail} · ${choice.entry.program.files[0]?.path ?? choice.entry.program.id}` } : choice));
+  const alike = new Map<string, number>();
+  for (const choice of choices) alike.set(wordsOf(choice), (alike.get(wordsOf(choice)) ?? 0) + 1);
+  return choices.map((choice) => ((alike.get(wordsOf(choice)) ?? 0) > 1 ? { ...choice, detail: `${choice.detail} · ${choice.entry.program.files[0]?.path ?? choice.entry.program.id}` } : choice));
+}
+
+/** The choice of a kernel that is shown. */
+export function choiceOf(choices: readonly Choice[], program: ProgramInfo, row: number): Choice | null {
+  return choices.find(({ entry }) => entry.program.id === program.id && entry.row === row) ?? null;
 }
 
 /** A choice on one line. */
@@ -50,7 +65,7 @@ export function sourceOf({ name, device, toolchain }: ProgramInfo): string {
 function isSameKernel(left: Entry, right: Entry): boolean {
   if (left.name !== right.name) return false;
   const names = [left, right].map(({ program }) => [...program.kernels.name].sort().join("\n"));
-  return left.program.edited || right.program.edited || sourceOf(left.program) === sourceOf(right.program) || names[0] === names[1];
+  return sourceOf(left.program) === sourceOf(right.program) || names[0] === names[1];
 }
 
 /** In how much two builds differ. */
@@ -62,15 +77,14 @@ function distance(left: ProgramInfo, right: ProgramInfo): number {
  * What is compared when nothing was chosen: the last two versions of the kernel, else it and its nearest other build, in the
  * document's order; else nothing with it, and never another kernel.
  */
-export function usual(choices: readonly Choice[], current: Entry | null): [old: Choice | null, now: Choice | null] {
-  const here = choices.find(({ entry }) => current !== null && entry.program === current.program && entry.row === current.row) ?? null;
+export function usual(choices: readonly Choice[], here: Choice | null): [old: Choice | null, now: Choice | null] {
   if (here === null) return [null, null];
-  const same = choices.filter(({ entry }) => isSameKernel(entry, here.entry));
-  const versions = same.filter(({ version }) => version > 0).sort((left, right) => left.version - right.version);
+  const { name, program } = here.entry;
+  const versions = choices.filter(({ base, entry, version }) => base === here.base && entry.name === name && version > 0);
   if (versions.length > 1) return [versions[versions.length - 2], versions[versions.length - 1]];
-  const others = same.filter((choice) => choice !== here).sort((left, right) => distance(left.entry.program, here.entry.program) - distance(right.entry.program, here.entry.program));
-  if (others.length === 0) return [here, null];
-  const [other] = others;
-  if (versions.length === 1) return here === versions[0] ? [other, here] : [here, versions[0]];
+  const [other] = choices
+    .filter((choice) => choice !== here && isSameKernel(choice.entry, here.entry))
+    .sort((left, right) => distance(left.entry.program, program) - distance(right.entry.program, program));
+  if (other === undefined) return [here, null];
   return choices.indexOf(other) < choices.indexOf(here) ? [other, here] : [here, other];
 }
