@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets this machine up, then runs every check: ruff, mypy, the viewer's linter and tests, a minute of fuzzing, a few unit tests with
+# Sets this machine up, then runs every check: ruff, mypy, the linters and tests of the viewer and of the extension for VS Code, a minute of fuzzing, a few unit tests with
 # other versions of Python and the dependencies, and all tests. Arguments go to pytest; with any, nothing is fuzzed and no other version tried.
 # KERNLENS_WHOLE=1 in the environment: also the tests that take minutes, before a release (tests/whole.py).
 set -euo pipefail
@@ -17,6 +17,7 @@ say "ruff"
 say "mypy"
 "$VENV/bin/mypy"
 check_viewer
+check_vscode
 if [ $# -eq 0 ]; then
   # What the extra "fuzz" (pyproject.toml) installs here: atheris, or nothing.
   if "$VENV/bin/python" -m pip show --quiet atheris 2>/dev/null; then

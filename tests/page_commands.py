@@ -22,6 +22,7 @@ from tests.tree import ROOT
 NOT_RUN = {
     "it installs something, from the network or as root": re.compile(
         r"(sudo )?apt(-get)? install |(env/bin/)?pip install |python3 -m venv |env/bin/|kernlens toolchain (add|remove) "
+        r"|code --install-extension "
     ),
     "what it prints is the machine's own, and other tests run it": re.compile(
         r"kernlens (doctor|devices|toolchain list)$"

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.pages import WIDTH
 from tests.tree import ROOT
 
-FOLDERS = ("docs", "examples", "tests", "viewer")
+FOLDERS = ("docs", "editors", "examples", "tests", "viewer")
 #: A fence of code, a row of a table, code that is indented, a heading, a definition of a link.
 _AS_IT_IS = re.compile(r"\s*```|\s*\||\s{4}|#|\[[^\]]+\]:")
 _MARK = re.compile(r"\s*(?:[*+-]|\d+[.)])\s+")

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 
 import { DocumentError } from "../src/document/source";
+import type { Choices } from "../src/document/options";
 import type { ProgramInfo } from "../src/document/schema";
 import { tableOf, triedOf } from "../src/document/tried";
-import { type Choices, likeOf } from "../src/editing/compiles";
+import { likeOf } from "../src/editing/compiles";
 import { mainFile, progressWords } from "../src/editing/trials";
 import { sample } from "./sample";
 

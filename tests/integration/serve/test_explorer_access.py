@@ -23,6 +23,7 @@ DATA = (
     "/api/chunk/0123456789abcdef",
     "/api/choices",
     "/api/diff?left=a&right=b",
+    "/api/lines?program=a",
     "/api/link",
     "/api/sweep",
 )

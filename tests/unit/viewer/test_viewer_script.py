@@ -38,7 +38,8 @@ def build(folder: Path, registry: str) -> subprocess.CompletedProcess[str]:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed, which scripts/viewer.sh runs")
     (folder / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts/viewer.sh", folder / "scripts")
+    for name in ("viewer.sh", "npm.sh"):
+        shutil.copy(ROOT / "scripts" / name, folder / "scripts")
     shutil.copytree(ROOT / "viewer", folder / "viewer", ignore=shutil.ignore_patterns("node_modules"))
     settings = {"registry": registry, "cache": str(folder / "cache"), "fetch_retries": "0", "update_notifier": "false"}
     environment = {**os.environ, **{f"npm_config_{name}": value for name, value in settings.items()}}
@@ -46,25 +47,28 @@ def build(folder: Path, registry: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
-def run_check(folder: Path, programs: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """What scripts/test.sh does about the viewer where there are these programs, scripts, and no others that matter."""
+def run_check(folder: Path, programs: dict[str, str], words: str) -> subprocess.CompletedProcess[str]:
+    """What scripts/test.sh does where there are these programs, scripts, and no others that matter."""
     for name, text in programs.items():
         (folder / name).write_text(f"#!/bin/bash\n{text}\n")
         (folder / name).chmod(0o755)
     for name in ("bash", "cmp", "dirname", "sha256sum"):
         (folder / name).symlink_to(str(shutil.which(name)))
-    script = f'source {ROOT}/scripts/setup.sh; check_viewer; echo "missing: ${{KERNLENS_AXE_MISSING:-nothing}}"'
+    script = f"source {ROOT}/scripts/setup.sh; {words}"
     environment = {"PATH": str(folder), "HOME": str(folder)}
     return subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.parametrize("programs", [{}, {"node": "exit 1", "npm": "exit 9"}, {"node": "exit 0"}])
 def test_without_node_the_tests_say_what_they_leave_out(tmp_path: Path, programs: dict[str, str]) -> None:
-    done = run_check(tmp_path, programs)
+    words = 'check_viewer; check_vscode; echo "$KERNLENS_AXE_MISSING"; echo "$KERNLENS_VSCODE_MISSING"'
+    done = run_check(tmp_path, programs, words)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
         "== viewer: neither linted, tested nor built again, as Node 20 or newer with npm is not installed\n"
-        "missing: it comes through npm, and Node 20 or newer with npm is not installed\n"
+        "== VS Code: neither linted nor tested, as Node 20 or newer with npm is not installed\n"
+        "it comes through npm, and Node 20 or newer with npm is not installed\n"
+        "its tests run in Node, and Node 20 or newer with npm is not installed\n"
     )
 
 
