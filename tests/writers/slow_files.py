@@ -221,7 +221,7 @@ def _build(name: str) -> Build:
 
 
 #: Name -> the bytes of the file.
-BINARIES: dict[str, Callable[[], bytes]] = {
+BINARIES: dict[str, Callable[..., bytes]] = {
     maker.__name__: maker
     for maker in (
         overlapping_sections,
@@ -242,7 +242,7 @@ BINARIES: dict[str, Callable[[], bytes]] = {
     )
 } | DENSE
 #: Name -> what writes the recording.
-RECORDINGS: dict[str, Callable[[Path], None]] = {
+RECORDINGS: dict[str, Callable[..., None]] = {
     maker.__name__: maker
     for maker in (
         shared_blob,

@@ -99,13 +99,13 @@ def named(places: Sequence[Place], pattern: str, origin: str = "") -> list[Place
 
 
 class Rules:
-    """The rules of each kernel. ``idle`` are those for a device that no program is for; ``unused`` are the errors on those
-    that fit no kernel of ``places``."""
+    """The rules of each kernel. ``idle`` are those for a device that no program is for; ``unused`` are those that
+    fit no kernel of ``places``, each with the error that says so."""
 
     def __init__(self, rules: Iterable[Rule], places: Sequence[Place], is_for: Callable[[Program, str], bool]) -> None:
         self._of: dict[tuple[int, str], list[Rule]] = {}
         self.idle: list[str] = []
-        self.unused: list[NotFoundError] = []
+        self.unused: list[tuple[Rule, NotFoundError]] = []
         for rule in rules:
             there = [place for place in places if rule.device is None or is_for(place[0], rule.device)]
             if not there and rule.device is not None:
@@ -114,7 +114,7 @@ class Rules:
             try:
                 fitting = named(there, rule.pattern, rule.origin)
             except NotFoundError as error:
-                self.unused.append(error)
+                self.unused.append((rule, error))
                 continue
             for program, kernel in fitting:
                 self._of.setdefault((id(program), kernel.name), []).append(rule)

@@ -65,7 +65,8 @@ class _Share(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number without its sign. Raises BadParameter for anything else."""
-        return super().convert(value.removesuffix(PERCENT) if isinstance(value, str) else value, param, ctx)
+        number: Any = value.removesuffix(PERCENT) if isinstance(value, str) else value
+        return super().convert(number, param, ctx)
 
 
 def _parameter(name: str) -> str:

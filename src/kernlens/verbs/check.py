@@ -159,13 +159,13 @@ def judged(
         lambda program, device: program.device is not None and program.device.name == find_device(device).name,
     )
     if rules.unused and UNUSED in fail_on:
-        raise rules.unused[0]
+        raise rules.unused[0][1]
     undecoded = [place for place in chosen if rules.needs_decoding(place)]
     _decode(undecoded)
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
     findings = [finding for _, of_place in by_place for finding in of_place]
     if baseline is None and not findings and rules.unused:
-        raise rules.unused[0]
+        raise rules.unused[0][1]
     if baseline is None and not findings:
         where = (
             f"{budget_file} has none for these kernels"
@@ -191,7 +191,8 @@ def judged(
         tuple(_kernels(missing)),
         tuple(_kernels(place for place, of_place in by_place if not of_place)) if baseline is None else (),
         tuple(rules.idle),
-        tuple(map(str, rules.unused)),
+        # A table that has limits on devices alone has none itself.
+        tuple(str(error) for rule, error in rules.unused if rule.bounds),
         budget_file,
         baseline,
         fail_on,

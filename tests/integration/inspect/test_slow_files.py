@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.tree import ROOT
-from tests.whole import each_run
+from tests.whole import WHOLE, each_run
 from tests.writers.slow_files import BINARIES, RECORDINGS
 
 VERBS = ("inspect", "annotate", "extract", "symbols")
@@ -27,6 +27,12 @@ SECONDS, MEMORY = 20, 700 << 20
 LARGE = {"many_snapshots": 60, "same_named_programs": 60, "dense_code": 120, "dense_entries": 60, "dense_builds": 80}
 #: Those that take longest, though the way through them is that of others.
 LONGEST = ("dense_failed_builds",)
+#: The sizes of files in each run, a third of those before a release: all is read, in linear time, and what grew with the
+#: square of these would take minutes too.
+IN_EACH_RUN = {
+    **{"dense_names": 200_000, "dense_code": 3_400_000, "dense_patch_tokens": 400_000, "dense_program_tokens": 400_000},
+    **{"many_snapshots": 270, "same_named_programs": 330},
+}
 #: What is refused, and where: a part of the sentence.
 REFUSED = {
     ("compressed_sections", "inspect"): "would unpack to 67,108,864",
@@ -90,10 +96,11 @@ def written(folder: Path, name: str) -> Path:
     """The file of this name, which is made once."""
     path = folder / (name + (".bin" if name in BINARIES else ".klens"))
     if not path.exists():
+        size = [IN_EACH_RUN[name]] if name in IN_EACH_RUN and not WHOLE else []
         if name in BINARIES:
-            path.write_bytes(BINARIES[name]())
+            path.write_bytes(BINARIES[name](*size))
         else:
-            RECORDINGS[name](path)
+            RECORDINGS[name](path, *size)
     assert path.stat().st_size < 13_000_000
     return path
 

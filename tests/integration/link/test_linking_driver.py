@@ -29,7 +29,7 @@ from kernlens.verbs.link.link_modules import link_on_driver
 from tests.integration.drivers.live_fixtures import driver_environment
 from tests.integration.link.link_cases import Built, Source, build, cases, read_module, sources, spirv_of
 from tests.integration.link.link_texts import TEXTS
-from tests.whole import each_run
+from tests.whole import WHOLE, each_run
 
 __all__ = ["driver_environment"]
 
@@ -41,7 +41,7 @@ on_each = pytest.mark.parametrize("driver_environment", each_run(*DRIVERS, other
 UNLINKED = 0x78000018
 BOTH_FLAGS = "-library-compilation -ze-take-global-address"
 GENERATED_MODULES = 30
-GENERATED_LINKS = 400
+GENERATED_LINKS = 400 if WHOLE else 200
 #: A driver's modules stay until its process ends; this many links are made before a new one is started.
 LINKS_PER_PROCESS = 80
 
@@ -323,9 +323,9 @@ def test_generated_links(driver_environment: DriverEnvironment, generated: list[
                 driver.close()
             outcomes[_check_link(driver, number, chosen, rules)] += 1
     # Each kind of outcome was met often enough to mean something.
-    assert outcomes["links"] >= 60
-    assert outcomes["fails"] >= 60
-    assert outcomes["links"] + outcomes["fails"] >= 300
+    assert outcomes["links"] >= 0.15 * GENERATED_LINKS
+    assert outcomes["fails"] >= 0.15 * GENERATED_LINKS
+    assert outcomes["links"] + outcomes["fails"] >= 0.75 * GENERATED_LINKS
     assert (outcomes["crash"] > 0) == rules.crashes_on_data_imports
 
 

@@ -14,6 +14,7 @@ import pytest
 import kernlens
 from kernlens.errors import KernlensError
 from kernlens.model.stages import IGC_1
+from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.verbs.stages import recorded_pipelines
 from tests.integration.stages.stage_fixtures import SMALL, small
 
@@ -144,11 +145,17 @@ def test_a_recording_of_compile_is_compiled_again(small: Path, tmp_path: Path) -
     assert paths == {f"{tmp_path}/kernels/../inc/factor.h"}
 
 
+@pytest.fixture(scope="module")
+def nlmeans(darktable_kernels: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pipeline]:
+    """Return the recording of a program of several kernels, and its stages."""
+    recording = tmp_path_factory.mktemp("nlmeans") / "nlmeans.klens"
+    return recording, kernlens.stages(darktable_kernels / "nlmeans.cl", "dg2", recording=recording)
+
+
 @pytest.mark.parametrize("stage", ["llvm-before-unification", "llvm-unified", "llvm-optimized", "llvm-codegen"])
-def test_one_kernel_of_a_stage_is_a_module(stage: str, darktable_kernels: Path, tmp_path: Path) -> None:
+def test_one_kernel_of_a_stage_is_a_module(stage: str, nlmeans: tuple[Path, Pipeline]) -> None:
     """LLVM's own assembler takes the kernel's part wherever it takes the whole, and finds it valid."""
-    recording = tmp_path / "nlmeans.klens"
-    pipeline = kernlens.stages(darktable_kernels / "nlmeans.cl", "dg2", recording=recording)
+    recording, pipeline = nlmeans
     whole = pipeline.choose(stage)[0].text
     for kernel in pipeline.programs[0].kernels:
         done = command(recording, "--stage", stage, "--kernel", kernel)

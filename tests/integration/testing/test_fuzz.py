@@ -19,21 +19,25 @@ pytestmark = pytest.mark.skipif(
     reason="atheris is not installed: pip install -e '.[fuzz]' (on Linux, x86-64)",
 )
 
-#: Fuzzes a target that is broken, and then crashes, for inputs that begin like an archive: what atheris does to all modules
-#: takes most of the time.
-_BROKEN = """
+#: Fuzzes targets as the command does, then one that is broken, and one that crashes, for inputs that begin like an archive:
+#: what atheris does to all modules takes most of the time.
+_CAMPAIGNS = """
 import ctypes, sys
 from pathlib import Path
 from tests.fuzz import fuzzer
 fuzzer.prepare()
 from kernlens.formats.ar import read_ar
+from tests.fuzz.__main__ import main
 from tests.fuzz.campaign import report, run
 from tests.fuzz.targets import Target
 def ar(data):
     if data.startswith(b"!<arch>"):
         ctypes.string_at(0) if how == "crash" else [][1]
     read_ar(memoryview(data))
-for how, findings, work in (("raise", *sys.argv[1:3]), ("crash", *sys.argv[3:])):
+good, *places = sys.argv[1:]
+sys.argv[1:] = ["--count", "600", "--findings", good, "zstd", "ze_info"]
+print("==", main(), flush=True)
+for how, findings, work in (("raise", *places[:2]), ("crash", *places[2:])):
     courses = run([Target(ar, 200)], {"ar": 200}, ["-seed=1"], Path(findings), Path(work), 1)
     print("==", report(courses, Path(findings)), flush=True)
 """
@@ -89,29 +93,29 @@ def folders(outer: Path) -> tuple[Path, Path]:
     return result, work
 
 
-def test_targets_are_fuzzed_with_coverage(tmp_path: Path) -> None:
-    done = python("-m", "tests.fuzz", "--count", "600", "--findings", tmp_path / "found", "zstd", "ze_info")
+@pytest.fixture(scope="module")
+def campaigns(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str]]:
+    """Of the command, of the target that raises and of that which crashes: the folder of what was found, and what was told."""
+    good = tmp_path_factory.mktemp("good")
+    places = [folders(tmp_path_factory.mktemp(how)) for how in ("raise", "crash")]
+    done = python("-c", _CAMPAIGNS, good, *places[0], *places[1])
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"\n6\d\d inputs, 0 found\n", done.stdout)
-    edges = {name: int(count) for name, count in re.findall(r"^done (\w+) .* (\d+) edges", done.stdout, re.MULTILINE)}
+    told = re.findall(r"(.*?)^== (\d)\n", done.stdout, re.DOTALL | re.MULTILINE)
+    assert [status for _, status in told] == ["0", "1", "1"], done.stdout
+    return [(folder, text) for folder, (text, _) in zip([good, *(place[0] for place in places)], told, strict=True)]
+
+
+def test_targets_are_fuzzed_with_coverage(campaigns: list[tuple[Path, str]]) -> None:
+    folder, text = campaigns[0]
+    assert re.search(r"\n6\d\d inputs, 0 found\n", text)
+    edges = {name: int(count) for name, count in re.findall(r"^done (\w+) .* (\d+) edges", text, re.MULTILINE)}
     assert edges["zstd"] > 20
     assert edges["ze_info"] > 150
-    assert list((tmp_path / "found").iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def faults(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str]]:
-    """Of the target that raises and of that which crashes: the folder of what was found, and what was told."""
-    places = [folders(tmp_path_factory.mktemp(how)) for how in ("raise", "crash")]
-    done = python("-c", _BROKEN, *places[0], *places[1])
-    assert done.returncode == 0, done.stdout + done.stderr
-    texts = done.stdout.split("== 1\n")
-    assert (len(texts), texts[2]) == (3, ""), done.stdout
-    return [(folder, text) for (folder, _), text in zip(places, texts[:2], strict=True)]
-
-
-def test_a_fault_is_kept_and_fuzzing_goes_on(faults: list[tuple[Path, str]]) -> None:
-    folder, text = faults[0]
+def test_a_fault_is_kept_and_fuzzing_goes_on(campaigns: list[tuple[Path, str]]) -> None:
+    folder, text = campaigns[1]
     assert "200 inputs, 1 found" in text
     (finding,) = (path for path in folder.iterdir() if path.suffix != ".txt")
     assert finding.name.startswith("ar-IndexError")
@@ -122,8 +126,8 @@ def test_a_fault_is_kept_and_fuzzing_goes_on(faults: list[tuple[Path, str]]) -> 
     assert (again.returncode, "is taken as it should be" in again.stdout) == (0, True)
 
 
-def test_a_crash_is_told_with_its_input(faults: list[tuple[Path, str]]) -> None:
-    folder, text = faults[1]
+def test_a_crash_is_told_with_its_input(campaigns: list[tuple[Path, str]]) -> None:
+    folder, text = campaigns[2]
     (finding,) = folder.glob("ar-crash-*")
     assert finding.read_bytes().startswith(b"!<arch>")
     assert "it crashed or hung" in text

@@ -10,7 +10,7 @@ import pytest
 from kernlens.errors import FormatError
 from kernlens.formats.samples.unitrace import read_unitrace
 from kernlens.model.samples import DISTANCE, TOKEN, Samples
-from tests.limits import memory, processor_time
+from tests.limits import address_space, processor_time
 from tests.writers.stall_samples import (
     METRICS,
     METRICS_OF_XE2,
@@ -169,5 +169,5 @@ SIZE = 10 << 20
 )
 def test_hostile_files_of_10_mb(content: str) -> None:
     data = content.encode()
-    with memory(200 << 20), processor_time(), contextlib.suppress(FormatError):
+    with address_space(300 << 20), processor_time(), contextlib.suppress(FormatError):
         read_unitrace(data)

@@ -69,8 +69,8 @@ ALIKE = [f"float4 value_{n} = read_imagef(input, (int2)(x + {n}, y)) * weight + 
         ([f"{'(' * n}x + 1;" for n in range(4, 900)], f"{'(' * 900}x + 2\n" * 200),
         ([f"q x {'q x ' * n}," for n in range(2, 200)], "q x " * 40_000),
         (["a " + "\\" * 40 + "x b"], ("a " + "\\" * 61 + "y b\n") * 2000),
-        ([f"/*{'*' * n}/" for n in range(8, 900)], "*" * 180_000),
-        (["*" * n for n in range(8, 1000)], "********x" * 40_000),
+        ([f"/*{'*' * n}/" for n in range(8, 900)], "*" * 90_000),
+        (["*" * n for n in range(8, 1000)], "********x" * 16_000),
         ([f"{'!' * n}word x \\" for n in range(8, 900)], f"{'!' * 900}word x {' ' * 900}\n" * 400),
     ],
     ids=[

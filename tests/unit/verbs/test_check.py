@@ -132,7 +132,8 @@ def test_a_file_of_budgets(kernlens: Kernlens, folder: Path) -> None:
 
 def test_limits_of_other_kernels_are_listed(kernlens: Kernlens, folder: Path) -> None:
     """A file holds the limits of a project: those of kernels in other files of it are no error, but in CI, if asked for."""
-    (folder / "kernlens.toml").write_text('[kernel."*"]\nmin-simd = 8\n[kernel.scal]\nmax-spill = 0\n')
+    limits = '[kernel."*"]\nmin-simd = 8\n[kernel.scal]\nmax-spill = 0\n[kernel.plain.device.bmg]\nmin-simd = 8\n'
+    (folder / "kernlens.toml").write_text(limits)
     unused = "kernlens.toml, kernel.\"scal\": there is no kernel 'scal'; the binary holds scale"
     done = kernlens("check", "small.bin")
     assert (done.status, done.err) == (0, "")
