@@ -88,7 +88,7 @@ def test_folders_import_what_they_may_and_all_of_it() -> None:
 
 
 def test_the_page_is_known_to_its_parts_by_its_interface() -> None:
-    """``App`` is put together by ``main``, and moved by keys and by an editor around it; whoever is a part of it takes a ``Page``."""
+    """``App`` is put together by ``main``, and moved by keys and by an editor around it; its parts take a ``Page``."""
     assert {module_of(path) for path in files() if "app" in imported(path)} == {"commands", "embedding", "main"}
 
 
