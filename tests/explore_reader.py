@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -157,6 +158,9 @@ class Page:
         index = bytes_of_base85(blocks.texts["index"])[: int(blocks.sizes["index"])]
         self.index = unpacked(index)
         self._chunks = blocks.texts.get("chunks", "")
+        packed = bytes_of_base85(blocks.texts["viewer"])[: int(blocks.sizes["viewer"])]
+        #: The script that the page unpacks and runs.
+        self.viewer = zlib.decompress(packed, wbits=-15).decode()
 
     def chunk(self, chunk_id: str) -> Any:
         entry = self.index["chunks"][chunk_id]

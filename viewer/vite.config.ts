@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 
 const ROOT = import.meta.dirname;
@@ -24,27 +24,36 @@ function digest(): string {
   return hash.digest("hex");
 }
 
-/** Names the sources, and breaks what HTML would take for the end of a script, or for a comment. */
+/** Names the sources. */
 const finish: Plugin = {
   name: "finish",
   enforce: "post",
   generateBundle(_, bundle) {
-    for (const file of Object.values(bundle)) {
-      if (file.type !== "chunk") continue;
-      const code = file.code.replace(/<(?=\/script|!--)/gi, "\\x3c").trimEnd();
-      file.code = `/* kernlens viewer; sources ${digest()} */\n${code}\n`;
-    }
+    for (const file of Object.values(bundle)) if (file.type === "chunk") file.code = `/* kernlens viewer; sources ${digest()} */\n${file.code.trimEnd()}\n`;
+  },
+};
+
+/** For notebooks, which keep what they show in their files: what lies in src/notebook/ stands in for the file of the same path. */
+const forNotebooks: Plugin = {
+  name: "for notebooks",
+  enforce: "pre",
+  async resolveId(name, importer) {
+    const file = await this.resolve(name, importer, { skipSelf: true });
+    const path = relative(join(ROOT, "src"), file?.id ?? "");
+    const standIn = join(ROOT, "src/notebook", path);
+    return path.endsWith(".ts") && existsSync(standIn) ? standIn : file;
   },
 };
 
 // One script without imports, to be put into a page as it is. Nothing is fetched at run time: styles are text inside of it.
-export default defineConfig({
-  plugins: [finish],
+export default defineConfig(({ mode }) => ({
+  plugins: [finish, ...(mode === "notebook" ? [forNotebooks] : [])],
   build: {
     target: "es2022",
     outDir: "../src/kernlens/explorer/viewer",
-    emptyOutDir: true,
+    emptyOutDir: false,
     reportCompressedSize: false,
-    lib: { entry: "src/main.ts", formats: ["iife"], name: "kernlens", fileName: () => "viewer.js" },
+    rolldownOptions: { checks: { pluginTimings: false } },
+    lib: { entry: "src/main.ts", formats: ["iife"], name: "kernlens", fileName: () => (mode === "notebook" ? "notebook.js" : "viewer.js") },
   },
-});
+}));

@@ -9,6 +9,7 @@ import orjson
 
 from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.explore_document import ExploreDocument
+from kernlens.report.explore.name_groups import Listed, kernel_names
 from kernlens.report.explore.packing import deltas
 
 SOURCE = "kernel void add(global int *a)\n{\n  a[0] += 1;\n}\n"
@@ -121,17 +122,23 @@ def with_kernels(
     columns |= {"name": [*kernels], "shown": [*kernels], "chunk": [f"{number:016x}" for number in range(len(kernels))]}
     program |= {"kernels": columns}
     if passes is not None:
-        program["passes"] = chunks.add("passes", "f" * 16, lambda: {"passes": passes, "missing": None})
+        chunk = {"files": [], "passes": passes, "times": {}, "no_times": None, "missing": None}
+        program["passes"] = [chunks.add("passes", "f" * 16, lambda: chunk)] * len(kernels)
     return ExploreDocument(document.index | {"opcodes": opcodes or {}, "programs": [program]}, chunks)
 
 
 def code(rows: list[str], place: int) -> dict[str, Any]:
     """Return the columns of these instructions, each of 16 bytes, all of one place; a ``goto`` goes to the first."""
     gotos = [row for row, text in enumerate(rows) if " goto " in text]
+    behind = [row + 1 for row in gotos if row + 1 < len(rows)]
     return {
         "text": "\n".join(rows), "offset": deltas(range(0, 16 * len(rows), 16)), "size": [16] * len(rows),
         "opcode": ["some"], "op": [0] * len(rows), "place": deltas([place] * len(rows)), "flags": [0] * len(rows), "id": None,
         "block": deltas([0, *(row + 1 for row in gotos if row + 1 < len(rows))]), "depth": [1] * (1 + len(gotos)),
+        "flow": {
+            "block": deltas([0, *behind]), "loop": [0 if gotos else -1, *(-1 for _ in behind)],
+            "parent": [-1] if gotos else [], "header": [0] if gotos else [], "jump": [[row, 0] for row in gotos],
+        },
         "targets": [[row, 0] for row in gotos],
         "wait": {"row": deltas([4]), "back": [2]} if len(rows) > 4 else {"row": [], "back": []},
         "distance": [1, [1, 2], *[0] * len(rows)][: sum("@" in text for text in rows)],
@@ -142,10 +149,40 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
         "live": [2, 3, 5, 4, 1] * (len(rows) // 5) if len(rows) % 5 == 0 else None,
         "peak": {"row": 2, "registers": 5} if len(rows) % 5 == 0 else None,
         "is_lower_bound": False,
-        "use": {"row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6]} if len(rows) == 5 else None,
+        "use": {
+            "row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6], "value": [1, 3, 4], "part": [0, 0, 0],
+            "parts": [[0, 31]], "before": {"row": deltas([0, 1]), "register": [0, 3], "value": [0, 2]}, "partial": [],
+        } if len(rows) == 5 else None,
+        "range": {
+            "register": deltas([0, 2, 3, 4, 6, 127]), "row": deltas([0, 0, 0, 1, 2, 4]), "rows": [1, 2, 2, 2, 3, 1],
+            "value": deltas([0, 1, 2, 3, 4, 5]),
+        } if len(rows) == 5 else None,
         "cycles": {
             "start": deltas([0, 6, 8, 10, 154]), "issue": [1, 2, 2, 2, 1],
             "wait": {"row": deltas([1, 4]), "back": [1, 2], "cycles": [5, 142], "why": [1, 0], "reasons": ["written", "taken"]},
         } if len(rows) == 5 else None,
         "samples": None,
     }  # fmt: skip
+
+
+def many_kernels(listed: Sequence[Listed], figures: Sequence[tuple[int, int, int]]) -> ExploreDocument:
+    """Return programs with kernels of these names, a program per build and file; ``figures`` are each kernel's
+    instructions, SIMD width and spilled bytes. All have the code of ``small_document``."""
+    document = small_document()
+    (program,) = document.index["programs"]
+    names = kernel_names(listed)
+    rows: dict[tuple[str, ...], list[int]] = {}
+    for row, kernel in enumerate(listed):
+        rows.setdefault((kernel.file, kernel.device, kernel.toolchain, kernel.options), []).append(row)
+    programs = []
+    for number, ((file, device, toolchain, options), own) in enumerate(rows.items()):
+        columns = {key: values * len(own) for key, values in program["kernels"].items()} | {
+            "name": [listed[row].name for row in own], "shown": [listed[row].name for row in own],
+            "instructions": [figures[row][0] for row in own], "simd": [figures[row][1] for row in own],
+            "spill_bytes": [figures[row][2] for row in own], "group": [names.group_of[row] for row in own],
+        }  # fmt: skip
+        beside = {str(at): names.beside[row] for at, row in enumerate(own) if names.beside[row]}
+        build = {"device": device or "dg2", "toolchain": toolchain or "system", "options": options}
+        programs.append(program | build | {"id": f"{number:016x}", "name": file, "kernels": columns, "beside": beside})
+    groups = [group._asdict() for group in names.groups]
+    return ExploreDocument(document.index | {"groups": groups, "programs": programs}, document.chunks)

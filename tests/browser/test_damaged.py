@@ -111,17 +111,17 @@ def test_a_damaged_kernel_is_an_error_of_its_own(open_report: Open) -> None:
     viewer = open_report(with_kernels(kernels, opcodes={"mov": "Copies."}), at="#k=right")
     assert viewer.line("gen", "add").is_visible()
     for name in WRONG:
-        viewer.tab.get_by_title(f"{name}: ").click()
+        viewer.kernel(name).click()
         viewer.find(".code-pane .message p", has_text="damaged").wait_for()
         assert viewer.text(".pick .name") == name
-    viewer.tab.get_by_title("named: 5 instructions").click()
+    viewer.kernel("named").click()
     for opcode in ("constructor", "valueOf", "cmp"):
         viewer.pin("gen", opcode)
         viewer.find("aside b", has_text=opcode).wait_for()
         assert "function" not in viewer.text("aside")
         assert "native code" not in viewer.text("aside")
     for name in ("untold", "right"):
-        viewer.tab.get_by_title(f"{name}: 5 instructions").click()
+        viewer.kernel(name).click()
         viewer.find(".pick .name", has_text=name).wait_for()
         viewer.line("gen", "add").wait_for()
     assert viewer.line("source", "a[0] += 1").is_visible()
@@ -139,7 +139,7 @@ def test_a_damaged_program_is_listed_as_one(open_report: Open) -> None:
     viewer = open_report(Raw(index, document.chunks))
     assert viewer.line("gen", "add").is_visible()
     assert viewer.text("nav h2") == "1 kernel\n3 failed"
-    failed = viewer.find("nav li.empty button")
+    failed = viewer.find("nav .k", has_text="failed")
     assert failed.count() == 3
     failed.nth(1).click()
     viewer.find(".source-pane .message p", has_text="versions is no list").wait_for()

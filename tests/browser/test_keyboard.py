@@ -17,7 +17,7 @@ def test_a_walk_by_keys(open_report: Open, sharpen_page: Path) -> None:
         names.append(viewer.focused())
         if names[-1].startswith("Source sharpen.cl"):
             break
-    assert any("Find in all panes" in name for name in names)
+    assert any("Search this kernel" in name for name in names)
     assert names[-1].startswith("Source sharpen.cl")
     # The hottest line first; then from lit line to lit line in another pane.
     viewer.press("n")
@@ -66,7 +66,7 @@ def test_finding(open_report: Open, sharpen_page: Path) -> None:
     assert viewer.find(".find input").input_value() == "op:send"
     for query in ("re:send\\..*r\\d+", "line:25", "reg:r4", "float4", "re:("):
         viewer.find(".find input").fill(query)
-        viewer.find(".find .found", has_text="regular" if query == "re:(" else "").wait_for(state="attached")
+        viewer.find(".results .warn", has_text="regular" if query == "re:(" else "").wait_for(state="attached")
     viewer.press("Escape")
     assert viewer.find(".find input").input_value() == ""
 
@@ -75,7 +75,7 @@ def test_machine_code(open_report: Open) -> None:
     viewer = open_report(small_document())
     # Short operands: no subregister 0, no contiguous region, one value for all channels as <0>.
     row = viewer.line("gen", "add ")
-    assert row.inner_text().split() == ["add", "(16|M0)", "r4:f", "r2:f", "-r3<0>:f"]
+    assert row.inner_text().split() == ["add", "16", "r4:f", "r2:f", "-r3<0>:f", "I@1"]
     viewer.press("g", "p")
     viewer.find("footer .told", has_text="5 registers are live at 0x0020").wait_for()
     viewer.pin("gen", "send")
@@ -138,7 +138,7 @@ def test_panes_that_are_made_anew_go_on_where_they_were(open_report: Open, sharp
 
 def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) -> None:
     passes = [
-        {"pass": name, "attempt": 1, "names": names, "seconds": 0.1, "changed": changed, "added": 1, "removed": 0}
+        {"pass": name, "attempt": 1, "names": names, "lines": [], "changed": changed, "added": 1, "removed": 0}
         | {"diff": "@@\n+new" if changed else None, "missing": None}
         for name, names, changed in [
             ("first", ["first"], True), ("idle", ["idle", "lazy", "calm"], False), ("last", ["last"], True)
@@ -148,10 +148,10 @@ def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) ->
         with_kernels({name: chunk_of(small_document()) for name in ("one", "two", "three")}, passes=passes)
     )
     # The list of kernels: sorted, and a kernel opened.
-    viewer.find(".kh button", has_text="instr").focus()
+    viewer.find(".nc button", has_text="instr").focus()
     viewer.press("Enter")
     assert viewer.focused() == "instr ▾"
-    viewer.find("nav li button", has_text="two").focus()
+    viewer.find("nav .k", has_text="two").focus()
     viewer.press("Enter")
     viewer.find(".pick .name", has_text="two").wait_for()
     assert viewer.focused().startswith("two")
@@ -163,7 +163,7 @@ def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) ->
     assert viewer.focused() != ""
     viewer.find(".code-pane select.mini").select_option(label="Bring back: Stage")
     viewer.line("stage", "add i32").wait_for()
-    # The list of passes: one is chosen, a run of idle ones is opened.
+    # The list of passes: one is chosen, and those without effect are shown.
     viewer.find("header button", has_text="Passes").click()
     viewer.find(".passes li.on", has_text="first").wait_for()
     viewer.find(".passes li button", has_text="last").focus()
@@ -171,8 +171,13 @@ def test_what_is_drawn_again_leaves_the_focus_where_it_was(open_report: Open) ->
     viewer.find(".passes li.on", has_text="last").wait_for()
     assert "last" in viewer.focused()
     viewer.press("ArrowUp", "Enter")
-    assert "idle" in viewer.focused()
-    viewer.press("ArrowDown", "Enter")
+    viewer.find(".passes li.on", has_text="first").wait_for()
+    assert "first" in viewer.focused()
+    viewer.find("button", has_text="Only what changed").focus()
+    viewer.press("Enter")
+    assert viewer.focused() == "Only what changed"
+    viewer.find(".passes li button", has_text="calm").focus()
+    viewer.press("ArrowUp", "Enter")
     viewer.find(".passes li.on", has_text="lazy").wait_for()
     assert "lazy" in viewer.focused()
     # Back to the panes: not to the beginning of the page.
@@ -193,12 +198,12 @@ def test_what_a_screen_reader_is_told(open_report: Open, sharpen_page: Path) -> 
         ("textbox", "Source sharpen.cl"),
         ("navigation", "Kernels"),
         # What is cut off for the eye, and which figure is which.
-        ("button", "sharpen_hblur: 245 instructions, SIMD 32, 0 bytes spilled"),
+        ("treeitem", "sharpen_hblur, 245 instructions, SIMD32"),
     } <= names
     # Each row is told, those of one line too.
     viewer.find(".gen .cm-content").focus()
     viewer.press("Control+Home", "j", "j")
     told = viewer.find(".spoken[aria-live=polite]")
-    told.get_by_text("0010: (W) and (1|M0) r127.2:ud r0:ud 0xFFFFFFC0:ud").wait_for(state="attached")
+    told.get_by_text("0010: (W) and 1 r127.2:ud r0:ud 0xFFFFFFC0:ud").wait_for(state="attached")
     viewer.press("j")
     told.get_by_text("0020: ").wait_for(state="attached")

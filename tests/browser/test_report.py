@@ -16,7 +16,7 @@ def test_it_opens_with_the_worst_kernel_and_what_is_known_of_it(open_report: Ope
     assert viewer.tab.title() == "sharpen_hblur · dg2 · kernlens"
     assert viewer.text(".pick .name") == "sharpen_hblur"
     assert "SIMD" in viewer.text(".facts")
-    counts = [int(count) for count in viewer.find("nav li em:nth-of-type(1)").all_inner_texts()]
+    counts = [int(count) for count in viewer.find("nav .k > em").all_inner_texts()]
     assert counts == sorted(counts, reverse=True)
     build = viewer.text(".build")
     assert "dg2" in build
@@ -71,7 +71,7 @@ def test_an_address_brings_all_of_it_back(open_report: Open, sharpen_page: Path)
 
 def test_back_and_forward(open_report: Open, sharpen_page: Path) -> None:
     viewer = open_report(sharpen_page)
-    first, second = viewer.find("nav li button").all()[:2]
+    first, second = viewer.find("nav .k").all()[:2]
     second.click()
     name = viewer.text(".pick .name")
     viewer.pin("gen", "send.smpl")

@@ -55,7 +55,7 @@ def test_samples_are_measured_and_waits_are_estimated(open_report: Open, theme: 
     viewer.find("aside .measured .link").click()
     assert "Others waited for it: 0x0040 1,200." in viewer.text("aside .measured")
     # A kernel without samples offers neither column nor colour.
-    viewer.find("nav li button", has_text="cold").click()
+    viewer.find("nav .k", has_text="cold").click()
     viewer.find(".pick .name", has_text="cold").wait_for()
     assert viewer.find(".gen .sm").count() == 0
     assert not viewer.find(".seg button", has_text="Samples").is_visible()

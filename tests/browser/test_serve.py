@@ -54,94 +54,144 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-def test_edit_compile_error_fix(server: Server, open_served: OpenServed) -> None:
+def versions(viewer: Viewer) -> list[str]:
+    """Return the versions of the strip as they are read: number, name, figure, change."""
+    return [" ".join(version.split()) for version in viewer.find(".version").all_inner_texts()]
+
+
+def compiled(viewer: Viewer) -> None:
+    """Wait until the compile that runs, or is about to, has succeeded and is shown."""
+    viewer.tab.locator(".app:not(.stale) .standing.done").wait_for(timeout=LONG)
+
+
+def put_caret(viewer: Viewer, text: str) -> None:
+    """Click a line of the source behind its text."""
+    viewer.line("source", text).click()
+    viewer.press("End")
+
+
+def test_typing_edits_where_the_caret_is(server: Server, open_served: OpenServed) -> None:
     viewer = open_served(server)
     assert "t=" not in viewer.address, "the token leaves the address"
     before = viewer.text(".facts")
-    viewer.press("e")
-    viewer.find(".edit-bar").wait_for()
-    state = viewer.find(".edit-bar .state")
-    editor = viewer.find(".source .cm-content")
-    editor.click()
-    viewer.press("Control+Home", "ArrowDown", "ArrowDown", "Home")
-    viewer.tab.keyboard.type("  data[0] = missing;\n")
-    viewer.find(".problems li", has_text="missing").wait_for(timeout=LONG)
-    assert "from before the error" in state.inner_text()
+    put_caret(viewer, "*= 2.0f")
+    assert viewer.pinned == "● Pinned line 3"
+    viewer.tab.keyboard.type(" data[1] = missing;")
+    viewer.find(".said", has_text="missing").wait_for(timeout=LONG)
+    assert viewer.find(".source .problem.error").count() == 1
+    assert versions(viewer)[1] == "2 line 3 1 error"
+    assert viewer.text(".of-which") == "Figures and machine code are those of version 1, the last that compiled."
     assert viewer.text(".facts") == before
-    assert viewer.find(".source .problem").count() == 1
-    viewer.find(".problems button").first.click()
-    viewer.press("Home", "Shift+End", "Delete")
-    viewer.tab.keyboard.type("  data[1] = sqrt(data[2]);")
-    state.get_by_text("compiled in").wait_for(timeout=LONG)
-    assert viewer.find(".problems").count() == 0
-    assert viewer.text(".facts") != before
-    # The new line has code, and it lights up as every other does.
-    viewer.find(".source .cm-line", has_text="sqrt").hover()
-    assert "from line 3" in viewer.spoken or viewer.find(".gen .cm-line").count() > 0
+    assert viewer.text(".standing") == "1 error"
     assert viewer.axe() == []
-    address = viewer.address
-    assert "z=" in address
-    viewer.find("button", has_text="End editing").click()
-    viewer.find(".how .cmd").wait_for()
+    viewer.press(*["Backspace"] * len("missing;"))
+    viewer.tab.keyboard.type("sqrt(data[2]);")
+    compiled(viewer)
+    assert viewer.find(".said").count() == 0
+    first, second = versions(viewer)
+    assert first.startswith("1 as read ")
+    count = int(first.split()[-1])
+    # Always old to new.
+    now_count = int(second.split()[-2])
+    assert second == f"2 line 3 {now_count} +{now_count - count}"
+    assert viewer.text(".facts").startswith(f"{count} → {now_count} instructions")
+    badge = viewer.find(".badge.up")
+    badge.wait_for()
+    left, arrow, right = badge.inner_text().split()
+    assert arrow == "→"
+    assert int(left) < int(right)
+    assert viewer.pinned == "● Pinned line 3"
+    # It is a version of its kernel, no other kernel.
+    assert viewer.find("nav li").count() == 1
+    assert "z=" in viewer.address
     viewer.tab.reload()
     viewer.ready()
     viewer.find(".source .cm-line", has_text="sqrt").wait_for()
+    compiled(viewer)
+    assert versions(viewer) == [first, second]
+    viewer.find("button", has_text="Revert").click()
+    viewer.find(".version[aria-current=true]", has_text="as read").wait_for()
+    viewer.find(".source .cm-line", has_text="sqrt").wait_for(state="detached")
+    viewer.tab.wait_for_function("!location.hash.includes('z=')")
+    assert viewer.text(".facts") == before
+    viewer.find(".version", has_text="line 3").click()
+    viewer.find(".source .cm-line", has_text="sqrt").wait_for()
 
 
-def test_two_configurations_are_compared(server: Server, open_served: OpenServed) -> None:
+def test_the_editor_stays_where_it_is(tmp_path: Path, open_served: OpenServed) -> None:
+    """With a line pinned far down nothing jumps when the edit begins, nor when lines are inserted above the pin."""
+    lines = [f"  data[{line}] = data[{line}] * {line}.5f;" for line in range(120)]
+    (tmp_path / "long.cl").write_text("\n".join(["kernel void far(global float *data)", "{", *lines, "}", ""]))
+    with serving(tmp_path / "long.cl", "--device", "dg2") as server:
+        viewer = open_served(server)
+        viewer.find("button", has_text="Edit").wait_for()
+        viewer.find(".source .cm-scroller").evaluate("scroller => { scroller.scrollTop = 1200; }")
+        viewer.line("source", "data[90] =").click()
+        width = viewer.find(".source .cm-scroller").bounding_box()
+        top = viewer.line("source", "data[90] =").bounding_box()
+        viewer.find("button", has_text="Edit").click()
+        viewer.tab.keyboard.insert_text(" ")
+        viewer.find(".stage-pane").wait_for(state="detached")
+        compiled(viewer)
+        for box, wide in (
+            (viewer.line("source", "data[90] =").bounding_box(), viewer.find(".source .cm-scroller").bounding_box()),
+        ):
+            assert top is not None
+            assert box is not None
+            assert width is not None
+            assert wide is not None
+            assert box["y"] == pytest.approx(top["y"], abs=1)
+            assert wide["width"] > width["width"] * 1.3
+        viewer.line("source", "data[80] =").click()
+        viewer.line("source", "data[90] =").click()
+        assert viewer.pinned == "● Pinned line 93"
+        viewer.line("source", "data[85] =").click(modifiers=["Alt"])
+        viewer.press("ArrowUp", "End", "Enter")
+        viewer.tab.keyboard.type("data[0] += 1.0f;")
+        viewer.find(".version", has_text="88").wait_for(timeout=LONG)
+
+
+def test_fields_compile_without_an_edit(server: Server, open_served: OpenServed) -> None:
     viewer = open_served(server)
-    viewer.press("e")
-    viewer.find(".edit-bar").wait_for()
-    viewer.find("button[aria-label='Add a configuration']").click()
-    viewer.tab.get_by_label("Options").fill("-cl-opt-disable")
-    viewer.find(".edit-bar .state").get_by_text("compiled in").wait_for(timeout=LONG)
-    viewer.find(".chip", has_text="-cl-opt-disable").wait_for()
-    viewer.find("nav .tag", has_text="edited").first.wait_for()
-    viewer.find("header button", has_text="Compare").click()
-    viewer.find(".differences dt", has_text="options").wait_for()
-    viewer.find(".compare .lines tbody tr").nth(1).wait_for()
-
-
-def test_a_link_holds_the_configurations(server: Server, open_served: OpenServed) -> None:
-    viewer = open_served(server)
-    viewer.press("e")
-    viewer.find(".edit-bar").wait_for()
-    compiled = viewer.find(".edit-bar .state").get_by_text("compiled in")
-    options = viewer.tab.get_by_label("Options")
-    options.fill("-cl-mad-enable")
-    viewer.find(".chip", has_text="-cl-mad-enable").wait_for()
-    viewer.find("button[aria-label='Add a configuration']").click()
+    options = viewer.tab.get_by_label("Options", exact=True)
+    assert options.input_value() == ""
     options.fill("-cl-opt-disable")
-    viewer.find(".chip", has_text="-cl-opt-disable").wait_for()
-    compiled.wait_for(timeout=LONG)
+    compiled(viewer)
+    assert [version.split(" ")[:3] for version in versions(viewer)][1][1:] == [
+        "-cl-opt-disable",
+        versions(viewer)[1].split(" ")[2],
+    ]
+    device = viewer.tab.get_by_label("Device", exact=True)
+    device.select_option("pvc")
+    viewer.find(".version", has_text="pvc").wait_for(timeout=LONG)
+    assert "pvc" in viewer.tab.title()
+    # The other fields stay.
+    assert options.input_value() == "-cl-opt-disable"
     viewer.tab.reload()
     viewer.ready()
-    # The one that was shown comes first.
-    compiled.wait_for(timeout=LONG)
-    assert viewer.find(".chip[aria-pressed]").all_inner_texts() == [
-        "dg2 · system · -cl-opt-disable",
-        "dg2 · system · -cl-mad-enable",
-    ]
-    assert options.input_value() == "-cl-opt-disable"
-    viewer.find(".facts", has_text="at peak").wait_for()
-    assert "-cl-opt-disable" in viewer.text("nav .tag")
-    assert viewer.find(".stale").count() == 0
+    viewer.find(".version[aria-current=true]", has_text="pvc").wait_for(timeout=LONG)
+    assert device.input_value() == "pvc"
+    # Back, by the keyboard: nothing is compiled for that.
+    viewer.find(".version", has_text="as read").focus()
+    viewer.press("Enter")
+    viewer.find(".version[aria-current=true]", has_text="as read").wait_for()
+    assert options.input_value() == ""
+    assert device.input_value() == "dg2"
+    assert viewer.focused().endswith("as read") or "as read" in viewer.focused()
     # What cannot be had here is said, and what the program was built with is there instead.
-    viewer.tab.evaluate("location.hash = location.hash.replaceAll('dg2:system', 'none:system')")
+    viewer.tab.evaluate("location.hash = 'k=twice&z=' + encodeURIComponent(':twice.cl:') + '&e=none:system:'")
     viewer.tab.reload()
     viewer.find("footer .told", has_text="device and toolchain of the link").wait_for()
-    assert viewer.find(".chip[aria-pressed]").count() == 1
+    assert device.input_value() == "dg2"
 
 
 def test_options_that_are_typed_while_it_compiles_stay(server: Server, open_served: OpenServed) -> None:
     viewer = open_served(server)
-    viewer.press("e")
-    viewer.find(".edit-bar").wait_for()
+    options = viewer.tab.get_by_label("Options", exact=True)
     held: list[Route] = []
     viewer.tab.route("**/api/compile", lambda route: held.append(route))
     with viewer.tab.expect_request("**/api/compile"):
-        viewer.find(".edit-bar button", has_text="Compile").click()
-    options = viewer.tab.get_by_label("Options")
+        options.fill("-w")
     options.select_text()
     viewer.tab.keyboard.insert_text("-cl-mad-enable")
     # Whoever types goes on: there is no rest before the result is there.
@@ -150,31 +200,46 @@ def test_options_that_are_typed_while_it_compiles_stay(server: Server, open_serv
     assert text is not None
     held[0].fulfill(response=held[0].fetch(post_data=text.replace("float", "flaot")))
     viewer.tab.unroute("**/api/compile")
-    viewer.find(".edit-bar .state").get_by_text("failed").wait_for(timeout=LONG)
+    viewer.find(".standing.failed", has_text="error").wait_for(timeout=LONG)
     assert options.input_value() == "-cl-mad-enable"
     viewer.tab.evaluate("clearInterval(typing)")
-    viewer.find(".chip", has_text="-cl-mad-enable").wait_for()
+    viewer.find(".version", has_text="-cl-mad-enable").wait_for(timeout=LONG)
 
 
-def test_a_configuration_is_removed_while_it_compiles(server: Server, open_served: OpenServed) -> None:
-    """Answers belong to the configurations that were asked for, whatever number those have by then."""
-    viewer = open_served(server)
-    viewer.press("e")
-    viewer.find(".edit-bar").wait_for()
-    viewer.find("button[aria-label='Add a configuration']").click()
-    viewer.tab.get_by_label("Options").fill("-cl-opt-disable")
-    compiled = viewer.find(".edit-bar .state").get_by_text("compiled in")
-    compiled.wait_for(timeout=LONG)
-    viewer.find(".chip").first.click()
-    held: list[Route] = []
-    viewer.tab.route("**/api/compile", lambda route: held.append(route))
-    with viewer.tab.expect_request("**/api/compile"):
-        viewer.find(".edit-bar button", has_text="Compile").click()
-    viewer.find("button[aria-label='Remove this configuration']").click()
-    held[0].fulfill(response=held[0].fetch())
-    compiled.wait_for(timeout=LONG)
-    viewer.find("button", has_text="End editing").click()
-    assert "-cl-opt-disable" in viewer.text(".how .cmd")
+def test_a_source_that_does_not_compile_opens_in_the_editor(tmp_path: Path, open_served: OpenServed) -> None:
+    """Errors stand below their lines, those of another file behind its tab; what the compiler proposes can be applied."""
+    (tmp_path / "half.h").write_text("inline float half_of(float value)\n{\n  return value * hlaf;\n}\n")
+    (tmp_path / "main.cl").write_text(
+        '#include "half.h"\nkernel void halve(global float *data, int count)\n{\n'
+        "  int last = cuont - 1\n  data[0] = half_of(data[last]);\n}\n"
+    )
+    with serving(tmp_path / "main.cl", "--device", "dg2") as server:
+        viewer = open_served(server)
+        viewer.find(".said").first.wait_for()
+        assert versions(viewer) == ["1 as read 3 errors"]
+        assert viewer.find(".stage-pane .message, .code-pane .message").count() == 2
+        assert "does not compile" in viewer.text(".code-pane .message")
+        assert viewer.axe() == []
+        assert viewer.cut_texts() == []
+        viewer.find(".said button[title='Write count in place of cuont']").click()
+        viewer.find(".said button[title='Insert ;']").click()
+        viewer.line("source", "int last = count - 1;").wait_for()
+        viewer.find(".said").first.wait_for(state="detached", timeout=LONG)
+        # Both files of one edit: what was mended in the first stays.
+        header = viewer.find(".source-pane .tab", has_text="half.h")
+        assert header.locator(".dot").count() == 1
+        header.click()
+        viewer.find(".said", has_text="hlaf").wait_for()
+        put_caret(viewer, "hlaf")
+        viewer.press(*["Backspace"] * len("hlaf;"))
+        viewer.tab.keyboard.type("0.5f;")
+        compiled(viewer)
+        assert viewer.find(".dot").count() == 0
+        assert viewer.text(".pick .name") == "halve"
+        viewer.line("gen", "mul").wait_for()
+        assert viewer.axe() == []
+        viewer.find(".source-pane .tab", has_text="main.cl").click()
+        viewer.line("source", "int last = count - 1;").wait_for()
 
 
 def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServed) -> None:
@@ -182,22 +247,19 @@ def test_an_edited_text_is_its_files_alone(tmp_path: Path, open_served: OpenServ
     (tmp_path / "other.cl").write_text("kernel void other(global float *data) { data[0] = 1.0f; }\n")
     with serving(tmp_path / "twice.cl", tmp_path / "other.cl", "--device", "dg2") as server:
         viewer = open_served(server)
-        viewer.find("nav li button", has_text="twice").first.click()
-        viewer.find(".source .cm-line", has_text="twice").wait_for()
-        viewer.press("e")
-        viewer.find(".edit-bar").wait_for()
-        viewer.find(".source .cm-content").click()
-        viewer.press("Control+End")
+        viewer.find("nav .k", has_text="twice").first.click()
+        put_caret(viewer, "*= 2.0f")
         viewer.tab.keyboard.type("// edited")
-        viewer.find(".edit-bar .state").get_by_text("compiled in").wait_for(timeout=LONG)
+        compiled(viewer)
         assert "z=" in viewer.address
-        viewer.find("button", has_text="End editing").click()
-        viewer.find("nav li button", has_text="other").first.click()
+        viewer.find("nav .k", has_text="other").first.click()
         viewer.find(".source .cm-line", has_text="1.0f").wait_for()
         assert "z=" not in viewer.address
-        viewer.press("e")
-        viewer.find(".edit-bar").wait_for()
-        assert "edited" not in viewer.text(".source .cm-content")
+        assert viewer.find(".version").count() == 0
+        # And back: the edit is still there.
+        viewer.find("nav .k", has_text="twice").first.click()
+        viewer.line("source", "// edited").wait_for()
+        assert len(versions(viewer)) == 2
 
 
 def test_build_options_are_tried_beside_the_advice(tmp_path: Path, open_served: OpenServed) -> None:
@@ -275,43 +337,34 @@ def test_an_edit_beside_other_files(tmp_path: Path, open_served: OpenServed) -> 
     )
     with serving(tmp_path / "main.cl", "--device", "dg2") as server:
         viewer = open_served(server)
-        state = viewer.find(".edit-bar .state")
         header, main = (viewer.find(".source-pane .tab", has_text=name) for name in ("half.h", "main.cl"))
         main.click()
         viewer.pin("source", "half_of(data[1])")
-        viewer.press("e")
-        viewer.find(".edit-bar").wait_for()
-        assert viewer.tab.get_by_label("Options").input_value() == "-gline-tables-only"
-        # Whoever types stays where the text goes, though a line is pinned elsewhere.
-        viewer.line("source", "+ 1.0f").click()
-        viewer.press("End")
+        # Whoever types stays where the text goes.
+        put_caret(viewer, "+ 1.0f")
         viewer.tab.keyboard.type("//")
-        state.get_by_text("compiled in").wait_for(timeout=LONG)
+        compiled(viewer)
         viewer.tab.keyboard.type("one")
         viewer.line("source", "1.0f;//one").wait_for()
         # Another file's tab shows that file, also after a compile.
         header.click()
         viewer.line("source", "return value").wait_for()
         assert "//one" not in viewer.text(".source .cm-content")
-        assert viewer.find(".source .cm-content").get_attribute("aria-readonly") == "true"
-        viewer.tab.get_by_label("Options").fill("-gline-tables-only -cl-mad-enable")
-        viewer.find(".chip", has_text="-cl-mad-enable").wait_for()
-        state.get_by_text("compiled in").wait_for(timeout=LONG)
+        viewer.tab.get_by_label("Options", exact=True).fill("-cl-mad-enable")
+        viewer.find(".version", has_text="-cl-mad-enable").wait_for(timeout=LONG)
+        compiled(viewer)
         assert viewer.line("source", "return value").is_visible()
-        viewer.find(".chip").first.focus()
-        viewer.press("Enter")
-        assert "-cl-mad-enable" in viewer.focused()
         # The pane is closed and comes back with the text, which can be edited on.
         main.click()
         viewer.line("source", "1.0f;//one").wait_for()
         viewer.find(".source-pane select.mini").select_option("close")
         viewer.find(".code-pane select.mini").select_option(label="Bring back: Source")
-        viewer.line("source", "1.0f;//one").click()
-        viewer.press("End")
+        main.click()
+        put_caret(viewer, "1.0f;//one")
         viewer.tab.keyboard.type("two")
         viewer.line("source", "1.0f;//onetwo").wait_for()
         viewer.tab.wait_for_function("location.hash.includes('main.cl:')")
-        state.get_by_text("compiled in").wait_for(timeout=LONG)
+        compiled(viewer)
         # A link is of the file that was edited, though another line is pinned.
         header.click()
         viewer.pin("source", "return value")
@@ -323,15 +376,14 @@ def test_an_edit_beside_other_files(tmp_path: Path, open_served: OpenServed) -> 
 
 def test_a_server_that_is_gone_leaves_the_page_readable(server: Server, open_served: OpenServed) -> None:
     viewer = open_served(server)
-    viewer.press("e")
-    viewer.find(".edit-bar").wait_for()
+    viewer.find(".fields").wait_for()
+    put_caret(viewer, "*= 2.0f")
     # Killed while it answers, then asked again.
     with viewer.tab.expect_response("**/api/compile"):
-        viewer.find(".edit-bar button", has_text="Compile").click()
+        viewer.tab.keyboard.type(" ")
     server.end(signal.SIGKILL)
     for what in ("ended while it compiled", "does not answer"):
-        viewer.find(".edit-bar .state.failed", has_text=what).wait_for(timeout=LONG)
-        assert "start it again" in viewer.text(".edit-bar .state")
-        viewer.find(".source .cm-content").click()
+        viewer.find(".standing.failed", has_text=what).wait_for(timeout=LONG)
+        assert "start it again" in viewer.text(".standing")
         viewer.tab.keyboard.type(" ")
     assert viewer.line("gen", "mov").is_visible()

@@ -12,7 +12,7 @@ HOSTILE = "</script><img src=x onerror=document.title='got'><b>\x1b[31m\"'&amp;\
 
 STATES = {
     "lines": (small_document(has_lines=False), ".source-pane .message", ["-gline-tables-only", "built without"]),
-    "source": (small_document(source=None), ".source-pane .tools", ["no text", "redacted"]),
+    "source": (small_document(source=None), ".source-pane .note", ["No text", "redacted"]),
     "stages": (
         small_document(stage=None),
         ".stage-pane .message",
@@ -33,6 +33,13 @@ STATES = {
 def test_what_is_missing_is_said(open_report: Open, state: str) -> None:
     document, where, words = STATES[state]
     viewer = open_report(document)
+    # A pane that has nothing to show is a rail, which opens.
+    rail = viewer.find(".folded .rail")
+    assert rail.count() == (state in ("lines", "stages"))
+    if rail.count():
+        assert rail.bounding_box()["width"] <= 28
+        assert viewer.cut_texts() == []
+        rail.get_by_role("button", name="Open").click()
     viewer.find(where).first.wait_for()
     for word in words:
         assert word in viewer.text(where)

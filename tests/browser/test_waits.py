@@ -58,7 +58,7 @@ def test_who_waits_for_whom(open_report: Open, theme: str) -> None:
     assert "&i=0x20" in viewer.address
     assert "For it wait: 0x0040 142." in viewer.text("aside .waiting")
     assert viewer.find(".arrow").count() == 1
-    # The line: its own waits, and all its long arrows.
+    # The line: its own waits, and all its long arrows, besides the thin ones of all lines.
     viewer.press("Escape", "5")
     assert viewer.text(".source-pane .columns").split() == ["waits", "%"]
     assert viewer.find(".source .heat").all_inner_texts()[4:6] == ["147", "100.0"]
@@ -67,13 +67,17 @@ def test_who_waits_for_whom(open_report: Open, theme: str) -> None:
         "147 cycles, 100.0% of the kernel's: 142 for this line (global write), 5 for this line (token of the some)."
         in viewer.text("aside .waiting")
     )
-    assert viewer.find(".arrow").count() == 1
+    assert viewer.find(".arrow:not(.thin)").count() == 1
     assert viewer.axe() == []
     assert viewer.cut_texts() == []
-    # The column and its arrows can be turned off.
-    viewer.find(".code-pane .opt", has_text="Waits").click()
-    assert viewer.find(".gen .wt").count() == 0
+    # In the colour of waits each long one has a thin arrow, whatever is pinned.
+    viewer.press("Escape")
+    assert viewer.find(".arrow.thin").count() == 1
+    viewer.press("1")
     assert viewer.find(".arrow").count() == 0
+    # A button counts the long ones, and steps.
+    viewer.find(".step", has_text="Next wait 1").click()
+    assert "&i=0x40" in viewer.address
 
 
 def test_from_wait_to_wait_by_keys(open_report: Open) -> None:

@@ -9,12 +9,14 @@ import pytest
 from tests.browser.conftest import Open
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 800), (1024, 768), (820, 1180), (400, 800)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1440, 900), (1280, 800), (1024, 768), (820, 1180), (720, 450), (390, 844)]
+)
 def test_nothing_is_cut_off(open_report: Open, sharpen_page: Path, width: int, height: int) -> None:
     viewer = open_report(sharpen_page, width=width, height=height)
     assert viewer.cut_texts() == []
     assert not viewer.scrolls_sideways()
-    if width > 640:
+    if width > 760:
         viewer.pin("gen", "send")
     else:
         viewer.find(".switcher button", has_text="Machine code").click()

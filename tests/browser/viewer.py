@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any
 
 import pytest
@@ -48,6 +49,19 @@ class Viewer:
         assert box is not None
         assert pane_box is not None
         self.tab.mouse.click(pane_box["x"] + 12, box["y"] + box["height"] / 2)
+
+    def kernel(self, name: str) -> Locator:
+        """Return a kernel's row in the list, scrolled to: rows out of sight are not drawn."""
+        heard = self.tab.locator(".heard", has_text=re.compile(f"^{re.escape(name)}, "))
+        rows = self.tab.locator("nav .k", has=heard)
+        scroller = self.tab.locator("nav .nl")
+        scroller.evaluate("element => element.scrollTop = 0")
+        while rows.count() == 0:
+            before = scroller.evaluate("element => element.scrollTop")
+            scroller.evaluate("element => element.scrollBy(0, element.clientHeight / 2)")
+            self.tab.evaluate("new Promise(requestAnimationFrame)")
+            assert scroller.evaluate("element => element.scrollTop") != before, f"no kernel {name} in the list"
+        return rows.first
 
     @property
     def pinned(self) -> str:
@@ -104,10 +118,11 @@ class Viewer:
             """() => {
               const root = document.getElementById("kernlens").shadowRoot;
               const cut = [];
-              const zones = ["header", ".build", "nav", ".head", "aside", "footer", ".switcher", ".message", "dialog[open]"];
+              const zones = ["header", ".build", "nav", ".head", ".rail", ".note", "aside", "footer", ".switcher", ".message",
+                "dialog[open]"];
               for (const element of root.querySelectorAll(zones.map(zone => zone + " *").join())) {
                 if (element.children.length > 0 || element.textContent.trim() === "") continue;
-                if (element.closest("option, .spoken, .cm-editor")) continue;
+                if (element.closest("option, .spoken, .heard, .cm-editor")) continue;
                 if (element.checkVisibility({visibilityProperty: true}) === false) continue;
                 const {left, right} = element.getBoundingClientRect();
                 let wrong = right > innerWidth + 1 || left < -1 ? "outside" : "";

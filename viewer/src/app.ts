@@ -6,22 +6,25 @@ import { fill, h, visible } from "./dom";
 import { Editing } from "./editing/editing";
 import { sharedText } from "./editing/shared_text";
 import { Filler } from "./filler";
-import { find } from "./finder";
 import { BuildBar } from "./frame/build";
+import { changedFiles } from "./frame/changed";
 import { Dialog } from "./frame/dialog";
 import { Header } from "./frame/header";
 import { helpSheet } from "./frame/help";
-import { type Entry, entriesOf, KernelList, worse } from "./frame/kernels";
+import { type Entry, entriesOf, worse } from "./frame/kernels";
 import { Layout } from "./frame/layout";
 import { failure } from "./frame/message";
-import { type Query, SearchField } from "./frame/search";
+import { Navigator } from "./frame/navigator";
+import { Share } from "./frame/share";
 import { Status } from "./frame/status";
 import type { Links } from "./links";
 import type { Page } from "./page";
 import type { SourcePane } from "./panes/source";
 import { Pinning } from "./pinning";
 import { recall, remember } from "./remember";
-import { Shades } from "./shades";
+import { Searching } from "./searching";
+import { Shades, weightsOf } from "./shades";
+import { Sharing } from "./sharing";
 import { Views } from "./views/views";
 import { type Colour, fromFragment, type How, START, type State, writeAddress } from "./state";
 
@@ -31,7 +34,7 @@ export class App implements Page {
   readonly layout = new Layout();
   readonly pinning: Pinning;
   readonly status: Status;
-  readonly search: SearchField;
+  readonly search: Searching;
   readonly dialog = new Dialog();
   state: State = { ...START };
   index: Index | null = null;
@@ -39,14 +42,14 @@ export class App implements Page {
   private shades: Shades | null = null;
   private readonly header: Header;
   private readonly build: BuildBar;
-  private readonly list: KernelList;
+  private readonly list: Navigator;
   readonly views: Views;
+  readonly share: Share;
   /** Edits and compiles in place, where a server does it. */
   readonly compiler: Editing | null;
   readonly filler: Filler;
   private readonly kernels = new Kept<Kernel>(6);
   private readonly banner = h("div", { class: "banner", role: "alert", hidden: true });
-  private query: Query | null = null;
   private opening = 0;
 
   constructor(
@@ -56,14 +59,12 @@ export class App implements Page {
     this.pinning = new Pinning(this);
     this.filler = new Filler(this, this.pinning);
     this.status = new Status(() => this.help());
-    this.search = new SearchField({
-      find: (query) => this.find(query),
-      step: (by) => this.stepFound(by),
-      leave: () => this.layout.of("code")?.linked?.pane.focus(),
-    });
     this.compiler = source instanceof HttpSource ? new Editing(this, source) : null;
     this.views = new Views(this);
-    this.header = new Header(this.search.element, this.views.buttons, {
+    this.list = new Navigator((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
+    this.search = new Searching(this, this.list, () => this.showKernels());
+    this.share = new Share(new Sharing(this));
+    this.header = new Header(this.search.field.element, this.views.buttons, this.share.button, {
       pickKernel: () => this.showKernels(),
       help: () => this.help(),
       theme: () => this.turnTheme(),
@@ -74,10 +75,10 @@ export class App implements Page {
       () => this.turnOwnLines(),
       () => this.pinning.advice(),
     );
-    this.list = new KernelList((entry) => void this.open(entry), (program) => this.openFailed(program, "push"));
     const { header, build, banner, list, layout, views, pinning, status, dialog } = this;
-    this.element.append(header.element, build.element, banner, list.element, layout.switcher, layout.element, views.element);
-    this.element.append(pinning.element, status.element, dialog.element);
+    const banners = h("div", { class: "banners" }, banner, source instanceof HttpSource ? changedFiles(source) : null);
+    this.element.append(header.element, build.element, banners, list.element, layout.switcher, layout.element, views.element);
+    this.element.append(pinning.element, status.element, dialog.element, this.share.element);
     this.element.classList.add(...[recall("theme") ?? "auto"].filter((theme) => theme === "light" || theme === "dark"));
     this.layout.onChange = () => this.refill();
     this.list.element.addEventListener("focusout", (event) => {
@@ -112,7 +113,7 @@ export class App implements Page {
     const entries = entriesOf(index);
     const named = entries.filter(({ name, shown }) => name === state.kernel || shown === state.kernel);
     // What came of an edit is not in the document that a link is opened in: the program that was edited is.
-    const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === id);
+    const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === (this.compiler?.standsFor(id) ?? id));
     const entry = of(state.program) ?? of(sharedText(state.more.z ?? "").program) ?? named[0] ?? entries.sort(worse)[0];
     if (state.kernel !== "" && named.length === 0) this.tell(`This document has no kernel ${state.kernel}.`);
     this.state = state;
@@ -133,7 +134,7 @@ export class App implements Page {
     const isSame = this.kernel?.program === program && this.kernel.row === row && this.kernel.onOwnLines === this.onOwnLines;
     const { z: _, e: __, ...more } = this.state.more;
     // What was pinned, and the text that was edited, are another kernel's.
-    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.on ? this.state.more : more };
+    const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.hasMade(program) ? this.state.more : more };
     this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...own }, how);
     this.element.classList.remove("drawer");
     if (!isSame) {
@@ -165,7 +166,7 @@ export class App implements Page {
       this.show(program, row, kernel);
       await this.filler.fill(false);
       if (turn !== this.opening) return;
-      this.find(this.query);
+      this.search.again();
       this.status.say(`${kernel.program.kernels.shown[row]}, ${kernel.code.count} instructions`);
     } else if (this.shades?.colour !== this.state.colour) {
       this.colour(this.state.colour);
@@ -192,18 +193,36 @@ export class App implements Page {
   }
 
   showEditing(): void {
-    this.showBuild(this.kernel?.program ?? null);
+    const { kernel } = this;
+    this.showBuild(kernel?.program ?? null);
+    if (kernel !== null) this.showHeader(kernel.program, kernel.row, kernel);
     this.filler.heads();
   }
 
-  /** The build bar: what was built, or the fields of what is edited. */
+  pin(pane: SourcePane): void {
+    this.pinning.pin(pane, pane.pane.cursor);
+  }
+
+  openProgram(program: ProgramInfo): void {
+    this.openFailed(program, "replace");
+  }
+
+  weightsOf(kernel: Kernel): ArrayLike<number> {
+    return weightsOf(kernel, this.state.colour);
+  }
+
+  /** The build bar: what was built, and fields where it can be compiled for something else. */
   private showBuild(program: ProgramInfo | null): void {
-    this.build.show(program, this.compiler?.on ? this.compiler.bar.element : null);
+    this.build.show(program, this.compiler?.fieldsOf(program) ?? null);
+  }
+
+  private showHeader(program: ProgramInfo, row: number, kernel: Kernel | null): void {
+    if (this.index !== null) this.header.show(this.index, program, row, kernel, this.compiler?.before(program, row) ?? null, this.compiler?.versionOf(program)?.number ?? null);
   }
 
   private show(program: ProgramInfo, row: number, kernel: Kernel | null): void {
     if (this.index === null) return;
-    this.header.show(this.index, program, row, kernel);
+    this.showHeader(program, row, kernel);
     this.showBuild(program);
     this.showColour(this.state.colour);
     this.build.advise(kernel?.advice.length ?? 0, kernel !== null && this.compiler?.canTry(program) === true);
@@ -226,15 +245,19 @@ export class App implements Page {
   private openFailed(program: ProgramInfo | null, how: How): void {
     if (this.index === null) return;
     this.opening++;
-    this.kernel = null;
+    // What can be edited is opened in the editor, without a kernel as long as there is none.
+    const kernel = program !== null && this.compiler?.canTry(program) ? Kernel.none(program) : null;
+    this.kernel = kernel;
     if (program !== null) this.go({ kernel: "", program: program.id, line: null, offset: null, exact: false }, how);
     this.element.classList.remove("drawer");
-    this.header.show(this.index, program, -1, null);
+    this.header.show(this.index, program, -1, null, null, null);
     this.showBuild(program);
     this.list.mark(program, -1);
     this.pinning.clear();
     document.title = visible(`${program?.name ?? this.index.title} · kernlens`);
-    void this.filler.failed(program);
+    if (kernel === null) return void this.filler.failed(program);
+    this.shades = new Shades(kernel, this.state.colour);
+    void this.filler.fill(false);
   }
 
   private isNamedTwice(name: string): boolean {
@@ -303,40 +326,8 @@ export class App implements Page {
 
   /** Looks again in panes that were made anew. */
   findAgain(): void {
-    if (this.query !== null) this.find(this.query);
+    this.search.again();
   }
-
-  private find(query: Query | null): void {
-    this.query = query;
-    this.links.hits.clear();
-    let all = 0;
-    if (query !== null && this.kernel !== null) {
-      for (const linked of this.links.linkedPanes()) {
-        const lines = find(this.kernel, linked, query);
-        this.links.hits.set(linked, lines);
-        all += lines.length;
-      }
-      this.search.tell(all === 0 ? "nothing" : `${all}`);
-      this.status.say(`${all} found`);
-    }
-    for (const linked of this.links.linkedPanes()) linked.pane.mark(this.links.hits.get(linked) ?? null);
-    this.links.mark(null);
-  }
-
-  private stepFound(by: number): void {
-    const places = this.links.linkedPanes().flatMap((linked) => Array.from(this.links.hits.get(linked) ?? [], (line) => ({ linked, line })));
-    if (places.length === 0) return;
-    this.at = (this.at + by + places.length) % places.length;
-    const { linked, line } = places[this.at];
-    const slot = this.layout.slotOf(linked);
-    if (slot !== null) this.layout.bringToFront(slot);
-    linked.reveal(line);
-    linked.pane.show(line);
-    this.search.tell(`${this.at + 1} of ${places.length}`);
-    this.status.say(`${this.at + 1} of ${places.length}, in ${linked.title}`);
-  }
-
-  private at = -1;
 
   tell(sentence: string): void {
     this.status.tell(sentence);

@@ -42,8 +42,12 @@ export function keysOf(app: App): Keys {
     F4: () => peak(app),
     w: () => nextWait(app, 1),
     W: () => nextWait(app, -1),
+    s: () => nextSpill(app, 1),
+    S: () => nextSpill(app, -1),
+    b: () => app.filler.turnBlocks(),
     K: () => app.showKernels(),
     c: () => app.views.turn("compare"),
+    C: () => app.share.copyLink(),
     e: () => (app.compiler === null ? app.tell("Reports are read only: kernlens serve compiles in place.") : void app.compiler.start()),
     o: () => app.filler.turnOperands(),
     x: () => app.pinning.turnExact(),
@@ -83,18 +87,16 @@ function nextLit(app: App, linked: Linked | null, by: number): void {
 
 /** Pins the next instruction that waits long, which shows whom it waits for. */
 function nextWait(app: App, by: number): void {
-  const { kernel, links } = app;
-  const { codePane } = app.pinning;
-  if (kernel === null || codePane === null) return;
+  const { kernel } = app;
+  if (kernel === null) return;
   const { waits } = kernel.code;
   if (waits === null) return app.tell(sentence(kernel.missing.waits ?? kernel.missing.code ?? "there is no machine code"));
-  const from = links.pinned?.linked === codePane ? links.pinned.row : codePane.rowAt(codePane.pane.cursor);
-  const row = waits.next(from, by);
-  if (row < 0) return app.tell(`No instruction waits ${LONG} cycles or more (${ORIGIN}).`);
-  const slot = app.layout.slotOf(codePane);
-  if (slot !== null) app.layout.bringToFront(slot);
-  app.pinning.goToRow(row);
-  codePane.pane.focus();
+  if (!app.pinning.step(waits.long, by)) app.tell(`No instruction waits ${LONG} cycles or more (${ORIGIN}).`);
+}
+
+/** Pins the next instruction that spills a register or fills it again. */
+function nextSpill(app: App, by: number): void {
+  if (app.kernel !== null && !app.pinning.step(app.kernel.code.spills, by)) app.tell("Nothing is spilled: no instruction of this kernel moves a register to memory for want of room.");
 }
 
 function peak(app: App): void {

@@ -1,8 +1,8 @@
 import type { Kernel } from "./document/kernel";
 import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
-import { ORIGIN } from "./document/waits";
-import { copyText, fill, h } from "./dom";
+import { LONG, ORIGIN } from "./document/waits";
+import { copyText, count, fill, h, plural, sentence } from "./dom";
 import { type Kind, NAMES, type Slot } from "./frame/layout";
 import { failure } from "./frame/message";
 import type { Page } from "./page";
@@ -17,7 +17,7 @@ export class Filler {
   private kernel: Kernel | null = null;
   private turn = 0;
   private isShort = recall("operands") !== "iga";
-  private hasWaits = recall("waits") !== "off";
+  private hasBlocks = recall("blocks") === null ? matchMedia("(min-width: 2200px)").matches : recall("blocks") === "on";
 
   constructor(
     private readonly page: Page,
@@ -62,12 +62,14 @@ export class Filler {
       else if (slot.kind === "stage") this.stageTabs(slot);
       else fill(slot.tabs, h("span", { class: "tab on" }, "Machine code"));
     }
+    this.page.layout.tabs();
   }
 
   /** A build without a kernel: why, and what the compiler said. */
   async failed(program: ProgramInfo | null): Promise<void> {
     const { layout, source } = this.page;
     const [first, ...others] = layout.slots;
+    for (const slot of layout.slots) for (const why of ["stages", "lines"]) slot.unfold(why);
     const turn = ++this.turn;
     this.kernel = null;
     for (const slot of layout.slots) slot.path = "";
@@ -138,26 +140,35 @@ export class Filler {
     this.pinning.restoreLight();
   }
 
-  /** The column of wait cycles, with the arrows to who is waited for. */
-  private turnWaits(): void {
-    this.hasWaits = !this.hasWaits;
-    remember("waits", this.hasWaits ? "on" : "off");
-    this.redrawCode();
+  /** Opens the outline of the kernel's blocks beside its code, or closes it. */
+  turnBlocks(): void {
+    this.hasBlocks = !this.hasBlocks;
+    remember("blocks", this.hasBlocks ? "on" : "off");
+    this.page.element.classList.toggle("with-blocks", this.hasBlocks);
+    for (const { linked } of this.page.layout.slots) {
+      if (!(linked instanceof CodePane)) continue;
+      linked.blocks.show(this.hasBlocks);
+      if (this.hasBlocks) linked.blocks.focus();
+      else linked.pane.focus();
+    }
+    this.heads();
   }
 
   private code(slot: Slot, kernel: Kernel): void {
+    if (kernel.row < 0) return slot.message(h("p", {}, `There is no machine code: ${withoutKernel(kernel)}`));
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
-    slot.show(new CodePane(kernel, this.isShort, this.hasWaits, this.pinning));
+    const pane = new CodePane(kernel, this.isShort, this.pinning);
+    slot.show(pane);
+    pane.blocks.show(this.hasBlocks);
+    this.page.element.classList.toggle("with-blocks", this.hasBlocks);
+    this.page.layout.fit();
   }
 
   private stage(slot: Slot, kernel: Kernel): void {
     const names = this.stages();
-    if (names.length === 0) {
-      const why = kernel.program.no_stages ?? "no stages are known for this program";
-      const [reason, command] = why.split("; ");
-      return slot.message(h("p", {}, `${reason.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`), command === undefined ? "" : copyOf(command, this.page));
-    }
+    if (names.length === 0) return this.noStages(slot, kernel);
+    slot.unfold("stages");
     const chosen = slot.stage || this.page.state.stage;
     const stage = kernel.stages.find(({ name }) => name === chosen) ?? kernel.stages.findLast(({ name, missing }) => name.startsWith("llvm") && missing === null) ?? kernel.stages[0];
     slot.stage = stage.name;
@@ -171,27 +182,63 @@ export class Filler {
     if (own > 0) requestAnimationFrame(() => slot.linked === pane && this.pinning.links.pinned === null && pane.pane.show(pane.lineOf(own), "start"));
   }
 
+  /** Says why there are none, and what to do to have them, in a rail: their width is for the others. */
+  private noStages(slot: Slot, kernel: Kernel): void {
+    const { page } = this;
+    if (kernel.row < 0) {
+      slot.fold("stages", "nothing compiled");
+      return slot.message(h("p", {}, `There are no stages: ${withoutKernel(kernel)}`));
+    }
+    const { compiler } = page;
+    const why = kernel.program.no_stages ?? "no stages are known for this program";
+    const [reason] = why.split("; ", 1);
+    const command = reason === why ? undefined : why.slice(reason.length + 2);
+    const parts: Node[] = [];
+    if (compiler?.canTry(kernel.program) === true) {
+      const again = (): HTMLElement => h("button", { class: "tool", type: "button", onclick: () => compiler.again() }, "Compile again and show them");
+      parts.push(again());
+      slot.fold("stages", "none were kept", again());
+    } else if (command !== undefined) {
+      const copy = (): void => void copyText(commandIn(command), (told) => page.tell(told));
+      slot.fold("stages", "none were kept", h("button", { class: "link", type: "button", title: `${commandIn(command)} has them: copy`, onclick: copy }, "copy the command"));
+    } else slot.fold("stages", "none");
+    slot.message(h("p", {}, sentence(reason)), ...parts, command === undefined ? "" : copyOf(command, page));
+  }
+
   private async source(slot: Slot, kernel: Kernel): Promise<void> {
+    // Without lines its own text can be read all the same.
+    const isBare = kernel.files.length === 0;
+    if (isBare) slot.path = kernel.program.files.find(({ chunk }) => chunk !== null)?.path ?? "";
     const { path } = slot;
     const edited = this.page.compiler?.paneOf(kernel.program, path) ?? null;
-    if (edited !== null && (this.page.layout.slotOf(edited) ?? slot) === slot) {
+    const read = await this.textOf(path);
+    if (kernel !== this.kernel || path !== slot.path) return; // meanwhile something else was chosen
+    if (edited !== null && read !== null && (this.page.layout.slotOf(edited) ?? slot) === slot) {
       // The text that is edited stays, whatever has become of it.
-      edited.adopt(kernel, kernel.files.indexOf(path));
+      edited.adopt(kernel, kernel.files.indexOf(path), read);
       const isBack = slot.linked !== edited;
       slot.show(edited);
       if (isBack) edited.pane.show(edited.pane.cursor);
       return;
     }
-    if (kernel.files.length === 0) {
-      const reason = kernel.program.reasons.get(String(kernel.row)) ?? kernel.missing.lines ?? "it has no line table";
-      const asked = /(^|\s)-g/.test(kernel.program.options ?? "");
-      const next = `${asked ? "The" : "Build with -gline-tables-only to have them; the"} machine code is shown all the same.`;
-      return slot.message(h("p", {}, `No source lines are known: ${reason}.`), h("p", { class: "dim" }, next));
+    slot.warn(null);
+    const reason = `No source lines are known: ${kernel.program.reasons.get(String(kernel.row)) ?? kernel.missing.lines ?? "it has no line table"}.`;
+    const asked = /(^|\s)-g/.test(kernel.program.options ?? "");
+    const next = asked ? "" : "Build with -gline-tables-only to have them.";
+    if (isBare && path === "") {
+      slot.fold("lines", "no lines are known");
+      return slot.message(h("p", {}, reason), h("p", { class: "dim" }, `${next} The machine code is shown all the same.`));
     }
+    slot.unfold("lines");
     const info = this.infoOf(path);
-    const text = info.chunk === null ? null : readText(await this.page.source.chunk(info.chunk));
-    // Meanwhile something else may have been chosen.
-    if (kernel === this.kernel && path === slot.path) slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, text, this.pinning));
+    slot.show(new SourcePane(kernel, kernel.files.indexOf(path), info, read, this.pinning));
+    if (isBare) slot.warn(`${reason} ${next}`);
+    else if (read === null) slot.warn(`No text: ${info.missing ?? "not recorded"}. The numbers and figures of its lines are shown.`);
+  }
+
+  private async textOf(path: string): Promise<string | null> {
+    const { chunk } = this.infoOf(path);
+    return chunk === null ? null : readText(await this.page.source.chunk(chunk));
   }
 
   private infoOf(path: string): FileInfo {
@@ -216,6 +263,7 @@ export class Filler {
   private files(): string[] {
     const { kernel } = this;
     if (kernel === null) return [];
+    if (kernel.row < 0) return kernel.files; // it does not compile
     const counts = kernel.files.map(() => 0);
     for (let key = 0; key < kernel.places.keys; key++) counts[kernel.places.keyFile[key]] += kernel.weights.instructions[key];
     const files = counts.flatMap((each, file) => (each > 0 ? [file] : []));
@@ -230,18 +278,15 @@ export class Filler {
     if (paths.length === 0) return fill(slot.tabs, h("span", { class: "tab on" }, "Source"));
     const open = (path: string): void => void this.selectFile(slot, path).then(() => this.pinning.restoreLight());
     const name = (path: string): string => `${path === edited ? "✎ " : ""}${shortest(path, paths)}`;
-    const tabs = paths.slice(0, 3).map((path) => this.tab(name(path), path, path === slot.path, () => open(path)));
+    const tabs = paths.slice(0, 3).map((path) => {
+      const errors = kernel === null ? 0 : (page.compiler?.errorsIn(kernel.program, path) ?? 0);
+      const tab = this.tab(name(path), errors === 0 ? path : `${path}: ${plural(errors, "error")}`, path === slot.path, () => open(path));
+      if (errors > 0) tab.append(h("span", { class: "dot", "aria-label": plural(errors, "error"), role: "img" }));
+      return tab;
+    });
     const rest = paths.slice(3);
-    fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((path) => [path, path]), slot.path, open, `${rest.length} more`));
-    const { linked } = slot;
-    const info = this.infoOf(slot.path);
+    fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((path) => [path, path]), slot.path, open, "", `${rest.length} more`));
     const notes: [word: string, title: string][] = [];
-    if (linked instanceof SourcePane && linked.bare) {
-      slot.told.textContent = "";
-      notes.push([`no text: ${info.missing ?? "not recorded"}`, info.missing ?? ""]);
-    } else if (linked instanceof SourcePane && !linked.fresh && !linked.edited) {
-      notes.push(["not compiled", "What is shown of this kernel was not made from this text: no line is tied to it"]);
-    }
     if (kernel !== null && kernel.warning !== null) notes.push(["lines in doubt", kernel.warning]);
     const [value, share] = page.heading;
     slot.tools.prepend(...notes.map(([word, title]) => h("span", { class: "warn", title }, word)), h("span", { class: "columns" }, h("span", {}, value), h("span", {}, share)));
@@ -251,19 +296,8 @@ export class Filler {
     const names = this.stages();
     const { kernel } = this;
     if (kernel === null || names.length === 0) return fill(slot.tabs, h("span", { class: "tab on" }, "Stages"));
-    const llvm = names.filter((name) => name.startsWith("llvm"));
-    const parts: HTMLElement[] = [];
-    for (const name of names) {
-      if (llvm.length > 1 && llvm.includes(name)) {
-        if (name !== llvm[0]) continue;
-        const on = llvm.includes(slot.stage);
-        if (!on) parts.push(this.tab("LLVM IR", "LLVM IR, as the code generator left it", false, () => this.selectStage(slot, llvm[llvm.length - 1])));
-        else parts.push(picker("Point of LLVM IR", llvm.map((each) => [each, this.titleOf(each)]), slot.stage, (value) => this.selectStage(slot, value)));
-      } else {
-        parts.push(this.tab(this.titleOf(name), this.sentenceOf(name), name === slot.stage, () => this.selectStage(slot, name)));
-      }
-    }
-    fill(slot.tabs, ...parts);
+    slot.label = this.titleOf(slot.stage).replace(/,.*/, "");
+    fill(slot.tabs, picker("Stage of the compile", names.map((name) => [name, this.titleOf(name)]), slot.stage, (name) => this.selectStage(slot, name), this.sentenceOf(slot.stage)));
   }
 
   private tablesOf(slot: Slot): string | null {
@@ -297,6 +331,17 @@ export class Filler {
     return h("button", { type: "button", class: on ? "tab on" : "tab", title, "aria-pressed": String(on), onclick: act }, text);
   }
 
+  /** What walks through the machine code: waits, spills, blocks. */
+  private steps({ code }: Kernel): HTMLElement[] {
+    const step = (words: string, rows: ArrayLike<number>, title: string): HTMLElement[] =>
+      rows.length === 0 ? [] : [h("button", { class: "opt step", type: "button", title, onclick: () => void this.pinning.step(rows, 1) }, `${words} `, h("b", {}, count(rows.length)))];
+    return [
+      ...step("Next wait", code.waits?.long ?? [], `The next instruction that waits ${LONG} cycles or more (w, W): ${ORIGIN}`),
+      ...step("Next spill", code.spills, "The next instruction that spills a register or fills it again (s, S)"),
+      h("button", { class: "opt", type: "button", "aria-pressed": String(this.hasBlocks), title: "The kernel's blocks as an outline (b)", onclick: () => this.turnBlocks() }, "Blocks"),
+    ];
+  }
+
   private tools(slot: Slot): void {
     const { layout } = this.page;
     const menu = h(
@@ -325,15 +370,33 @@ export class Filler {
     menu.value = "";
     fill(
       slot.tools,
-      slot.kind !== "code" || this.kernel?.code.waits == null
-        ? null
-        : h("button", { class: "opt", type: "button", "aria-pressed": String(this.hasWaits), title: `Cycles that instructions wait, and for which: ${ORIGIN}`, onclick: () => this.turnWaits() }, "Waits"),
+      ...(slot.kind === "code" && this.kernel !== null ? this.steps(this.kernel) : []),
       slot.kind !== "code"
         ? null
         : h("button", { class: "opt", type: "button", "aria-pressed": String(this.isShort), title: "Short operands, or as IGA writes them (o)", onclick: () => this.turnOperands() }, "Short operands"),
+      slot.kind === "source" ? this.editTool(slot) : null,
       menu,
     );
   }
+
+  /** Begins an edit, and goes back to what was read. */
+  private editTool({ linked }: Slot): HTMLElement | null {
+    const { compiler } = this.page;
+    if (!(linked instanceof SourcePane) || linked.bare) return null;
+    if (compiler === null) return button("Edit", "Reports are read only: kernlens serve edits", () => this.page.tell("Reports are read only: kernlens serve edits and compiles in place."));
+    if (!compiler.canTry(linked.kernel.program)) return null;
+    if (compiler.versionOf(linked.kernel.program) === null) return button("Edit", "Change the source, and see what it costs (e)", () => void compiler.start());
+    return button("Revert", "Back to version 1, as it was read", () => compiler.revert());
+  }
+}
+
+function button(words: string, title: string, onclick: () => void): HTMLElement {
+  return h("button", { class: "opt", type: "button", title, onclick }, words);
+}
+
+/** Why a program that is open in the editor has no kernel. */
+function withoutKernel({ program }: Kernel): string {
+  return program.ok ? "the program holds no kernel." : "the source does not compile. The errors stand below their lines; it compiles again when they are mended.";
 }
 
 /** The end of a path that tells it from the others. */
@@ -346,16 +409,21 @@ export function shortest(path: string, among: string[]): string {
   return path;
 }
 
-function picker(label: string, options: [value: string, text: string][], value: string, choose: (value: string) => void, more = ""): HTMLElement {
-  const select = h("select", { "aria-label": label, class: options.some(([each]) => each === value) ? "tab on" : "tab", onchange: () => choose(select.value) });
+function picker(label: string, options: [value: string, text: string][], value: string, choose: (value: string) => void, title: string, more = ""): HTMLElement {
+  const select = h("select", { "aria-label": label, title: title === "" ? null : title, class: options.some(([each]) => each === value) ? "tab on" : "tab", onchange: () => choose(select.value) });
   if (more !== "" && !options.some(([each]) => each === value)) select.append(h("option", { value: "", disabled: true }, more));
   for (const [each, text] of options) select.append(h("option", { value: each }, text));
   select.value = options.some(([each]) => each === value) ? value : "";
   return select;
 }
 
+/** The command of a sentence on what would keep stages. */
+function commandIn(sentence: string): string {
+  return sentence.replace(/ keeps them\.?$/, "");
+}
+
 /** A button that copies the command within a sentence. */
 function copyOf(sentence: string, page: Page): Node {
-  const command = sentence.replace(/ keeps them\.?$/, "");
+  const command = commandIn(sentence);
   return h("p", {}, "To have them: ", h("code", {}, command), " ", h("button", { class: "tool", type: "button", onclick: () => void copyText(command, (told) => page.tell(told)) }, "Copy"));
 }

@@ -1,5 +1,5 @@
 import type { Kernel } from "./document/kernel";
-import type { Query } from "./frame/search";
+import { isWord, type Query } from "./frame/query";
 import { registerOf } from "./machine/parse";
 import { CodePane } from "./panes/code";
 import type { Linked } from "./panes/linked";
@@ -20,10 +20,15 @@ export function find(kernel: Kernel, linked: Linked, query: Query): Int32Array {
     for (let row = 0; row < code.count; row++) add(linked.lineOf(row), inCode(linked, row, query));
     return Int32Array.from(lines);
   }
+  if (query.kind === "function") {
+    const pattern = new RegExp(`\\b${escaped(query.text)}\\w*\\s*\\(`, "i");
+    eachLine(linked, (text, line) => add(line, pattern.test(text)));
+    return Int32Array.from(lines);
+  }
   if (query.kind === "opcode" || query.kind === "register") {
     if (linked.kind === "source") return new Int32Array(0);
     const word = query.kind === "opcode" ? query.text : query.name;
-    const pattern = new RegExp(`\\b${word.replace(/[^\w.]/g, "\\$&")}${query.kind === "register" ? "\\b" : ""}`, "i");
+    const pattern = new RegExp(`\\b${escaped(word)}${query.kind === "register" ? "\\b" : ""}`, "i");
     eachLine(linked, (text, line) => add(line, pattern.test(text)));
     return Int32Array.from(lines);
   }
@@ -39,7 +44,30 @@ function inCode(pane: CodePane, row: number, query: Query): boolean {
       const register = registerOf(operand);
       return register !== null && `${register.file}${register.number}` === query.name;
     });
+  if (query.kind === "text" && isWord(query)) return does(pane, row, query.text);
+  if (query.kind === "function") return pane.kernel.code.functions.get(row)?.toLowerCase().includes(query.text) === true;
   return matches(pane.kernel.code.lines[row], query);
+}
+
+/** Whether an instruction does what a word says. */
+function does(pane: CodePane, row: number, word: string): boolean {
+  const message = pane.kernel.code.messages.get(row);
+  switch (word) {
+    case "atomic":
+      return message?.action === "atomic";
+    case "spills":
+      return message?.spill === true;
+    case "barrier":
+      return message?.operation === "barrier";
+    case "failed":
+      return false;
+    default:
+      return pane.parsed[row].opcode.startsWith(word);
+  }
+}
+
+function escaped(word: string): string {
+  return word.replace(/[^\w]/g, "\\$&");
 }
 
 function matches(text: string, query: Query): boolean {

@@ -53,6 +53,12 @@ const PALE = "background:var(--via)!important;--bar:var(--pin-rule);--bar-style:
 const OUTLINED = "outline:1px solid var(--pin-rule);outline-offset:-1px";
 const SELECTED = `background:var(--sel)!important;${ON_AMBER};outline:1.5px solid var(--pin-rule);outline-offset:-1.5px`;
 
+/** A clicked register: where another value stands in it, where its value is read, and where it is written. */
+export const SAME = "text-decoration:underline dotted var(--accent);text-underline-offset:3px";
+export const READ = "outline:1px solid var(--accent);outline-offset:-1px;border-radius:2px;background:var(--paper);color:var(--accent);text-decoration:none";
+export const WRITTEN = "background:var(--accent);color:var(--paper);border-radius:2px;text-decoration:none";
+export const BOTH = `${WRITTEN};outline:1px solid var(--ink);outline-offset:0`;
+
 function rules(kernel: Kernel, light: Light, how: "lit" | "outlined"): string {
   const { key, exact } = light;
   if (key < 0 && exact === null) return "";

@@ -1,9 +1,12 @@
 import { NO_ROWS, nearest, rowsOf } from "./document/csr";
 import type { Kernel } from "./document/kernel";
+import type { Held } from "./document/registers";
 import { plural } from "./dom";
-import type { Shown } from "./frame/detail";
+import type { Shown } from "./frame/inspector";
 import type { Layout, Slot } from "./frame/layout";
-import { DARK, type Light, type Lighting } from "./lighting";
+import { BOTH, DARK, type Light, type Lighting, READ, SAME, WRITTEN } from "./lighting";
+import { type Named, namedFor, namedIn } from "./machine/named";
+import { parse } from "./machine/parse";
 import type { Linked } from "./panes/linked";
 import type { Marks } from "./panes/ruler";
 
@@ -21,8 +24,8 @@ export interface Target {
 export class Links {
   pinned: Target | null = null;
   exact = false;
-  /** The register that was clicked in the pinned instruction; null: all of its registers. */
-  register: number | null = null;
+  /** The register that was clicked in the pinned instruction, where it is written or read; null: all of its registers. */
+  register: Named | null = null;
   hits: Map<Linked, Int32Array> = new Map();
 
   constructor(
@@ -88,7 +91,9 @@ export class Links {
     this.pinned = target;
     const slot = target === null ? null : this.layout.slotOf(target.linked);
     const selected = target !== null && target.row >= 0 && slot !== null ? `.slot${slot.number} .R${target.row}` : null;
-    this.lighting.pin(kernel, this.light(target), selected, this.uses(kernel, target));
+    const held = this.held(target);
+    this.lighting.pin(kernel, this.light(target), selected, this.marks(target, held));
+    for (const linked of this.linkedPanes()) linked.hold(linked === target?.linked ? held : []);
     this.mark(null);
   }
 
@@ -99,17 +104,41 @@ export class Links {
     this.lighting.clear();
   }
 
-  /** Style sheet's rules that mark who wrote what the pinned instruction reads (w), and who reads what it wrote (r). */
-  private uses(kernel: Kernel, target: Target | null): string {
+  /** What registers hold of the pinned instruction: the one that was clicked, else one per operand. */
+  held(target: Target | null): Held[] {
+    if (target === null || target.linked.kind !== "code" || target.row < 0) return [];
+    const { code } = target.linked.kernel;
+    const { registers } = code;
+    if (registers === null) return [];
+    const named = this.register === null ? namedIn(parse(code.lines[target.row])) : [this.register];
+    const each = named.map(({ register, isWritten }) => registers.held(target.row, register, isWritten));
+    return each.filter((held, at) => held !== null && named.findIndex(({ register, isWritten }) => register === named[at].register && isWritten === named[at].isWritten) === at) as Held[];
+  }
+
+  /** Style sheet's rules that mark who wrote what the pinned instruction reads (w), and who reads what it wrote (r); and a clicked register wherever it stands. */
+  private marks(target: Target | null, held: readonly Held[]): string {
     const slot = target === null ? null : this.layout.slotOf(target.linked);
     if (target === null || slot === null || target.linked.kind !== "code" || target.row < 0) return "";
-    const neighbours = kernel.code.neighbours(target.row, this.register);
-    if (neighbours === null) return "";
-    const rule = (rows: Iterable<number>, letter: string): string => {
-      const selectors = Array.from(rows, (row) => `.slot${slot.number} .R${row} .from::before`).slice(0, 400);
-      return selectors.length === 0 ? "" : `${selectors.join()}{content:"${letter}"}`;
+    const { code } = target.linked.kernel;
+    const line = (row: number): string => `.slot${slot.number} .R${row}`;
+    if (this.register === null) {
+      const neighbours = code.registers?.neighbours(target.row, null);
+      const rule = (rows: Iterable<number>, letter: string): string => {
+        const selectors = Array.from(rows, (row) => `${line(row)} .from::before`).slice(0, MOST_MARKS);
+        return selectors.length === 0 ? "" : `${selectors.join()}{content:"${letter}"}`;
+      };
+      return neighbours == null ? "" : rule(neighbours.writers.keys(), "w") + rule(neighbours.readers.keys(), "r");
+    }
+    const { register } = this.register;
+    // The word of the operand that reaches the register: `r12` of eight registers has no `r14`.
+    const rule = (rows: number[], body: string): string => {
+      const selectors = rows.slice(0, MOST_MARKS).map((row) => `${line(row)} .t-r.g${namedFor(namedIn(parse(code.lines[row])), register)}`);
+      return selectors.length === 0 ? "" : `${selectors.join()}{${body}}`;
     };
-    return rule(neighbours.writers.keys(), "w") + rule(neighbours.readers.keys(), "r");
+    const writers = held.flatMap((each) => each.writers.map(({ row }) => row));
+    const readers = held.flatMap((each) => each.readers);
+    const both = writers.filter((row) => readers.includes(row));
+    return `.slot${slot.number} .t-r.g${register}{${SAME}}${rule(readers, READ)}${rule(writers, WRITTEN)}${rule(both, BOTH)}`;
   }
 
   /** Brings the target's nearest counterpart into view in each other pane that shows none, of `panes`. */
@@ -159,6 +188,7 @@ export class Links {
       key: target.key,
       place: target.linked.placeAt(target.line),
       row: target.linked.kind === "code" ? target.row : -1,
+      held: target === this.pinned && this.register !== null ? this.held(target)[0] ?? null : null,
       register: target === this.pinned ? this.register : null,
       isExact: this.exact && target.row >= 0,
       hasExact: this.hasExact(target),
@@ -196,4 +226,6 @@ export class Links {
   }
 }
 
+/** Rows that one rule marks. */
+const MOST_MARKS = 400;
 const EMPTY = { start: new Int32Array(1), rows: new Int32Array(0) };

@@ -25,6 +25,8 @@ export interface Page {
   readonly state: State;
   /** What stands above the figures of the source. */
   readonly heading: [value: string, share: string];
+  /** Keys of the shown kernel's lines from the heaviest down, in the colours that are chosen. */
+  readonly ranking: number[];
   tell(sentence: string): void;
   /** Changes what is chosen, and the address with it. */
   go(change: Partial<State>, how: How): void;
@@ -32,6 +34,10 @@ export interface Page {
   open(entry: Entry, how?: How): Promise<void>;
   /** A kernel of the document, read once. */
   load(entry: Entry): Promise<Kernel>;
+  /** Shows a program that has no kernel. */
+  openProgram(program: ProgramInfo): void;
+  /** Pins the line of a pane's cursor. */
+  pin(pane: SourcePane): void;
   /** Takes another index over, with what was compiled here. */
   adopt(index: Index): void;
   /** The source pane with this file in it, null where there is none. */
@@ -39,10 +45,28 @@ export interface Page {
   /** The step of heat or the hue of a source line, and the figures beside it, in the colours that are chosen. */
   shade(key: number): number;
   figure(key: number): { value: string; share: string };
+  /** The figures of a kernel's lines in the colours that are chosen, by key. */
+  weightsOf(kernel: Kernel): ArrayLike<number>;
   /** Looks again in panes that were made anew. */
   findAgain(): void;
-  /** Editing has begun or ended: the build bar and the heads of the panes say so. */
+  /** What is edited or compared is another: the bars and the heads of the panes say so. */
   showEditing(): void;
+}
+
+/** A kernel in another version; `kernel` is null until it is read. */
+export interface Before {
+  program: ProgramInfo;
+  row: number;
+  kernel: Kernel | null;
+  name: string;
+}
+
+/** A text and a configuration that were compiled; `outcome` is null until that is done again after a reload. */
+export interface KernelVersion {
+  readonly number: number;
+  readonly name: string;
+  readonly errors: number;
+  readonly outcome: { readonly program: ProgramInfo | null; readonly index: Index | null } | null;
 }
 
 /** What edits a source and compiles it in place, as far as others ask it (editing/editing.ts). */
@@ -53,8 +77,28 @@ export interface Compiler {
   pathOf(program: ProgramInfo): string | null;
   /** The editor, where it is what this file of the program is shown in. */
   paneOf(program: ProgramInfo, path: string): SourcePane | null;
-  /** Tells the editor whether what is shown is of its text. */
+  /** Panes were made anew, or are of other programs. */
   freshen(): void;
+  /** The program that stands in the document for one that was edited, by their ids. */
+  standsFor(id: string): string;
+  /** The fields that say for what a program is compiled; null if it cannot be. */
+  fieldsOf(program: ProgramInfo | null): HTMLElement | null;
+  /** The compiler's errors in a file, of the version that is shown. */
+  errorsIn(program: ProgramInfo, path: string): number;
+  /** The kernel in the version that it is compared with; null if there is none. */
+  before(program: ProgramInfo, row: number): Before | null;
+  /** Which of how many versions is shown; null if there is only what was read. */
+  versionOf(program: ProgramInfo): { number: number; of: number } | null;
+  /** A program's versions, oldest first; empty if it was not edited. */
+  versions(program: ProgramInfo): readonly KernelVersion[];
+  /** Whether there is a text of the program, which can be compiled. */
+  canTry(program: ProgramInfo): boolean;
+  /** Puts the cursor into the source. */
+  start(): Promise<void>;
+  /** Goes back to what was read. */
+  revert(): void;
+  /** Compiles what is shown again as it is, with its stages. */
+  again(): void;
   /** The panel that tries build options on a kernel's source; null if there is no text of it. */
   trials(kernel: Kernel): HTMLElement | null;
   /** Compiles again, and keeps what each pass changed. */

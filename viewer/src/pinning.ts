@@ -1,14 +1,19 @@
 import type { Advice } from "./document/advice";
+import { lastAtMost } from "./document/csr";
 import { h, fill } from "./dom";
 import { adviceSheet } from "./frame/advice";
-import { Detail } from "./frame/detail";
+import { Inspector } from "./frame/inspector";
 import { Lighting } from "./lighting";
 import { Links, type Target } from "./links";
 import { tokenWords } from "./machine/explain";
+import type { Named } from "./machine/named";
 import type { Page } from "./page";
 import { CodePane, type CodeSurroundings } from "./panes/code";
 import type { Linked } from "./panes/linked";
 import type { How, State } from "./state";
+
+/** Where the panel has a place of its own (style/frame.css). */
+const DOCKED = matchMedia("(min-width: 1900px)");
 
 /** Counterparts of a pane that are listed. */
 const MOST = 2000;
@@ -17,7 +22,7 @@ const MOST = 2000;
 export class Pinning implements CodeSurroundings {
   readonly links: Links;
   readonly element = h("div", { class: "under" });
-  private detail!: Detail;
+  private detail!: Inspector;
 
   constructor(private readonly page: Page) {
     this.links = new Links(new Lighting(page.root), page.layout);
@@ -28,12 +33,13 @@ export class Pinning implements CodeSurroundings {
   explain(opcodes: ReadonlyMap<string, string>): void {
     const actions = {
       goToRow: (row: number) => this.goToRow(row),
+      goToRegister: (row: number, { register, isWritten }: Named) => this.goToRegister(row, register, isWritten),
       goToLine: (key: number) => void this.goToLine(key),
       exact: () => this.turnExact(),
       list: () => this.list(),
       advise: (advice: Advice) => void this.goToAdvice(advice),
     };
-    this.detail = new Detail(actions, opcodes);
+    this.detail = new Inspector(actions, opcodes);
     fill(this.element, this.detail.element);
   }
 
@@ -62,24 +68,25 @@ export class Pinning implements CodeSurroundings {
     const target = this.links.target(from, line);
     if (kernel === null || target === null) return;
     const { pinned } = this.links;
-    if (pinned !== null && pinned.linked === from && pinned.line === line) return this.unpin();
+    // In a text that is edited a click is for the cursor, too.
+    if (pinned !== null && pinned.linked === from && pinned.line === line) return from.pane.isEdited ? undefined : this.unpin();
     this.links.exact = false;
     this.links.register = null;
     this.links.pin(kernel, target);
-    this.links.scroll(target);
     this.afterPin("push");
+    this.bring(target);
   }
 
-  /** Pins an instruction for one of its registers; clicked again, for all of them. */
-  register(from: Linked, line: number, register: number): void {
+  /** Pins an instruction for one of its registers, where it writes or reads it; clicked again, for all of them. */
+  register(from: Linked, line: number, register: number, isWritten: boolean): void {
     const { kernel } = this.page;
     const { links } = this;
     if (kernel === null) return;
     const isSame = links.pinned?.linked === from && links.pinned.line === line;
-    const again = isSame && links.register === register;
+    const again = isSame && links.register?.register === register && links.register.isWritten === isWritten;
     if (!isSame) this.pin(from, line);
     if (links.pinned === null) return;
-    links.register = again ? null : register;
+    links.register = again ? null : { register, isWritten };
     links.pin(kernel, links.pinned);
     this.detail.show(kernel, links.shown(links.pinned));
   }
@@ -105,8 +112,8 @@ export class Pinning implements CodeSurroundings {
     if (!this.links.exact && !this.links.hasExact(pinned)) return this.page.tell("No exact links of this are known: only those by line.");
     this.links.exact = !this.links.exact;
     this.links.pin(this.page.kernel, pinned);
-    this.links.scroll(pinned);
     this.afterPin("replace");
+    this.bring(pinned);
   }
 
   goToRow(row: number): void {
@@ -118,12 +125,34 @@ export class Pinning implements CodeSurroundings {
     if (this.links.pinned?.linked !== code || this.links.pinned.line !== line) this.pin(code, line);
   }
 
+  /** Pins the next of these rows, which ascend, after the one that is pinned, or before it; around the end. False if there is none. */
+  step(rows: ArrayLike<number>, by: number): boolean {
+    const { codePane, links } = this;
+    if (codePane === null || rows.length === 0) return false;
+    const from = links.pinned?.linked === codePane ? links.pinned.row : codePane.rowAt(codePane.pane.cursor);
+    const before = lastAtMost(rows, by > 0 ? from : from - 1);
+    const row = rows[(before + (by > 0 ? 1 : 0) + rows.length) % rows.length];
+    const slot = this.page.layout.slotOf(codePane);
+    if (slot !== null) this.page.layout.bringToFront(slot);
+    this.goToRow(row);
+    codePane.pane.focus();
+    return true;
+  }
+
+  /** Goes to where a register is written or read, which stays lit. */
+  private goToRegister(row: number, register: number, isWritten: boolean): void {
+    this.goToRow(row);
+    const { codePane } = this;
+    if (codePane !== null) this.register(codePane, codePane.lineOf(row), register, isWritten);
+  }
+
   async goToLine(key: number): Promise<void> {
     const { kernel } = this.page;
     if (kernel === null) return;
     const source = await this.page.file(kernel.files[kernel.places.keyFile[key]]);
     if (source === null) return;
-    const line = kernel.places.keyLine[key] - 1;
+    const line = source.lineNow(kernel.places.keyLine[key] - 1);
+    if (line < 0) return this.page.tell("This line is gone from the text as it is now.");
     source.pane.show(line);
     if (this.links.pinned?.linked !== source || this.links.pinned.line !== line) this.pin(source, line);
   }
@@ -135,13 +164,13 @@ export class Pinning implements CodeSurroundings {
     if (kernel === null || code === null) return;
     const { places } = kernel;
     const source = key < 0 ? null : await this.page.file(kernel.files[places.keyFile[key]]);
-    const target = source === null ? { linked: code, line: code.lineOf(rows[0]), row: rows[0], key, rows } : { linked: source, line: places.keyLine[key] - 1, row: -1, key, rows };
+    const target = source === null ? { linked: code, line: code.lineOf(rows[0]), row: rows[0], key, rows } : { linked: source, line: Math.max(0, source.lineNow(places.keyLine[key] - 1)), row: -1, key, rows };
     this.links.exact = false;
     this.links.register = null;
     target.linked.pane.show(target.line);
     this.links.pin(kernel, target);
-    this.links.scroll(target);
     this.afterPin("push");
+    this.bring(target);
   }
 
   /** What is advised on the kernel. */
@@ -189,11 +218,17 @@ export class Pinning implements CodeSurroundings {
     const target = this.targetOf(state);
     this.links.exact = state.exact && target !== null;
     this.links.pin(kernel, target);
-    if (target !== null) {
-      if (!target.linked.pane.isEdited) target.linked.pane.show(target.line);
-      this.links.scroll(target, this.unedited());
-    }
     this.afterPin("replace");
+    if (target === null) return;
+    if (!target.linked.pane.isEdited) target.linked.pane.show(target.line);
+    this.bring(target);
+  }
+
+  /** Brings what is pinned, and what belongs to it, into sight: after the panel is there, which takes its height from the panes. */
+  private bring(target: Target): void {
+    const { linked, line } = target;
+    if (!linked.pane.isEdited && !linked.pane.sees(line)) linked.pane.show(line, "nearest");
+    this.links.scroll(target, this.unedited());
   }
 
   /** There is no kernel. */
@@ -220,7 +255,7 @@ export class Pinning implements CodeSurroundings {
     const file = kernel.files.indexOf(line.path);
     const key = kernel.places.keyOf(file, line.line);
     if (key < 0) this.page.tell(`No code of this kernel comes from ${line.path}:${line.line}.`);
-    return key < 0 ? null : { linked: source, line: line.line - 1, row: -1, key };
+    return key < 0 ? null : { linked: source, line: Math.max(0, source.linesOf({ key, exact: null })[0] ?? line.line - 1), row: -1, key };
   }
 
   private soon = 0;
@@ -229,7 +264,8 @@ export class Pinning implements CodeSurroundings {
   private detailSoon(target: Target | null): void {
     clearTimeout(this.soon);
     this.soon = window.setTimeout(() => {
-      if (this.page.kernel === null || this.links.pinned !== null) return;
+      // Docked at the right it is always there; below the panes it would move them under the pointer.
+      if (this.page.kernel === null || this.links.pinned !== null || !DOCKED.matches) return;
       if (target === null) this.detail.clear(this.page.kernel);
       else this.detail.show(this.page.kernel, this.links.shown(target));
     }, 80);

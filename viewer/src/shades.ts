@@ -3,6 +3,11 @@ import { ORIGIN } from "./document/waits";
 import { count, percent, sentence } from "./dom";
 import type { Colour } from "./state";
 
+/** What a kernel's lines have of that which a colour shows, by key. */
+export function weightsOf({ weights }: Kernel, colour: Colour): ArrayLike<number> {
+  return colour === "lines" || colour === "instr" ? weights.instructions : weights[colour];
+}
+
 /** Colours of source lines: a step of heat (0 none, 1 to 8, log scaled) or, in the colours of lines, 100 and one of 12 hues. */
 export class Shades {
   private readonly steps: Uint8Array;
@@ -13,8 +18,8 @@ export class Shades {
     private readonly kernel: Kernel,
     readonly colour: Colour,
   ) {
-    const { weights, places, code } = kernel;
-    this.weights = colour === "lines" || colour === "instr" ? weights.instructions : weights[colour];
+    const { places, code } = kernel;
+    this.weights = weightsOf(kernel, colour);
     let most = 0;
     let sum = 0;
     for (let key = 0; key < places.keys; key++) {

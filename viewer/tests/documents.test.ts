@@ -108,9 +108,12 @@ test("names of a document are never those of JavaScript's objects", () => {
 });
 
 test("passes are read", () => {
-  const pass = { pass: "licm", names: ["licm"], attempt: 1, seconds: null, changed: null, added: 2, diff: null };
-  expect(readPasses({ passes: [pass], missing: undefined })).toEqual({ passes: [{ ...pass, removed: 0, missing: null }], missing: null });
-  expect(() => readPasses({ passes: [{ ...pass, added: "2" }] })).toThrow("passes is no number");
+  const pass = { pass: "licm", names: ["licm"], attempt: 1, changed: null, added: 2, lines: [[0, 7]], diff: null };
+  const chunk = { files: ["a.cl"], passes: [pass], times: { "opt-licm": 0.25 } };
+  const read = { ...pass, lines: [{ path: "a.cl", line: 7 }], removed: 0, missing: null };
+  expect(readPasses(chunk)).toEqual({ passes: [read], times: new Map([["opt-licm", 0.25]]), no_times: null, missing: null });
+  expect(() => readPasses({ ...chunk, passes: [{ ...pass, added: "2" }] })).toThrow("passes is no number");
+  expect(() => readPasses({ ...chunk, files: [] })).toThrow("passes holds 0");
 });
 
 test("options that nobody chose are left out", () => {
@@ -219,8 +222,8 @@ test("who waits for whom, and whose values are read", async () => {
   expect(code.producers(2, "$3")).toEqual([]);
   expect(code.waiters(0)).toEqual([1, 2]);
   expect(code.waiters(2)).toEqual([4]);
-  expect(code.neighbours(2, null)).toEqual({ writers: new Map([[1, [4]]]), readers: new Map([[4, [6]]]) });
-  expect(code.neighbours(2, 6)).toEqual({ writers: new Map(), readers: new Map([[4, [6]]]) });
+  expect(code.registers?.neighbours(2, null)).toEqual({ writers: new Map([[1, [4]]]), readers: new Map([[4, [6]]]) });
+  expect(code.registers?.neighbours(2, 6)).toEqual({ writers: new Map(), readers: new Map([[4, [6]]]) });
   expect([code.rowAt(32), code.rowAt(33), code.blockOf(3), code.blockOf(4), code.blockEnd(0), code.blockEnd(1)]).toEqual([2, -1, 0, 1, 4, 5]);
 });
 

@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Kernel } from "../src/document/kernel";
 import type { Rows } from "../src/document/rows";
 import type { Layout } from "../src/frame/layout";
-import { DARK, type Lighting } from "../src/lighting";
+import { DARK, type Lighting, READ, SAME, WRITTEN } from "../src/lighting";
 import { Links, type Target } from "../src/links";
 import { Linked } from "../src/panes/linked";
 import type { Pane } from "../src/panes/pane";
@@ -99,8 +99,10 @@ test("a pinned instruction says who wrote what it reads, and who reads what it w
     return lighting.pin.mock.lastCall?.slice(2) ?? [];
   };
   expect(pinned(2)).toEqual([".slot0 .R2", '.slot0 .R1 .from::before{content:"w"}.slot0 .R4 .from::before{content:"r"}']);
-  links.register = 6;
-  expect(pinned(2)).toEqual([".slot0 .R2", '.slot0 .R4 .from::before{content:"r"}']);
+  // A register that is clicked lights where its value is written and read.
+  links.register = { register: 6, isWritten: true };
+  expect(pinned(2)).toEqual([".slot0 .R2", `.slot0 .t-r.g6{${SAME}}.slot0 .R4 .t-r.g6{${READ}}.slot0 .R2 .t-r.g6{${WRITTEN}}`]);
+  links.register = null;
   links.pin(kernel, target(llvm, 1));
   expect(lighting.pin).toHaveBeenLastCalledWith(kernel, { key: 0, exact: null }, ".slot1 .R1", "");
   links.clear();
@@ -130,6 +132,7 @@ test("what the detail and a screen reader are told", () => {
     place: 2,
     row: 2,
     register: null,
+    held: null,
     isExact: false,
     hasExact: true,
     lit: [

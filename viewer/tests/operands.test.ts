@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { extent, formula, tokenWords } from "../src/machine/explain";
-import { columnsOf, isContiguous, isScalar, layOut, scoreboardOf, shorten } from "../src/machine/operands";
+import { columnsOf, isContiguous, isScalar, layOut, messageWords, scoreboardOf, shorten } from "../src/machine/operands";
 import { isScoreboard, parse, registerOf } from "../src/machine/parse";
 
 const ADD = "        add (16|M0)              r4.0<1>:f     r2.0<1;1,0>:f     -r3.0<0;1,0>:f    {Compacted,I@1} // a comment";
@@ -59,14 +59,43 @@ test.each([
 });
 
 test("rows stand in columns, tokens apart", () => {
-  const rows = [ADD, "(W)     mov (8|M0)  r2.0<1>:ud  r0.0<1;1,0>:ud  {$3.dst}", "(W&~f0.0) jmpi L0"].map(parse);
+  const rows = [ADD, "(W)     mov (8|M0)  r2.0<1>:ud  r0.0<1;1,0>:ud  {$3.dst}", "(W&~f0.0) jmpi L1272"].map(parse);
   const columns = columnsOf(rows);
   expect(rows.map((row) => layOut(row, columns))).toEqual([
-    "    add       (16|M0) r4:f    r2:f    -r3<0>:f",
-    "(W) mov       (8|M0)  r2:ud   r0:ud",
-    "(W&~f0.0) jmpi         L0",
+    "    add  16    r4:f r2:f -r3<0>:f",
+    "(W) mov  8     r2:ud r0:ud",
+    "    jmpi       (W&~f0.0) →04f8",
   ]);
   expect(rows.map(scoreboardOf)).toEqual([["I@1"], ["$3.dst"], []]);
+});
+
+test.each([
+  ["send.smpl (16|M16) r58 r14 r46:4 0x0 0x04842000 {A@1,$5}", "image load 256 B", "    send.smpl 16·16 r58 r14 r46:4 image load 256 B"],
+  ["send.dc1 (16|M0) null r20 null:0 0x0 0x04025EFE", "global store 64 B", "    send.dc1 16    r20 global store 64 B"],
+  ["send.slm (32|M0) null r29 r18:2 0x0 a0.0", "SLM store 128 B", "    send.slm 32    r29 r18:2 SLM store 128 B"],
+  // Whoever does not know what it does sees how it is told.
+  ["send.dc0 (8|M0) r1 r127 null:0 0x0 a0.0", null, "    send.dc0 8     r1 r127 0x0 a0"],
+  ["(~f0.0) goto (32|M0) L680 L680", null, "    goto 32    (~f0.0) →02a8"],
+  ["goto (32|M0) L680 L1160", null, "    goto 32    →02a8 →0488"],
+  ["cmp (16|M0) (lt)f0.0 null<1>:d r1.0<1;1,0>:d 0:w", null, "    cmp  16    (lt)f0.0 r1:d 0:w"],
+  ["sync.nop null {$3.dst}", null, "    sync.nop"],
+])("%s is shown short", (line, words, row) => {
+  const parsed = parse(line);
+  expect(layOut(parsed, columnsOf([parsed]), words)).toBe(row);
+});
+
+test.each([
+  [{ action: "load", memory: "image", bytes: 256 }, "image load 256 B"],
+  [{ action: "store", memory: "slm", bytes: 64 }, "SLM store 64 B"],
+  [{ action: "atomic", memory: "global", bytes: null }, "global atomic"],
+  [{ action: "store", memory: "scratch", spill: true, bytes: 64 }, "spill 64 B"],
+  [{ action: "load", memory: "scratch", spill: true, bytes: 32 }, "fill 32 B"],
+  [{ operation: "fence" }, "fence"],
+  [{ operation: "unknown" }, null],
+  [{ words: "ends the thread, through the thread spawner" }, "end of thread"],
+  [{}, null],
+])("a message %o in words", (facts, words) => {
+  expect(messageWords({ operation: null, action: null, memory: null, spill: false, bytes: null, words: "", ...facts })).toBe(words);
 });
 
 test("tokens of the scoreboard, and options that are none", () => {

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 
 import { DocumentError } from "../src/document/source";
+import type { Choices } from "../src/document/options";
 import type { ProgramInfo } from "../src/document/schema";
 import { tableOf, triedOf } from "../src/document/tried";
-import { type Choices, likeOf } from "../src/editing/compiles";
+import { likeOf } from "../src/editing/compiles";
 import { mainFile, progressWords } from "../src/editing/trials";
 import { sample } from "./sample";
 
@@ -23,7 +24,7 @@ function written(): Record<string, unknown> {
     toolchain: "IGC 1",
     toolchain_name: "system",
     options: "",
-    changes: [change("unrolled"), change("second"), change("fast", "less accurate"), change("same"), change("lost"), change("wrong")],
+    changes: [change("unrolled"), change("second"), change("fast", "less accurate"), change("same"), change("narrow"), change("wide"), change("lost"), change("wrong")],
     kernels: [
       {
         kernel: "add",
@@ -33,6 +34,8 @@ function written(): Record<string, unknown> {
           { ...SAME, change: "second", rank: 2, is_same_code: false, figures: { ...AS_IT_IS, grf_count: 256, cycles: 102 }, cycles_per_work_item_ratio: 1.02, note: "half the threads" },
           { ...SAME, change: "fast", rank: 1, is_same_code: false, figures: WIDE, instructions_per_work_item_ratio: 0.75, cycles_per_work_item_ratio: 0.75 },
           { ...SAME, change: "same" },
+          { ...SAME, change: "narrow", note: "no effect" },
+          { ...SAME, change: "wide", note: "no effect" },
           { ...SAME, change: "lost", is_same_code: false, figures: null, instructions_per_work_item_ratio: null, cycles_per_work_item_ratio: null, note: "the program has no such kernel then" },
         ],
       },
@@ -53,7 +56,7 @@ test("the best is first, then what cannot be compared, then what failed", () => 
     "a.cl:1: error",
   ]);
   expect(table?.rows.slice(4).map(({ title }) => title)).toEqual(["the lost", "the wrong"]);
-  expect(table?.same).toEqual(["the same"]);
+  expect(table?.same).toEqual(["same code: the same", "the narrow, the wide: no effect"]);
   expect(table?.legend.at(-1)).toBe("! changes results: the fast: less accurate");
   expect(table?.legend[0]).toMatch(/not time\. Fewer threads/);
   expect(tableOf(triedOf(written()), "constructor")).toBeNull();

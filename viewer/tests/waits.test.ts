@@ -27,12 +27,9 @@ test("a line waits as long as its own instructions do; inherited ones count for 
   expect([code.depthOf(0), code.depthOf(4), weights.hasLoops]).toEqual([1, 1, true]);
 });
 
-test("the next that waits long, around the end", () => {
-  const at = (row: number, by: number, waits: Waits): number => waits.next(row, by);
-  const long = waitsOf([[3, 20], [5, 19], [7, 400], [9, 21]]);
-  expect([at(-1, 1, long), at(3, 1, long), at(4, 1, long), at(9, 1, long)]).toEqual([3, 7, 7, 3]);
-  expect([at(9, -1, long), at(8, -1, long), at(3, -1, long), at(0, -1, long)]).toEqual([7, 7, 9, 9]);
-  expect(at(0, 1, waitsOf([[3, 19]]))).toBe(-1);
+test("those that wait long", () => {
+  expect([...waitsOf([[3, 20], [5, 19], [7, 400], [9, 21]]).long]).toEqual([3, 7, 9]);
+  expect([...waitsOf([[3, 19]]).long]).toEqual([]);
 });
 
 test("waits add up however they lie", () => {

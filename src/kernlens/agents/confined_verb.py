@@ -22,6 +22,7 @@ from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.process import Completed, run, temporary_folder
 from kernlens.toolchain.registered import roots
 from kernlens.toolchain.shown_files import mechanism
+from kernlens.toolchain.toolchains import igc_versions
 
 #: Packages that the command imports.
 _PACKAGES = ("kernlens", "click", "orjson", "rich", "pygments", "markdown_it", "mdurl", "zstandard")
@@ -110,6 +111,7 @@ class ConfinedVerb:
         """Run ``kernlens WORDS`` in the confinement, which was entered."""
         variables = {
             **{name: value for name, value in os.environ.items() if name != "KERNLENS_NEWEST_ROOT"},
+            **igc_versions(),
             "KERNLENS_TOOLCHAINS": self._toolchains,
             "PYTHONPATH": os.pathsep.join(_folders_of_packages()),
         }

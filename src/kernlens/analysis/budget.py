@@ -99,18 +99,24 @@ def named(places: Sequence[Place], pattern: str, origin: str = "") -> list[Place
 
 
 class Rules:
-    """The rules of each kernel. Each must fit a kernel of ``places``, and those of a device one on that device, unless
-    no program is for it: these are ``idle``. Raises NotFoundError for one that fits none."""
+    """The rules of each kernel. ``idle`` are those for a device that no program is for; ``unused`` are the errors on those
+    that fit no kernel of ``places``."""
 
     def __init__(self, rules: Iterable[Rule], places: Sequence[Place], is_for: Callable[[Program, str], bool]) -> None:
         self._of: dict[tuple[int, str], list[Rule]] = {}
         self.idle: list[str] = []
+        self.unused: list[NotFoundError] = []
         for rule in rules:
             there = [place for place in places if rule.device is None or is_for(place[0], rule.device)]
             if not there and rule.device is not None:
                 self.idle.append(rule.origin)
                 continue
-            for program, kernel in named(there, rule.pattern, rule.origin):
+            try:
+                fitting = named(there, rule.pattern, rule.origin)
+            except NotFoundError as error:
+                self.unused.append(error)
+                continue
+            for program, kernel in fitting:
                 self._of.setdefault((id(program), kernel.name), []).append(rule)
 
     def findings(self, place: Place, allows_unknown: bool) -> list[Finding]:

@@ -69,7 +69,7 @@ def _pass_steps(snapshots: Sequence[Snapshot], known: KnownLines) -> Iterator[Pa
             unchanged = []
             yield PassStep(snapshot, None, names=(snapshot.stage,))
             continue
-        added, removed = _counts(before or [], after)
+        added, removed = line_counts(before or [], after)
         changed = added > 0 or removed > 0 or (before or []) != after
         before = after
         if not changed:
@@ -120,7 +120,7 @@ def before_pass(snapshots: Sequence[Snapshot], chosen: Snapshot) -> Snapshot:
     return first
 
 
-def _counts(before: list[CodeLine], after: list[CodeLine]) -> tuple[int, int]:
+def line_counts(before: Sequence[CodeLine], after: Sequence[CodeLine]) -> tuple[int, int]:
     """Count the lines that are only after, and only before, as often as they occur; moved lines count as neither."""
     from collections import Counter
 
@@ -171,10 +171,15 @@ def program_lines(snapshot: Snapshot, known: KnownLines | None = None) -> list[C
     lines = without_heading(snapshot)
     if snapshot.ending not in (".ll", ".visa.ll"):
         return [CodeLine(line, line) for line in lines]
-    code_lines: KnownLines = {} if known is None else known
-    for line in set(lines) - code_lines.keys():
-        code_lines[line] = CodeLine(line, _METADATA_NUMBER.sub("", line))
-    return [code_lines[line] for line in lines if not line.startswith(_TABLES)]
+    return code_lines(lines, {} if known is None else known)
+
+
+def code_lines(lines: Sequence[str], known: KnownLines) -> list[CodeLine]:
+    """Return the lines of LLVM IR to compare, without its tables of metadata and attributes. ``known``: see
+    ``program_lines``."""
+    for line in set(lines) - known.keys():
+        known[line] = CodeLine(line, _METADATA_NUMBER.sub("", line))
+    return [known[line] for line in lines if not line.startswith(_TABLES)]
 
 
 def difference(before: Snapshot, after: Snapshot, known: KnownLines | None = None) -> Iterator[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @option.kernel()
 @option.devices("Compile sources for these devices; advise only on their programs.")
 @option.toolchain(
-    "Compile sources with these toolchains (default: system); advise only on their programs.",
+    "Compile sources with these toolchains (default: the default one); advise only on their programs.",
     several=True,
     default=None,
 )
@@ -91,7 +91,7 @@ def command(
     else:
         from kernlens.report.advice_text import advice_lines
 
-        print_lines(advice_lines(answer.kernels))
+        print_lines(advice_lines(answer.kernels, is_tried=is_try))
         for each in answer.kernels if is_paths else ():
             print_lines(["", style(kernel_heading(each.program, each.kernel), bold=True)])
             print_lines(path_lines(paths_of(each.kernel)))

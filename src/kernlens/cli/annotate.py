@@ -164,7 +164,9 @@ def command(
         form = _form(format_name, only, has_waits, is_printed=output is None)
     if views:
         form = Viewed(form, views)
-    print_pieces(listing(contents, kernel_names, device, form, only), output)
+    pieces = listing(contents, kernel_names, device, form, only)
+    # That no loop is named is known at the end: nothing is printed then.
+    print_pieces(list(pieces) if trip_words else pieces, output)
     contents.check()
 
 
@@ -188,6 +190,8 @@ def _format_of(output: str | None) -> str:
     ending = os.path.splitext(output or "")[1].lower().lstrip(".")
     if ending == "html":
         raise click.UsageError(f"annotate does not write HTML; use kernlens report PATH -o {output}")
+    if ending not in ("", "txt", *FORMATS):
+        raise click.UsageError(f"annotate writes {', '.join(FORMATS)}; choose for {output} with --format")
     return ending if ending in FORMATS else "text"
 
 

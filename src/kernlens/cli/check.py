@@ -15,7 +15,7 @@ from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, written
 from kernlens.errors import KernlensError
 from kernlens.model.bounds import Rule, bound, bound_names, current_bound_names, tolerance
-from kernlens.model.figures import FIGURES, PEAK, WAIT_SHARE
+from kernlens.model.figures import FIGURES, PEAK, PERCENT, WAIT_SHARE
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Tolerance
@@ -51,13 +51,21 @@ def bound_options() -> option.Decorator:
                 cls=option.RenamedOption,
                 former=[f"--{each}" for each in all_names if each != name],
                 metavar="N",
-                type=click.IntRange(0),
+                type=_Share(0) if figure.unit == PERCENT else click.IntRange(0),
                 hidden=not is_usual,
                 help=f"{'Minimum' if is_least else 'Maximum'} {figure.heading}{words}.",
             )(decorated)
         return decorated
 
     return decorate
+
+
+class _Share(click.IntRange):
+    """A number of percent: ``60`` or ``60%``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number without its sign. Raises BadParameter for anything else."""
+        return super().convert(value.removesuffix(PERCENT) if isinstance(value, str) else value, param, ctx)
 
 
 def _parameter(name: str) -> str:
@@ -79,11 +87,14 @@ def _parameter(name: str) -> str:
 )
 @option.flag("Fail if there are kernels that the baseline lacks.", "--fail-on-new")
 @option.flag("Fail if kernels of the baseline are missing.", "--fail-on-missing")
+@option.flag("Fail if a pattern of the file with limits fits no kernel.", "--fail-on-unused")
 @option.flag("Pass metrics that the binary does not state.  [default: exit status 2]", "--allow-unknown")
 @option.kernel()
 @option.devices("Compile sources for these devices; check only their programs.")
 @option.toolchain(
-    "Compile sources with these toolchains (default: system); check only their programs.", several=True, default=None
+    "Compile sources with these toolchains (default: the default one); check only their programs.",
+    several=True,
+    default=None,
 )
 @option.build_options("Build options for sources, added to -gline-tables-only.")
 @option.source_root()
@@ -99,6 +110,7 @@ def command(
     tolerances: tuple[str, ...],
     fail_on_new: bool,
     fail_on_missing: bool,
+    fail_on_unused: bool,
     allow_unknown: bool,
     kernel_names: tuple[str, ...],
     devices: list[str],
@@ -117,10 +129,10 @@ def command(
     working folder sets limits for patterns of kernel names.
     """
     from kernlens.cli.compile import told_failures
-    from kernlens.verbs.check import MISSING, NEW, found_file, judged, opened
+    from kernlens.verbs.check import MISSING, NEW, UNUSED, found_file, judged, opened
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
-    kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing))
+    kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing), (UNUSED, fail_on_unused))
     allowances = [_tolerance(words) for words in tolerances]
     with told_failures():
         verdict = judged(

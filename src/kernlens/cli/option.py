@@ -186,7 +186,7 @@ def toolchain(
     return click.option(
         *names, metavar=metavar or ("TOOLCHAIN,..." if several else "TOOLCHAIN"), default=default, help=meaning,
         shell_complete=completion.toolchains, callback=_listed if several else None,
-        show_default="KERNLENS_TOOLCHAIN, or system" if default == "" else False,
+        show_default="KERNLENS_TOOLCHAIN, kernlens.toml, or the first installed one" if default == "" else False,
     )  # fmt: skip
 
 

@@ -19,12 +19,14 @@ from kernlens.explorer.compile_queue import CompileQueue
 from kernlens.explorer.compile_request import CompileRequest, compile_request, json_body
 from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
-from kernlens.explorer.guard import COMPILE
+from kernlens.explorer.guard import COMPILE, REPORT
 from kernlens.explorer.line_figures import line_figures
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
-from kernlens.explorer.served import Chunks, Served
+from kernlens.explorer.saved_report import report_bytes, report_request
+from kernlens.explorer.served import Chunks, Served, with_texts
 from kernlens.explorer.served_page import Page
 from kernlens.explorer.trial_work import TrialWork
+from kernlens.model.build import Source
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.recorded_sources import check_options
 from kernlens.toolchain.shown_files import is_offered
@@ -68,12 +70,14 @@ class Explorer:
             Route("/icon.svg", self._page.icon),
             Route("/api/index", self._get_index),
             Route("/api/chunk/{chunk}", self._get_chunk),
+            Route("/api/changes", self._get_changes),
             Route("/api/choices", self._get_choices),
             Route("/api/diff", self._get_diff),
             Route("/api/lines", self._get_lines),
             Route("/api/link", self._get_link),
             Route("/api/sweep", self._get_sweep),
             Route(COMPILE, self._post_compile, methods=["POST"]),
+            Route(REPORT, self._post_report, methods=["POST"]),
         ]
         for route in routes:
             route.methods = route.methods - {"HEAD"} if route.methods else route.methods
@@ -103,6 +107,9 @@ class Explorer:
         if request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
         return Response(content, 200, headers, "application/octet-stream")
+
+    async def _get_changes(self, request: Request) -> Response:
+        return json_response({"changed": await self._answered(self._served.changed)})
 
     async def _get_choices(self, request: Request) -> Response:
         return json_response(await self._answered(questions.choices, self._toolchains))
@@ -137,13 +144,18 @@ class Explorer:
         submission = self.queue.submit(asked.session, asked.serial, list(enumerate(works)))
         return EventStream(submission, lambda: self.queue.end(submission))
 
+    async def _post_report(self, request: Request) -> Response:
+        asked = report_request(await json_body(request))
+        content = await self._answered(report_bytes, self._served, self._results, asked)
+        if asked.only_size:
+            return json_response({"size": len(content)})
+        # The browser saves it: nothing here may be shown as a page of this server.
+        headers = {"Content-Disposition": 'attachment; filename="report.html"'}
+        return Response(content, 200, headers, "application/octet-stream")
+
     def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork]:
-        program = None
-        if asked.program is not None:
-            program = self._served.program(asked.program) or self._results.program(asked.program)
-            if program is None:
-                raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
-        sources, options = self._served.sources(asked.path, asked.text, program)
+        sources, options = self._sources(asked)
+        sources = with_texts(sources, dict(asked.others))
         works: list[CompileWork | TrialWork] = []
         for configuration in asked.configurations:
             if self._toolchains and configuration.toolchain not in self._toolchains:
@@ -172,6 +184,17 @@ class Explorer:
                 )
             )
         return works
+
+    def _sources(self, asked: CompileRequest) -> tuple[Sequence[Source], str]:
+        if asked.program is None:
+            return self._served.sources(asked.path, asked.text, None)
+        program = self._served.program(asked.program) or self._results.program(asked.program)
+        if program is not None:
+            return self._served.sources(asked.path, asked.text, program)
+        build = self._served.failed_build(asked.program)
+        if build is None:
+            raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
+        return self._served.failed_sources(asked.path, asked.text, build)
 
     async def _answered(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
         """Return what ``ask`` does, from a thread whose children are confined. What kernlens cannot answer is not found."""

@@ -18,6 +18,8 @@ BODY_LIMIT = 2 << 20
 BODY_TIME = 30.0
 #: Configurations of one request, at most.
 CONFIGURATIONS = 16
+#: Edited files of one request beside the one that it names, at most.
+OTHERS = 64
 #: Characters of a name, a path, and an option string, at most.
 _NAME, _PATH, _OPTIONS = 128, 4096, 4096
 #: Keys of a configuration that are true or false.
@@ -39,7 +41,7 @@ class Configuration:
 @dataclass(frozen=True, slots=True)
 class CompileRequest:
     """One request of a page. ``path`` names the source that was edited, ``text`` is what became of it; ``program`` is the
-    program it belongs to, None if the path says enough."""
+    program it belongs to, None if the path says enough; ``others`` are the program's other edited files, path and text."""
 
     session: str
     serial: int
@@ -47,6 +49,7 @@ class CompileRequest:
     text: str
     program: str | None
     configurations: tuple[Configuration, ...]
+    others: tuple[tuple[str, str], ...] = ()
 
 
 async def json_body(request: Request) -> Any:
@@ -82,8 +85,8 @@ async def json_body(request: Request) -> Any:
 
 def compile_request(document: Any) -> CompileRequest:
     """Return the request in a body. Raises RefusedError 400, which names the key, if it is none."""
-    top = _object(document, "the request", {"session", "serial", "source", "configurations"})
-    source = _object(top["source"], "source", {"path", "text"}, {"program"})
+    top = checked_object(document, "the request", {"session", "serial", "source", "configurations"})
+    source = checked_object(top["source"], "source", {"path", "text"}, {"program", "others"})
     items = top["configurations"]
     if not isinstance(items, list) or not 1 <= len(items) <= CONFIGURATIONS:
         raise RefusedError(400, f"configurations must be a list of 1 to {CONFIGURATIONS}")
@@ -93,34 +96,50 @@ def compile_request(document: Any) -> CompileRequest:
     if isinstance(serial, bool) or not isinstance(serial, int) or not 0 <= serial < 1 << 53:
         raise RefusedError(400, "serial must be a whole number from 0")
     program = source.get("program")
+    others = source.get("others", [])
+    if not isinstance(others, list) or len(others) > OTHERS:
+        raise RefusedError(400, f"source.others must be a list of up to {OTHERS}")
     return CompileRequest(
-        session=_text(top["session"], "session", _NAME),
+        session=checked_text(top["session"], "session", _NAME),
         serial=serial,
-        path=_text(source["path"], "source.path", _PATH),
-        text=_text(source["text"], "source.text", None, least=0),
-        program=None if program is None else _text(program, "source.program", _NAME),
+        path=checked_text(source["path"], "source.path", _PATH),
+        text=checked_text(source["text"], "source.text", None, least=0),
+        program=None if program is None else checked_text(program, "source.program", _NAME),
         configurations=tuple(_configurations(items)),
+        others=tuple(_others(others)),
     )
+
+
+def _others(items: list[Any]) -> Iterator[tuple[str, str]]:
+    for number, item in enumerate(items):
+        where = f"source.others[{number}]"
+        fields = checked_object(item, where, {"path", "text"})
+        yield (
+            checked_text(fields["path"], f"{where}.path", _PATH),
+            checked_text(fields["text"], f"{where}.text", None, least=0),
+        )
 
 
 def _configurations(items: list[Any]) -> Iterator[Configuration]:
     for number, item in enumerate(items):
         where = f"configurations[{number}]"
-        fields = _object(item, where, {"device", "toolchain", "options"}, _SWITCHES)
+        fields = checked_object(item, where, {"device", "toolchain", "options"}, _SWITCHES)
         switches = {key: fields.get(key, False) for key in _SWITCHES}
         for key, value in switches.items():
             if not isinstance(value, bool):
                 raise RefusedError(400, f"{where}.{key} must be true or false")
-        options = _text(fields["options"], f"{where}.options", _OPTIONS, least=0)
+        options = checked_text(fields["options"], f"{where}.options", _OPTIONS, least=0)
         yield Configuration(
-            _text(fields["device"], f"{where}.device", _NAME),
-            _text(fields["toolchain"], f"{where}.toolchain", _NAME),
+            checked_text(fields["device"], f"{where}.device", _NAME),
+            checked_text(fields["toolchain"], f"{where}.toolchain", _NAME),
             options,
             **switches,
         )
 
 
-def _object(value: Any, where: str, needed: Set[str], possible: Set[str] = frozenset()) -> dict[str, Any]:
+def checked_object(value: Any, where: str, needed: Set[str], possible: Set[str] = frozenset()) -> dict[str, Any]:
+    """Return a JSON object with all keys that are ``needed``, and of others only those that are ``possible``. Raises
+    RefusedError 400."""
     if not isinstance(value, dict):
         raise RefusedError(400, f"{where} must be a JSON object")
     for key in sorted(needed - value.keys()):
@@ -130,7 +149,8 @@ def _object(value: Any, where: str, needed: Set[str], possible: Set[str] = froze
     return value
 
 
-def _text(value: Any, where: str, most: int | None, least: int = 1) -> str:
+def checked_text(value: Any, where: str, most: int | None, least: int = 1) -> str:
+    """Return a text of ``least`` to ``most`` printable characters; None: any text. Raises RefusedError 400."""
     if not isinstance(value, str) or len(value) < least or (most is not None and len(value) > most):
         raise RefusedError(
             400, f"{where} is no text of {least} to {most} characters" if most else f"{where} is no text"

@@ -37,6 +37,8 @@ Item = TypeVar("Item")
 
 #: Bytes of what compiles left that are kept, before they are packed; the newest stays in any case.
 KEPT = 256 << 20
+#: Messages of a build that are listed; the log has all of them.
+_MESSAGES = 200
 #: What a compile goes through: the compiler, and what is made of what it left.
 _STEPS = 2
 
@@ -63,7 +65,7 @@ class Result:
             "log": build.log,
             "seconds": round(build.seconds, 3),
             "command": build.command,
-            "diagnostics": [each._asdict() for each in error_lines(build.log, build.source)],
+            "diagnostics": diagnostics(build),
             "index": orjson.loads(self.without_folders(orjson.dumps(self.document.index))) if self.document else None,
         }
 
@@ -236,6 +238,12 @@ class CompileWork:
         size += sum(snapshot.size or 0 for snapshot in built.snapshots) + sum(len(each.text) for each in built.sources)
         ids = tuple(entry["id"] for entry in document.index["programs"]) if document else ()
         return Result(built, (pipeline.written_below, outside), document, ids, size)
+
+
+def diagnostics(build: Build) -> list[dict[str, Any]]:
+    """Return the compiler's messages about a build's sources, ready for JSON."""
+    messages = error_lines(build.log, build.source)[:_MESSAGES]
+    return [each._asdict() | {"fix": each.fix and each.fix._asdict()} for each in messages]
 
 
 def _by_hand(build: Build, folder: str) -> Build:

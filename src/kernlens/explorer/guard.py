@@ -17,8 +17,8 @@ from kernlens.explorer.responses import FAULT, RefusedError
 
 #: Bytes of the address, and of all headers, at most.
 ADDRESS_LIMIT = HEADER_LIMIT = 8 << 10
-#: The one address that takes a POST.
-COMPILE = "/api/compile"
+#: The addresses that take a POST.
+COMPILE, REPORT = "/api/compile", "/api/report"
 #: What must come once at most: what the guard reads must be what others read.
 _SINGLE = (
     b"host", b"origin", b"authorization", b"content-length", b"content-type", b"sec-fetch-site", b"sec-fetch-mode",
@@ -100,7 +100,7 @@ class Guard:
             only[name] = value
         # No preflight is ever answered, so that no other site can send headers of its own.
         if scope["method"] == "OPTIONS":
-            allowed = "POST" if scope["path"] == COMPILE else "GET"
+            allowed = "POST" if scope["path"] in (COMPILE, REPORT) else "GET"
             raise RefusedError(405, "this server does not support OPTIONS requests", None, {"Allow": allowed})
         host = only.get(b"host", b"")
         if host not in self._hosts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,9 @@ import orjson
 
 from kernlens import __version__
 from kernlens.analysis.sampled_kernels import SampledKernels
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.explorer.compile_work import Newest, Results, confined
+from kernlens.explorer.compile_work import Newest, Results, confined, diagnostics
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
@@ -35,6 +35,8 @@ from kernlens.verbs.programs import is_source
 KEPT = 64 << 20
 #: Bytes of a sweep's table, at most: 100,000 rows.
 _TABLE_LIMIT = 128 << 20
+#: Inode, size and time of the last change; None: no such file.
+Stamp = tuple[int, int, int] | None
 #: What each row has (docs/json.md).
 _ROW_KEYS = {"source", "device", "toolchain", "options", "kernel", "figures", "reason"}
 
@@ -62,15 +64,30 @@ class Served:
     ids: tuple[str, ...]
     sweep: dict[str, Any] | None
     own_roots: Sequence[str] = ()
+    #: The files that were read, each with what says that it is still the same.
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+
+    @property
+    def failed_ids(self) -> tuple[str, ...]:
+        """The ids of builds without a binary."""
+        return tuple(entry["id"] for entry in self.document.index["programs"][len(self.programs) :])
+
+    def changed(self) -> list[str]:
+        """Return the files that were changed, replaced or removed since they were read: what is served is as it was."""
+        return [path for path, stamp in self.stamps.items() if _stamp(path) != stamp]
 
     def program(self, program: str) -> Program | None:
         """Return the program of this id; None if there is none."""
         return next((each for each, known in zip(self.programs, self.ids, strict=True) if known == program), None)
 
     def failed_build(self, program: str) -> Build | None:
-        """Return the build without a binary that this id stands for; None if there is none."""
+        """Return the build that stands in the index with this id because it failed; None if there is none."""
         entries = self.document.index["programs"][len(self.programs) :]
         return next((build for build, entry in zip(self.failed, entries, strict=True) if entry["id"] == program), None)
+
+    def failed_sources(self, path: str, text: str, build: Build) -> tuple[Sequence[Source], str]:
+        """Return as ``sources`` does those of a build that failed. Raises NotFoundError if it has no such file."""
+        return with_texts(build.sources, {path: text}), build.options or ""
 
     def sources(self, path: str, text: str, program: Program | None) -> tuple[Sequence[Source], str]:
         """Return the sources of the program with a file of this path, the main one first, with a new text for the file; and
@@ -119,6 +136,7 @@ def open_served(
     failed: list[Build] = []
     opened: list[Contents] = []
     sweep: dict[str, Any] | None = None
+    stamps = {path: _stamp(path) for path in paths if os.path.isfile(path)}
     folders = [os.path.abspath(folder) for folder in include]
     for folder in folders:
         if not os.path.isdir(folder):
@@ -153,10 +171,27 @@ def open_served(
         own_roots=own_roots,
         is_own=is_own,
         sampled=sampled,
+        diagnosed=diagnostics,
     )
     ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
     include_from = tuple(dict.fromkeys(folders))
-    return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots)
+    return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots, stamps)
+
+
+def _stamp(path: str) -> Stamp:
+    """Return what changes when somebody writes to a file, or puts another in its place; None if it is gone."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def with_texts(sources: Sequence[Source], texts: Mapping[str, str]) -> Sequence[Source]:
+    """Return sources with other texts, by their paths. Raises NotFoundError if none of them has such a path."""
+    for path in texts.keys() - {source.path for source in sources}:
+        raise NotFoundError(f"the program has no source file {path}")
+    return [replace(each, text=texts[each.path], origin="edited") if each.path in texts else each for each in sources]
 
 
 def sweep_in(path: str) -> dict[str, Any] | None:

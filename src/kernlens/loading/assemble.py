@@ -204,7 +204,7 @@ def _stage_texts(debug: KeptDebug) -> StageTexts:
         return NoStages()
     from kernlens.loading.stage_texts import KeptStageTexts
 
-    return KeptStageTexts(debug.beside)
+    return KeptStageTexts(debug.beside, debug.snapshots)
 
 
 def _spirv_module(content: memoryview, allowance: Allowance, *, is_all: bool) -> SpirvModule | None:

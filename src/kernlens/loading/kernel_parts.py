@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernlens.model.program import Program
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
+    from kernlens.model.stage import Snapshot
     from kernlens.model.waits import Waits
 
 
@@ -183,6 +184,11 @@ class KeptDebug:
     def told_version(self) -> tuple[int, ...]:
         """Return the first numbers of IGC's version, as far as the binary tells."""
         return ()
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """The snapshots of the compile, single passes too."""
+        return self._build.snapshots
 
     @cached_property
     def beside(self) -> Beside | None:

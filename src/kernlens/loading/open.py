@@ -122,9 +122,9 @@ def open_file(
     source: str | None = None,
     held: bool = False,
 ) -> Contents:
-    """Open a path like ``load``, with the containers. The file is mapped, not read: it must not shrink while it is in
-    use, unless ``held``, with which it is read. ``source`` is the file that the program was compiled from, for line
-    tables that do not name it."""
+    """Open a path like ``load``, with the containers. The file is mapped, not read: it must not be written to while it is
+    in use, unless ``held``, with which it is read now, and a recording copied. ``source`` is the file that the program
+    was compiled from, for line tables that do not name it."""
     name = os.fspath(path)
     context = Context(
         device=find_device(device) if device is not None else None,
@@ -316,7 +316,7 @@ class Growing(Sequence[Item]):
 def _open_recording(path: str, context: Context) -> Contents:
     from kernlens.recording.reader import Recording
 
-    recording = Recording(path)
+    recording = Recording(path, is_held=context.is_held)
     context = replace(context, allowance=recording.allowance)
     recorded = recording.builds()
     builds = [build for build in recorded if build.ok]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
+from kernlens.analysis.stage_changes import is_whole, without_heading
 from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.formats.listings.gen_assembly import read_visa_numbers
 from kernlens.formats.listings.llvm_ir import llvm_rows
@@ -18,9 +19,9 @@ from kernlens.formats.listings.spirv_cut import SpirvParts, cut_to_entry_point
 from kernlens.formats.listings.visa_assembly import visa_number
 from kernlens.formats.listings.visa_llvm_map import read_visa_ranges
 from kernlens.loading.stage_maps import Beside, reader
-from kernlens.model.stage import KERNEL, PROGRAM, TEXT, Snapshot
+from kernlens.model.stage import KERNEL, PROGRAM, TEXT, Attempts, Snapshot
 from kernlens.model.stage_map import StageRows
-from kernlens.model.stage_text import StageName, StageText
+from kernlens.model.stage_text import PassPart, PassText, StageName, StageText
 
 #: The file endings of stages that are shown, and what they are of. The listing of the machine code and the map of vISA
 #: numbers are not: what they say stands beside the machine code and the stage ``llvm-codegen``.
@@ -31,6 +32,7 @@ _OFFSET = "; 0x"
 #: stage, and so many times as many as it has: honest ones up to 3 times.
 _FREE, _RATIO = 1 << 24, 8
 _CODEGEN = "llvm-codegen"
+_NOTHING = PassPart((), ())
 
 
 class _Read(NamedTuple):
@@ -44,8 +46,10 @@ class _Read(NamedTuple):
 class KeptStageTexts:
     """The texts of the stages that a build kept. A text of the whole program is read once for all its kernels."""
 
-    def __init__(self, beside: Beside) -> None:
+    def __init__(self, beside: Beside, snapshots: Sequence[Snapshot] = ()) -> None:
         self._beside = beside
+        #: Single passes too.
+        self._snapshots = snapshots
         self._read: dict[StageName, _Read] = {}
         #: The kernels that were shown their part of a stage, and how many characters all of them together.
         self._cut: set[tuple[StageName, str]] = set()
@@ -82,6 +86,27 @@ class KeptStageTexts:
         if [is_compacted for _, is_compacted in numbered] != list(compacted):
             return ()  # The listing is of another attempt.
         return [number for number, _ in numbered]
+
+    def passes(self, kernels: Sequence[str]) -> Iterator[PassText]:
+        """Yield the program before and after each single pass, attempt by attempt, cut to each of the kernels."""
+        attempts = Attempts(self._snapshots)
+        readable = [
+            each for each in self._snapshots if each.failure is None and (each.form, each.ending) == (TEXT, ".ll")
+        ]
+        for attempt in sorted({snapshot.attempt for snapshot in readable if snapshot.is_pass}):
+            counted = [kernel for kernel in kernels if attempts.kernels.get(kernel, attempt) == attempt]
+            of_attempt = [snapshot for snapshot in readable if snapshot.attempt == attempt]
+            first = [snapshot for snapshot in of_attempt if not snapshot.is_pass][:1]
+            known: tuple[list[str], dict[str, PassPart]] = [], {}
+            for snapshot in (*first, *(each for each in of_attempt if each.is_pass)):
+                name = snapshot.stage if snapshot.is_pass else ""
+                if not is_whole(snapshot):
+                    yield PassText(name, attempt, dict.fromkeys(counted, _NOTHING), is_whole=False)
+                    continue
+                text = without_heading(snapshot)
+                if text != known[0]:
+                    known = text, _pass_parts("\n".join(text), counted)
+                yield PassText(name, attempt, known[1])
 
     def _text(self, snapshot: Snapshot, kernel: str) -> StageText:
         of = _name(snapshot)
@@ -142,6 +167,27 @@ class KeptStageTexts:
                 parts, rows = SpirvParts(text), read_spirv_text_lines(text)
             self._read[of] = _Read(parts, rows, {line: index for index, line in enumerate(rows.lines)})
         return self._read[of]
+
+
+def _pass_parts(text: str, kernels: Sequence[str]) -> dict[str, PassPart]:
+    """Return the part of each kernel that LLVM IR defines."""
+    parts = LlvmParts(text)
+    every = llvm_rows(parts)
+    index_of = {line - 1: index for index, line in enumerate(every.lines) if every.places[index] is not None}
+    cut = {}
+    for kernel in kernels:
+        rows = parts.of_function(kernel)
+        if rows is None:
+            cut[kernel] = _NOTHING
+            continue
+        instructions = []
+        for row in rows:
+            index = index_of.get(row)
+            place = every.places[index] if index is not None else None
+            if index is not None and place is not None:
+                instructions.append((place.path, place.line, every.functions[index], parts.rows[row]))
+        cut[kernel] = PassPart([parts.rows[row] for row in rows], instructions)
+    return cut
 
 
 def of_one_kernel(snapshot: Snapshot, kernel: str) -> Snapshot:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 PAGE = "docs/advice.md"
 #: The origin of advice that only the machine code, its line table and its source text are needed for.
 COUNTED = "counted in the code"
+#: The key of the rule on spills, which other build options may help against.
+SPILL = "spill"
 
 
 @dataclass(frozen=True, slots=True)

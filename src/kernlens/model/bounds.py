@@ -6,11 +6,12 @@ A bound is called ``max-`` or ``min-`` and a name of its figure: ``max-spill-byt
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError
-from kernlens.model.figures import EVERY_FIGURE, Figure, at, figure_named, known_name
+from kernlens.model.figures import EVERY_FIGURE, PERCENT, Figure, at, figure_named, known_name
 
 #: Stands for a tolerance without an end.
 ANY = "any"
@@ -18,6 +19,8 @@ ANY = "any"
 _END = 10**18
 #: The most characters of a wrong value that an error tells.
 _TOLD = 80
+#: A share as a text.
+_SHARE = re.compile(r"[0-9]{1,18}%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +102,11 @@ def current_bound_names() -> dict[str, str]:
 
 def bound(name: str, value: object, origin: str = "") -> Bound:
     """Return the bound of that name, ``_`` being as good as ``-``. Raises NotFoundError, with the nearest names, if
-    there is none, KernlensError if the value is no whole number from 0 on."""
+    there is none, KernlensError if the value is no whole number from 0 on; that of a share may be ``"60%"``."""
     names = bound_names()
     figure, is_least = names[known_name(current_bound_names(), name, "limit", origin)]
+    if figure.unit == PERCENT and isinstance(value, str) and _SHARE.fullmatch(value):
+        value = int(value.removesuffix(PERCENT))
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _END:
         raise KernlensError(f"{at(origin)}{name} takes a whole number from 0 on, not {told(value)}")
     return Bound(figure, is_least, value, origin)

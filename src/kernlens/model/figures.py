@@ -76,6 +76,8 @@ PEAK = "live_grfs"
 #: The figures of ``WAITS`` that instructions, and so source lines, have too.
 WAIT = "wait"  # As an order of lines.
 WAIT_SHARE = "wait_share"
+#: The unit of shares.
+PERCENT = "%"
 CYCLES = ISSUE_CYCLES, WAIT_CYCLES = ("issue_cycles", "wait_cycles")
 
 
@@ -236,7 +238,7 @@ WAITS = (
         meaning="cycles that instructions wait for others of their block, all blocks added up", words="{} wait cycle(s)",
     ),
     _analysed(
-        "waits", WAIT_SHARE, key=WAIT_SHARE, heading="wait share", unit="%", caused_by=(WAIT_CYCLES,), **_WAITS,
+        "waits", WAIT_SHARE, key=WAIT_SHARE, heading="wait share", unit=PERCENT, caused_by=(WAIT_CYCLES,), **_WAITS,
         meaning="`wait_cycles` in percent of these and `issue_cycles` together, rounded up", words="{}% waits",
     ),
 )

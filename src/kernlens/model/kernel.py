@@ -125,15 +125,19 @@ class Kernel:
         return in_short(f"<Kernel {self.name!r}: {words}>")
 
     def _repr_html_(self) -> str:
-        from kernlens.model.notebook import kernel_page, listing
+        from kernlens.model.notebook import FEW, SHOWN, kernel_page, listing
 
         try:
             instructions, source_map = self.instructions, self.source_map
             places = map(source_map.place, range(len(instructions))) if source_map else ()
+            page = self._parts.page(self) or ""
             lines = listing(
-                instructions.offsets, instructions.texts, [place.line if place else None for place in places]
+                instructions.offsets,
+                instructions.texts,
+                [place.line if place else None for place in places],
+                most=FEW if page else SHOWN,
             )
-            return kernel_page(self.name, figure_words(self), len(instructions), lines, self._parts.page(self) or "")
+            return kernel_page(self.name, figure_words(self), len(instructions), lines, page)
         except KernlensError as error:
             return kernel_page(self.name, str(error))
 

@@ -16,6 +16,8 @@ from kernlens.model.figures import STATED, Measured, figures_of
 
 #: Kernels or instructions beyond this many are counted, not shown: a notebook keeps what it shows in its file.
 SHOWN = 500
+#: Instructions below a page that shows all of them: for where frames are not shown.
+FEW = 100
 
 
 def kernel_table(kernels: Mapping[str, Measured]) -> str:
@@ -69,12 +71,15 @@ def kernel_page(name: str, words: str, instructions: int = 0, lines: str = "", p
     return f"<strong>{escape(name)}</strong> {escape(words)}{frame}{folded}"
 
 
-def listing(offsets: Sequence[int], texts: Sequence[str], lines: Sequence[int | None] = ()) -> str:
-    """Return the HTML listing of instructions: the offset, the source line (of each, or of none), and the text."""
+def listing(
+    offsets: Sequence[int], texts: Sequence[str], lines: Sequence[int | None] = (), *, most: int = SHOWN
+) -> str:
+    """Return the HTML listing of at most so many instructions: the offset, the source line (of each, or of none), and
+    the text."""
     rows = []
-    for offset, text, line in islice(zip_longest(offsets, texts, lines), SHOWN):
+    for offset, text, line in islice(zip_longest(offsets, texts, lines), most):
         column = f"{line or '':>6}  " if lines else ""
         rows.append(f"{offset:#06x}  {column}{text.rstrip()}")
-    if len(offsets) > SHOWN:
-        rows.append(f"... and {len(offsets) - SHOWN:,} more")
+    if len(offsets) > most:
+        rows.append(f"... and {len(offsets) - most:,} more")
     return f"<pre>{escape(chr(10).join(rows))}</pre>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kernlens.dataclass import dataclass, field
@@ -41,6 +41,26 @@ class StageText:
     missing: str = ""
 
 
+class PassPart(NamedTuple):
+    """A kernel and the functions that it calls, after a pass. ``rows`` are its text, ``instructions`` those of its
+    instructions that have a source line: path, line, function and text."""
+
+    rows: Sequence[str]
+    instructions: Sequence[tuple[str, int, str, str]]
+
+
+class PassText(NamedTuple):
+    """The program after a pass of the compiler; ``name`` is empty for the program before an attempt's first pass.
+
+    ``parts`` are those of the kernels whose machine code is of this ``attempt``, empty ones of kernels that are not defined
+    there, and where the compiler dumped only a part of the program: then ``is_whole`` is false."""
+
+    name: str
+    attempt: int
+    parts: Mapping[str, PassPart]
+    is_whole: bool = True
+
+
 class StageTexts(Protocol):
     """The source of the texts of a program's stages; each is read when it is asked for. Here there are none."""
 
@@ -61,6 +81,10 @@ class StageTexts(Protocol):
         """Return for each of a kernel's machine instructions the number of the vISA instruction that it is of; empty if
         no listing tells it, or one of other code: ``compacted`` says which of the instructions are."""
         return ()
+
+    def passes(self, kernels: Sequence[str]) -> Iterator[PassText]:
+        """Yield the program before and after each single pass, attempt by attempt, cut to each of the kernels."""
+        return iter(())
 
 
 class NoStages(StageTexts):

@@ -167,6 +167,8 @@ STAGES = (
 )
 # fmt: on
 
+#: The snapshot with the times of single passes, which is in no list as these are: lines of ``PHASE-PASS,SECONDS``.
+PASS_TIMES = "pass-times"
 #: Every compiler of the list.
 COMPILERS = tuple(dict.fromkeys(compiler for stage in STAGES for compiler in stage.compilers))
 #: What stages can be had for beside GPUs.

@@ -7,19 +7,23 @@ different numbers of loops, one of them unrolled what the other did not, and not
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kernlens.dataclass import dataclass, in_short
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change of the build options. ``key`` names it in JSON, ``title`` in tables; ``options`` are those added, ``removed``
-    those left out. ``results`` says in what the kernel's results change, empty if they do not."""
+    those left out. ``results`` says in what the kernel's results change, empty if they do not. ``sub_group`` is the sub-group
+    size that it requires of all kernels, None if it requires none."""
 
     key: str
     title: str
     options: str = ""
     removed: tuple[str, ...] = ()
     results: str = ""
+    sub_group: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,8 @@ class TrialCode:
     """The figures of a kernel in one compile; None is not known.
 
     ``simd`` is its width, ``grfs`` the registers of a thread, ``spills`` the messages that store or load spilled values.
-    ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``digest`` stands for the code:
-    equal code has equal ones.
+    ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``sub_group`` is the sub-group
+    size that the kernel requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
     """
 
     simd: int | None
@@ -38,6 +42,7 @@ class TrialCode:
     spills: int
     loops: int | None
     digest: str
+    sub_group: int | None = None
 
     def per_work_item(self, figure: str) -> float | None:
         """Return ``instructions`` or ``cycles`` divided by the width; None if either is not known."""
@@ -60,7 +65,7 @@ class Trial:
     @property
     def is_same_code(self) -> bool:
         """True if the change made no difference to the code, nor to the registers of a thread."""
-        return self.after is not None and self.after == self.before
+        return self.after is not None and replace(self.after, sub_group=self.before.sub_group) == self.before
 
     @property
     def is_comparable(self) -> bool:
@@ -80,7 +85,13 @@ class Trial:
         """The sentence on what the figures alone do not show; empty where there is nothing to say."""
         if self.after is None:
             return self.reason
-        return "; ".join(filter(None, (self._threads, self._loops)))
+        return "; ".join(filter(None, (self._sub_group, self._threads, self._loops)))
+
+    @property
+    def _sub_group(self) -> str:
+        size = self.before.sub_group
+        is_without_effect = self.change.sub_group is not None and size is not None and self.is_same_code
+        return f"no effect, as the source requires sub-groups of {size}" if is_without_effect else ""
 
     @property
     def _threads(self) -> str:

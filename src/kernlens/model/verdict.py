@@ -94,15 +94,16 @@ Place = tuple["Program", "Kernel"]
 @dataclass(frozen=True, slots=True)
 class Verdict(Tabular):
     """The outcome of a check. ``new`` and ``missing`` are kernels that only the checked programs, or only the baseline,
-    have; ``without_budget`` those for which no bound was given; ``idle`` the rules for devices that no program is for.
-    ``budget_file`` is the file that was read, ``baseline`` the path that was compared with; None: there was none.
-    ``failing`` are the kinds of kernels, ``new`` and ``missing``, that fail the check."""
+    have; ``without_budget`` those for which no bound was given; ``idle`` the rules for devices that no program is for;
+    ``unused`` sentences on those that fit no kernel. ``budget_file`` is the file that was read, ``baseline`` the path that was
+    compared with; None: there was none. ``failing`` are the kinds of kernels, ``new`` and ``missing``, that fail the check."""
 
     findings: tuple[Finding, ...]
     new: tuple[Place, ...] = ()
     missing: tuple[Place, ...] = ()
     without_budget: tuple[Place, ...] = ()
     idle: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
     budget_file: str | None = None
     baseline: str | None = None
     failing: frozenset[str] = field(default=frozenset())

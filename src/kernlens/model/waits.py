@@ -9,7 +9,8 @@ from typing import NamedTuple
 from kernlens.dataclass import dataclass
 
 #: What these cycles are: never a time.
-ORIGIN = "IGC's estimate, one thread alone, loops once"
+ESTIMATE = "IGC's estimate, one thread alone"
+ORIGIN = f"{ESTIMATE}, loops once"
 
 #: Why a row waits: until its producer has written its registers (``$3.dst``), until it has read them (``$3.src``), or
 #: until it gives up the token that this row takes (``$3``).
@@ -59,7 +60,13 @@ class Waits:
     @property
     def wait_share(self) -> int:
         """The share of the cycles that are waits, in percent, rounded up."""
-        return -(-100 * self.wait_cycles // self.cycles) if self.cycles else 0
+        return share_of(self.wait_cycles, self.issue_cycles)
 
     def __repr__(self) -> str:
         return f"<Waits issue={self.issue_cycles} wait={self.wait_cycles}: {ORIGIN}>"
+
+
+def share_of(wait_cycles: int, issue_cycles: int) -> int:
+    """Return the share of the cycles that are waits, in percent, rounded up."""
+    cycles = wait_cycles + issue_cycles
+    return -(-100 * wait_cycles // cycles) if cycles else 0

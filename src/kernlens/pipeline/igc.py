@@ -13,9 +13,9 @@ from pathlib import Path
 
 from kernlens.errors import OutputError
 from kernlens.model.build import Build
-from kernlens.model.stage import BINARY, Snapshot
-from kernlens.model.stages import IGC_1, IGC_2, VECTOR_1, VECTOR_2, CompilerKind, held
-from kernlens.pipeline.igc_dump import FULL, is_full, is_vector_dump, read_dump
+from kernlens.model.stage import BINARY, TEXT, Snapshot
+from kernlens.model.stages import IGC_1, IGC_2, PASS_TIMES, VECTOR_1, VECTOR_2, CompilerKind, held
+from kernlens.pipeline.igc_dump import FULL, is_full, is_vector_dump, pass_time_lines, read_dump
 from kernlens.pipeline.second_build import SecondBuild, second_build
 from kernlens.runtime.isolation import DriverDiedError
 from kernlens.toolchain.ocloc import compile_source
@@ -72,7 +72,10 @@ def snapshots(
         if not result.ok and is_full(folder):
             # A dump that cannot be written kills the compiler: the source is not to blame, and the program still wanted.
             result = compile_source(source, device, options, chosen)
-    staged = result.with_parts(snapshots=_with_spirv(dumped, result, compiler_of(chosen)))
+    times: tuple[Snapshot, ...] = ()
+    if all_passes and result.ok and compiler_of(chosen) == IGC_2:
+        times = _pass_times(source, device, options, chosen, dump_folder)
+    staged = result.with_parts(snapshots=(*_with_spirv(dumped, result, compiler_of(chosen)), *times))
     return replace(staged, command=" ".join([*_by_hand(environment), result.command]))
 
 
@@ -91,6 +94,21 @@ def snapshots_of(build: SecondBuild, driver_version: str) -> Build:
         return result.with_parts(
             snapshots=_read_dump(folder, compiler_of_driver(driver_version), result.binary, start_time)
         )
+
+
+def _pass_times(
+    source: str | Path, device: str, options: str, chosen: Toolchain, dump_folder: Path | None
+) -> tuple[Snapshot, ...]:
+    """Compile once more and return how long each pass took; nothing if the compiler did not say it.
+
+    The dumps of another compile would be counted as a part of the pass after them. IGC 1 has the same setting, and crashes.
+    """
+    with temporary_folder(dump_folder) as name:
+        environment = {"IGC_DumpTimeStatsPerPass": "1", "IGC_DumpToCustomDir": f"{name}/"}
+        compile_source(source, device, options, chosen, environment=environment, has_sources=False)
+        lines = pass_time_lines(Path(name))
+    content = "".join(f"{line}\n" for line in lines).encode()
+    return (Snapshot(PASS_TIMES, None, TEXT, ".csv", lambda: content, len(content)),) if content else ()
 
 
 def _read_dump(folder: Path, compiler: CompilerKind, binary: bytes, start_time: int) -> tuple[Snapshot, ...]:

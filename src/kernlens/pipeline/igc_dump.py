@@ -272,3 +272,25 @@ def _passes(folder: Path, names: Iterable[str], start_time: int | None, full: bo
         else:
             snapshots.setdefault(end, []).append(_snapshot(stage, TEXT, file, None, start_time, full))
     return snapshots
+
+
+#: Where IGC 2 writes the times of its passes: a line of headings, the first three about the whole compile, and one of
+#: nanoseconds for each program.
+_PASS_TIMES_FILE = "TimeStatPerPass_Shaders.csv"
+_FIRST_PASS = 3
+
+
+def pass_time_lines(folder: Path) -> Iterator[str]:
+    """Yield for each pass its phase and name, as the dump after it is called, and the seconds that all its runs took;
+    nothing if the compiler did not write them."""
+    path = folder / _PASS_TIMES_FILE
+    if not path.is_file():
+        return
+    heading, *rows = [
+        line.split(",") for line in _read(path).decode("utf-8", "replace").split("\n") if line.strip()
+    ] or [[]]
+    for column, name in enumerate(heading[_FIRST_PASS:], _FIRST_PASS):
+        phase, _, words = name.partition("_")
+        nanoseconds = [int(row[column]) for row in rows if column < len(row) and row[column].isdecimal()]
+        if words and nanoseconds:
+            yield f"{phase.lower()}-{re.sub('[^0-9A-Za-z]', '', words)},{sum(nanoseconds) / 1e9:.9f}"

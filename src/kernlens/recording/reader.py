@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import threading
 import time
 import weakref
@@ -27,6 +26,7 @@ from kernlens.recording import schema
 from kernlens.recording.blobs import RecordedContents
 from kernlens.recording.capture_notes import given_constants, linked_from
 from kernlens.recording.schema import damaged, typed
+from kernlens.recording.settled import connect, settled_file
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 QUERY_TIMEOUT = 10.0
 #: The most programs, parts of a program, or snapshots of a program that are read.
 ROW_LIMIT = 200_000
-#: The longest text or blob in bytes that SQLite may build.
-VALUE_LIMIT = (1 << 30) + 4096
 #: SQLite's codes of errors that are no damage: PERM, BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, CANTOPEN, TOOBIG.
 _NO_DAMAGE = (3, 5, 6, 7, 8, 9, 14, 18)
 #: SQLite checks the deadline once in this many steps of its virtual machine.
@@ -98,27 +96,30 @@ class Recording:
     """An open recording; a context manager, usable from several threads.
 
     It stays open as long as it or one of its builds is in use, unless ``close`` is called. The file is opened once: neither
-    a change of working folder nor another file under its name changes what is read.
+    a change of working folder nor another file under its name changes what is read. With ``is_held`` it may be written
+    over too: a copy is read, in a temporary folder that goes with the recording.
 
     Raises NotFoundError if there is no such file, FormatError if the file is no recording or damaged, UnsupportedError if
-    a newer kernlens wrote it.
+    a newer kernlens wrote it, KernlensError if somebody writes to it while it is copied.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, is_held: bool = False) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
         self._deadline = 0.0
         closing = contextlib.ExitStack()
         self._close = weakref.finalize(self, closing.close)
         try:
-            self._schema = _checked_schema(self.path)
+            self._schema = _checked_schema(self.path, self.path)
             with _sqlite_errors(self.path):
-                settled = _settled(self.path, closing)
+                settled = settled_file(self.path, closing, is_held=is_held)
+                if settled != self.path:  # Meanwhile another file may have come under the name.
+                    self._schema = _checked_schema(settled, self.path)
                 self._size = settled.stat().st_size
                 #: What may be unpacked; whoever reads what was unpacked shares it.
                 self.allowance = Allowance(self._size)
                 self._contents = RecordedContents(self.allowance)
-                self._connection = _connect(settled, "?mode=ro&immutable=1", closing)
+                self._connection = connect(settled, "?mode=ro&immutable=1", closing)
                 self._limit_time(self._connection)
             self._check_tables()
             log.debug("recording", "%s: schema %d, %d bytes", self.path, self._schema, self._size)
@@ -280,69 +281,29 @@ class Recording:
             raise damaged(f"{sorted(map(repr, tables))[0]} does not belong to schema {self._schema}")
 
 
-def _connect(path: Path, mode: str, closing: contextlib.ExitStack) -> sqlite3.Connection:
-    import sqlite3
-
-    connection = sqlite3.connect(
-        path.absolute().as_uri() + mode, uri=True, isolation_level=None, check_same_thread=False
-    )
-    closing.callback(connection.close)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_LIMIT)
-    for setting in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON"):
-        connection.execute(f"PRAGMA {setting}")
-    return connection
-
-
-def _settled(path: Path, closing: contextlib.ExitStack) -> Path:
-    """Return a file that nobody writes to: ``path`` if its writer has finished, else a copy of what it holds so far.
-    SQLite keeps a second file beside the recording until the writer has finished, and leaves it there after a crash."""
-    import sqlite3
-    from tempfile import TemporaryDirectory
-
-    beside = path.with_name(path.name + "-wal")
-    if beside.is_symlink() or not beside.is_file():
-        return path
-    log.debug("recording", "%s: read from a copy, as %s says that it is not finished", path, beside)
-    folder = Path(closing.enter_context(TemporaryDirectory(prefix="kernlens-")))
-    copy = folder / "recording"
-    with contextlib.ExitStack() as closing_source:
-        try:
-            _connect(path, "?mode=ro", closing_source).execute("SELECT count(*) FROM sqlite_master").fetchone()
-            source = path
-        except sqlite3.OperationalError:
-            # SQLite can merge what a crash left beside the recording only where it may write.
-            source = folder / "crashed"
-            shutil.copyfile(path, source)
-            shutil.copyfile(beside, source.with_name(source.name + "-wal"))
-        target = sqlite3.connect(copy, isolation_level=None)
-        closing_source.callback(target.close)
-        _connect(source, "?mode=ro", closing_source).backup(target)
-        target.execute("PRAGMA journal_mode=DELETE")
-    return copy
-
-
-def _checked_schema(path: Path) -> int:
+def _checked_schema(path: Path, name: Path) -> int:
+    """Return the schema of a file, which errors call ``name``."""
     try:
         with path.open("rb") as file:
             head = file.read(schema.HEADER_SIZE)
     except FileNotFoundError as error:
-        raise NotFoundError(f"there is no recording {path}; correct its name") from error
+        raise NotFoundError(f"there is no recording {name}; correct its name") from error
     except OSError as error:
-        raise KernlensError(f"the recording {path} cannot be read: {error.strerror}") from error
+        raise KernlensError(f"the recording {name} cannot be read: {error.strerror}") from error
     if len(head) < schema.HEADER_SIZE or not schema.is_recording(head):
         raise FormatError(
-            f"{path} is not a kernlens recording; kernlens compile and kernlens capture write them",
+            f"{name} is not a kernlens recording; kernlens compile and kernlens capture write them",
             format="recording",
             offset=0,
         )
     version = int.from_bytes(head[60:64], "big")
     if version > schema.SCHEMA_VERSION:
         raise UnsupportedError(
-            f"{path} has schema {version}, written by a newer kernlens, and this one reads schema {schema.SCHEMA_VERSION}:"
+            f"{name} has schema {version}, written by a newer kernlens, and this one reads schema {schema.SCHEMA_VERSION}:"
             " update kernlens"
         )
     if version not in schema.SCHEMAS:
-        raise FormatError(f"{path} has the unknown schema {version}", format="recording", offset=60)
+        raise FormatError(f"{name} has the unknown schema {version}", format="recording", offset=60)
     return version
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.line_texts import source_line, source_texts
-from kernlens.model.advice import Advice, AdvisedKernel
+from kernlens.model.advice import SPILL, Advice, AdvisedKernel
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.style import cut, style
 
@@ -14,8 +14,9 @@ from kernlens.report.style import cut, style
 _WIDEST = 100
 
 
-def advice_lines(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:
-    """Yield the advice, kernel by kernel, how many kernels most rules could not judge, and a line that sums it up."""
+def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) -> Iterator[str]:
+    """Yield the advice, kernel by kernel, how many kernels most rules could not judge, and a line that sums it up.
+    ``is_tried``: other build options are compared behind it."""
     for each in kernels:
         if not each.advice:
             continue
@@ -27,7 +28,12 @@ def advice_lines(kernels: Sequence[AdvisedKernel]) -> Iterator[str]:
     for reason, count in Counter(each.reason for each in kernels if each.reason).items():
         yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
     count = sum(len(each.advice) for each in kernels)
-    next_step = "" if count else "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"
+    if not count:
+        next_step = "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"
+    elif not is_tried and any(piece.rule == SPILL for each in kernels for piece in each.advice):
+        next_step = "; --try compares 256 registers and narrower sub-groups"
+    else:
+        next_step = ""
     yield f"{plural(len(kernels), 'kernel')}: {plural(count, 'piece') if count else 'no pieces'} of advice{next_step}"
 
 

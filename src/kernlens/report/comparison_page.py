@@ -9,28 +9,17 @@ from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.report.comparison import figure_rows, kernel_lines, summary
+from kernlens.report.page_look import LOOK
 from kernlens.report.style import html_line, page_head
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1c2330; --soft: #5f6a7d; --paper: #fff; --rule: #dde1e8;
-  --red: #b3261e; --green: #1a7f37; --yellow: #7a5d00; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #dde3ee; --soft: #8b96aa; --paper: #12161e; --rule: #2b3342;
-    --red: #ff8a80; --green: #7ee2a0; --yellow: #e6c65c; }
-}
-body { margin: 0 auto; max-width: 110em; padding: 12px; font: 14px/1.45 system-ui, sans-serif;
-  color: var(--ink); background: var(--paper); }
-pre { font: 12.5px/1.5 ui-monospace, monospace; overflow-x: auto; margin: 4px 0 12px; }
-table { border-collapse: collapse; margin: 12px 0; font-variant-numeric: tabular-nums; }
-th, td { padding: 2px 12px 2px 0; text-align: left; border-bottom: 1px solid var(--rule); }
-a { color: inherit; }
-details { border-top: 1px solid var(--rule); padding: 4px 0; }
-summary { cursor: pointer; }
-.red { color: var(--red); }
-.green { color: var(--green); }
-.yellow { color: var(--yellow); }
-.dim { color: var(--soft); }
-.bold { font-weight: 600; }
+_STYLE = f"""{LOOK}
+body {{ margin: 0 auto; max-width: 110em; }}
+th, td {{ padding: 2px 12px 2px 0; border-bottom: 1px solid var(--rule); }}
+details {{ border-top: 1px solid var(--rule); padding: 4px 0; }}
+summary {{ cursor: pointer; }}
+.red {{ color: var(--error); }}
+.green {{ color: var(--better); }}
+.yellow {{ color: var(--warn); }}
 """
 
 

@@ -16,9 +16,10 @@ from kernlens.dataclass import dataclass
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.sweep_row import SweepRow, worst_first
 from kernlens.report.describe import short_names
+from kernlens.report.page_look import LOOK
 from kernlens.report.style import html_line, page_head
 
-#: From little to much: red, green and blue of a cell's ground. The last ones bear white text.
+#: From little to much: red, green and blue of a cell's ground in a picture. The last ones bear white text.
 SHADES = (
     *((0xFF, 0xF7, 0xEC), (0xFE, 0xE8, 0xC8), (0xFD, 0xD4, 0x9E), (0xFD, 0xBB, 0x84), (0xFC, 0x8D, 0x59)),
     *((0xEF, 0x65, 0x48), (0xD7, 0x30, 0x1F), (0xB3, 0x00, 0x00), (0x7F, 0x00, 0x00)),
@@ -114,18 +115,23 @@ def heat_map(rows: Iterable[SweepRow], figure: Figure, limit: int = _KERNELS) ->
     return HeatMap(figure, shown, list(columns), len(kernels), drawn, failures)
 
 
-_STYLE = "".join(
-    [
-        "body{font:14px sans-serif;margin:1em;color:#000;background:#fff}",
-        "table{border-collapse:collapse}th,td{padding:2px 6px;border:1px solid #ddd;font-weight:normal}",
-        "thead th{vertical-align:bottom;text-align:left;max-width:16em;overflow-wrap:anywhere}",
-        "tbody th{text-align:left}td{text-align:right;white-space:nowrap}td a{color:inherit;text-decoration:none}",
-        "td a:focus,td a:hover{text-decoration:underline}.worst{outline:2px solid #000;font-weight:bold}",
-        ".scroll{overflow-x:auto}section{display:none}section:target{display:block}pre{margin:0 0 .6em 2em}",
-        *(f".h{n}{{background:#{r:02x}{g:02x}{b:02x}}}" for n, (r, g, b) in enumerate(SHADES)),
-        *(f".h{n}{{color:#fff}}" for n in range(FIRST_DARK, len(SHADES))),
-    ]
+#: Steps of heat are one colour, more of it, as in the viewer: 6% to 36%, on which ink is read in both themes.
+_STEPS = "".join(
+    f".h{n} {{ background: light-dark(rgb(196 72 20 / {share}%), rgb(240 120 60 / {share}%)); }}\n"
+    for n, share in enumerate(round(6 + 30 * n / (len(SHADES) - 1)) for n in range(len(SHADES)))
 )
+_STYLE = f"""{LOOK}
+.scroll {{ overflow-x: auto; }}
+th, td {{ border: 1px solid var(--rule); }}
+thead th {{ max-width: 16em; overflow-wrap: anywhere; vertical-align: bottom; background: var(--panel); }}
+td {{ text-align: right; white-space: nowrap; }}
+td a {{ display: block; text-decoration: none; }}
+td a:hover {{ text-decoration: underline; }}
+.worst {{ font-weight: 650; outline: 2px solid var(--warn); outline-offset: -2px; }}
+.failed {{ color: var(--error); }}
+section {{ display: none; padding-top: 4px; border-top: 1px solid var(--rule); }}
+section:target {{ display: block; }}
+{_STEPS}"""
 
 
 def heat_map_page(shown: HeatMap) -> Iterator[str]:
@@ -139,7 +145,8 @@ def heat_map_page(shown: HeatMap) -> Iterator[str]:
     if len(shown.kernels) < shown.count:
         yield f"<p>The worst {len(shown.kernels):,} kernels are shown.</p>\n"
     heads = "".join(f"<th>{'<br>'.join(map(html_line, parts))}</th>" for parts in shown.column_titles())
-    yield f'<div class="scroll"><table><thead><tr><th>source</th><th>kernel</th>{heads}</tr></thead><tbody>\n'
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html_line(title)}"><table><thead><tr>'
+    yield f"<th>source</th><th>kernel</th>{heads}</tr></thead><tbody>\n"
     parts = {id(row): f"k{number}" for number, row in enumerate(shown.ordered[:_PARTS])}
     for source, kernel in shown.kernels:
         cells = "".join(_cell(shown, source, kernel, column, parts) for column in shown.columns)
@@ -154,7 +161,8 @@ def _cell(shown: HeatMap, source: str, kernel: str, column: Column, parts: dict[
     row = shown.cells.get((source, kernel, column))
     text = shown.text(row, source, column)
     if row is None:
-        return f'<td title="{html_line(shown.failures.get((source, column), ""))}">{html_line(text)}</td>'
+        why = html_line(shown.failures.get((source, column), ""))
+        return f'<td{" class=failed" if text else ""} title="{why}">{html_line(text)}</td>'
     shade = shown.shade(row.value(shown.figure))
     classes = [*([f"h{shade}"] if shade is not None else []), *(["worst"] if id(row) in shown.worst else [])]
     part = parts.get(id(row))

@@ -13,12 +13,17 @@ from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.kernel import Kernel
+from kernlens.model.operand import Swsb
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
+from kernlens.report.describe import plural
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import where_from
 from kernlens.report.program_document import kernel_document
 
+#: Why the estimate has no cycles of a wait.
+_NO_CYCLES = "IGC's estimate counts no cycles for distances"
+_OTHER_BLOCK = "IGC's estimate counts no cycles across blocks"
 #: A name, a number or an operator of the source.
 _TOKEN = re.compile(r"\w+|[-+*/%&|^<>=!~?:]+|\S")
 
@@ -31,11 +36,13 @@ class AskedOffsets(NamedTuple):
 
 
 class _Producer(NamedTuple):
-    """A row that another waits for; ``why`` is ``token`` or ``distance``, ``cycles`` those of the compiler's estimate."""
+    """A row that another waits for; ``why`` is ``token`` or ``distance``. ``cycles`` are those of the compiler's estimate, None
+    if it counts none, and then ``reason`` says why."""
 
     row: int
     why: str
     cycles: int | None
+    reason: str | None
 
 
 class OffsetAnswers:
@@ -108,9 +115,11 @@ class OffsetAnswers:
                     **self._line(each.row),
                     "why": each.why,
                     "cycles": each.cycles,
+                    "cycles_reason": each.reason,
                 }
                 for each in self._producers.get(row, ())
             ],
+            "waits_reason": self._waits_reason(row),
         }
 
     def _construct(self, place: SourcePlace | None) -> str | None:
@@ -142,8 +151,10 @@ class OffsetAnswers:
         for each in self._producers.get(row, ()):
             line = self._line(each.row)
             where = f" ({line['path']}:{line['line']})" if line["path"] else ""
-            cycles = f", {each.cycles:,} cycles by IGC's estimate" if each.cycles else ""
+            cycles = "" if each.cycles is None else f", {plural(each.cycles, 'cycle')} by IGC's estimate"
             yield f"waits for {offsets[each.row]:#x}{where}{cycles}"
+        reasons = [self._waits_reason(row), *(each.reason for each in self._producers.get(row, ()))]
+        yield from filter(None, dict.fromkeys(reasons))
         if self._kernel.functions and (name := self._function(row)):
             yield f"in the function {name}"
         loops = self._kernel.loops
@@ -157,19 +168,50 @@ class OffsetAnswers:
     @cached_property
     def _producers(self) -> dict[int, list[_Producer]]:
         """The rows that each row waits for, by its scoreboard token first."""
-        waits = self._kernel.waits.waits if self._kernel.waits else {}
         producers: dict[int, list[_Producer]] = {}
         for waiter, producer in token_waits(self._kernel.instructions):
-            wait = waits.get(waiter)
-            cycles = wait.cycles if wait and wait.producer == producer else None
-            producers.setdefault(waiter, []).append(_Producer(producer, "token", cycles))
+            producers.setdefault(waiter, []).append(_Producer(producer, "token", *self._cycles(waiter, producer)))
+        reason = self._kernel.waits_reason or _NO_CYCLES
         for each in distance_waits(self._kernel.instructions):
             own = producers.setdefault(each.waiter, [])
-            own += [_Producer(producer, "distance", None) for producer in each.producers]
+            own += [_Producer(producer, "distance", None, reason) for producer in each.producers]
         return producers
+
+    def _cycles(self, waiter: int, producer: int) -> tuple[int | None, str | None]:
+        """Return how long a row waits for the token that another took, or why that is not known."""
+        waits = self._kernel.waits
+        if waits is None:
+            return None, self._kernel.waits_reason
+        wait = waits.waits.get(waiter)
+        if wait is not None and wait.producer == producer:
+            return wait.cycles, None
+        is_before = producer < waiter and bisect_right(waits.blocks, producer) == bisect_right(waits.blocks, waiter)
+        return (0, None) if is_before else (None, _OTHER_BLOCK)
+
+    def _waits_reason(self, row: int) -> str | None:
+        """Return why the instructions are not known that a row waits for; None if they are, or if it waits for none."""
+        if self._kernel.waits_reason is not None and not self._has_scoreboard:
+            return self._kernel.waits_reason
+        swsb = self._scoreboards[row]
+        if swsb is None:
+            return None
+        reasons = {each.why for each in self._producers.get(row, ())}
+        if swsb.distance and "distance" not in reasons:
+            return f"{swsb.pipe}@{swsb.distance} depends on the way taken: it counts back over a place with several ways to it"
+        if swsb.token is not None and swsb.token_use != "set" and "token" not in reasons:
+            return f"no instruction is known that holds ${swsb.token} here"
+        return None
+
+    @cached_property
+    def _scoreboards(self) -> list[Swsb | None]:
+        return Swsb.of_records(self._kernel.instructions.records)
+
+    @cached_property
+    def _has_scoreboard(self) -> bool:
+        return any(self._scoreboards)
 
 
 _KEYS = (
     "asm_offset", "asm_label", "text", "file", "line", "column", "construct", "method", "inlined_at", "function",
-    "loop_depth", "waits_for",
+    "loop_depth", "waits_for", "waits_reason",
 )  # fmt: skip

@@ -50,8 +50,12 @@ def _kernel_lines(kernel: TriedKernel, has_cycles: bool, width: int | None) -> I
         yield from table(
             [_HEADINGS[place] for place in shown], [[row[place] for place in shown] for row in rows], width=width
         )
-    if same := [trial.change.title for trial in kernel.trials if trial.is_same_code]:
-        yield from _wrapped(f"same code: {', '.join(same)}")
+    same: dict[str, list[str]] = {}
+    for trial in kernel.trials:
+        if trial.is_same_code:
+            same.setdefault(trial.note, []).append(trial.change.title)
+    for note, titles in same.items():
+        yield from _wrapped(f"{', '.join(titles)}: {note}" if note else f"same code: {', '.join(titles)}")
     for trial in kernel.trials:
         if trial.after is None:
             yield from _wrapped(f"{trial.change.title}: {trial.reason}")
@@ -131,7 +135,7 @@ def _change(change: Change) -> dict[str, Any]:
 
 def _figures(code: TrialCode) -> dict[str, Any]:
     figures = asdict(code)
-    del figures["digest"]
+    del figures["digest"], figures["sub_group"]
     figures["grf_count"], figures["spill_messages"] = figures.pop("grfs"), figures.pop("spills")
     return figures
 

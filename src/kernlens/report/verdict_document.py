@@ -23,6 +23,7 @@ def verdict_document(verdict: Verdict) -> Document:
         "missing": list(map(_place, verdict.missing)),
         "without_budget": list(map(_place, verdict.without_budget)),
         "idle_rules": list(verdict.idle),
+        "unused_rules": list(verdict.unused),
     }
 
 

@@ -30,6 +30,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     ):
         yield from (f"{words}: {kernel_heading(*place)}" for place in places)
     yield from (style(f"no program is for the device of {rule}", dim=True) for rule in verdict.idle)
+    yield from (style(f"not checked: {sentence}", fg="yellow") for sentence in verdict.unused)
     if verdict.without_budget:
         yield style(f"no budget: {_names(verdict.without_budget)}", dim=True)
     yield style(summary(verdict), fg="green" if verdict.ok else "red")

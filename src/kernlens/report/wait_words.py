@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from operator import mul
 from typing import Any
 
 from kernlens.analysis.flow.register_peak import line_of
 from kernlens.analysis.line_waits import WaitedFor, operation, waits_by_line
 from kernlens.model.figures import WAITS, figures_of
 from kernlens.model.kernel import Kernel
-from kernlens.model.waits import ORIGIN, READ, TAKEN, Wait, Waits
+from kernlens.model.waits import ESTIMATE, ORIGIN, READ, TAKEN, Wait, Waits, share_of
 from kernlens.report.describe import plural, short_names
 from kernlens.report.loop_answer import weights_of
 from kernlens.report.style import style
@@ -31,7 +32,15 @@ def wait_heading(kernel: Kernel) -> Iterator[str]:
     if kernel.waits is None:
         yield style(f"  {kernel.waits_reason}", fg="yellow")
         return
-    yield f"  {ORIGIN}: {', '.join(words for figure in WAITS if (words := figure.phrase(figure.read(kernel))))}"
+    weights = weights_of(kernel)
+    if weights is None:
+        origin, values = ORIGIN, [figure.read(kernel) for figure in WAITS]
+    else:
+        issue = sum(map(mul, kernel.waits.issue, weights))
+        waited = sum(wait.cycles * weights[row] for row, wait in kernel.waits.waits.items())
+        origin, values = f"{ESTIMATE}, weighed by the trips", [issue, waited, share_of(waited, issue)]
+    phrases = (figure.phrase(value) for figure, value in zip(WAITS, values, strict=True))
+    yield f"  {origin}: {', '.join(filter(None, phrases))}"
 
 
 class WaitWords:

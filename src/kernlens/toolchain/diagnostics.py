@@ -19,25 +19,61 @@ UNPLACED = re.compile(r"^(?P<severity>[Ff]atal error|[Ee]rror|[Ww]arning) ?: (?P
 REFUSED = re.compile(r"^(?:Unrecognized build options|InvalidModule|Invalid \w+|Could not \w+)\b.*$")
 
 
+#: Messages whose insertion below the caret replaces what the caret underlines, and those whose insertion is put before it.
+#: The log tells the two apart by nothing else.
+_REPLACED = re.compile(r"; did you mean '[^']+'\?$")
+_INSERTED = re.compile(r"^expected '(?P<text>[^']+)'")
+
+
+class Fix(NamedTuple):
+    """A change that the compiler proposes: ``text`` in place of the ``length`` characters from the message's column on."""
+
+    length: int
+    text: str
+
+
 class ErrorLine(NamedTuple):
     """A compiler's message. ``line`` and ``column`` count from 1; without a place ``path`` is "" and both are 0.
-    ``severity`` is ``error`` (a fatal one included), ``warning``, ``note`` or ``remark``."""
+    ``severity`` is ``error`` (a fatal one included), ``warning``, ``note`` or ``remark``. ``fix`` is None if none is stated."""
 
     path: str
     line: int
     column: int
     severity: str
     message: str
+    fix: Fix | None = None
 
 
 def error_lines(log: str, source: str = "") -> tuple[ErrorLine, ...]:
     """Return a build log's messages in order. ``source`` replaces the compiler's stand-in for the main file's name."""
     messages = []
-    for text in log.splitlines():
-        message = _placed(text, source) or _unplaced(text)
+    lines = log.splitlines()
+    for number, text in enumerate(lines):
+        message = _placed(text, source)
         if message is not None:
+            messages.append(message._replace(fix=_fix(message.message, lines[number + 2 : number + 4])))
+        elif (message := _unplaced(text)) is not None:
             messages.append(message)
     return tuple(messages)
+
+
+def _fix(message: str, below: list[str]) -> Fix | None:
+    """Return what clang writes under the source line of a message: a caret with what it underlines, and what is inserted there.
+
+    Source: clang's TextDiagnostic.cpp, ``emitSnippetAndCaret`` and ``buildFixItInsertionLine``.
+    """
+    if len(below) < 2:
+        return None
+    caret, inserted = below
+    at = len(inserted) - len(inserted.lstrip(" "))
+    underlined = re.fullmatch(r" *(\^~*)", caret)
+    text = inserted.strip()
+    if underlined is None or underlined.start(1) != at or not text:
+        return None
+    if (match := _REPLACED.search(message)) is not None and match[0] == f"; did you mean '{text}'?":
+        return Fix(len(underlined[1]), text)
+    match = _INSERTED.match(message)
+    return Fix(0, text) if match is not None and match["text"] == text else None
 
 
 def _placed(text: str, source: str) -> ErrorLine | None:

@@ -44,7 +44,8 @@ _NAMING_LIBRARIES = ("LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", 
 #: The variables that a confined child inherits, beside those that simulate devices: what steers compilers, drivers and texts.
 #: What else there is, such as a password, is not its business.
 _INHERITED = re.compile(
-    r"PATH|LANG|LANGUAGE|LC_\w+|TZ|LD_LIBRARY_PATH|PYTHONPATH|PYTHONHASHSEED|KERNLENS_(?:WORKER_FILE_SIZE|TOOLCHAINS|IGA_PATH)"
+    r"PATH|LANG|LANGUAGE|LC_\w+|TZ|LD_LIBRARY_PATH|PYTHONPATH|PYTHONHASHSEED"
+    r"|KERNLENS_(?:WORKER_FILE_SIZE|TOOLCHAINS|IGA_PATH|IGC_VERSIONS)"
     r"|(?:IGC|VISA|VC|NEO|OCL|CL|POCL|ZE|ZET|ZES|TBB|OMP)_\w+|NEO[A-Z]\w*|SOURCE_DATE_EPOCH|MALLOC_\w+"
 )
 #: Variables with which the driver simulates a device (``simulation.py``).

@@ -31,6 +31,8 @@ SYSTEM = "system"
 DEFAULT = ""
 #: Seconds that ocloc may take to answer a question.
 QUESTION_TIMEOUT = 30.0
+#: The variable of ``igc_versions``: NAME=VERSION,...
+_VERSIONS = "KERNLENS_IGC_VERSIONS"
 
 SYSTEM_LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 IGC_PACKAGE = re.compile(
@@ -209,7 +211,7 @@ def _system() -> Toolchain:
     ocloc = _system_compiler()
     folders = [Path(folder) for folder in SYSTEM_LIBRARY_FOLDERS]
     bare = Toolchain(SYSTEM, None, ocloc, None, None)
-    return _reported(bare, _igc_version(Path("/"), folders), _iga_libraries(folders))
+    return _reported(bare, _igc_version(SYSTEM, Path("/"), folders), _iga_libraries(folders))
 
 
 def _versioned_compilers() -> list[str]:
@@ -229,7 +231,7 @@ def of_root(name: str, root: Path) -> Toolchain:
     folders = library_folders(root)
     ocloc = compilers[0] if compilers else None
     bare = Toolchain(name, root, ocloc, None, None)
-    return _reported(bare, _igc_version(root, folders), _iga_libraries(folders))
+    return _reported(bare, _igc_version(name, root, folders), _iga_libraries(folders))
 
 
 def _reported(bare: Toolchain, igc_version: str | None, libraries: tuple[Path, ...]) -> Toolchain:
@@ -265,8 +267,20 @@ def _ask_version(command: tuple[str, ...], modified: int) -> str | None:
     return ".".join(str(int(part)) for part in match[0].split(".")) if match else None
 
 
-def _igc_version(root: Path, folders: Sequence[Path]) -> str | None:
-    """Read the compiler's version from dpkg's status file, else from the file name that ``libigc.so.N`` links to."""
+def igc_versions() -> dict[str, str]:
+    """Return the variable that states the compilers' versions to a command that is confined: it cannot read dpkg's status
+    file, which lists all that is installed."""
+    versions = {SYSTEM: _igc_version(SYSTEM, Path("/"), [Path(folder) for folder in SYSTEM_LIBRARY_FOLDERS])}
+    versions |= {name: _igc_version(name, root, library_folders(root)) for name, root in roots().items()}
+    return {_VERSIONS: ",".join(f"{name}={version}" for name, version in versions.items() if version)}
+
+
+def _igc_version(name: str, root: Path, folders: Sequence[Path]) -> str | None:
+    """Read the compiler's version from the variable, from dpkg's status file, else from the file name that ``libigc.so.N``
+    links to."""
+    stated = dict(each.partition("=")[::2] for each in os.environ.get(_VERSIONS, "").split(","))
+    if stated.get(name):
+        return stated[name]
     status = root / "var/lib/dpkg/status"
     if status.is_file():
         version = _packaged_igc(status, status.stat().st_mtime_ns)

@@ -31,8 +31,8 @@ from kernlens.toolchain.source_reading import open_regular
 from kernlens.verbs.programs import Opening, is_source, programs_of
 
 PathName = str | os.PathLike[str]
-#: Kinds of kernels that a check can be told to fail for.
-NEW, MISSING = "new", "missing"
+#: What a check can be told to fail for: kernels that only one side has, and limits of the file that fit no kernel.
+NEW, MISSING, UNUSED = "new", "missing", "unused"
 
 
 def check(
@@ -56,7 +56,8 @@ def check(
     with ``options``. ``kernel`` are names or patterns of the kernels to check. ``budget`` is the file of budgets; without it
     ``kernlens.toml`` counts, if there is one beside a path or in the working folder. ``baseline`` is what no figure may be
     worse than, but for ``tolerances``: ``{"code-size": "5%", "instructions": "any"}``. ``fail_on`` may hold ``new`` and
-    ``missing``: kernels that only one side has fail the check then. ``allow_unknown``: what a binary does not say passes.
+    ``missing``: kernels that only one side has fail the check then; and ``unused``: a pattern of the file that fits no kernel
+    is an error then. ``allow_unknown``: what a binary does not say passes.
 
     Raises KernlensError: NotFoundError for a pattern that fits no kernel, a bound that there is not and a baseline of
     another device, ToolError for a source that does not compile.
@@ -140,9 +141,11 @@ def judged(
     source_roots: Sequence[str] = (),
 ) -> Verdict:
     """Do what ``check`` does; ``own_rules`` go before those of the file."""
-    if not fail_on <= {NEW, MISSING}:
-        raise KernlensError(f"a check can fail on {NEW} or {MISSING} kernels, not on {', '.join(sorted(fail_on))}")
-    if baseline is None and (tolerances or fail_on):
+    if not fail_on <= {NEW, MISSING, UNUSED}:
+        raise KernlensError(
+            f"a check can fail on {NEW} or {MISSING} kernels and on {UNUSED} limits, not on {', '.join(sorted(fail_on))}"
+        )
+    if baseline is None and (tolerances or fail_on - {UNUSED}):
         raise KernlensError("--tolerance, --fail-on-new and --fail-on-missing need a --baseline")
     file = BudgetFile((), ()) if budget_file is None else _read(budget_file)
     every = places_of(programs)
@@ -155,10 +158,14 @@ def judged(
         every,
         lambda program, device: program.device is not None and program.device.name == find_device(device).name,
     )
+    if rules.unused and UNUSED in fail_on:
+        raise rules.unused[0]
     undecoded = [place for place in chosen if rules.needs_decoding(place)]
     _decode(undecoded)
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
     findings = [finding for _, of_place in by_place for finding in of_place]
+    if baseline is None and not findings and rules.unused:
+        raise rules.unused[0]
     if baseline is None and not findings:
         where = (
             f"{budget_file} has none for these kernels"
@@ -184,6 +191,7 @@ def judged(
         tuple(_kernels(missing)),
         tuple(_kernels(place for place, of_place in by_place if not of_place)) if baseline is None else (),
         tuple(rules.idle),
+        tuple(map(str, rules.unused)),
         budget_file,
         baseline,
         fail_on,

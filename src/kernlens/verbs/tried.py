@@ -78,7 +78,11 @@ def _sub_group(size: int) -> Change:
     attribute = f"__attribute__((intel_reqd_sub_group_size({size})))"
     options = f"-Dkernel={attribute}__kernel -D__kernel={attribute}kernel"
     return Change(
-        f"sub-group-{size}", f"sub-group {size}", options, results="only where sub-group functions are called"
+        f"sub-group-{size}",
+        f"sub-group {size}",
+        options,
+        results="only where sub-group functions are called",
+        sub_group=size,
     )
 
 
@@ -187,8 +191,18 @@ def _code(kernel: Kernel) -> TrialCode:
         waits.cycles if waits is not None else None,
         costs["spill_stores"] + costs["fill_loads"],
         len(loops.loops) if loops is not None else None,
-        hashlib.sha256(kernel.code).hexdigest()[:16],
+        _digest(kernel),
+        resources.required_sub_group_size,
     )
+
+
+def _digest(kernel: Kernel) -> str:
+    """Return a digest of the code up to the last instruction that control does not pass: behind it IGC 2 puts constants, one
+    of them a hash of its whole input."""
+    code = kernel.instructions
+    last = code.stops[-1] if code.stops else len(code) - 1
+    end = last + 1 if all(opcode == "mov" for opcode in code.opcodes[last + 1 :]) else len(code)
+    return hashlib.sha256(kernel.code[: code[:end].size]).hexdigest()[:16]
 
 
 def _named(codes: Mapping[str, TrialCode], kernels: Collection[str]) -> list[str]:

@@ -46,6 +46,22 @@ def test_sub_group_sizes_reach_kernels_of_both_spellings(plain: Path) -> None:
         assert trial_of(kernel, "sub-group-32").is_same_code
 
 
+@pytest.mark.parametrize(("device", "toolchain"), [("dg2", "system"), ("bmg", "newest")])
+def test_a_size_of_the_kernels_own_has_the_last_word(
+    device: str, toolchain: str, tmp_path: Path, newest_root: Path
+) -> None:
+    """The newest compiler puts a hash of the text behind the code, which is no part of it."""
+    path = tmp_path / "own.cl"
+    path.write_text(
+        PLAIN.replace("kernel void plain", "__attribute__((intel_reqd_sub_group_size(16))) kernel void plain")
+    )
+    own, other = tried(path, device, toolchain=toolchain).kernels
+    for size in (16, 32):
+        assert trial_of(own, f"sub-group-{size}").note == "no effect, as the source requires sub-groups of 16"
+    assert trial_of(other, "sub-group-32").is_same_code
+    assert not trial_of(other, "sub-group-16").note
+
+
 def test_a_size_that_the_device_lacks_fails_alone(plain: Path) -> None:
     answer = tried(plain, "pvc")
     ((change, reason),) = answer.failures

@@ -15,6 +15,7 @@ from kernlens.model.loop_nest import Loops
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.loops import difference
 from tests.integration.cli.test_cli import answer, refusal
+from tests.integration.cli.test_cli import kernlens as command
 
 ROWS = """\
 kernel void rows(global const float *in, global float *out, int width, int height)
@@ -116,6 +117,34 @@ def test_wrong_trips(folder: Path, words: tuple[str, ...], error: str) -> None:
     assert error in refusal("annotate", folder / "rows.klens", *[word for each in words for word in ("--trips", each)])
 
 
+def test_trips_of_no_loop_print_the_error_alone(folder: Path) -> None:
+    done = command("annotate", folder / "rows.klens", "--top", "3", "--trips", "rows.cl:6=2")
+    assert done.stdout == ""
+    assert "rows.cl:6 is in no loop" in done.stderr
+
+
+def test_the_heading_of_weighed_waits(folder: Path) -> None:
+    """The cycles above the lines are weighed as those of the lines are."""
+    words = ("annotate", folder / "rows.klens", "--top", "99", "--waits")
+    plain, weighed = answer(*words), answer(*words, "--trips", "depth=10")
+    assert "  IGC's estimate, one thread alone, loops once: " in plain
+    heading = re.search(r"one thread alone, weighed by the trips: ([\d,]+) issue cycles, ([\d,]+) wait cycles", weighed)
+    assert heading
+    kernel = document(folder / "rows.klens", "--waits", "--trips", "depth=10")
+    rows = kernel["instructions"]
+    issue = sum(row["issue_cycles"] * 10 ** row["loop_depth"] for row in rows)
+    waited = sum(row["wait"]["cycles"] * 10 ** row["loop_depth"] for row in rows if row["wait"])
+    assert [heading[1], heading[2]] == [f"{issue:,}", f"{waited:,}"]
+
+
+def test_an_extension_of_no_format_is_refused(folder: Path) -> None:
+    refused = refusal("annotate", folder / "rows.klens", "-o", folder / "rows.svg")
+    assert "choose for" in refused
+    assert "with --format" in refused
+    assert not (folder / "rows.svg").exists()
+    assert answer("annotate", folder / "rows.klens", "-o", folder / "rows.svg", "--format", "text") == ""
+
+
 def test_trips_weigh_counts_alone(folder: Path) -> None:
     for words in (("--offset", "0"), ("--format", "csv"), ("--pressure",)):
         assert "--trips weighs counts" in refusal("annotate", folder / "rows.klens", "--trips", "depth=2", *words)
@@ -133,8 +162,52 @@ def test_addresses(folder: Path) -> None:
     assert (first["asm_offset"], first["file"], first["line"]) == (read["offset"], "rows.cl", READ)
     assert (first["construct"], first["method"], first["loop_depth"]) == ("in", "table", 2)
     assert first["waits_for"], "a load waits for its address"
+    assert [(wait["why"], wait["cycles"]) for wait in first["waits_for"]] == [("distance", None)]
+    assert first["waits_for"][0]["cycles_reason"] == "IGC's estimate counts no cycles for distances"
     assert unknown == dict.fromkeys(first) | {"ip": hex(base + 0x99999)}
     assert (prologue["line"], prologue["method"]) == (None, "prologue")
+
+
+def test_every_wait_is_named_or_has_a_reason(folder: Path) -> None:
+    """A distance that counts back over a place with several ways to it, and what the estimate does not count."""
+    offsets = ",".join(str(row["offset"]) for row in document(folder / "rows.klens")["instructions"])
+    answers = document(folder / "rows.klens", "--offset", offsets)["offsets"]
+    text = answer("annotate", folder / "rows.klens", "--offset", offsets)
+    reasons = set()
+    for each in answers:
+        distance = re.search(r"{.*?(\w@\d+)", each["text"])
+        reasons.add(each["waits_reason"])
+        if distance and not any(wait["why"] == "distance" for wait in each["waits_for"]):
+            assert each["waits_reason"] == (
+                f"{distance[1]} depends on the way taken: it counts back over a place with several ways to it"
+            )
+            assert f"    {each['waits_reason']}" in text
+        else:
+            assert each["waits_reason"] is None, each
+        for wait in each["waits_for"]:
+            assert (wait["cycles"] is None) == (wait["cycles_reason"] is not None)
+    assert len(reasons) > 1
+
+
+def test_before_xe_nothing_states_the_waits(folder: Path) -> None:
+    assert command("compile", "rows.cl", "--device", "skl", "-o", "skl.klens", cwd=folder).returncode == 0
+    (answered,) = document(folder / "skl.klens", "--offset", "0x100")["offsets"]
+    assert answered["waits_for"] == []
+    assert answered["waits_reason"].startswith("waits are unknown on Gen9")
+
+
+def test_numbers_of_one_list_have_one_base(folder: Path) -> None:
+    """Tools print addresses without 0x: a letter tells that all of a list are hexadecimal."""
+    rows = document(folder / "rows.klens")["instructions"]
+    offsets = [row["offset"] for row in rows[-12:]]
+    assert any(set(f"{offset:x}") & set("abcdef") for offset in offsets)
+    bare = document(folder / "rows.klens", "--offset", ",".join(f"{offset:x}" for offset in offsets))
+    assert [each["asm_offset"] for each in bare["offsets"]] == offsets
+    based = document(folder / "rows.klens", "--offset", f"{0x10000 + offsets[0]:#x}", "--base", "10000")["offsets"]
+    assert based[0]["asm_offset"] is None
+    with_letter = ",".join(f"{0xC0000 + offset:x}" for offset in offsets)
+    moved = document(folder / "rows.klens", "--offset", with_letter, "--base", "c0000")["offsets"]
+    assert [each["asm_offset"] for each in moved] == offsets
 
 
 def test_addresses_as_text_and_from_a_file(folder: Path) -> None:
@@ -156,6 +229,7 @@ def test_addresses_as_text_and_from_a_file(folder: Path) -> None:
         (("--base", "0"), "--base needs --offset"),
         (("--offset", "0", "--base", "y"), "--base needs a number"),
         (("--offset", "0", "--format", "csv"), "--offset prints text or JSON"),
+        (("--offset", "2c8x"), "--offset needs a number, not '2c8x'"),
         (("--offset", "0x99999,0x99998"), "no selected kernel has an instruction at offset 0x99999, 0x99998;"),
     ],
 )

@@ -125,7 +125,7 @@ def test_confined_to_a_root_with_a_bare_python(newest_root: Path, modules: dict[
     """The root's own Python, which has the standard library and nothing else, sees only the root's files."""
     variables = simulated_driver("bmg", NEWEST).variables
     # Those that name the root's files from outside; within, its loaders find the drivers by themselves.
-    inside = {name: value for name, value in variables.items() if str(newest_root) not in value}
+    inside = {name: value for name, value in variables.items() if str(newest_root) not in (value or "")}
     python = ("unshare", "-m", "sh", "-c", CONFINE, str(newest_root), "/usr/bin/python3")
     if os.geteuid() != 0:
         python = ("unshare", "-rm", *python[2:])

@@ -164,6 +164,12 @@ def test_the_tools_and_their_answers(home: Path) -> None:
                     kernlens(*words, "--json", cwd=allowed).stdout.replace(f"{allowed}/", "")
                 )
 
+        # A compile of a tool's own has the versions that the command states, though it cannot read dpkg's list.
+        result = await answer(client, "annotate", path="scale.cl", device="dg2", top=1)
+        printed = kernlens("inspect", "scale.klens", "--device=dg2", "--json", cwd=allowed).stdout
+        (stated,) = json.loads(printed)["programs"]
+        assert result["answer"]["programs"][0]["toolchain"] == stated["toolchain"]
+
     with_client(steps, allowed)
 
 

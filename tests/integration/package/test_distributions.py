@@ -66,7 +66,9 @@ def test_the_wheel_is_for_any_recent_linux_and_works_alone(built: Path, tmp_path
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         archive.extractall(tmp_path)
-    assert {"kernlens/py.typed", "kernlens/explorer/viewer/viewer.js"} <= set(names)
+    assert {"kernlens/py.typed", "kernlens/explorer/viewer/viewer.js", "kernlens/explorer/viewer/notebook.js"} <= set(
+        names
+    )
     for layer in ("opencl", "level_zero"):
         assert f"kernlens/native/libkernlens_{layer}_layer.so" in names
     assert {"kernlens/native/kernlens_confine", "kernlens/native/kernlens_demangler"} <= set(names)

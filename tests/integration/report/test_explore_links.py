@@ -15,8 +15,10 @@ import pytest
 import zstandard
 
 import kernlens
+from kernlens.analysis.flow.blocks import straight_code
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.model.program import Program
+from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.report.explore import explore_document
 from kernlens.report.explore.single_file import page
@@ -114,7 +116,58 @@ def test_loops_are_those_of_the_kernel(program: Program, chunks: dict[str, Kerne
         for (start, end), depth in zip(pairwise(blocks), code["depth"], strict=True):
             assert set(loops.depths[start:end]) == {depth}
             deepest = max(deepest, depth)
+        flow = code["flow"]
+        assert flow["header"] == [loop.header.start for loop in loops.loops]
+        firsts = summed(flow["block"])
+        routes = program.kernels[name].instructions.routes
+        assert routes is not None
+        # Blocks are those of the analysis, but that code behind a call goes on.
+        calls = {row + 1 for row, route in routes.items() if route.is_call}
+        parts = [part.start for part in straight_code(routes, len(chunk.rows)).code]
+        assert set(firsts) <= set(parts)
+        assert set(parts) - set(firsts) <= calls
+        assert [way for way in flow["jump"] if way[0] + 1 in calls] == []
+        jumps = {row: route.targets for row, route in routes.items() if route.targets and not route.is_call}
+        assert {way[0]: tuple(way[1:]) for way in flow["jump"]} == jumps
+        for (start, end), loop in zip(pairwise([*firsts, len(chunk.rows)]), flow["loop"], strict=True):
+            around = set()
+            while loop >= 0:
+                around.add(loop)
+                loop = flow["parent"][loop]
+            for number in range(len(loops.loops)):
+                assert {loops.holds(number, row) for row in range(start, end)} == {number in around}
     assert deepest > 0
+
+
+def test_registers_are_those_of_the_kernel(program: Program, chunks: dict[str, KernelChunk]) -> None:
+    """Who wrote what a row reads, and over which rows it is held: by the model, and by the pressure at each row."""
+    for name, chunk in chunks.items():
+        kernel, code = program.kernels[name], chunk.document["code"]
+        use = code["use"]
+        rows = summed(use["row"])
+        assert len(rows) == len(use["part"])
+        sources: dict[int, set[tuple[int, int]]] = {}
+        for row, back, register in zip(rows, use["back"], use["register"], strict=True):
+            sources.setdefault(row, set()).add((register, row - back))
+        for row, register in zip(summed(use["before"]["row"]), use["before"]["register"], strict=True):
+            sources.setdefault(row, set()).add((register, BEFORE_THE_CODE))
+        for row in random.Random(name).sample(range(len(chunk.rows)), SAMPLE):
+            assert sources.get(row, set()) == set(kernel.register_links(row).sources)
+        held: list[set[int]] = [set() for _ in chunk.rows]
+        ranges = code["range"]
+        for register, first, count in zip(
+            summed(ranges["register"]), summed(ranges["row"]), ranges["rows"], strict=True
+        ):
+            for row in range(first, first + count):
+                held[row].add(register)
+        assert [len(registers) for registers in held] == code["live"]
+        assert all(
+            0 <= first <= last < 64 for runs in use["parts"] for first, last in zip(runs[::2], runs[1::2], strict=True)
+        )
+        predicated = [row for row, text in enumerate(chunk.rows) if text.startswith("(f")]
+        assert {
+            row for row in predicated if re.search(r" r\d+\.0<1>", chunk.rows[row]) and " sel" not in chunk.rows[row]
+        } <= set(summed(use["partial"]))
 
 
 def test_rows_that_share_a_number_are_those_of_the_dumps(compiled: Pipeline, chunks: dict[str, KernelChunk]) -> None:

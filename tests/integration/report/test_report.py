@@ -25,7 +25,7 @@ LINES = [line.strip() for line in SMALL.splitlines() if len(line.strip()) > 8]
 
 @pytest.fixture(autouse=True)
 def viewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernlens.report.explore.single_file.viewer_script", lambda: VIEWER)
+    monkeypatch.setattr("kernlens.report.explore.single_file.viewer_script", lambda **_: VIEWER)
 
 
 def report(kernlens: Kernlens, path: Path, *words: str) -> Page:

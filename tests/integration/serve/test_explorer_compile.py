@@ -111,7 +111,7 @@ def test_all_that_is_answered_is_free_of_temporary_folders(server: Server) -> No
     told = json.dumps(documents)
     assert "/home/someone/b.cl" in told
     assert re.findall(r".{40}kernlens-.{20}", told) == []
-    assert program["passes"] is None or server.chunk(program["passes"])["passes"]
+    assert all(server.chunk(chunk)["passes"] for chunk in program["passes"])
 
 
 def test_a_header_of_the_program_may_be_edited(server: Server, folder: Path) -> None:
@@ -123,6 +123,20 @@ def test_a_header_of_the_program_may_be_edited(server: Server, folder: Path) -> 
     edited["source"]["path"] = "other.h"
     edited["serial"] += 1
     assert server.client.post("/api/compile", json=edited).status_code == 404
+    # Several files at once.
+    both = server.request(f'#include "half.h"\n{SOURCE.replace("2.0f", "QUARTER")}', path=str(folder / "a.cl"))
+    both["source"] |= {
+        "program": entry["id"],
+        "others": [{"path": str(folder / "half.h"), "text": "#define QUARTER 0.25f\n"}],
+    }
+    (result,) = [event for event in server.events(both) if event["event"] == "result"]
+    assert result["ok"], result["log"]
+    both["source"]["others"] = [{"path": "other.h", "text": ""}]
+    both["serial"] += 1
+    assert server.client.post("/api/compile", json=both).status_code == 404
+    both["source"]["others"] = [{"path": "other.h"}]
+    both["serial"] += 1
+    assert server.client.post("/api/compile", json=both).status_code == 400
 
 
 def test_the_same_again_is_not_compiled_again(server: Server) -> None:

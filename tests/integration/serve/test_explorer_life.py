@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -50,6 +51,17 @@ def test_a_recording_with_a_build_that_failed(recording: Path) -> None:
         assert (good["ok"], good["kernels"]["name"]) == (True, ["twice"])
         assert (wrong["ok"], wrong["name"]) == (False, "wrong")
         assert "missing" in server.chunk(wrong["log"])["text"]
+        # It can be mended: its messages are listed, and its other files go with it.
+        (error,) = wrong["diagnostics"]
+        assert (error["line"], error["severity"], error["fix"]) == (3, "error", None)
+        assert good.get("diagnostics") is None
+        mended = server.request(SOURCE, path=wrong["files"][0]["path"])
+        mended["source"]["program"] = wrong["id"]
+        (result,) = [event for event in server.events(mended) if event["event"] == "result"]
+        assert result["ok"]
+        mended["source"]["path"] = "other.cl"
+        mended["serial"] += 1
+        assert server.client.post("/api/compile", json=mended).status_code == 404
         # The recording need not be there for what its sources become.
         path = good["files"][0]["path"]
         recording.rename(recording.with_suffix(".away"))
@@ -58,6 +70,47 @@ def test_a_recording_with_a_build_that_failed(recording: Path) -> None:
             assert server.chunk(good["kernels"]["chunk"][0])["code"]["size"]
         finally:
             recording.with_suffix(".away").rename(recording)
+
+
+def test_a_recording_that_is_replaced_is_served_as_it_was(tmp_path: Path) -> None:
+    """Written over, cut off, exchanged and removed, in turn, while it is asked for: never a fault, nor another figure."""
+    (tmp_path / "good.cl").write_text("".join(SOURCE.replace("twice", f"twice{number}") for number in range(12)))
+    (tmp_path / "other.cl").write_text(SOURCE.replace("2.0f", "sqrt(data[1])"))
+    for name in ("good", "other"):
+        command = [*MAIN, "stages", f"{name}.cl", "--device", "dg2", "-o", f"{name}.klens"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, timeout=120)
+    path = tmp_path / "good.klens"
+    whole, other = path.read_bytes(), (tmp_path / "other.klens").read_bytes()
+    with serving(path) as server:
+        chunks = list(server.index()["chunks"])
+        expected = {chunk: server.chunk(chunk) for chunk in chunks}
+    random.seed(24)
+
+    def change() -> None:
+        choice = random.randrange(5)
+        if choice == 0:
+            os.truncate(path, random.randrange(len(whole)))
+        elif choice == 1:
+            path.write_bytes(other)  # as cp does: the same file
+        elif choice == 2:
+            (tmp_path / "new.klens").write_bytes(other)
+            (tmp_path / "new.klens").rename(path)
+        elif choice == 3:
+            path.write_bytes(random.randbytes(len(whole)))
+        else:
+            path.unlink()
+            path.write_bytes(whole[: random.randrange(len(whole))])
+
+    for _ in range(3):
+        path.write_bytes(whole)
+        random.shuffle(chunks)
+        with serving(path) as server:
+            assert server.get("/api/changes").json() == {"changed": []}
+            for chunk in chunks:
+                change()
+                assert server.chunk(chunk) == expected[chunk]
+            assert server.get("/api/changes").json() == {"changed": [str(path)]}
+            assert server.end()[1] == ""
 
 
 def test_the_same_answers_as_json(recording: Path, corpus_sample: list[Built], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import FormatError, KernlensError
-from kernlens.recording import blobs, reader, writer
+from kernlens.recording import blobs, reader, settled, writer
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from tests.writers.recordings import FULL
@@ -49,7 +49,7 @@ def test_a_query_ends_when_its_time_is_over(path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_value_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "VALUE_LIMIT", 1_000_000)
+    monkeypatch.setattr(settled, "VALUE_LIMIT", 1_000_000)
     with Recording(path) as recording, pytest.raises(KernlensError, match="too big"):
         recording.rows("SELECT length(zeroblob(2000000))")
 

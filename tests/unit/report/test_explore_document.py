@@ -195,14 +195,14 @@ def test_why_there_are_no_stages_of_what_has_no_source() -> None:
     build = built()
     plain = replace(build, path="", created="2026-01-01", parts=HeldParts(binary=build.binary))
     (entry,) = explore_document([opened(plain)]).index["programs"]
-    assert "kernlens stages RECORDING --device skl -o FILE" in entry["no_stages"]
+    assert "kernlens capture --stages -o FILE -- APPLICATION" in entry["no_stages"]
 
 
 def test_why_there_are_no_stages_and_how_to_keep_them() -> None:
     build = built()
     plain = replace(build, path="scale.cl", parts=HeldParts(binary=build.binary))
     (entry,) = explore_document([opened(plain)]).index["programs"]
-    assert "kernlens stages scale.cl --device skl -o FILE" in entry["no_stages"]
+    assert "kernlens stages scale.cl --device skl --toolchain scale -o FILE" in entry["no_stages"]
 
 
 def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +326,9 @@ def test_long_lines_take_no_quadratic_time() -> None:
 
 
 def pass_of(number: int, name: str, *lines: str) -> Snapshot:
-    text = "\n".join(("target triple", *(f"line {each}" for each in range(20)), *lines, ""))
+    text = "\n".join(
+        ("target triple", "define void @scale() {", *(f"  line {each}" for each in range(20)), *lines, "}", "")
+    )
     return snapshot(f"{number:04}-{name}", ".ll", text.encode())
 
 
@@ -341,14 +343,14 @@ def test_what_each_pass_changed() -> None:
     part = replace(snapshots[3], find_content=lambda: b"loop")
     build = replace(built(), parts=HeldParts(binary=binary("a.cl"), snapshots=(*snapshots[:3], part, snapshots[4])))
     document = explore_document([opened(build)])
-    steps = unpacked(document.chunks[document.index["programs"][0]["passes"]])["passes"]
+    steps = unpacked(document.chunks[document.index["programs"][0]["passes"][0]])["passes"]
     assert [(step["pass"], step["changed"], step["added"], step["removed"]) for step in steps] == [
         ("0000-CG-First", False, 0, 0),
         ("0001-CG-Second", True, 1, 0),
         ("0002-CG-Part", None, None, None),
         ("0003-CG-Last", True, 4001, 1),
     ]
-    assert steps[1]["diff"] == "@@ -19,4 +19,5 @@\n line 17\n line 18\n line 19\n+  %a = add i32 1, 2\n "
+    assert steps[1]["diff"] == "@@ -19,4 +19,5 @@\n   line 17\n   line 18\n   line 19\n+  %a = add i32 1, 2\n }"
     assert steps[3]["diff"] is None
     assert "--diff 0003-CG-Last" in steps[3]["missing"]
     assert explore_document([opened(build)], has_stages=False).index["programs"][0]["passes"] is None

@@ -41,7 +41,7 @@ process.stdout.write(bytes);
 @pytest.fixture(autouse=True)
 def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
-    monkeypatch.setattr("kernlens.report.explore.single_file.viewer_script", lambda: VIEWER)
+    monkeypatch.setattr("kernlens.report.explore.single_file.viewer_script", lambda **_: VIEWER)
 
 
 def test_a_page_holds_the_document() -> None:
@@ -57,12 +57,14 @@ def test_a_page_holds_the_document() -> None:
 
 def test_nothing_is_asked_for() -> None:
     read = Page("".join(page(explore_document([opened(built())], title="t"), VIEWER)))
-    (script,) = read.scripts
-    assert script == VIEWER
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (loader,) = read.scripts
+    assert read.viewer == VIEWER
+    loader_digest, digest = (
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (loader, VIEWER)
+    )
     assert read.policy == (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'none'; base-uri 'none'; form-action 'none';"
-        " require-trusted-types-for 'script'"
+        f"default-src 'none'; script-src 'sha256-{loader_digest}' 'sha256-{digest}'; style-src 'none';"
+        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
     assert [tag for tag, _ in read.tags][:4] == ["html", "head", "meta", "meta"]
     assert not {"src", "href", "style", "onload", "action"} & {name for _, values in read.tags for name in values}
@@ -76,16 +78,23 @@ def test_hostile_words_stay_in_their_blocks(word: str) -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f]", text)
     read = Page(text)
     assert [tag for tag, _ in read.tags] == [
-        "html", "head", "meta", "meta", "meta", "title", "body", "div", "noscript", "script", "script", "script",
+        "html", "head", "meta", "meta", "meta", "title", "body", "div", "noscript", "script", "script", "script", "script",
     ]  # fmt: skip
     for chunk in read.index["chunks"]:
         read.chunk(chunk)
 
 
-@pytest.mark.parametrize("script", ["a </SCRIPT >", "a <!-- b", "a\0b"])
-def test_a_script_that_would_end_itself_is_refused(script: str) -> None:
-    with pytest.raises(ValueError, match="viewer's script"):
-        list(page(explore_document([]), script))
+@pytest.mark.parametrize("script", ["a </SCRIPT >", "a <!-- b", "a\r\nb \N{SNOWMAN}"])
+def test_a_script_stands_in_a_page_whatever_is_in_it(script: str) -> None:
+    text = "".join(page(explore_document([]), script))
+    assert script not in text
+    assert Page(text).viewer == script
+
+
+def test_a_page_begins_where_it_is_told_to() -> None:
+    text = "".join(page(explore_document([]), VIEWER, state='#k=a"><script>&v=compare'))
+    (begin,) = [values["data-state"] for tag, values in Page(text).tags if tag == "div"]
+    assert begin == '#k=a"><script>&v=compare'
 
 
 def test_another_language_reads_the_blocks() -> None:
@@ -185,7 +194,7 @@ def test_a_notebook_keeps_no_large_page(monkeypatch: pytest.MonkeyPatch) -> None
 
     def page_size() -> int:
         frames = _Frames(kernel._repr_html_()).frames
-        return len(frames[0]["srcdoc"] or "") - len(VIEWER) if frames else 0
+        return len(frames[0]["srcdoc"] or "") if frames else 0
 
     whole = page_size()
     monkeypatch.setattr("kernlens.report.explore.single_file._NOTEBOOK_LIMIT", whole - 1)

@@ -34,6 +34,7 @@ from kernlens.model.build import Source
 from kernlens.model.effects import GENERAL, Effect, Effects
 from kernlens.model.line_table import LineTable, SourceFile
 from kernlens.model.module import Module, ModuleSymbol, SymbolKind
+from kernlens.model.stage_text import NoStages
 from kernlens.pipeline import igc_dump
 from kernlens.report import highlight
 from kernlens.report.explore import passes
@@ -101,7 +102,8 @@ def test_lines_of_stages_that_are_compared(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_bytes_of_passes_that_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "MOST_BYTES", 10)
-    document = passes.passes_document([snapshot("0000-CG-First", ".ll", bytes(11))])
+    documents = passes.passes_documents(NoStages(), [snapshot("0000-CG-First", ".ll", bytes(11))], ["add"])
+    document = documents["add"]
     assert document["missing"].startswith("the passes have 11 bytes, too many to compare")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlens.errors import UnsupportedError
-from kernlens.toolchain.diagnostics import ErrorLine, error_lines
+from kernlens.toolchain.diagnostics import ErrorLine, Fix, error_lines
 from kernlens.toolchain.includes import include_folders, join_options, source_files, split_options
 from tests.limits import processor_time
 
@@ -115,3 +115,23 @@ def test_source_files(tmp_path: Path) -> None:
 def test_a_source_that_includes_a_device_does_not_hang(tmp_path: Path) -> None:
     (tmp_path / "k.cl").write_text('#include "/dev/zero"\n')
     assert len(source_files(tmp_path / "k.cl")) == 1
+
+
+def fix_of(message: str, caret: str, inserted: str, source: str = "  int n = lszz * 2") -> Fix | None:
+    """Return the proposal that is read of a message in the fourth line, as clang writes it."""
+    error, *_ = error_lines(f"1:4:11: error: {message}\n{source}\n{caret}\n{inserted}\n")
+    return error.fix
+
+
+def test_what_the_compiler_proposes() -> None:
+    # As Debian 12's ocloc and IGC 2.40 print them.
+    unknown = "use of undeclared identifier 'lszz'; did you mean 'lsz'?"
+    assert fix_of(unknown, "          ^~~~", "          lsz") == Fix(4, "lsz")
+    assert fix_of("expected ';' at end of declaration", " " * 18 + "^", " " * 18 + ";") == Fix(0, ";")
+    # What is no proposal of one change, or not where the caret is, is none.
+    assert fix_of(unknown, "          ^~~~", "1:2:43: note: 'lsz' declared here") is None
+    assert fix_of(unknown, "          ^~~~", "         lsz") is None
+    assert fix_of("passing a value; take the address with &", "          ^~~~", "          &") is None
+    assert fix_of("expected ')'", "          ^", "          ;") is None
+    assert fix_of(unknown, "", "") is None
+    assert error_lines("1:4:11: error: expected ';' after expression")[0].fix is None

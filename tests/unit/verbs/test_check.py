@@ -130,11 +130,40 @@ def test_a_file_of_budgets(kernlens: Kernlens, folder: Path) -> None:
     assert "other.toml" in kernlens("check", "inner/large.bin", "--budget", "other.toml").out
 
 
+def test_limits_of_other_kernels_are_listed(kernlens: Kernlens, folder: Path) -> None:
+    """A file holds the limits of a project: those of kernels in other files of it are no error, but in CI, if asked for."""
+    (folder / "kernlens.toml").write_text('[kernel."*"]\nmin-simd = 8\n[kernel.scal]\nmax-spill = 0\n')
+    unused = "kernlens.toml, kernel.\"scal\": there is no kernel 'scal'; the binary holds scale"
+    done = kernlens("check", "small.bin")
+    assert (done.status, done.err) == (0, "")
+    assert f"not checked: {unused}\n" in done.out
+    assert kernlens("check", "small.bin", "--json").document["unused_rules"] == [unused]
+    strict = kernlens("check", "small.bin", "--fail-on-unused")
+    assert (strict.status, strict.out) == (2, "")
+    assert unused in strict.err
+
+
+def test_a_share_may_have_its_sign(kernlens: Kernlens, folder: Path) -> None:
+    for share in ("60", "60%"):
+        done = kernlens("check", "small.bin", "--max-wait-share", share, "--allow-unknown", "--json")
+        (finding,) = done.document["findings"]
+        assert finding["limit"] == 60
+        (folder / "share.toml").write_text(
+            f'[kernel."*"]\nmax-wait-share = {share if share == "60" else repr(share)}\n'
+        )
+        filed = kernlens("check", "small.bin", "--budget", "share.toml", "--allow-unknown", "--json")
+        assert filed.document["findings"][0]["limit"] == 60
+    assert "is not a whole number" in kernlens("check", "small.bin", "--max-instructions", "60%").err
+    assert "is not a whole number" in kernlens("check", "small.bin", "--max-wait-share", "60%%").err
+    (folder / "kernlens.toml").write_text('[kernel."*"]\nmax-spill = "60%"\n')
+    assert "takes a whole number" in kernlens("check", "small.bin").err
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ('[kernel."gem*"]\nmax-spill = 0\n', "kernel.\"gem*\": there is no kernel 'gem*'; the binary holds scale"),
-        ('[kernel."gem*".device.skl]\nmax-spill = 0\n[kernel."*"]\nmax-spill=0\n', "there is no kernel 'gem*'"),
+        ('[kernel."gem*".device.skl]\nmax-spill = 0\n[kernel.neighbours]\nmin-simd=8\n', "there is no kernel 'gem*'"),
         ('[kernel."*".device.gd2]\nmax-spill = 0\n', 'kernel."*".device.gd2: '),
         ('[kernel."*"]\n', "kernlens.toml has none for these kernels"),
         ("#" * (1 << 20) + "\n", "kernlens.toml: the file is larger than 256 KB"),

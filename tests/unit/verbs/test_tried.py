@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,19 @@ def test_the_same_code_is_a_line_and_not_a_row() -> None:
     lines = lines_of(Trial(CHANGE, CODE, CODE))
     assert "  same code: a title" in lines
     assert not any(line.startswith("  tried") for line in lines)
+
+
+def test_a_size_of_the_kernels_own_is_said() -> None:
+    """What the source requires goes before what the macros require."""
+    own = replace(CODE, sub_group=16)
+    narrow, wide = (Change(f"sub-group-{size}", f"sub-group {size}", sub_group=size) for size in (8, 32))
+    trials = (Trial(narrow, own, own), Trial(wide, own, own), Trial(CHANGE, own, own))
+    answer = Tried("a.cl", "dg2", "system", "", "", (narrow, wide, CHANGE), (TriedKernel("blur", own, trials),), ())
+    lines = [rendered(line) for line in trial_lines(answer)]
+    assert "  sub-group 8, sub-group 32: no effect, as the source requires sub-groups of 16" in lines
+    assert "  same code: a title" in lines
+    notes = [each["note"] for each in tried_document(answer)["kernels"][0]["tried"]]
+    assert notes == 2 * ["no effect, as the source requires sub-groups of 16"] + [None]
 
 
 def test_what_changes_results_is_marked() -> None:

@@ -1,12 +1,16 @@
-"""The viewer's script is committed as it was built, so that users need no Node: it must be what its sources give."""
+"""The viewer's scripts are committed as they were built, so that users need no Node: they must be what their sources give."""
 
 import hashlib
 import re
+from pathlib import Path
+
+import pytest
 
 from tests.tree import ROOT
 
 VIEWER = ROOT / "viewer"
-SCRIPT = ROOT / "src/kernlens/explorer/viewer/viewer.js"
+SCRIPTS = [ROOT / "src/kernlens/explorer/viewer" / name for name in ("viewer.js", "notebook.js")]
+each_script = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 
 
 def digest_of_sources() -> str:
@@ -19,21 +23,24 @@ def digest_of_sources() -> str:
     return digest.hexdigest()
 
 
-def test_the_script_is_built_from_these_sources() -> None:
-    first_line = SCRIPT.read_text().partition("\n")[0]
+@each_script
+def test_the_script_is_built_from_these_sources(script: Path) -> None:
+    first_line = script.read_text().partition("\n")[0]
     assert digest_of_sources() in first_line, "the viewer's sources have changed: run scripts/viewer.sh"
 
 
-def test_the_script_can_stand_in_a_page() -> None:
-    text = SCRIPT.read_text().lower()
-    assert "</script" not in text
-    assert "<!--" not in text
-
-
-def test_the_script_asks_nobody_for_anything() -> None:
+@each_script
+def test_the_script_asks_nobody_for_anything(script: Path) -> None:
     # Names of XML are no addresses; others would be something to load.
-    addresses = set(re.findall(r"https?://[\w./-]+", SCRIPT.read_text()))
+    addresses = set(re.findall(r"https?://[\w./-]+", script.read_text()))
     assert addresses <= {"http://www.w3.org/2000/svg"}, addresses
+
+
+def test_what_stands_in_for_a_file_in_notebooks_has_a_file_to_stand_in_for() -> None:
+    folder = VIEWER / "src/notebook"
+    stand_ins = [path.relative_to(folder) for path in folder.rglob("*.ts")]
+    assert stand_ins
+    assert [path for path in stand_ins if not (VIEWER / "src" / path).is_file()] == []
 
 
 def test_no_registry_is_named() -> None:

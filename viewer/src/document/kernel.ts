@@ -2,10 +2,12 @@ import { type Advice, adviceOf } from "./advice";
 import { type Csr, group, lastAtMost, rowsOf } from "./csr";
 import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
+import { Registers } from "./registers";
 import { Rows } from "./rows";
 import { Samples } from "./samples";
 import type { MessageKind, ProgramInfo } from "./schema";
 import { Waits } from "./waits";
+import { type Ways, waysOf } from "./ways";
 
 /** Bits of `Code.flags`. */
 export const PROLOGUE = 1;
@@ -32,12 +34,16 @@ export class Code extends Rows {
   readonly functions: Map<number, string>;
   /** How many loops a block is in; 0 where that is not known. */
   readonly depth: Int32Array;
+  /** Straight code, loops and jumps; null where they are not known. */
+  readonly ways: Ways | null;
   /** Live registers at each instruction, null where that is not known. */
   readonly live: Int32Array | null;
   /** The first row with the most live registers, and how many they are. */
   readonly peak: { row: number; registers: number } | null;
-  /** Whose values a row reads (`readers`: who reads its), in pairs, by row; null where that is not known. */
-  readonly uses: Uses | null;
+  /** Who writes and reads the general registers, and over which rows they hold a value; null where that is not known. */
+  readonly registers: Registers | null;
+  /** Whether registers may hold more than is told: of operands that are known only at run time, and functions called elsewhere. */
+  readonly isLowerBound: boolean;
   /** Who waits how long for whom; null where that is not known. */
   readonly waits: Waits | null;
   /** What a profiler counted; null without samples. */
@@ -79,9 +85,11 @@ export class Code extends Rows {
       }),
     );
     this.depth = chunk.depth === null ? new Int32Array(this.blocks.length) : integers(chunk.depth, this.blocks.length, 0, MOST, "code.depth");
+    this.ways = waysOf(chunk.flow ?? null, last);
     this.live = chunk.live === null ? null : integers(chunk.live, count, 0, MOST_REGISTERS, "code.live");
     this.peak = chunk.peak === null ? null : peakOf(chunk.peak, last);
-    this.uses = chunk.use === null ? null : usesOf(chunk.use, count);
+    this.registers = chunk.use === null ? null : new Registers(chunk.use, chunk.range ?? null, count);
+    this.isLowerBound = chunk.is_lower_bound === true;
     this.waits = chunk.cycles === null ? null : new Waits(chunk.cycles, count);
     this.samples = chunk.samples === null ? null : new Samples(chunk.samples, count);
     const message = object(chunk.message, "code.message");
@@ -119,22 +127,9 @@ export class Code extends Rows {
     return Array.from(new Set(waiters)).sort((left, right) => left - right);
   }
 
-  /** What a row's registers tie it to, by row; of one register only where one is named. Null where that is not known. */
-  neighbours(row: number, only: number | null): Neighbours | null {
-    const { uses } = this;
-    if (uses === null) return null;
-    const collect = (pairs: Int32Array, others: Int32Array): Map<number, number[]> => {
-      const registersOf = new Map<number, number[]>();
-      for (const pair of pairs) {
-        const register = uses.register[pair];
-        if (only !== null && register !== only) continue;
-        const registers = registersOf.get(others[pair]);
-        if (registers === undefined) registersOf.set(others[pair], [register]);
-        else registers.push(register);
-      }
-      return registersOf;
-    };
-    return { writers: collect(rowsOf(uses.byReader, row), uses.writer), readers: collect(rowsOf(uses.byWriter, row), uses.reader) };
+  /** Rows that spill a register to memory or fill it again, ascending. */
+  get spills(): number[] {
+    return Array.from(this.messages).flatMap(([row, { spill }]) => (spill ? [row] : []));
   }
 
   opcode(row: number): string {
@@ -175,22 +170,6 @@ function waitsOf(waiter: Int32Array, back: Int32Array, last: number): Pairs {
   return { waiter, producer, byWaiter: group(waiter, last + 1), byProducer: group(producer, last + 1) };
 }
 
-/** Rows that wrote what a row reads of the general registers, with each register; and rows that read what it wrote. */
-export interface Neighbours {
-  writers: Map<number, number[]>;
-  readers: Map<number, number[]>;
-}
-
-/** Which rows' values rows read: pairs of reader and writer with the general register, grouped both ways. */
-export interface Uses {
-  reader: Int32Array;
-  writer: Int32Array;
-  register: Int32Array;
-  /** Indexes of the pairs above, by reader and by writer. */
-  byReader: Csr;
-  byWriter: Csr;
-}
-
 /** Limits of what a document may say: makers of documents stay far below. */
 const MOST_ROWS = 250_000;
 const MOST_BYTES = 2 ** 20;
@@ -201,14 +180,6 @@ const MOST_LINES = 2 ** 22;
 function pairsOf(rows: unknown, others: unknown, last: number, what: string): [Int32Array, Int32Array] {
   const { length } = list(rows, `${what}.row`);
   return [column(rows, length, 0, last, `${what}.row`), integers(others, length, -MOST, MOST, what)];
-}
-
-function usesOf(written: unknown, count: number): Uses {
-  const chunk = object(written, "code.use");
-  const [reader, back] = pairsOf(chunk.row, chunk.back, count - 1, "code.use");
-  const writer = reader.map((row, index) => integer(row - back[index], 0, count - 1, "code.use.back"));
-  const register = integers(chunk.register, reader.length, 0, MOST_REGISTERS, "code.use.register");
-  return { reader, writer, register, byReader: group(reader, count), byWriter: group(writer, count) };
 }
 
 function peakOf(written: unknown, last: number): { row: number; registers: number } {
@@ -321,6 +292,14 @@ export class Kernel {
       else if (bits & NOT_OWN) this.coverage.inherited++;
       else this.coverage.own++;
     }
+  }
+
+  /** A program that has no kernel, because it does not compile: its files, and nothing of them. */
+  static none(program: ProgramInfo): Kernel {
+    const why = program.reason ?? "the program holds no kernel";
+    const missing = { code: why, lines: why, waits: why, advice: why };
+    const places = { file: [], line: [], column: [], caller: [] };
+    return new Kernel(program, -1, { name: program.name, files: program.files.map(({ path }) => path), places, code: null, stages: [], advice: [], missing, warning: null });
   }
 
   /** Whether any instruction has a source line: without, there is nothing to link by line. */

@@ -1,3 +1,20 @@
+/** For what a source is compiled. */
+export interface Configuration {
+  device: string;
+  toolchain: string;
+  options: string;
+  all_passes: boolean;
+  /** Other build options are tried, in place of one compile. */
+  trials?: boolean;
+}
+
+/** What can be compiled for, and options to choose from. */
+export interface Choices {
+  devices: { name: string; title: string; toolchains: string[] }[];
+  toolchains: { name: string; versions: string }[];
+  options: string[];
+}
+
 /** The option by which kernlens has line tables written: it is there unless somebody left it out. */
 const LINES = "-gline-tables-only";
 

@@ -8,6 +8,8 @@ export interface Index {
   figures: FigureInfo[];
   /** Whether the page begins with inlined library code on the user's own lines. */
   own_lines: boolean;
+  /** The chunk that all kernels are searched by, without reading them. */
+  search: string | null;
   programs: ProgramInfo[];
   chunks: Map<string, ChunkEntry>;
 }
@@ -18,11 +20,25 @@ export interface ChunkEntry {
   packed: number | null;
 }
 
+/** Kernels that the list shows together, under what their names share (name_groups.py). */
+export interface Group {
+  /** What tells it from the same group of another build; "" where there is only one build. */
+  build: string;
+  title: string;
+  /** Said beside the title, softer. */
+  words: string;
+  /** The beginning and the end of all its kernels' names. */
+  before: string;
+  after: string;
+}
+
 export interface ProgramInfo {
   id: string;
   name: string;
   device: string | null;
   device_title: string | null;
+  /** The size of a general register; null if the device is not known. */
+  register_bytes: number | null;
   toolchain: string | null;
   versions: string[];
   /** The build's own; null if they are not known. */
@@ -34,14 +50,30 @@ export interface ProgramInfo {
   log: string | null;
   files: FileInfo[];
   kernels: KernelColumns;
+  /** What tells a kernel from another of its name, by its row. */
+  beside: Map<string, string>;
   /** Why a kernel has no lines, by its row. */
   reasons: Map<string, string>;
   stages: StageInfo[];
   /** Why there are no stages. */
   no_stages: string | null;
-  passes: string | null;
+  /** The chunk of each kernel's single passes; null if they were not recorded. */
+  passes: string[] | null;
+  /** What the compiler said of a build that failed. */
+  diagnostics: Diagnostic[];
   /** Compiled in place, from a source that was edited here. */
   edited: boolean;
+}
+
+/** A message of the compiler about a place, its line and column from 1; the path is "", line and column are 0 where it names none. */
+export interface Diagnostic {
+  path: string;
+  line: number;
+  column: number;
+  severity: string;
+  message: string;
+  /** The text that the compiler proposes in place of so many characters from the column on. */
+  fix: { length: number; text: string } | null;
 }
 
 export interface FileInfo {
@@ -59,6 +91,7 @@ export interface KernelColumns {
   /** Names as a reader knows them: C++ names written out. */
   shown: string[];
   chunk: string[];
+  group: Group[];
   simd: Figure[];
   registers: Figure[];
   spill_bytes: Figure[];
@@ -102,17 +135,22 @@ export interface Pass {
   attempt: number | null;
   /** Neighbours that changed nothing are one entry. */
   names: string[];
-  seconds: number | null;
   changed: boolean | null;
   added: number;
   removed: number;
+  /** The source lines whose instructions it changed. */
+  lines: { path: string; line: number }[];
   diff: string | null;
   missing: string | null;
 }
 
-/** The compiler's single passes, in their order. */
+/** The compiler's single passes over one kernel, in their order. */
 export interface Passes {
   passes: Pass[];
+  /** Seconds by phase and name, of all runs of a pass in its phase together, over the whole program. */
+  times: Map<string, number>;
+  /** Why there are none. */
+  no_times: string | null;
   /** Why passes were not compared. */
   missing: string | null;
 }

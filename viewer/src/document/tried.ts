@@ -56,7 +56,7 @@ export interface TriedRow {
 export interface TriedTable {
   headings: string[];
   rows: TriedRow[];
-  /** Changes that made no difference. */
+  /** Lines on the changes that made no difference: those of one note in one line. */
   same: string[];
   /** What the figures mean, and what changes results. */
   legend: string[];
@@ -142,8 +142,10 @@ export function tableOf({ kernels, failures }: Tried, name: string): TriedTable 
     ...trials.filter((trial) => trial.code === null).map(({ title, note }) => ({ title, cells: [], reason: note ?? "" })),
     ...failures.map(({ title, reason }) => ({ title, cells: [], reason })),
   ];
-  const same = trials.filter(({ isSame }) => isSame).map(({ title }) => title);
-  return { headings: HEADINGS.filter((_, at) => hasCycles || at !== CYCLES), rows, same, legend: legendOf(shown, hasCycles) };
+  const same = new Map<string | null, string[]>();
+  for (const { isSame, note, title } of trials) if (isSame) same.set(note, [...(same.get(note) ?? []), title]);
+  const sameLines = [...same].map(([note, titles]) => (note === null ? `same code: ${titles.join(", ")}` : `${titles.join(", ")}: ${note}`));
+  return { headings: HEADINGS.filter((_, at) => hasCycles || at !== CYCLES), rows, same: sameLines, legend: legendOf(shown, hasCycles) };
 }
 
 function marked({ title, results }: Trial): string {

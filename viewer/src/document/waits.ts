@@ -64,13 +64,9 @@ export class Waits {
     return rowsOf(this.byProducer, row);
   }
 
-  /** The next row after another, or before it, that waits long; around the kernel's end. -1 if none does. */
-  next(row: number, by: number): number {
-    const long = this.rows.filter((each) => this.cycles[each] >= LONG);
-    if (long.length === 0) return -1;
-    const after = long.findIndex((each) => (by > 0 ? each > row : each >= row));
-    const at = after < 0 ? long.length : after;
-    return long[(at + (by > 0 ? 0 : -1) + long.length) % long.length];
+  /** Rows that wait long, ascending. */
+  get long(): Int32Array {
+    return this.rows.filter((each) => this.cycles[each] >= LONG);
   }
 }
 

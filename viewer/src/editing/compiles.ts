@@ -1,23 +1,8 @@
 import { gone, type HttpSource } from "../document/http";
-import { readIndex } from "../document/read";
-import type { Index, ProgramInfo } from "../document/schema";
+import { type Choices, type Configuration, withoutLines } from "../document/options";
+import { readDiagnostics, readIndex } from "../document/read";
+import type { Diagnostic, Index, ProgramInfo } from "../document/schema";
 import { plural } from "../dom";
-import type { Problem } from "../panes/source";
-
-/** For what a source is compiled. */
-export interface Configuration {
-  device: string;
-  toolchain: string;
-  options: string;
-  all_passes: boolean;
-  /** Other build options are tried, in place of one compile. */
-  trials?: boolean;
-}
-
-/** A message of the compiler about a place; its path is "", line and column are 0 where it names none. */
-export interface Diagnostic extends Problem {
-  path: string;
-}
 
 export interface Result {
   event: "result";
@@ -44,15 +29,8 @@ export type CompileEvent =
 export interface Request {
   session: string;
   serial: number;
-  source: { path: string; text: string; program: string };
+  source: { path: string; text: string; program: string; others?: { path: string; text: string }[] };
   configurations: Configuration[];
-}
-
-/** What `GET /api/choices` answers. */
-export interface Choices {
-  devices: { name: string; title: string; toolchains: string[] }[];
-  toolchains: { name: string; versions: string }[];
-  options: string[];
 }
 
 /** The configuration that a program was built with, or the nearest that there is here; null if there is no compiler. */
@@ -61,7 +39,7 @@ export function likeOf(program: ProgramInfo, { devices, toolchains }: Choices): 
   if (device === undefined) return null;
   const able = toolchains.filter(({ name }) => device.toolchains.includes(name));
   const toolchain = able.find(({ name, versions }) => name === program.toolchain || versions === program.toolchain) ?? able[0];
-  return { device: device.name, toolchain: toolchain.name, options: program.options ?? "", all_passes: false };
+  return { device: device.name, toolchain: toolchain.name, options: withoutLines(program.options ?? ""), all_passes: false };
 }
 
 /** What a compile that is queued does. */
@@ -82,7 +60,10 @@ export async function* compile(source: HttpSource, request: Request, signal: Abo
     for (const line of lines) {
       if (line === "") continue;
       const event = JSON.parse(line) as CompileEvent;
-      if (event.event === "result" && event.index !== null) event.index = readIndex(event.index);
+      if (event.event === "result") {
+        event.diagnostics = readDiagnostics(event.diagnostics);
+        if (event.index !== null) event.index = readIndex(event.index);
+      }
       yield event;
       if (LAST.has(event.event)) return;
     }

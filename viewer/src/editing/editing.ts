@@ -1,80 +1,131 @@
 import type { HttpSource } from "../document/http";
 import type { Kernel } from "../document/kernel";
-import type { Index, ProgramInfo } from "../document/schema";
-import { DocumentError, sentenceOf } from "../document/source";
-import { plural } from "../dom";
+import type { Choices, Configuration } from "../document/options";
+import { readText } from "../document/read";
+import type { Diagnostic, Index, ProgramInfo } from "../document/schema";
+import { sentenceOf } from "../document/source";
+import { count, plural } from "../dom";
+import { BuildFields, type Standing } from "../frame/build";
 import { entriesOf } from "../frame/kernels";
-import type { Compiler, Page } from "../page";
+import type { Slot } from "../frame/layout";
+import { errorWords, type ShownVersion, VersionStrip } from "../frame/versions";
+import type { Before, Compiler, Page } from "../page";
+import { matched, textOf } from "../panes/lines";
 import { SourcePane } from "../panes/source";
-import { EditBar, REST } from "./bar";
-import { type Choices, type Configuration, type Diagnostic, type Result, compile, likeOf, waitingWords } from "./compiles";
+import { comparisonOf } from "./comparison";
+import { likeOf } from "./compiles";
+import { Edit } from "./edit";
 import { problemList } from "./problems";
 import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
+import { recall, remember } from "./storage";
 import { mainFile, Trials } from "./trials";
+import type { Outcome, Version } from "./versions";
 
-/** Configurations of one page. */
-const MOST = 8;
-
-/** A configuration and what came of it last. */
-interface Attempt {
-  configuration: Configuration;
-  /** Of the last compile that succeeded: the program, and its document. */
-  program: ProgramInfo | null;
-  index: Index | null;
-  result: Result | null;
-  /** From the compile's beginning to this result. */
-  seconds: number;
-}
-
-/** Editing a source and compiling it in place: one text, several configurations, the newest compile only. */
+/** Editing a source and compiling it in place: the page's edits, one per program, and what shows them. */
 export class Editing implements Compiler {
-  readonly bar: EditBar;
-  attempts: Attempt[] = [];
-  at = 0;
-  private pane: SourcePane | null = null;
-  private path = "";
-  private program = "";
-  /** The text as it is now, and the recorded one; null if editing began with another. */
-  private text = "";
-  private recorded: string | null = null;
+  private choices: Choices | null = null;
+  private fields: BuildFields | null = null;
+  private readonly strip = new VersionStrip(
+    (number) => this.act((edit) => this.select(edit, number)),
+    (number) => this.act((edit) => this.against(edit, number)),
+  );
+  private readonly edits = new Map<string, Edit>();
+  private readonly beginning = new Map<string, Promise<Edit | null>>();
+  /** The document as it was read. */
   private base: Index | null = null;
-  /** The texts that programs were made from, by their ids: of the one that is edited (null: of another text than the editor began
-   * with), and of what compiles gave. */
-  private readonly textOf = new Map<string, string | null>();
-  /** The configurations of the running compile that have no result yet, and what each does. */
-  private readonly pending = new Map<Attempt, string>();
+  /** The editor of the file that was typed in last, and whose it is. */
+  private held: { pane: SourcePane; edit: Edit } | null = null;
+  /** The kernel that the shown one is compared with. */
+  private compared: Kernel | null = null;
+  private readonly marked = new WeakMap<SourcePane, readonly Diagnostic[]>();
   private readonly trialsOf = new Map<string, Trials>();
-  private serial = 0;
-  private readonly session = crypto.randomUUID();
-  private abort: AbortController | null = null;
-  private timer = 0;
-  private since = 0;
+  private turn = 0;
   private clock = 0;
 
   constructor(
     private readonly page: Page,
     private readonly source: HttpSource,
   ) {
-    this.bar = new EditBar(this);
+    void this.ask();
+    page.root.addEventListener("keydown", (event) => this.pressed(event as KeyboardEvent));
   }
 
-  get on(): boolean {
-    return this.pane !== null;
+  /** What can be compiled for; asked again where the server did not answer. */
+  private async ask(): Promise<string | null> {
+    if (this.choices !== null) return null;
+    try {
+      const choices = (await this.source.json("/api/choices")) as Choices;
+      if (choices.devices.length === 0) return "No compiler is installed: kernlens doctor says which package to install.";
+      this.choices = choices;
+    } catch (problem) {
+      return sentenceOf(problem);
+    }
+    this.fields ??= new BuildFields(
+      this.choices,
+      (change) => void this.configure(change),
+      () => this.compile(),
+    );
+    this.page.showEditing();
+    this.freshen();
+    return null;
   }
 
-  /** Whether a program is the one that is edited, or came of a compile of it. */
-  hasMade({ id }: ProgramInfo): boolean {
-    return this.on && this.textOf.has(id);
+  // --- what others ask
+
+  private editOf(program: Pick<ProgramInfo, "id"> | undefined): Edit | null {
+    if (program === undefined) return null;
+    for (const edit of this.edits.values()) if (edit.has(program)) return edit;
+    return null;
   }
 
-  /** The path of the text that is edited, in the programs that it is of. */
+  private get active(): Edit | null {
+    return this.editOf(this.page.kernel?.program);
+  }
+
+  hasMade(program: ProgramInfo): boolean {
+    return this.editOf(program) !== null;
+  }
+
   pathOf(program: ProgramInfo): string | null {
-    return this.hasMade(program) ? this.path : null;
+    return this.held?.edit.has(program) ? this.held.pane.title : null;
   }
 
-  /** The editor, where it is what this file of the program is shown in. */
   paneOf(program: ProgramInfo, path: string): SourcePane | null {
-    return this.pathOf(program) === path ? this.pane : null;
+    return this.pathOf(program) === path ? (this.held?.pane ?? null) : null;
+  }
+
+  standsFor(id: string): string {
+    const edit = this.editOf({ id });
+    return edit === null ? id : shownOf(edit).id;
+  }
+
+  fieldsOf(program: ProgramInfo | null): HTMLElement | null {
+    return program === null || mainFile(program) === null ? null : (this.fields?.element ?? null);
+  }
+
+  errorsIn(program: ProgramInfo, path: string): number {
+    const version = this.editOf(program)?.versions.current;
+    return version === undefined || version.errors === 0 ? 0 : this.messagesOf(version, path).filter(({ severity }) => severity === "error").length;
+  }
+
+  before(program: ProgramInfo, row: number): Before | null {
+    const edit = this.editOf(program);
+    const version = edit === null ? null : edit.versions.compiled(edit.versions.current);
+    const before = edit === null || version === null ? null : edit.versions.before(version);
+    const built = before?.outcome?.program;
+    if (before === null || built == null) return null;
+    const at = built.kernels.name.indexOf(program.kernels.name[row]);
+    if (at < 0) return null;
+    return { program: built, row: at, kernel: this.compared?.program === built && this.compared.row === at ? this.compared : null, name: `${before.number} ${before.name}` };
+  }
+
+  versionOf(program: ProgramInfo): { number: number; of: number } | null {
+    const versions = this.editOf(program)?.versions;
+    return versions === undefined || versions.list.length < 2 ? null : { number: versions.current.number, of: versions.list.length };
+  }
+
+  versions(program: ProgramInfo): readonly Version[] {
+    return this.editOf(program)?.versions.list ?? [];
   }
 
   canTry(program: ProgramInfo): boolean {
@@ -89,300 +140,379 @@ export class Editing implements Compiler {
     return trials.show(kernel);
   }
 
-  /** Makes the source in sight editable; `shared` is what the address says of its text, beside its configurations. */
+  allPasses(): void {
+    void this.configure({ all_passes: true });
+  }
+
+  /** Compiles what is shown again as it is, with its stages. */
+  again(): void {
+    void this.begun().then((edit) => edit?.compile(true));
+  }
+
+  revert(): void {
+    this.act((edit) => this.select(edit, 1));
+    for (const slot of this.stages()) slot.unfold("editing");
+  }
+
+  // --- beginning
+
+  /** The edit of what is shown. */
+  private async begun(): Promise<Edit | null> {
+    const told = await this.ask();
+    const { kernel } = this.page;
+    if (told !== null) this.page.tell(told);
+    return told !== null || kernel === null ? null : this.begin(kernel.program);
+  }
+
+  private begin(program: ProgramInfo): Promise<Edit | null> {
+    const edit = this.editOf(program);
+    if (edit !== null) return Promise.resolve(edit);
+    const begun = this.beginning.get(program.id) ?? this.beginOf(program);
+    this.beginning.set(program.id, begun);
+    return begun;
+  }
+
+  private async beginOf(program: ProgramInfo): Promise<Edit | null> {
+    const file = mainFile(program);
+    const like = this.choices === null ? null : likeOf(program, this.choices);
+    if (file === null || like === null) return null;
+    const text = await this.textIn(program, file.path);
+    this.base ??= this.page.index;
+    const isHere = like.device === program.device && this.choices?.toolchains.some(({ name, versions }) => name === like.toolchain && (name === program.toolchain || versions === program.toolchain));
+    const built: Configuration = isHere ? like : { ...like, device: program.device ?? "?", toolchain: program.toolchain ?? "?" };
+    const outcome: Outcome = { program: program.ok ? program : null, index: null, diagnostics: program.diagnostics, log: program.ok ? "" : (program.reason ?? ""), seconds: 0 };
+    const edit = new Edit(program, { path: file.path, text: text ?? "" }, built, outcome, like, this.source, { changed: (changed) => this.draw(changed), chosen: (chosen) => void this.chosen(chosen) });
+    const written = recall(program.id);
+    if (written !== null) edit.versions.restore(written);
+    this.edits.set(program.id, edit);
+    return edit;
+  }
+
+  /** The text of a program's file, null where it is not at hand. */
+  private async textIn(program: ProgramInfo, path: string): Promise<string | null> {
+    const chunk = program.files.find((file) => file.path === path)?.chunk ?? null;
+    return chunk === null ? null : readText(await this.source.chunk(chunk));
+  }
+
+  /** Puts the cursor where an edit is likely, without a jump; `shared` is what the address says of an edited text. */
   async start(shared?: SharedText): Promise<void> {
     const { page } = this;
-    if (this.on) return this.show();
-    if (page.kernel === null) return page.tell("Only a source that compiled once can be edited here: mend it in its file, and start kernlens serve again.");
-    let choices: Choices;
-    try {
-      choices = (await this.source.json("/api/choices")) as Choices;
-    } catch (problem) {
-      return page.tell(sentenceOf(problem));
-    }
-    // A link says which file it is that was edited.
-    if (shared !== undefined && page.kernel?.files.includes(shared.path)) await page.file(shared.path);
-    // Meanwhile another kernel may have been opened, or the key pressed again.
-    const sources = page.layout.slots.filter(({ kind }) => kind === "source");
-    const pane = (sources.find(({ element }) => element.contains(page.root.activeElement)) ?? sources[0])?.linked;
-    if (this.on) return;
-    if (!(pane instanceof SourcePane) || pane.bare) return page.tell("There is no source text here to edit.");
-    const { program } = pane.kernel;
-    const like = likeOf(program, choices);
-    if (like === null) return page.tell("No compiler is installed: kernlens doctor says which package to install.");
-    this.path = pane.title;
-    this.program = program.id;
-    this.base = page.index;
-    this.text = pane.text;
-    this.recorded = program.edited ? null : pane.text;
-    this.textOf.clear();
-    this.textOf.set(program.id, pane.fresh ? pane.text : null);
-    const linked = shared === undefined ? [] : configurationsIn(page.state.more.e ?? "");
-    const able = linked.filter(({ device, toolchain }) => choices.devices.find(({ name }) => name === device)?.toolchains.includes(toolchain)).slice(0, MOST);
-    this.attempts = able.map((configuration) => ({ configuration, program: null, index: null, result: null, seconds: 0 }));
-    if (able.length === 0) this.attempts = [{ configuration: like, program, index: null, result: null, seconds: 0 }];
-    this.at = 0;
-    this.pane = pane;
-    pane.isHeld = true;
-    pane.edit({ change: (text) => this.changed(text), compile: () => this.compile(), leave: () => page.layout.of("code")?.linked?.pane.focus() });
-    page.element.classList.add("editing");
-    this.bar.show(choices);
-    page.showEditing();
+    const told = await this.ask();
+    if (told !== null) return page.tell(told);
+    if (shared !== undefined) return this.open(shared);
+    const pane = this.sources().find(({ bare }) => !bare);
+    if (pane === undefined) return page.tell("There is no source text here to edit.");
+    const edit = await this.begin(pane.kernel.program);
+    if (edit === null) return page.tell("There is no source text here to edit.");
+    const slot = page.layout.slotOf(pane);
+    if (slot !== null) page.layout.bringToFront(slot);
+    this.hold(edit, pane);
+    const likely = [page.state.line === null ? -1 : pane.lineNow(page.state.line.line - 1), ...page.ranking.flatMap((key) => Array.from(pane.linesOf({ key, exact: null })))];
+    const line = likely.find((each) => each >= 0 && pane.pane.sees(each));
+    if (line !== undefined && !pane.pane.isFocused) pane.pane.place(line);
     pane.pane.focus();
     page.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
-    if (shared === undefined) return;
-    const text = shared.word === "" ? this.text : await drawn(shared);
-    if (this.pane !== pane) return;
-    if (able.length < linked.length) page.tell("No compiler here is for every device and toolchain of the link.");
-    if (shared.path !== "" && shared.path !== this.path) page.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
-    else if (text === null) page.tell("The edited text in the link is damaged: what is shown is the recorded one.");
-    else if (text !== this.text) return pane.setText(text);
-    if (able.length > 0) this.compile();
   }
 
-  /** Brings the editor into sight. */
-  private async show(): Promise<void> {
-    const program = this.page.kernel?.program;
-    if (program === undefined || !this.hasMade(program)) return this.select(this.at);
-    await this.page.file(this.path);
-    this.pane?.pane.focus();
+  /** Takes over a link to an edited source, or to other configurations of it. */
+  private async open(shared: SharedText): Promise<void> {
+    const { page, choices } = this;
+    const edit = await this.begun();
+    if (edit === null || choices === null) return;
+    const linked = configurationsIn(page.state.more.e ?? "")[0];
+    const isHere = linked !== undefined && choices.devices.find(({ name }) => name === linked.device)?.toolchains.includes(linked.toolchain) === true;
+    if (linked !== undefined && !isHere) page.tell("No compiler here is for the device and toolchain of the link.");
+    const configuration = isHere ? linked : edit.draft.configuration;
+    if (shared.word === "") return edit.configure(configuration);
+    const text = await drawn(shared);
+    if (text === null) return page.tell("The edited text in the link is damaged: what is shown is the recorded one.");
+    const pane = shared.path === "" ? this.sources()[0] : await page.file(shared.path);
+    if (pane == null || (shared.path !== "" && pane.title !== shared.path)) return page.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
+    this.hold(edit, pane);
+    const { read } = pane;
+    pane.setText(text);
+    edit.take(pane.title, text, read, configuration);
   }
 
-  /** Ends editing; what was compiled last stays in sight. */
-  stop(): void {
-    const { page, pane } = this;
-    if (pane === null) return;
-    this.cancel();
-    this.showProblems([], "");
-    pane.endEditing();
-    pane.isHeld = false;
-    this.pane = null;
-    if (page.layout.slotOf(pane) === null) pane.pane.destroy();
-    page.element.classList.remove("editing", "stale");
-    page.showEditing();
+  private act(act: (edit: Edit) => void): void {
+    const edit = this.active;
+    if (edit !== null) act(edit);
   }
 
-  private changed(text: string): void {
-    this.text = text;
-    this.freshen();
-    clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.compile(), REST);
-    this.share();
+  // --- what is done
+
+  private async typed(pane: SourcePane): Promise<void> {
+    const edit = await this.begin(pane.kernel.program);
+    if (edit === null) return;
+    this.hold(edit, pane);
+    for (const other of this.sources()) if (other !== pane && other.title === pane.title && edit.has(other.kernel.program)) other.setText(pane.text);
+    edit.write(pane.title, pane.text, pane.read);
+    this.share(edit);
   }
 
-  /** Puts the text and the configurations into the address. */
-  private share(): void {
-    const { text } = this;
-    void packed({ program: this.program, path: this.path }, text === this.recorded ? null : text).then((word) => {
-      if (text !== this.text || !this.on) return;
-      const { z: _, e: __, ...more } = this.page.state.more;
-      const { configuration } = this.attempts[this.at];
-      const e = configurationsOut([configuration, ...this.attempts.filter((_, at) => at !== this.at).map((other) => other.configuration)]);
-      this.page.go({ more: word === null ? more : { ...more, z: word, e } }, "replace");
-      if (word === null) this.bar.tell("too long for a link: save it in a file", false);
-    });
+  private async configure(change: Partial<Configuration>): Promise<void> {
+    const edit = await this.begun();
+    edit?.configure(change);
   }
 
-  /** A change of the configuration that is shown. */
-  configure(change: Partial<Configuration>): void {
-    const attempt = this.attempts[this.at];
-    attempt.configuration = { ...attempt.configuration, ...change };
-    attempt.program = attempt.result = null;
-    this.bar.draw();
-    this.share();
-    this.compile();
-  }
-
-  add(): void {
-    if (this.attempts.length >= MOST) return this.page.tell("Eight configurations are enough for one page.");
-    this.attempts.push({ configuration: { ...this.attempts[this.at].configuration }, program: null, index: null, result: null, seconds: 0 });
-    this.at = this.attempts.length - 1;
-    this.bar.draw();
-    this.share();
-    this.bar.focus();
-    this.page.tell("Change the device, the toolchain or the options of the new configuration; Compare shows two of them.");
-  }
-
-  remove(): void {
-    if (this.attempts.length < 2) return;
-    this.attempts.splice(this.at, 1);
-    this.at = 0;
-    this.adopt();
-    this.select(0);
-  }
-
-  select(at: number): void {
-    this.at = at;
-    this.bar.draw();
-    this.share();
-    this.say();
-    const { program, result } = this.attempts[at];
-    this.showProblems(result?.diagnostics ?? [], result?.ok === false ? result.log : "");
-    this.freshen();
-    if (program !== null) this.open(program);
-    else if (result === null) this.compile();
-  }
-
-  allPasses(): void {
-    const begin = this.on ? Promise.resolve() : this.start();
-    void begin.then(() => this.on && this.configure({ all_passes: true }));
-  }
-
-  /** Compiles all configurations with the text as it is; a compile that runs is given up. */
   compile(): void {
-    if (!this.on) return;
-    this.cancel();
-    const serial = ++this.serial;
-    this.abort = new AbortController();
-    this.since = performance.now();
-    this.pending.clear();
-    for (const attempt of this.attempts) this.pending.set(attempt, "compiling");
-    this.clock = window.setInterval(() => this.say(), 100);
+    void this.begun().then((edit) => edit?.compile());
+  }
+
+  private select(edit: Edit, number: number): void {
+    const version = edit.versions.numbered(number);
+    if (version !== null) edit.select(version);
+  }
+
+  private against(edit: Edit, number: number): void {
+    edit.versions.against = number;
+    void this.compare();
+  }
+
+  private stages(): Slot[] {
+    return this.page.layout.slots.filter(({ kind }) => kind === "stage");
+  }
+
+  /** The editor stays, whatever comes into its place. */
+  private hold(edit: Edit, pane: SourcePane): void {
+    if (this.held?.pane === pane) return;
+    this.release();
+    this.held = { pane, edit };
+    pane.isHeld = pane.pane.isEdited = true;
+    for (const slot of this.stages()) slot.fold("editing", "folded while you edit");
+    pane.pane.showCursor();
+    this.page.showEditing();
+  }
+
+  private release(): void {
+    const { held, page } = this;
+    if (held === null) return;
+    this.held = null;
+    held.pane.isHeld = held.pane.pane.isEdited = false;
+    if (page.layout.slotOf(held.pane) === null) held.pane.pane.destroy();
+  }
+
+  /** Another version is the current one: shows its text, and what it was compiled to. */
+  private async chosen(edit: Edit): Promise<void> {
+    const { page } = this;
+    // Nothing is said to be compiled before it is shown.
+    clearTimeout(this.clock);
+    this.adopt();
+    remember(edit.base.id, edit.versions.written());
+    this.share(edit);
+    const program = page.kernel?.program;
+    if (program === undefined || !edit.has(program)) return;
+    if (edit.doing === null) this.write(edit);
+    const shown = shownOf(edit);
+    if (shown !== program) await this.show(shown);
     this.freshen();
-    void this.run(serial, this.abort.signal, this.text);
+    void this.compare();
+    if (edit.doing === null) page.status.say(this.spoken(edit), 0);
   }
 
-  private async run(serial: number, signal: AbortSignal, text: string): Promise<void> {
-    // The server numbers them as they are now; while it compiles, one may be taken out.
-    const attempts = [...this.attempts];
-    const configurations = attempts.map(({ configuration }) => configuration);
-    let results = 0;
-    try {
-      const source = { path: this.path, text, program: this.program };
-      for await (const event of compile(this.source, { session: this.session, serial, source, configurations }, signal)) {
-        if (serial !== this.serial) return;
-        if (event.event === "queued") this.pending.set(attempts[event.configuration], waitingWords(event.place));
-        else if (event.event === "started") this.pending.set(attempts[event.configuration], "compiling");
-        else if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
-        else if (event.event === "result") {
-          results++;
-          this.take(attempts[event.configuration], event, configurations[event.configuration], text);
-        }
-      }
-      if (serial === this.serial && results < configurations.length) throw new DocumentError("The server ended the compile before it had a result.", "Compile again: Ctrl+Enter.");
-    } catch (problem) {
-      if (signal.aborted || serial !== this.serial) return;
-      this.bar.tell(sentenceOf(problem), true);
-    } finally {
-      if (serial === this.serial) {
-        this.rest();
-        this.freshen();
-      }
-    }
+  /** Puts the draft into the panes. */
+  private write(edit: Edit): void {
+    const panes = new Set([...this.sources(), ...(this.held?.edit === edit ? [this.held.pane] : [])]);
+    for (const pane of panes) if (!pane.bare && edit.has(pane.kernel.program)) pane.setText(edit.textOf(edit.draft, pane.title, pane.read));
   }
 
-  private take(attempt: Attempt, result: Result, { options }: Configuration, text: string): void {
-    if (!this.attempts.includes(attempt)) return;
-    attempt.result = result;
-    attempt.seconds = (performance.now() - this.since) / 1000;
-    this.pending.delete(attempt);
-    const isShown = attempt === this.attempts[this.at];
-    if (result.ok && result.index !== null) {
-      for (const program of result.index.programs) {
-        program.edited = true;
-        program.options = options;
-        this.textOf.set(program.id, text);
-      }
-      attempt.index = result.index;
-      attempt.program = result.index.programs[0] ?? null;
-      this.adopt();
-      this.forget();
-      if (isShown && attempt.program !== null) this.open(attempt.program);
-    }
-    this.bar.draw();
-    if (!isShown) return;
-    this.freshen();
-    this.say();
-    this.showProblems(result.diagnostics, result.ok ? "" : result.log || (result.reason ?? ""));
-    this.page.status.say(result.ok ? "compiled" : `failed, ${plural(result.diagnostics.length, "message")}`, 0);
+  /** Shows what a version was compiled to: the same kernel, with the pinned line where it is now. */
+  private async show(program: ProgramInfo): Promise<void> {
+    const { page } = this;
+    const { kernel, index } = page;
+    if (kernel === null || index === null) return;
+    const { line } = page.state;
+    if (line !== null) {
+      const [before, after] = await Promise.all([this.textIn(kernel.program, line.path), this.textIn(program, line.path)]);
+      if (page.kernel !== kernel) return;
+      const now = before === null || after === null ? line.line - 1 : matched(textOf(before), textOf(after)).former.indexOf(line.line - 1);
+      page.go({ line: now < 0 ? null : { ...line, line: now + 1 }, offset: null, exact: false }, "replace");
+    } else page.go({ offset: null, exact: false }, "replace");
+    const entries = entriesOf(index).filter((entry) => entry.program === program);
+    const entry = entries.find(({ name }) => name === kernel.name) ?? entries[0];
+    if (entry === undefined) page.openProgram(program);
+    else await page.open(entry, "replace");
   }
 
-  /** How the compile of the configuration that is shown stands. */
-  private say(): void {
-    const attempt = this.attempts[this.at];
-    const { program, result, seconds } = attempt;
-    const doing = this.pending.get(attempt);
-    if (doing !== undefined) this.bar.tell(`${doing} ${((performance.now() - this.since) / 1000).toFixed(1)} s`, false);
-    else if (result?.ok) this.bar.tell(`compiled in ${seconds.toFixed(2)} s`, false);
-    else if (result !== null) this.bar.tell(program === null ? "failed" : "failed; what is shown is from before the error", true);
-  }
-
-  /** The page's document is what was opened, with the results before it. */
+  /** The page's document is what was read, with what its programs are now. */
   private adopt(): void {
     const { base } = this;
     if (base === null) return;
-    const results = this.attempts.flatMap(({ index }) => index ?? []);
+    const results = [...this.edits.values()].flatMap(({ versions }) => versions.compiled(versions.current)?.outcome?.index ?? []);
+    const programs = base.programs.map((program) => {
+      const edit = this.edits.get(program.id);
+      return edit === undefined ? program : shownOf(edit);
+    });
     this.page.adopt({
       ...base,
       opcodes: new Map([base, ...results].flatMap(({ opcodes }) => [...opcodes])),
-      programs: [...results.flatMap(({ programs }) => programs), ...base.programs],
+      programs,
       chunks: new Map([base, ...results].flatMap(({ chunks }) => [...chunks])),
     });
   }
 
-  /** Programs that are shown nowhere any more may take their texts with them. */
-  private forget(): void {
-    const shown = new Set([this.program, this.page.kernel?.program.id, ...this.attempts.map(({ program }) => program?.id)]);
-    for (const id of this.textOf.keys()) if (!shown.has(id)) this.textOf.delete(id);
+  /** Puts the draft into the address. */
+  private share(edit: Edit): void {
+    const { draft, base } = edit;
+    const [edited = null, ...others] = Object.entries(draft.texts);
+    void packed({ program: base.id, path: edited?.[0] ?? "" }, edited?.[1] ?? null).then((word) => {
+      if (edit.draft !== draft || this.active !== edit) return;
+      const { z: _, e: __, ...more } = this.page.state.more;
+      const isLinked = word !== null && others.length === 0 && !edit.isRead;
+      this.page.go({ more: isLinked ? { ...more, z: word, e: configurationsOut([draft.configuration]) } : more }, "replace");
+      if (word === null) this.page.tell("The edited text is too long for a link: save it in a file.");
+      else if (others.length > 0) this.page.tell("A link holds the edit of one file only: save these in files.");
+    });
   }
 
-  /** The kernel that was shown, or the first if it is no more. */
-  private open(program: ProgramInfo): void {
-    const { index, kernel } = this.page;
-    if (index === null) return;
-    const entries = entriesOf(index).filter((entry) => entry.program === program);
-    const entry = entries.find(({ name }) => name === kernel?.name) ?? entries[0];
-    if (entry !== undefined) void this.page.open(entry, "replace");
+  // --- what shows it
+
+  private sources(): SourcePane[] {
+    return this.page.layout.slots.flatMap(({ linked }) => (linked instanceof SourcePane ? [linked] : []));
   }
 
-  /**
-   * Whether what is shown is of the text as it is now: while it is not, no line is tied to it, and it is greyed. Another program
-   * that was opened meanwhile has its own text.
-   */
+  /** Panes were made anew, or are of other programs: makes them editors, and shows the edit that they are of. */
   freshen(): void {
-    const { page, pane } = this;
-    if (pane === null) return;
+    const { page } = this;
     const program = page.kernel?.program;
-    const attempt = this.attempts[this.at];
-    const fresh = program !== undefined && this.textOf.get(program.id) === this.text;
-    const wait = this.pending.has(attempt) || attempt.program === null;
-    page.element.classList.toggle("stale", program !== undefined && this.textOf.has(program.id) && (!fresh || wait));
-    if (pane.fresh === fresh) return;
-    pane.fresh = fresh;
-    pane.pane.refresh();
+    if (this.choices === null || program === undefined) return;
+    for (const pane of this.sources()) {
+      if (pane.bare || pane.pane.isEditable || !this.canTry(pane.kernel.program)) continue;
+      pane.edit({
+        change: () => void this.typed(pane),
+        compile: () => this.compile(),
+        pin: () => page.pin(pane),
+        leave: () => page.layout.of("code")?.linked?.pane.focus(),
+      });
+    }
+    const edit = this.active;
+    if (edit === null && (!program.ok || recall(program.id) !== null)) void this.begin(program).then((begun) => begun !== null && this.freshen());
+    page.element.classList.toggle("editing", edit !== null && edit.versions.list.length > 1);
+    this.draw(edit);
+    if (edit !== null) void this.compare();
   }
 
-  private rest(): void {
-    clearInterval(this.clock);
-    this.pending.clear();
-    this.abort = null;
+  /** Draws how an edit stands, if it is the one that is shown. */
+  private draw(edit: Edit | null): void {
+    const { page } = this;
+    if (edit !== this.active) return;
+    const { kernel } = page;
+    if (kernel === null || this.choices === null) return;
+    const configuration = edit?.draft.configuration ?? likeOf(kernel.program, this.choices);
+    if (configuration !== null) this.fields?.show(configuration);
+    this.fields?.tell(standingOf(edit));
+    page.element.classList.toggle("stale", edit?.isStale === true);
+    clearTimeout(this.clock);
+    if (edit !== null && edit.doing !== null) this.clock = window.setTimeout(() => this.draw(edit), 100);
+    const slot = page.layout.of("source") ?? page.layout.slots[0];
+    const { list, current, first } = edit?.versions ?? { list: [], current: null, first: null };
+    const isShown = edit !== null && (list.length > 1 || first?.errors !== 0);
+    slot.above(isShown ? this.strip.element : null, () => edit !== null && this.drawStrip(edit, kernel.name));
+    const diagnostics = current?.outcome?.diagnostics ?? [];
+    for (const pane of this.sources()) {
+      if (this.marked.get(pane) === diagnostics || (edit === null && !this.marked.has(pane))) continue;
+      this.marked.set(pane, diagnostics);
+      this.mark(pane, current === null ? [] : this.messagesOf(current, pane.title));
+    }
+    const elsewhere = current === null ? [] : diagnostics.filter(({ path }) => fileOf(kernel.program, path) === null);
+    slot.below(problemList(elsewhere, diagnostics.length === 0 ? (current?.outcome?.log ?? "") : "", () => null));
   }
 
-  private cancel(): void {
-    clearTimeout(this.timer);
-    this.abort?.abort();
-    this.serial++;
-    this.rest();
+  /** The compiler's messages in a pane; the first comes into view where nobody types. */
+  private mark(pane: SourcePane, messages: readonly Diagnostic[]): void {
+    pane.mark(messages);
+    const error = messages.find(({ severity }) => severity === "error");
+    if (error === undefined || pane.pane.isFocused || error.line < 1 || error.line > pane.pane.lineCount) return;
+    if (!pane.pane.sees(error.line - 1)) pane.pane.show(error.line - 1);
   }
 
-  /** Marks in the editor what the compiler says, and lists it below. */
-  private showProblems(diagnostics: readonly Diagnostic[], log: string): void {
-    const { layout } = this.page;
-    const here = diagnostics.filter((each) => this.isHere(each));
-    this.pane?.mark(here);
-    const list = problemList(diagnostics, log, (each) => (here.includes(each) ? () => void this.goTo(each) : null));
-    (layout.of("source") ?? layout.slots[0]).below(list);
+  private drawStrip({ versions, doing }: Edit, kernel: string): void {
+    const { list, current } = versions;
+    const shown = versions.compiled(current);
+    const base = shown === null ? null : versions.before(shown);
+    let last: number | null = null;
+    const items = list.map((version): ShownVersion => {
+      const { number, name, errors } = version;
+      const figure = errors > 0 ? null : (version.instructions.get(kernel) ?? null);
+      const change = figure === null || last === null ? null : figure - last;
+      if (figure !== null) last = figure;
+      return { number, name, errors, figure, change, isCurrent: version === current, isBase: version === base };
+    });
+    const isOlder = current.errors > 0 && doing === null;
+    const told = !isOlder ? null : shown === null ? null : `Figures and machine code are those of version ${shown.number}, the last that compiled.`;
+    this.strip.show(items, told);
   }
 
-  /** A message's place in the editor. */
-  private async goTo({ line, column }: Diagnostic): Promise<void> {
-    if (line < 1 || this.pane === null) return;
-    await this.page.file(this.path);
-    this.pane?.place(line, column);
-    this.pane?.pane.focus();
+  /** Shows beside the lines what their figures were in the version before. */
+  private async compare(): Promise<void> {
+    const turn = ++this.turn;
+    const { page } = this;
+    const { kernel } = page;
+    const before = kernel === null ? null : this.before(kernel.program, kernel.row);
+    const entry = before === null ? undefined : entriesOf({ programs: [before.program] }).find(({ row }) => row === before.row);
+    const other = entry === undefined ? null : await page.load(entry);
+    if (turn !== this.turn || kernel !== page.kernel) return;
+    this.compared = other;
+    for (const pane of this.sources()) {
+      const text = other === null ? null : await this.textIn(other.program, pane.title);
+      if (turn !== this.turn || pane.kernel !== kernel) continue;
+      pane.compare(other === null || text === null ? null : comparisonOf(page, kernel, other, pane, text));
+    }
+    page.showEditing();
   }
 
-  private isHere({ path }: Diagnostic): boolean {
-    return path === "" || path === this.path || path.slice(path.lastIndexOf("/") + 1) === this.path.slice(this.path.lastIndexOf("/") + 1);
+  /** The messages of a version about a file. */
+  private messagesOf({ outcome }: Version, path: string): Diagnostic[] {
+    const program = this.page.kernel?.program;
+    return program === undefined ? [] : (outcome?.diagnostics ?? []).filter((each) => fileOf(program, each.path) === path);
   }
+
+  private spoken({ versions }: Edit): string {
+    const { current } = versions;
+    if (current.errors > 0) return `failed, ${errorWords(current.errors)}`;
+    const name = this.page.kernel?.name ?? "";
+    const [now, before] = [current, versions.before(current)].map((version) => version?.instructions.get(name) ?? null);
+    if (now === null) return "compiled";
+    return before === null ? `compiled, ${plural(now, "instruction")}` : `compiled, ${count(before)} to ${plural(now, "instruction")}`;
+  }
+
+  private pressed(event: KeyboardEvent): void {
+    const isCommand = event.ctrlKey || event.metaKey;
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+    if (isCommand && event.altKey && step !== 0) {
+      this.act((edit) => {
+        const { list, current } = edit.versions;
+        const version = list[list.indexOf(current) + step];
+        if (version !== undefined) edit.select(version);
+      });
+      event.preventDefault();
+    } else if (isCommand && event.key === "Enter" && !event.defaultPrevented) {
+      this.compile();
+      event.preventDefault();
+    }
+  }
+}
+
+/** What stands in the document for an edited program: what its current version was compiled to, or the last that was. */
+function shownOf({ base, versions }: Edit): ProgramInfo {
+  return versions.compiled(versions.current)?.outcome?.program ?? base;
+}
+
+/** The program's file that the compiler means by a path; null if it is none. */
+function fileOf({ files }: ProgramInfo, path: string): string | null {
+  const name = (of: string): string => of.slice(of.lastIndexOf("/") + 1);
+  const same = files.find((file) => file.path === path) ?? (path === "" ? undefined : files.find((file) => name(file.path) === name(path)));
+  return same?.path ?? null;
+}
+
+function standingOf(edit: Edit | null): Standing {
+  if (edit === null) return { words: "", kind: "" };
+  const { doing, fault, versions } = edit;
+  const { outcome, errors } = versions.current;
+  if (doing !== null) return { words: `${doing.words}… ${((performance.now() - doing.since) / 1000).toFixed(1)} s`, kind: "busy" };
+  if (fault !== null) return { words: fault, kind: "failed" };
+  if (errors > 0) return { words: errorWords(errors), kind: "failed" };
+  if (outcome === null || outcome.seconds === 0) return { words: "", kind: "" };
+  const warnings = outcome.diagnostics.filter(({ severity }) => severity === "warning").length;
+  return { words: `compiled in ${outcome.seconds.toFixed(2)} s${warnings === 0 ? "" : `, ${plural(warnings, "warning")}`}`, kind: "done" };
 }

@@ -1,5 +1,5 @@
+import type { Diagnostic } from "../document/schema";
 import { h } from "../dom";
-import type { Diagnostic } from "./compiles";
 
 /** The compiler's messages as a list, or its log where it has none; null where there is nothing to read. `goTo` leads to a message's
  * place, and is null for one that is elsewhere. */

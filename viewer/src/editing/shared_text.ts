@@ -1,4 +1,4 @@
-import type { Configuration } from "./compiles";
+import type { Configuration } from "../document/options";
 
 /** Characters of an edited source that an address takes. */
 const MOST = 8192;

@@ -1,12 +1,13 @@
 import type { HttpSource } from "../document/http";
 import type { Kernel } from "../document/kernel";
+import type { Choices } from "../document/options";
 import { readText } from "../document/read";
 import type { FileInfo, ProgramInfo } from "../document/schema";
 import { DocumentError, sentenceOf } from "../document/source";
 import { type Tried, triedOf } from "../document/tried";
 import { fill, h } from "../dom";
 import { triedTable } from "../frame/tried";
-import { type Choices, type CompileEvent, compile, likeOf, waitingWords } from "./compiles";
+import { type CompileEvent, compile, likeOf, waitingWords } from "./compiles";
 
 /** The file that a program is compiled from, as far as its text is there; null if it is not. Headers are included by others. */
 export function mainFile({ files }: ProgramInfo): FileInfo | null {

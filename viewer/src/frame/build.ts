@@ -1,6 +1,7 @@
+import type { Choices, Configuration } from "../document/options";
 import type { ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
-import { copyText, fill, h } from "../dom";
+import { copyText, fill, h, visible } from "../dom";
 import { COLOURS, type Colour } from "../state";
 
 const NAMES: Record<Colour, [name: string, title: string]> = {
@@ -11,6 +12,103 @@ const NAMES: Record<Colour, [name: string, title: string]> = {
   waits: ["Waits", `Cycles that the instructions of each line wait for others: ${ORIGIN} (5)`],
   samples: ["Samples", "What a profiler counted on the instructions of each line: measured (6)"],
 };
+
+/** After the last key in a field, before it counts; in milliseconds. */
+const REST = 400;
+
+/** How a compile stands, in words. */
+export interface Standing {
+  words: string;
+  kind: "busy" | "done" | "failed" | "";
+}
+
+/** For what the program is compiled: a change compiles it. */
+export class BuildFields {
+  readonly element = h("form", { class: "fields", "aria-label": "Build" });
+  private readonly device = h("select", {});
+  private readonly toolchain = h("select", {});
+  private readonly options = h("input", { type: "text", list: "kernlens-options", spellcheck: "false", autocomplete: "off", placeholder: "none" });
+  private readonly offers = h("datalist", { id: "kernlens-options" });
+  private readonly state = h("span", { class: "standing" });
+  private timer = 0;
+  private shown: Configuration = { device: "", toolchain: "", options: "", all_passes: false };
+
+  constructor(
+    private readonly choices: Choices,
+    private readonly configure: (change: Partial<Configuration>) => void,
+    compile: () => void,
+  ) {
+    for (const { name, title } of choices.devices) this.device.append(h("option", { value: name }, name === title ? name : `${name} · ${title}`));
+    this.device.addEventListener("change", () => {
+      const able = this.ableOf(this.device.value);
+      const { toolchain } = this.shown;
+      configure({ device: this.device.value, toolchain: able.includes(toolchain) ? toolchain : (able[0] ?? toolchain) });
+    });
+    this.toolchain.addEventListener("change", () => configure({ toolchain: this.toolchain.value }));
+    this.options.addEventListener("change", () => this.take());
+    this.options.addEventListener("input", () => {
+      this.offer();
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.take(), REST);
+    });
+    this.element.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.take();
+      compile();
+    });
+    this.element.append(
+      field("Device", this.device),
+      field("Toolchain", this.toolchain),
+      field("Options", this.options),
+      this.offers,
+      // Enter in a field is this button's.
+      h("button", { class: "spoken", type: "submit", tabindex: "-1", "aria-hidden": "true" }, "Compile"),
+      this.state,
+    );
+  }
+
+  show(configuration: Configuration): void {
+    const { device, toolchain, options } = configuration;
+    if (device !== this.shown.device || this.toolchain.options.length === 0) {
+      const able = this.ableOf(device);
+      fill(this.toolchain, ...this.choices.toolchains.filter(({ name }) => able.includes(name)).map(({ name, versions }) => h("option", { value: name }, `${name} · ${versions}`)));
+    }
+    this.shown = configuration;
+    this.device.value = device;
+    this.toolchain.value = toolchain;
+    // What is being typed is taken over at rest; a result that comes meanwhile leaves it alone.
+    if (this.timer === 0 && this.options.value.trim() !== options) this.options.value = options;
+    this.offer();
+  }
+
+  tell({ words, kind }: Standing): void {
+    const shown = visible(kind === "done" ? `✓ ${words}` : words);
+    if (this.state.textContent !== shown) this.state.textContent = this.state.title = shown;
+    this.state.className = `standing ${kind}`;
+  }
+
+  private take(): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    const options = this.options.value.trim();
+    if (options !== this.shown.options) this.configure({ options });
+  }
+
+  /** Completes the last word of what is typed. */
+  private offer(): void {
+    const before = this.options.value.replace(/\S*$/, "");
+    fill(this.offers, ...this.choices.options.map((option) => h("option", { value: before + option })));
+  }
+
+  private ableOf(device: string): string[] {
+    return this.choices.devices.find(({ name }) => name === device)?.toolchains ?? [];
+  }
+}
+
+function field(label: string, control: HTMLElement): HTMLElement {
+  control.setAttribute("aria-label", label);
+  return h("label", { class: `field ${label.toLowerCase()}` }, h("em", {}, label), control);
+}
 
 /** How the program was built: device, toolchain, options, command; and what lines and colours say. */
 export class BuildBar {
@@ -42,9 +140,9 @@ export class BuildBar {
     this.element.append(this.facts, this.advice, this.own, group);
   }
 
-  /** `fields` are those of the configuration that is edited, in place of what was built. */
+  /** `fields` stand in place of what was built where it can be compiled. */
   show(program: ProgramInfo | null, fields: HTMLElement | null): void {
-    if (fields !== null) return fill(this.facts, fields);
+    if (fields !== null) return fields.parentElement === this.facts ? undefined : fill(this.facts, fields);
     if (program === null) return fill(this.facts);
     const { command } = program;
     fill(

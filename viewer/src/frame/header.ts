@@ -1,5 +1,6 @@
 import type { Kernel } from "../document/kernel";
 import type { Index, ProgramInfo } from "../document/schema";
+import { ORIGIN } from "../document/waits";
 import { count, fill, h, visible } from "../dom";
 
 /** The widest that any kernel of this document has on a device: what is below deserves a look. */
@@ -10,33 +11,48 @@ export function widest(index: Index, device: string | null): number {
   return most;
 }
 
-/** The figures beside the kernel's name; a figure that is not known is left out. */
-export function figures(index: Index, program: ProgramInfo, row: number, kernel: Kernel | null): HTMLElement[] {
-  const { kernels } = program;
-  const simd = kernels.simd[row];
-  const registers = kernels.registers[row];
-  const spill = kernels.spill_bytes[row];
-  const instructions = kernels.instructions[row] ?? kernel?.code.count ?? null;
+/** A kernel of a program, and its code where that is read. */
+interface Shown {
+  program: ProgramInfo;
+  row: number;
+  kernel: Kernel | null;
+}
+
+function figuresOf({ program: { kernels }, row, kernel }: Shown): Record<"instructions" | "simd" | "registers" | "peak" | "spill" | "waits", number | null> {
   let peak = kernels.peak[row];
   if (peak === null && kernel?.code.live != null) peak = kernel.code.live.reduce((most, live) => Math.max(most, live), 0);
+  const instructions = kernels.instructions[row] ?? kernel?.code.count ?? null;
+  return { instructions, simd: kernels.simd[row], registers: kernels.registers[row], peak, spill: kernels.spill_bytes[row], waits: kernel?.code.waits?.sum ?? null };
+}
+
+/** The figures beside the kernel's name, each with what it was in the version that it is compared with; a figure that is not known
+ * is left out. */
+export function figures(index: Index, shown: Shown, before: Shown | null): HTMLElement[] {
+  const { instructions, simd, registers, peak, spill, waits } = figuresOf(shown);
+  const old = before === null ? null : figuresOf(before);
   const parts: HTMLElement[] = [];
-  if (instructions !== null) parts.push(figure(count(instructions), "instructions"));
+  if (instructions !== null) parts.push(h("span", {}, ...changed(old?.instructions, instructions), " instructions"));
   if (simd !== null) {
-    const most = widest(index, program.device);
+    const most = widest(index, shown.program.device);
     const narrow = simd < most;
     const title = narrow ? `Other kernels of this device are compiled for SIMD${most}` : "Work items in a hardware thread";
-    parts.push(h("span", { class: narrow ? "warn" : null, title }, h("b", {}, `SIMD${simd}`)));
+    const words = old != null && old.simd !== null && old.simd !== simd ? [h("s", {}, `SIMD${old.simd}`), " → "] : [];
+    parts.push(h("span", { class: narrow ? "warn" : null, title }, ...words, h("b", {}, `SIMD${simd}`)));
   }
   if (peak !== null && registers !== null)
-    parts.push(h("span", { title: "Live registers at the peak, of the registers of a thread" }, h("b", {}, String(peak)), `/${registers} GRFs live at peak`));
-  else if (registers !== null) parts.push(figure(count(registers), "GRFs available"));
+    parts.push(h("span", { title: "Live registers at the peak, of the registers of a thread" }, ...changed(old?.peak, peak), `/${registers} GRFs live at peak`));
+  else if (registers !== null) parts.push(h("span", {}, h("b", {}, count(registers)), " GRFs available"));
   if (spill !== null)
-    parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of values that did not fit into the registers" }, h("b", {}, count(spill)), " B spilled"));
+    parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of values that did not fit into the registers" }, ...changed(old?.spill, spill), " B spilled"));
+  if (waits !== null && old?.waits != null && waits !== old.waits) parts.push(h("span", { title: ORIGIN }, ...changed(old.waits, waits), " wait cycles"));
   return parts;
 }
 
-function figure(value: string, words: string): HTMLElement {
-  return h("span", {}, h("b", {}, value), ` ${words}`);
+/** Old to new, better or worse where it changed by half a percent or more: less is better. */
+function changed(old: number | null | undefined, now: number): Node[] {
+  if (old === null || old === undefined || old === now) return [h("b", {}, count(now))];
+  const isSmall = Math.abs(now - old) < old / 200;
+  return [h("s", {}, count(old)), document.createTextNode(" → "), h("b", { class: isSmall ? null : now > old ? "up" : "down" }, count(now))];
 }
 
 export interface HeaderActions {
@@ -49,31 +65,37 @@ export interface HeaderActions {
 export class Header {
   readonly element = h("header", {});
   private readonly title = h("span", { class: "dim title" });
-  private readonly name = h("button", { class: "pick", type: "button", "aria-haspopup": "true" });
+  private readonly name = h("button", { class: "pick", type: "button", "aria-haspopup": "true" }, "no kernel");
+  private readonly version = h("span", { class: "version-chip", hidden: true });
   private readonly facts = h("div", { class: "facts" });
 
-  constructor(search: HTMLElement, views: HTMLElement, actions: HeaderActions) {
+  constructor(search: HTMLElement, views: HTMLElement, share: HTMLElement, actions: HeaderActions) {
     this.name.addEventListener("click", () => actions.pickKernel());
     this.element.append(
       h("strong", {}, "kernlens"),
-      h("div", { class: "crumb" }, this.title, h("span", { class: "dim", "aria-hidden": "true" }, "/"), h("h1", {}, this.name)),
+      h("div", { class: "crumb" }, this.title, h("span", { class: "dim", "aria-hidden": "true" }, "/"), h("h1", {}, this.name), this.version),
       this.facts,
       h(
         "div",
         { class: "right" },
         search,
         views,
+        share,
         h("button", { class: "tool", type: "button", title: "Light or dark", "aria-label": "Light or dark", onclick: () => actions.theme() }, "◐"),
         h("button", { class: "tool", type: "button", title: "Keys and words (?)", "aria-label": "Help: keys and words", onclick: () => actions.help() }, "?"),
       ),
     );
   }
 
-  show(index: Index, program: ProgramInfo | null, row: number, kernel: Kernel | null): void {
+  /** `before` is the kernel in the version that it is compared with, `version` the number of that which is shown. */
+  show(index: Index, program: ProgramInfo | null, row: number, kernel: Kernel | null, before: (Shown & { name: string }) | null, version: number | null): void {
     this.title.textContent = this.title.title = visible(index.title);
     const shown = program?.kernels.shown[row] ?? program?.name ?? "no kernel";
     fill(this.name, h("span", { class: "name" }, shown), h("i", { "aria-hidden": "true" }, "▾"));
     this.name.title = visible(`${shown}: other kernels (K)`);
-    fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, program, row, kernel)));
+    this.version.hidden = version === null;
+    this.version.textContent = `version ${version}`;
+    this.facts.title = before === null ? "" : `Before (${before.name}) and now`;
+    fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, { program, row, kernel }, before)));
   }
 }

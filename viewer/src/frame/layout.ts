@@ -3,35 +3,80 @@ import type { Linked } from "../panes/linked";
 import { recall, remember } from "../remember";
 
 export type Kind = "source" | "stage" | "code";
+/** Three panes beside one another; two, of which the left has the others as tabs; one, with tabs. */
 type Mode = "wide" | "medium" | "narrow";
 
 export const NAMES: Record<Kind, string> = { source: "Source", stage: "Stage", code: "Machine code" };
 const KINDS: readonly Kind[] = ["source", "stage", "code"];
-const FIRST: Record<Kind, number> = { source: 30, stage: 24, code: 46 };
+/** What machine code leaves is divided among the others so. */
+const PARTS: Record<Kind, string> = { source: "1.4fr", stage: "1fr", code: "1.6fr" };
+/** The widest that machine code gets by itself, in percent of the page: beside two panes, and beside a single pane. */
+const MOST = [45, 57];
 
-/** A place for a pane: its head with tabs, its body with a pane or a message. */
+/** A place for a pane: its head with tabs, its body with a pane or a message; or a rail, where it has nothing to say. */
 export class Slot {
   readonly element: HTMLElement;
   readonly tabs = h("div", { class: "tabs", role: "group" });
   readonly told = h("em", { class: "told" });
   readonly tools = h("span", { class: "tools" });
+  /** Leads to the panes that share this place. */
+  readonly pair = h("div", { class: "tabs pair", role: "group", "aria-label": "Other panes here", hidden: true });
+  private readonly note = h("p", { class: "note", hidden: true });
   private readonly body = h("div", { class: "body" });
   private readonly bar = h("div", { class: "progress", hidden: true, "aria-hidden": "true" });
+  private readonly rail = h("div", { class: "rail" });
   linked: Linked | null = null;
   /** The stage that is shown in a stage's slot; "" is the first there is. */
   stage = "";
   /** The file that is shown in a source's slot; "" where the kernel has none. */
   path = "";
-  share: number;
+  /** What its tab says where there is room for one pane. */
+  label: string;
+  /** Why the slot is a rail, by who folded it; the reader may unfold it. */
+  private readonly folds = new Map<string, (Node | string)[]>();
+  private isOpened = false;
+  share = 0;
 
   constructor(
     readonly number: number,
     readonly kind: Kind,
+    private readonly changed: () => void,
   ) {
-    this.share = FIRST[kind];
+    this.label = NAMES[kind];
     this.element = h("section", { class: `pane ${kind}-pane slot${number}`, "aria-label": NAMES[kind] });
     this.tabs.setAttribute("aria-label", `${NAMES[kind]}: what is shown`);
-    this.element.append(h("div", { class: "head" }, this.tabs, this.told, this.tools), this.bar, this.body);
+    const tabs = kind === "stage" ? [this.pair, this.tabs] : [this.tabs, this.pair];
+    this.element.append(this.rail, h("div", { class: "head" }, ...tabs, this.told, this.tools), this.bar, this.note, this.body);
+  }
+
+  /** Whether it gives its width away. */
+  get isFolded(): boolean {
+    return this.folds.size > 0 && !this.isOpened;
+  }
+
+  /** Makes the pane a rail that says why: `by` is who folds it, and who lets it unfold again. Opened by the reader it stays so. */
+  fold(by: string, ...reason: (Node | string)[]): void {
+    const isNew = !this.folds.has(by);
+    this.folds.set(by, reason);
+    this.tell();
+    if (isNew) this.changed();
+  }
+
+  unfold(by: string): void {
+    if (!this.folds.delete(by)) return;
+    this.isOpened = false;
+    this.tell();
+    this.changed();
+  }
+
+  private tell(): void {
+    const reason = Array.from(this.folds.values()).at(-1) ?? [];
+    const open = (): void => {
+      this.isOpened = true;
+      this.changed();
+    };
+    const button = h("button", { type: "button", class: "link", "aria-label": `Open ${NAMES[this.kind]}`, title: "Give this pane its width again", onclick: open }, "open");
+    fill(this.rail, h("b", {}, NAMES[this.kind]), ...reason.map((part) => (typeof part === "string" ? h("span", {}, part) : part)), button);
   }
 
   show(linked: Linked): void {
@@ -58,7 +103,25 @@ export class Slot {
     this.leave();
     this.bar.hidden = true;
     this.told.textContent = "";
+    this.warn(null);
     fill(this.body, h("div", { class: "message" }, ...parts));
+  }
+
+  /** What stands above the pane, or nothing; `draw` changes what it holds. The text stays where it is on the screen. */
+  above(element: HTMLElement | null, draw: () => void): void {
+    const scroller = this.linked?.pane.view.scrollDOM;
+    const top = scroller?.getBoundingClientRect().top ?? 0;
+    const old = this.body.previousElementSibling;
+    if (old !== this.note && old !== element) old?.remove();
+    if (element !== null && element.nextElementSibling !== this.body) this.body.before(element);
+    draw();
+    if (scroller !== undefined) scroller.scrollTop += scroller.getBoundingClientRect().top - top;
+  }
+
+  /** A sentence above a pane, whole; null for none. */
+  warn(sentence: string | null): void {
+    this.note.hidden = sentence === null;
+    fill(this.note, sentence);
   }
 
   /** What stands below the pane: a list of the compiler's messages, or nothing. */
@@ -77,27 +140,35 @@ export class Slot {
   }
 }
 
-/** The panes, side by side or below one another, with splitters between them that keys move, too. */
+/** Makes these an element's children. What was the first stays in the page: whoever types there goes on. */
+function place(element: HTMLElement, parts: readonly HTMLElement[]): void {
+  for (const child of Array.from(element.children)) if (!parts.includes(child as HTMLElement)) child.remove();
+  parts.forEach((part, at) => element.children[at] !== part && element.insertBefore(part, element.children[at] ?? null));
+}
+
+/** The panes, side by side or behind one another, with splitters between them that keys move, too. */
 export class Layout {
   readonly element = h("main", {});
   readonly switcher = h("div", { class: "switcher", role: "tablist", "aria-label": "Panes" });
   slots: Slot[] = [];
-  /** The slot that is shown where there is room for one. */
+  /** The slot that is shown where there is room for one, or for one beside the machine code. */
   private front = 0;
-  private top: number;
   private next = 0;
   private mode: Mode = "wide";
+  /** Whether the reader has chosen the widths. */
+  private isSized = false;
+  private splitters: { element: HTMLElement; value(): number }[] = [];
   onChange: (slot: Slot | null) => void = () => undefined;
 
   constructor() {
-    this.top = Number(recall("top") ?? "44");
     for (const kind of KINDS) this.add(kind);
-    const shares = (recall("sizes") ?? "").split(",").map(Number);
-    if (shares.length === 3 && shares.every((share) => share >= 5)) this.slots.forEach((slot, index) => (slot.share = shares[index]));
-    const medium = matchMedia("(max-width: 1000px)");
-    const narrow = matchMedia("(max-width: 640px)");
+    const medium = matchMedia("(max-width: 1150px)");
+    const narrow = matchMedia("(max-width: 760px)");
     const adapt = (): void => {
       this.mode = narrow.matches ? "narrow" : medium.matches ? "medium" : "wide";
+      const shares = this.mode === "wide" ? (recall("widths") ?? "").split(",").map(Number) : [];
+      this.isSized = shares.length === this.slots.length && shares.every((share) => share >= 5);
+      if (this.isSized) this.slots.forEach((slot, index) => (slot.share = shares[index]));
       this.draw();
     };
     medium.addEventListener("change", adapt);
@@ -115,7 +186,7 @@ export class Layout {
 
   split(slot: Slot): Slot {
     const added = this.add(slot.kind, this.slots.indexOf(slot) + 1);
-    added.share = slot.share;
+    this.isSized = false;
     added.path = slot.path;
     this.draw();
     return added;
@@ -131,6 +202,7 @@ export class Layout {
     const after = KINDS.slice(0, KINDS.indexOf(kind));
     this.front = this.slots.findLastIndex((slot) => after.includes(slot.kind)) + 1;
     this.add(kind, this.front);
+    this.isSized = false;
     this.draw();
   }
 
@@ -138,6 +210,7 @@ export class Layout {
     if (this.slots.length < 2) return;
     slot.leave();
     this.slots = this.slots.filter((each) => each !== slot);
+    this.isSized = false;
     this.front = 0;
     this.draw();
   }
@@ -160,39 +233,49 @@ export class Layout {
   }
 
   bringToFront(slot: Slot): void {
+    const shown = this.shown();
     this.front = this.slots.indexOf(slot);
-    if (this.mode === "narrow") this.draw();
+    if (this.mode !== "wide" && !shown.includes(slot)) this.draw();
   }
 
   private add(kind: Kind, at = this.slots.length): Slot {
-    const slot = new Slot(this.next++, kind);
+    const slot = new Slot(this.next++, kind, () => this.draw());
     this.slots.splice(at, 0, slot);
     return slot;
   }
 
+  /** The slots that there is room for. */
+  private shown(): Slot[] {
+    const { slots } = this;
+    const front = slots[this.front] ?? slots[0];
+    if (this.mode === "narrow") return [front];
+    if (this.mode === "wide") return slots;
+    const left = slots.filter(({ kind }) => kind !== "code");
+    // A rail has nothing to show as long as another has.
+    const open = left.find(({ isFolded }) => !isFolded) ?? left[0];
+    const shown = front.kind === "code" ? open : front;
+    return slots.filter((slot) => slot.kind === "code" || slot === shown);
+  }
+
   private draw(): void {
-    const { style } = this.element;
-    const shown = this.mode === "narrow" ? [this.slots[this.front] ?? this.slots[0]] : this.slots;
-    const above = this.mode === "medium" && shown.length > 1 ? 1 : 0;
-    const row = shown.slice(above);
+    const shown = this.shown();
     const parts: HTMLElement[] = [];
-    style.gridTemplateRows = above > 0 ? `minmax(0,${this.top}fr) 5px minmax(0,${100 - this.top}fr)` : "minmax(0,1fr)";
-    style.gridTemplateColumns = row.map(({ share }) => `minmax(0,${share}fr)`).join(" 5px ");
-    if (above > 0) {
-      parts.push(shown[0].element, this.splitter(shown[0], null));
-    }
-    row.forEach((slot, index) => {
-      if (index > 0) parts.push(this.splitter(row[index - 1], slot));
+    this.splitters = [];
+    shown.forEach((slot, index) => {
+      const before = shown[index - 1];
+      const isRail = this.isRail(slot);
+      slot.element.classList.toggle("folded", isRail);
+      if (index > 0 && !isRail && !this.isRail(before)) parts.push(this.splitter(before, slot));
       parts.push(slot.element);
+      this.pairUp(slot, shown);
     });
-    shown.forEach((slot, index) => (slot.element.style.gridColumn = index < above ? "1 / -1" : ""));
     // What is put elsewhere would begin at its top again.
     const views = this.slots.flatMap(({ linked }) => (linked?.pane.element.isConnected ? [linked.pane.view] : []));
     const places = views.map((view) => view.scrollSnapshot());
-    keepingFocus(this.element, () => this.element.replaceChildren(...parts));
+    keepingFocus(this.element, () => place(this.element, parts));
     views.forEach((view, at) => view.dispatch({ effects: places[at] }));
-    fill(this.switcher, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
-    this.switcher.hidden = this.mode !== "narrow";
+    this.tabs();
+    this.fit();
     for (const { linked } of shown) {
       linked?.pane.moveAway();
       linked?.pane.view.requestMeasure();
@@ -200,60 +283,106 @@ export class Layout {
     this.onChange(null);
   }
 
+  /** Whether a slot is a rail now: alone on the screen, it says what it has to say. */
+  private isRail(slot: Slot): boolean {
+    const shown = this.shown();
+    return slot.isFolded && shown.some(({ isFolded }) => !isFolded) && (this.mode === "wide" || shown[0] !== this.slots[this.front] || slot.kind === "code");
+  }
+
+  /** The tabs of the panes, where one is shown. */
+  tabs(): void {
+    const shown = this.shown();
+    fill(this.switcher, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
+    this.switcher.hidden = this.mode !== "narrow";
+    for (const slot of shown) this.pairUp(slot, shown);
+  }
+
+  /** Offers what is behind the left pane, in its head. */
+  private pairUp(slot: Slot, shown: readonly Slot[]): void {
+    const behind = this.mode === "medium" && slot.kind !== "code" ? this.slots.filter((other) => other.kind !== "code" && !shown.includes(other)) : [];
+    slot.pair.hidden = behind.length === 0;
+    fill(slot.pair, ...behind.map((other) => h("button", { type: "button", class: "tab", onclick: () => this.bringToFront(other) }, other.label)));
+  }
+
   private tab(slot: Slot, front: Slot): HTMLElement {
     return h(
       "button",
       { type: "button", role: "tab", class: "tab", "aria-selected": String(slot === front), onclick: () => this.bringToFront(slot) },
-      NAMES[slot.kind],
+      slot.label,
     );
   }
 
-  /** Between two slots, or (without `right`) below the first. */
-  private splitter(left: Slot, right: Slot | null): HTMLElement {
-    const vertical = right === null;
-    const value = (): number => Math.round(vertical ? this.top : (100 * left.share) / (left.share + (right?.share ?? 0)));
+  /** Gives the machine code its width first, and what is left to the others; or each what the reader chose. */
+  fit(): void {
+    const shown = this.shown();
+    const rails = shown.map((slot) => this.isRail(slot));
+    const open = shown.filter((_, index) => !rails[index]);
+    const most = MOST[open.length > 2 ? 0 : 1];
+    const tracks = shown.map((slot, index) => {
+      if (rails[index]) return "28px";
+      if (this.isSized) return `minmax(0,${slot.share}fr)`;
+      const need = slot.kind === "code" && open.length > 1 ? (slot.linked?.width ?? 0) : 0;
+      return need > 0 ? `minmax(0,min(${need}px,${most}vw))` : `minmax(0,${PARTS[slot.kind]})`;
+    });
+    let columns = tracks[0] ?? "";
+    for (let index = 1; index < tracks.length; index++) columns += `${rails[index] || rails[index - 1] ? " " : " 5px "}${tracks[index]}`;
+    this.element.style.gridTemplateColumns = columns;
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      for (const { element, value } of this.splitters) element.setAttribute("aria-valuenow", String(value()));
+    });
+  }
+
+  private frame = 0;
+
+  /** Between two slots. */
+  private splitter(left: Slot, right: Slot): HTMLElement {
+    const value = (): number => {
+      const widths = [left, right].map((slot) => slot.element.offsetWidth);
+      return Math.round((100 * widths[0]) / Math.max(1, widths[0] + widths[1]));
+    };
     const element = h("div", {
-      class: vertical ? "splitter across" : "splitter",
+      class: "splitter",
       role: "separator",
       tabindex: "0",
-      "aria-orientation": vertical ? "horizontal" : "vertical",
-      "aria-label": vertical ? `Height of ${NAMES[left.kind]}` : `Width of ${NAMES[left.kind]}`,
+      "aria-orientation": "vertical",
+      "aria-label": `Width of ${NAMES[left.kind]}`,
       "aria-valuemin": 10,
       "aria-valuemax": 90,
-      "aria-valuenow": value(),
-      title: "Drag, or arrow keys",
+      "aria-valuenow": 50,
+      title: "Drag, or arrow keys; a double click gives the machine code its own width",
     });
-    if (vertical) element.style.gridColumn = "1 / -1";
     const set = (share: number): void => {
+      if (!this.isSized) for (const slot of this.slots) slot.share = slot.element.offsetWidth;
+      this.isSized = true;
       const bounded = Math.min(90, Math.max(10, share));
-      if (right === null) {
-        this.top = bounded;
-        this.element.style.gridTemplateRows = `minmax(0,${this.top}fr) 5px minmax(0,${100 - this.top}fr)`;
-      } else {
-        const both = left.share + right.share;
-        left.share = (both * bounded) / 100;
-        right.share = both - left.share;
-        const row = this.slots.slice(this.mode === "medium" ? 1 : 0);
-        this.element.style.gridTemplateColumns = row.map((slot) => `minmax(0,${slot.share}fr)`).join(" 5px ");
-      }
-      element.setAttribute("aria-valuenow", String(value()));
-      remember("top", String(this.top));
-      if (this.slots.length === 3) remember("sizes", this.slots.map((slot) => slot.share.toFixed(1)).join());
+      const both = left.share + right.share;
+      left.share = (both * bounded) / 100;
+      right.share = both - left.share;
+      this.fit();
+      element.setAttribute("aria-valuenow", String(Math.round(bounded)));
+      const all = this.slots.reduce((sum, slot) => sum + slot.share, 0);
+      if (this.mode === "wide" && this.slots.length === 3) remember("widths", this.slots.map((slot) => ((100 * slot.share) / all).toFixed(1)).join());
     };
     element.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -2, ArrowUp: -2, ArrowRight: 2, ArrowDown: 2 }[event.key];
       if (step === undefined) return;
-      set(value() + step);
+      set(Number(element.getAttribute("aria-valuenow")) + step);
       event.preventDefault();
       event.stopPropagation();
     });
+    element.addEventListener("dblclick", () => {
+      this.isSized = false;
+      if (this.mode === "wide") remember("widths", "");
+      this.fit();
+    });
+    this.splitters.push({ element, value });
     element.addEventListener("pointerdown", (event) => {
       element.setPointerCapture(event.pointerId);
       const move = (to: PointerEvent): void => {
         const first = left.element.getBoundingClientRect();
-        const last = vertical ? this.element.getBoundingClientRect() : (right as Slot).element.getBoundingClientRect();
-        if (vertical) set((100 * (to.clientY - first.top)) / (last.bottom - first.top));
-        else set((100 * (to.clientX - first.left)) / (last.right - first.left));
+        const last = right.element.getBoundingClientRect();
+        set((100 * (to.clientX - first.left)) / (last.right - first.left));
       };
       element.addEventListener("pointermove", move);
       element.addEventListener("lostpointercapture", () => element.removeEventListener("pointermove", move), { once: true });

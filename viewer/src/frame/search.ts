@@ -1,70 +1,56 @@
-import { h } from "../dom";
+import { count, fill, h, plural } from "../dom";
+import { queryOf, type Query, WORDS } from "./query";
 
-/** What to look for, in words that a reader typed. */
-export type Query =
-  | { kind: "text"; text: string }
-  | { kind: "pattern"; pattern: RegExp }
-  | { kind: "opcode"; text: string }
-  | { kind: "line"; line: number }
-  | { kind: "register"; name: string };
-
-/** Reads what was typed; null for nothing, a sentence where it cannot be read. */
-export function queryOf(typed: string): Query | string | null {
-  const text = typed.trim();
-  if (text === "") return null;
-  const [, prefix, rest] = /^(re|op|line|reg|send):\s*(.*)$/i.exec(text) ?? [];
-  if (prefix === undefined) return { kind: "text", text: text.toLowerCase() };
-  if (rest === "" && prefix !== "send") return null;
-  switch (prefix.toLowerCase()) {
-    case "re":
-      try {
-        return { kind: "pattern", pattern: new RegExp(rest, "i") };
-      } catch {
-        return "This is no regular expression yet.";
-      }
-    case "op":
-      return { kind: "opcode", text: rest.toLowerCase() };
-    case "send":
-      return { kind: "opcode", text: rest === "" ? "send" : `send.${rest.toLowerCase()}` };
-    case "line":
-      return /^\d+$/.test(rest) ? { kind: "line", line: Number(rest) } : "line: needs a number, as line:486.";
-    default:
-      return /^[a-z]+\d+$/i.test(rest) ? { kind: "register", name: rest.toLowerCase() } : "reg: needs a register, as reg:r32.";
-  }
+/** What a pane of the kernel that is shown has of what is looked for. */
+export interface Here {
+  title: string;
+  count: number;
+  /** What is counted: lines or instructions. */
+  unit: string;
+  go(): void;
 }
+
+/** What all kernels have of it: a sentence where that cannot be told, or not yet. */
+export type Everywhere = { kernels: number; all: number } | string;
 
 export interface SearchActions {
   find(query: Query | null): void;
+  /** To the next place in this kernel. */
   step(by: number): void;
+  /** To the next kernel that has it. */
+  stepKernel(by: number): void;
+  /** Shows the list of kernels. */
+  list(): void;
   leave(): void;
 }
 
-/** The field in the header. */
+const EXAMPLES = ["op:send", "line:43", "reg:r52", "fn:name", "re:add.*f"];
+
+/** The field in the header, and what it found below it: in this kernel, and in all kernels. */
 export class SearchField {
   readonly element: HTMLElement;
-  readonly input = h("input", { type: "search", placeholder: "Find in all panes", "aria-label": "Find in all panes", spellcheck: "false", autocomplete: "off" });
+  readonly input = h("input", { type: "search", placeholder: "Search all kernels", "aria-label": "Search this kernel and all others", spellcheck: "false", autocomplete: "off" });
   private readonly told = h("span", { class: "found" });
+  private readonly problem = h("p", { class: "warn", hidden: true });
+  private readonly here = h("div", { hidden: true });
+  private readonly everywhere = h("div", { hidden: true });
+  private readonly results: HTMLElement;
   private timer = 0;
+  private sought = "";
 
   constructor(private readonly actions: SearchActions) {
-    this.element = h("div", { class: "find", role: "search" }, h("span", { "aria-hidden": "true" }, "⌕"), this.input, this.told, h("kbd", { "aria-hidden": "true" }, "/"));
+    const word = (text: string): HTMLElement => h("button", { type: "button", class: "word", onclick: () => this.put(text) }, text);
+    const keys = h("p", { class: "keys" }, h("kbd", {}, "Enter"), " next here ", h("kbd", {}, "Alt ↓"), " next kernel");
+    const tips = h("div", { class: "tips" }, keys, h("p", {}, ...WORDS.map(word)), h("p", {}, ...EXAMPLES.map((text) => h("code", {}, text))));
+    this.results = h("div", { class: "results", role: "dialog", "aria-label": "Search results", hidden: true }, this.problem, this.here, this.everywhere, tips);
+    this.element = h("div", { class: "find", role: "search" }, h("span", { "aria-hidden": "true" }, "⌕"), this.input, this.told, h("kbd", { "aria-hidden": "true" }, "/"), this.results);
     this.input.addEventListener("input", () => {
       clearTimeout(this.timer);
       this.timer = window.setTimeout(() => this.look(), 120);
     });
-    this.input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") {
-        clearTimeout(this.timer);
-        this.look();
-        this.actions.step(event.shiftKey ? -1 : 1);
-        event.preventDefault();
-      } else if (event.key === "Escape") {
-        this.input.value = "";
-        this.look();
-        this.actions.leave();
-        event.stopPropagation();
-      }
-    });
+    this.element.addEventListener("keydown", (event) => this.pressed(event));
+    this.element.addEventListener("focusin", () => (this.results.hidden = false));
+    this.element.addEventListener("focusout", (event) => (this.results.hidden = !this.element.contains(event.relatedTarget as Node | null)));
   }
 
   focus(): void {
@@ -76,18 +62,57 @@ export class SearchField {
     this.told.textContent = sentence;
   }
 
-  private sought = "";
+  showHere(panes: Here[]): void {
+    this.here.hidden = panes.length === 0;
+    const item = ({ title, count: places, unit, go }: Here): HTMLElement =>
+      h("button", { type: "button", class: "it", disabled: places === 0, onclick: go }, h("span", {}, title), h("em", {}, plural(places, unit)));
+    fill(this.here, h("h2", {}, "In this kernel"), ...panes.map(item));
+  }
+
+  showEverywhere(all: Everywhere | null): void {
+    this.everywhere.hidden = all === null;
+    if (all === null) return;
+    const words = typeof all === "string" ? h("p", { class: "dim" }, all) : null;
+    const item = typeof all === "string" ? null : h("button", { type: "button", class: "it", disabled: all.kernels === 0, onclick: () => this.actions.list() }, h("span", {}, this.input.value.trim()), h("em", {}, `${count(all.kernels)} of ${plural(all.all, "kernel")}`));
+    fill(this.everywhere, h("h2", {}, "In all kernels"), item, words);
+  }
+
+  private pressed(event: KeyboardEvent): void {
+    if (event.key === "Escape") {
+      this.put("");
+      this.actions.leave();
+      this.results.hidden = true;
+    } else if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      this.now();
+      this.actions.stepKernel(event.key === "ArrowDown" ? 1 : -1);
+    } else if (event.key === "Enter" && event.target === this.input) {
+      this.now();
+      this.actions.step(event.shiftKey ? -1 : 1);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Looks for this text. */
+  private put(text: string): void {
+    this.input.value = text;
+    this.now();
+    if (text !== "") this.input.focus();
+  }
+
+  private now(): void {
+    clearTimeout(this.timer);
+    this.look();
+  }
 
   private look(): void {
     if (this.input.value === this.sought) return;
     this.sought = this.input.value;
     const query = queryOf(this.input.value);
-    if (typeof query === "string") {
-      this.tell(query);
-      this.actions.find(null);
-    } else {
-      this.tell("");
-      this.actions.find(query);
-    }
+    const isWrong = typeof query === "string";
+    this.problem.hidden = !isWrong;
+    this.problem.textContent = isWrong ? query : "";
+    this.tell("");
+    this.actions.find(isWrong ? null : query);
   }
 }

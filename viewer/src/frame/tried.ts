@@ -22,7 +22,7 @@ export function triedTable(tried: Tried, kernel: string): HTMLElement {
         h("tbody", {}, ...rows.map((row) => rowOf(row, headings.length))),
       ),
     ),
-    same.length === 0 ? null : h("p", {}, `same code: ${same.join(", ")}`),
+    ...same.map((words) => h("p", {}, words)),
     ...legend.map((words) => h("p", { class: "dim" }, words)),
   );
 }

@@ -43,38 +43,67 @@ function shortened(operand: string, channels: number): string {
     .replace(/^null(?:<[^>]*>)?(?::[a-z]+\d*)?$/, "null");
 }
 
-/** Widths of the columns of one kernel: predicate and opcode, channels, operands. */
+/** Widths of the columns of one kernel, in characters: predicate and opcode, lanes. */
 export interface Columns {
   head: number;
   size: number;
-  operand: number;
 }
 
+/** Room for `(W) `; longer predicates stand before the operands, so that opcodes and lanes are below one another. */
 const PREDICATE = 4;
 
 export function columnsOf(instructions: readonly Parsed[]): Columns {
-  const widths = { head: PREDICATE + 5, size: 7, operand: 7 };
-  for (const parsed of instructions) {
-    widths.head = Math.max(widths.head, Math.min(14, headOf(parsed).length + 1));
-    if (parsed.channels > 0) widths.size = Math.max(widths.size, sizeOf(parsed).length + 1);
-  }
+  const widths = { head: PREDICATE + 5, size: 6 };
+  for (const { opcode } of instructions) widths.head = Math.max(widths.head, Math.min(16, PREDICATE + opcode.length + 1));
   return widths;
 }
 
-/** Opcodes are below one another, but for those behind a long predicate. */
-function headOf({ predicate, opcode }: Parsed): string {
-  return `${predicate === "" ? "" : `${predicate} `}`.padEnd(PREDICATE) + opcode;
+/** The lanes of an instruction: `16`, and from another lane than 0 on `16·16`. */
+export function lanesOf({ channels, mask }: Parsed): string {
+  return channels === 0 ? "" : mask === "M0" ? String(channels) : `${channels}·${mask.slice(1)}`;
 }
 
-function sizeOf({ channels, mask }: Parsed): string {
-  return channels > 0 ? `(${channels}|${mask})` : "";
+/** What IGA calls a label is an offset in decimal: `L1272` is `→04f8`, as addresses are written. */
+function target(operand: string): string {
+  return /^L\d{1,9}$/.test(operand) ? `→${Number(operand.slice(1)).toString(16).padStart(4, "0")}` : operand;
 }
 
-/** The row of the pane: predicate, opcode, channels, operands; the scoreboard is a column of its own at the right. */
-export function layOut(parsed: Parsed, columns: Columns): string {
-  const head = `${headOf(parsed)} `.padEnd(columns.head) + sizeOf(parsed).padEnd(columns.size);
-  const operands = parsed.operands.map((operand) => shorten(operand, parsed.channels));
-  return (head + operands.map((operand) => operand.padEnd(columns.operand)).join(" ")).trimEnd();
+/** Operands without those that are none; of a message whose words are known, without its descriptors. */
+function operandsOf({ operands, channels, opcode }: Parsed, hasWords: boolean): string[] {
+  const isLast = (at: number): boolean => hasWords && opcode.startsWith("send") && at >= operands.length - 2 && /^(?:0x[0-9A-Fa-f]+|a0\.\d+)/.test(operands[at]);
+  const shown = operands.flatMap((operand, at) => (/^null(?![a-z])/.test(operand) || isLast(at) ? [] : [target(shorten(operand, channels))]));
+  // A branch whose two ways are the same goes there.
+  return shown.filter((operand, at) => at === 0 || !operand.startsWith("→") || operand !== shown[at - 1]);
+}
+
+/** The row of the pane: predicate, opcode, lanes, operands, a message's words; what the scoreboard says stands at the right. */
+export function layOut(parsed: Parsed, columns: Columns, words: string | null = null): string {
+  const { predicate, opcode } = parsed;
+  const isShort = predicate.length < PREDICATE;
+  const head = `${(isShort ? predicate : "").padEnd(PREDICATE)}${opcode} `.padEnd(columns.head) + `${lanesOf(parsed)} `.padEnd(columns.size);
+  const operands = operandsOf(parsed, words !== null);
+  if (!isShort) operands.unshift(predicate);
+  if (words !== null) operands.push(words);
+  return (head + operands.join(" ")).trimEnd();
+}
+
+/** What is known of a message: names are null where that is not. */
+export interface MessageFacts {
+  operation: string | null;
+  action: string | null;
+  memory: string | null;
+  spill: boolean;
+  bytes: number | null;
+  words: string;
+}
+
+/** A message in a few words: `image load 256 B`, `spill 64 B`; null where they are not known. */
+export function messageWords({ operation, action, memory, spill, bytes, words }: MessageFacts): string | null {
+  const size = bytes === null ? "" : ` ${bytes} B`;
+  if (spill) return `${action === "store" ? "spill" : "fill"}${size}`;
+  if (action !== null) return `${memory === "slm" ? "SLM" : (memory ?? "memory")} ${action}${size}`;
+  if (words.startsWith("ends the thread")) return "end of thread";
+  return operation === null || operation === "unknown" ? null : operation;
 }
 
 /** The scoreboard's column: what an instruction waits for, without what says how it is encoded. */

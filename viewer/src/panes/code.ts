@@ -1,20 +1,24 @@
 import { codeFolding, foldEffect, foldState, unfoldEffect } from "@codemirror/language";
-import { EditorView } from "@codemirror/view";
+import { EditorView, showPanel } from "@codemirror/view";
 
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
 import { LONG, SHORT } from "../document/waits";
+import type { Held } from "../document/registers";
 import type { Samples } from "../document/samples";
 import { hex, largest, plural, visible } from "../dom";
-import { columnsOf, layOut, scoreboardOf } from "../machine/operands";
-import { parse, type Parsed, registerOf } from "../machine/parse";
-import { Arrows } from "./arrows";
-import { Branches } from "./branches";
+import { columnsOf, layOut, messageWords, scoreboardOf } from "../machine/operands";
+import { namedIn } from "../machine/named";
+import { parse, type Parsed } from "../machine/parse";
+import { Blocks } from "./blocks";
+import { refreshed } from "./classes";
 import { Cell, cells, part, shadeClass } from "./gutter";
 import { GEN, highlight } from "./highlight";
+import { Lane } from "./lane";
 import { Linked, type Surroundings } from "./linked";
 import { Pane } from "./pane";
 import { Strip } from "./strip";
+import { tokens } from "./tokens";
 
 export interface CodeSurroundings extends Surroundings {
   /** The reader clicked a token of the scoreboard. */
@@ -22,7 +26,7 @@ export interface CodeSurroundings extends Surroundings {
   /** The reader clicked a branch's label. */
   goToRow(row: number): void;
   /** The reader clicked a general register of an instruction. */
-  register(from: Linked, line: number, register: number): void;
+  register(from: Linked, line: number, register: number, isWritten: boolean): void;
 }
 
 /** The machine code: a header per basic block, then its instructions. */
@@ -35,17 +39,18 @@ export class CodePane extends Linked {
   private readonly lineOfRow: Int32Array;
   /** The row of each line; of a block's header, -1 minus its block. */
   private readonly rowOfLine: Int32Array;
-  private readonly branches: Branches;
-  private arrows: Arrows | null = null;
+  readonly blocks: Blocks;
+  private lane: Lane | null = null;
   /** Whether it has the column of wait cycles. */
   private readonly hasWaits: boolean;
   /** The most loops that an instruction is in, of those that are told apart. */
   private readonly deepest: number;
+  /** Characters of the longest row. */
+  private readonly widest: number;
 
   constructor(
     kernel: Kernel,
     readonly short: boolean,
-    hasWaits: boolean,
     around: CodeSurroundings,
   ) {
     const { code } = kernel;
@@ -64,14 +69,17 @@ export class CodePane extends Linked {
       for (let row = code.blocks[block]; row < code.blockEnd(block); row++) {
         this.lineOfRow[row] = lines.length;
         rowOfLine.push(row);
-        lines.push(short ? layOut(this.parsed[row], columns) : code.lines[row]);
+        lines.push(short ? layOut(this.parsed[row], columns, this.wordsOf(row)) : code.lines[row]);
       }
     }
+    const tokensOf = short ? this.parsed.map(scoreboardOf) : [];
+    const width = (line: string, row: number): number => (row < 0 ? 0 : line.length + (tokensOf[row] ?? []).reduce((sum, token) => sum + token.length + 1, 1));
+    this.widest = largest(lines.map((line, at) => width(line, rowOfLine[at])), 20);
     this.rowOfLine = Int32Array.from(rowOfLine);
-    this.branches = new Branches(this.pairs());
-    const most = largest(code.live ?? [], 1);
+    // The same scale as the strip's: the register file.
+    const most = Math.max(kernel.program.kernels.registers[kernel.row] ?? 0, largest(code.live ?? [], 1));
     this.deepest = Math.min(DEEPEST, largest(code.depth, 0));
-    this.hasWaits = hasWaits && code.waits !== null;
+    this.hasWaits = code.waits !== null;
     this.pane = new Pane({
       root: around.root,
       kind: "gen",
@@ -82,9 +90,10 @@ export class CodePane extends Linked {
         codeFolding({ placeholderText: "…" }),
         highlight(GEN),
         cells("numbers", (line) => this.cell(line, around, most)),
-        ...(short ? [cells("scoreboard", (line) => this.scoreboard(line, around), "after")] : []),
+        ...(short ? [tokens((line) => tokensOf[rowOfLine[line]] ?? []), showPanel.of(() => ({ top: true, dom: this.heads(columns.head, columns.size) }))] : []),
         EditorView.updateListener.of((update) => {
-          if (update.geometryChanged) this.arrows?.draw();
+          if (update.geometryChanged || refreshed(update)) this.lane?.redraw();
+          if (refreshed(update)) this.blocks?.redraw();
         }),
         EditorView.clipboardOutputFilter.of((text) => this.copied() ?? text),
       ],
@@ -92,9 +101,12 @@ export class CodePane extends Linked {
       onPin: (line) => around.pin(this, line),
       onCursor: (line) => around.cursor(this, line),
     });
-    this.arrows = this.hasWaits ? new Arrows(this, (row) => around.goToRow(row)) : null;
+    // What wraps goes on below the operands.
+    this.pane.element.style.setProperty("--hang", `${short ? columns.head + columns.size : 32}ch`);
+    this.lane = new Lane(this, (row) => around.goToRow(row));
     this.strip = code.live === null ? null : new Strip(this, code.live);
     if (this.strip !== null) this.pane.attach(this.strip.canvas);
+    this.blocks = new Blocks(this, (row) => around.goToRow(row));
     this.pane.view.scrollDOM.addEventListener("click", (event) => this.clicked(event, around), { capture: true });
   }
 
@@ -104,19 +116,41 @@ export class CodePane extends Linked {
     if (!(word instanceof HTMLElement) || !this.pane.view.state.selection.main.empty) return;
     const line = this.pane.lineAtY(event.clientY);
     const row = this.rowAt(line);
-    const register = word.classList.contains("t-r") ? registerOf(word.textContent ?? "") : null;
+    const registers = row < 0 ? [] : Array.from(word.closest(".cm-line")?.querySelectorAll(".t-r") ?? []).filter((each) => /^[-~(]*r\d/.test(each.textContent ?? ""));
+    const register = registers.includes(word) ? namedIn(this.parsed[row])[registers.indexOf(word)] : undefined;
     if (row < 0) {
       if (word.closest(".header") !== null) this.toggle(line);
     } else if (word.classList.contains("token")) {
       around.follow(row, word.textContent ?? "");
     } else if (word.classList.contains("t-f") && this.kernel.code.targets.has(row)) {
-      around.goToRow(this.kernel.code.targets.get(row)?.[0] ?? row);
-    } else if (register?.file === "r") {
-      around.register(this, line, register.number);
+      const offset = Number.parseInt(word.textContent?.slice(1) ?? "", word.textContent?.startsWith("→") ? 16 : 10);
+      around.goToRow(this.branchTo(row, offset));
+    } else if (register !== undefined) {
+      around.register(this, line, register.register, register.isWritten);
     } else {
       return;
     }
     event.stopPropagation();
+  }
+
+  /** Where a branch goes: to the instruction at this offset, if there is one. */
+  private branchTo(row: number, offset: number): number {
+    const target = Number.isInteger(offset) ? this.kernel.code.rowAt(offset) : -1;
+    return target >= 0 ? target : (this.kernel.code.targets.get(row)?.[0] ?? row);
+  }
+
+  private wordsOf(row: number): string | null {
+    const message = this.kernel.code.messages.get(row);
+    return message === undefined ? null : messageWords(message);
+  }
+
+  /** How wide the pane is to be so that no row wraps, in pixels; 0 while it is not on the screen. */
+  override get width(): number {
+    const { element, view } = this.pane;
+    const content = view.contentDOM.clientWidth;
+    if (content === 0) return 0;
+    const letter = widthOf(getComputedStyle(view.contentDOM).font);
+    return Math.ceil(element.offsetWidth - content + (this.widest + 1) * letter + 12);
   }
 
   override rowAt(line: number): number {
@@ -129,7 +163,12 @@ export class CodePane extends Linked {
   }
 
   override point(rows: Int32Array, isLine: boolean, isPinned: boolean): void {
-    this.arrows?.show(rows, isLine, isPinned);
+    this.lane?.show(rows, isLine, isPinned);
+    if (isPinned || rows.length === 0) this.blocks.mark(rows);
+  }
+
+  override hold(bars: readonly Held[]): void {
+    this.lane?.hold(bars);
   }
 
   override lineOf(row: number): number {
@@ -162,12 +201,6 @@ export class CodePane extends Linked {
       folded ||= start === from;
     });
     return folded;
-  }
-
-  private *pairs(): Iterable<[number, number]> {
-    for (const [row, targets] of this.kernel.code.targets) {
-      for (const target of new Set(targets)) if (target !== row + 1) yield [this.lineOfRow[row], this.lineOfRow[target]];
-    }
   }
 
   private describe(block: number): string {
@@ -208,16 +241,15 @@ export class CodePane extends Linked {
 
   private cell(line: number, around: Surroundings, most: number): Cell {
     const row = this.rowAt(line);
-    const lanes = this.branches.at(line);
     if (row < 0) {
       // The gutter is drawn once before the pane is there.
       const folded = this.pane !== undefined && this.isFolded(this.pane.view.state.doc.line(line + 1).to);
-      return new Cell(`${line} ${folded}`, "header", () => [lanesOf(lanes), part("fold", folded ? "▸" : "▾")]);
+      return new Cell(`${line} ${folded}`, "header", () => [part("fold", folded ? "▸" : "▾")]);
     }
     const { code } = this.kernel;
     const shade = this.shadeOf(row, around);
     return new Cell(`${line} ${shade}`, this.lineClass(line, around), () => {
-      const parts = [lanesOf(lanes), part("ln", code.offset[row].toString(16).padStart(4, "0"))];
+      const parts = [part("ln", code.offset[row].toString(16).padStart(4, "0"))];
       if (this.deepest > 0) parts.push(this.loops(row));
       parts.push(part(`bar ${shadeClass(shade)}`), part("from", this.lineLabel(row)));
       if (code.live !== null) {
@@ -227,9 +259,34 @@ export class CodePane extends Linked {
         parts.push(live);
       }
       if (code.samples !== null) parts.push(this.sampled(code.samples, row));
-      if (this.hasWaits) parts.push(this.wait(row), part("lane-of-waits"));
+      if (this.hasWaits) parts.push(this.wait(row));
+      parts.push(part("lane"));
       return parts;
     });
+  }
+
+  /** The names of the columns, as wide as these. */
+  private heads(head: number, size: number): HTMLElement {
+    const { code } = this.kernel;
+    const parts = [part("ln-head", "at")];
+    if (this.deepest > 0) parts.push(part(`loops of${this.deepest}`));
+    parts.push(part("bar"), part("from-head", "line"));
+    if (code.live !== null) parts.push(part("live-head", "live"));
+    if (code.samples !== null) parts.push(part("sm-head", "samples"));
+    if (this.hasWaits) parts.push(part("wt-head", "waits"));
+    parts.push(part("lane"));
+    // As wide as letters of the code are, with smaller ones in them.
+    const column = (characters: number, name: string): HTMLElement => {
+      const element = part("wide-head");
+      element.style.width = `${characters}ch`;
+      element.append(part("", name));
+      return element;
+    };
+    const row = part("heads");
+    // The pane's lines are named by themselves.
+    row.setAttribute("aria-hidden", "true");
+    row.append(...parts, column(4, ""), column(head - 4, "opcode"), column(size, "lanes"), part("operands-head", "to, from"), part("tokens-head", "waits for"));
+    return row;
   }
 
   /** The cycles that a row waits, from a few on. */
@@ -262,13 +319,6 @@ export class CodePane extends Linked {
     return element;
   }
 
-  private scoreboard(line: number, around: Surroundings): Cell | null {
-    const row = this.rowAt(line);
-    if (row < 0) return new Cell("header", "header", () => []);
-    const tokens = scoreboardOf(this.parsed[row]);
-    return new Cell(`${line}`, this.lineClass(line, around), () => tokens.map((token) => part("token", token)));
-  }
-
   /** IGA's text of the rows that are selected; null while the selection is within one. */
   private copied(): string | null {
     const { state } = this.pane.view;
@@ -286,20 +336,20 @@ export class CodePane extends Linked {
   }
 }
 
-/** Loops within loops are told apart so far. */
-const DEEPEST = 4;
+const LETTERS = new Map<string, number>();
 
-function lanesOf(lanes: string): HTMLElement {
-  const element = part("lanes");
-  for (const letter of lanes) element.append(part(LANE[letter]));
-  return element;
+/** The width of a letter of a font that has one for all, in pixels. */
+function widthOf(font: string): number {
+  let width = LETTERS.get(font);
+  if (width === undefined) {
+    const context = document.createElement("canvas").getContext("2d");
+    if (context === null) return 7;
+    context.font = font;
+    width = context.measureText("0".repeat(100)).width / 100;
+    LETTERS.set(font, width);
+  }
+  return width;
 }
 
-const LANE: Record<string, string> = {
-  " ": "lane",
-  "|": "lane through",
-  a: "lane top",
-  A: "lane top head",
-  b: "lane bottom",
-  B: "lane bottom head",
-};
+/** Loops within loops are told apart so far. */
+const DEEPEST = 4;

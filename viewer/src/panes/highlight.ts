@@ -12,6 +12,16 @@ export type Grammar = RegExp;
 const MARKS: Record<string, Decoration> = {};
 for (const name of ["k", "c", "n", "f", "r", "w", "s", "m"]) MARKS[name] = Decoration.mark({ class: `t-${name}` });
 
+/** A general register has a class of its number, by which it lights up wherever it stands. */
+function registerMark(word: string): Decoration {
+  const number = /^[-~(]*r(\d{1,3})/.exec(word)?.[1];
+  if (number === undefined) return MARKS.r;
+  REGISTERS[number] ??= Decoration.mark({ class: `t-r g${number}` });
+  return REGISTERS[number];
+}
+
+const REGISTERS: Record<string, Decoration> = {};
+
 /** Colours the lines in view, each by itself: right after any jump, as these languages have no token over two lines. */
 export function highlight(grammar: Grammar): Extension {
   const build = (update: Pick<ViewUpdate, "view">): DecorationSet =>
@@ -19,7 +29,8 @@ export function highlight(grammar: Grammar): Extension {
       for (const match of text.slice(0, MOST).matchAll(grammar)) {
         for (const name in match.groups) {
           if (match.groups[name] === undefined) continue;
-          if (match[0] !== "") add(from + match.index, from + match.index + match[0].length, MARKS[name]);
+          const mark = name === "r" && grammar === GEN ? registerMark(match[0]) : MARKS[name];
+          if (match[0] !== "") add(from + match.index, from + match.index + match[0].length, mark);
           break;
         }
       }
@@ -45,9 +56,9 @@ export const SPIRV: Grammar =
 export const VISA: Grammar =
   /(?<c>\/\/.*$)|(?<s>"[^"]*")|(?<k>^\s*(?:\([^)]*\)\s*)?\.?[a-z][\w.]*)|(?<n>\b0x[0-9A-Fa-f]+\b|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]))|(?<m>\(M\d[^)]*\)|\([^)]*\)|<[^>]*>|:[a-z]+\b)|(?<r>\b[VATPS]\d+\b|%[\w]+)/g;
 
-/** Machine code as the pane lays it out: predicate, opcode, channels, operands. */
+/** Machine code as the pane lays it out (predicate, opcode, lanes, operands, a message's words), and as IGA writes it. */
 export const GEN: Grammar =
-  /(?<m>^\([^)]*\)|\(\d+\|M\d+\)|<[\d;,]+>|:[a-z]+\b)|(?<k>(?<=^(?:\([^)]*\))?\s*)[a-z][\w.]*)|(?<f>\bL\d+\b)|(?<n>\b0x[0-9A-Fa-f]+|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]))|(?<c>\/\/.*$)|(?<r>[-~(]*\b(?:r|acc|f|a|s|cr|sr|ce|ip|tm|dbg|mme|n)\d+(?:\.\d+)?|\bnull\b)/g;
+  /(?<m>^\([^)]*\)|\(\d+\|M\d+\)|<[\d;,]+>|:[a-z]+\b|(?<=^(?:\([^)]*\)|\s{3})\s+[a-z][\w.]*\s+)\d+(?:·\d+)?(?=\s|$))|(?<w>\((?:W&)?~?f\d[^)]*\))|(?<k>(?<=^(?:\([^)]*\))?\s*)[a-z][\w.]*)|(?<f>→[\da-f]+|\bL\d+\b)|(?<n>\b0x[0-9A-Fa-f]+|(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]))|(?<r>[-~(]*\b(?:r|acc|f|a|s|cr|sr|ce|ip|tm|dbg|mme|n)\d+(?:\.\d+)?|\bnull\b)|(?<c>\/\/.*$|(?<=\s)[A-Za-z]{3,}(?: [\w/]+)*$)/g;
 
 /** Stages by the beginning of their names. */
 export function grammarOf(stage: string): Grammar | null {

@@ -1,5 +1,6 @@
 import { NO_ROWS, rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
+import type { Held } from "../document/registers";
 import type { Rows } from "../document/rows";
 import type { Light } from "../lighting";
 import type { Pane } from "./pane";
@@ -42,11 +43,19 @@ export abstract class Linked {
     return row;
   }
 
+  /** The width in pixels that all of it would have; 0 for what takes the room that there is. */
+  get width(): number {
+    return 0;
+  }
+
   /** Opens what a line is folded in. */
   reveal(_line: number): void {}
 
   /** Shows who waits for whom among these rows, which are those of one source line or a single one. */
   point(_rows: Int32Array, _isLine: boolean, _isPinned: boolean): void {}
+
+  /** Shows over which rows registers hold the values of what is pinned. */
+  hold(_bars: readonly Held[]): void {}
 
   keyAt(line: number): number {
     const row = this.rowAt(line);

@@ -1,10 +1,11 @@
-import { defaultKeymap, history, historyKeymap, standardKeymap } from "@codemirror/commands";
-import { Compartment, EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
+import { standardKeymap } from "@codemirror/commands";
+import { Annotation, Compartment, EditorSelection, EditorState, type Extension, Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, type KeyBinding, keymap } from "@codemirror/view";
 
 import { lastAtMost } from "../document/csr";
 import { lineClasses, refresh } from "./classes";
 import { type Canvas, Ruler } from "./ruler";
+import { TYPING } from "./typing";
 
 export interface PaneOptions {
   root: ShadowRoot;
@@ -22,12 +23,16 @@ export interface PaneOptions {
 
 const READING = [EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ "aria-readonly": "true" })];
 
-/** What an editor tells of: another text, Ctrl+Enter, Esc. */
+/** What an editor tells of: another text, Ctrl+Enter, Alt+Enter, Esc. */
 export interface EditActions {
-  change(text: string): void;
+  change(): void;
   compile(): void;
+  pin(): void;
   leave(): void;
 }
+
+/** A change of the text that nobody typed. */
+const isOurs = Annotation.define<boolean>();
 
 /** One text in CodeMirror: read-only until it is edited, lines counted from 0, with a ruler of marks at its right. */
 export class Pane {
@@ -45,8 +50,9 @@ export class Pane {
   private hovered = -1;
   private quiet = false;
   private readonly mode = new Compartment();
-  /** Somebody types here. */
+  /** What is typed here is compiled, and the text may be another than that which was read. */
   isEdited = false;
+  isEditable = false;
 
   constructor(private readonly options: PaneOptions) {
     this.element = document.createElement("div");
@@ -103,6 +109,10 @@ export class Pane {
     const { doc } = view.state;
     const line = doc.lineAt(from);
     return to <= line.to ? line.number - 1 : Math.min(doc.lineAt(to).number, doc.lines - 1);
+  }
+
+  get isFocused(): boolean {
+    return this.view.hasFocus;
   }
 
   /** The line of the cursor. */
@@ -170,8 +180,8 @@ export class Pane {
     return block.top >= scrollTop && block.bottom <= scrollTop + clientHeight;
   }
 
-  /** Lets the text be edited, with these extensions besides. */
-  edit(actions: EditActions, extensions: Extension): void {
+  /** Lets the text be edited. Nothing moves, and a click still pins. */
+  edit(actions: EditActions): void {
     const bind = (key: string, act: () => void): KeyBinding => ({
       key,
       run: () => {
@@ -179,22 +189,41 @@ export class Pane {
         return true;
       },
     });
-    this.isEdited = true;
+    this.isEditable = true;
+    this.element.classList.add("editable");
     this.view.dispatch({
       effects: this.mode.reconfigure([
-        keymap.of([bind("Mod-Enter", actions.compile), bind("Escape", actions.leave), ...defaultKeymap, ...historyKeymap]),
-        history(),
+        keymap.of([bind("Mod-Enter", actions.compile), bind("Alt-Enter", actions.pin), bind("Escape", actions.leave)]),
+        TYPING,
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) actions.change(update.state.doc.toString());
+          if (update.docChanged && !update.transactions.every((transaction) => transaction.annotation(isOurs) === true)) actions.change();
         }),
-        extensions,
       ]),
     });
   }
 
-  endEditing(): void {
-    this.isEdited = false;
-    this.view.dispatch({ effects: this.mode.reconfigure(READING) });
+  /** Makes the text another, by what differs alone: cursor, folds and marks stay with the rest. */
+  setText(text: string): void {
+    const now = this.view.state.doc.toString();
+    if (now === text) return;
+    let from = 0;
+    const least = Math.min(now.length, text.length);
+    while (from < least && now[from] === text[from]) from++;
+    let same = 0;
+    while (same < least - from && now[now.length - 1 - same] === text[text.length - 1 - same]) same++;
+    this.view.dispatch({ changes: { from, to: now.length - same, insert: text.slice(from, text.length - same) }, annotations: isOurs.of(true) });
+  }
+
+  /** The pane is wider than it was: what its lines begin with comes back into sight, as far as the cursor stays there. */
+  showCursor(): void {
+    this.view.scrollDOM.scrollLeft = 0;
+    this.view.dispatch({ effects: EditorView.scrollIntoView(this.view.state.selection.main.head, { x: "nearest", y: "nearest" }) });
+  }
+
+  /** Puts the cursor in a line, which stays where it is on the screen. */
+  place(line: number): void {
+    const { from, text } = this.view.state.doc.line(line + 1);
+    this.view.dispatch({ selection: EditorSelection.cursor(from + text.length - text.trimStart().length) });
   }
 
   destroy(): void {
@@ -231,9 +260,9 @@ export class Pane {
   }
 
   private clicked(event: MouseEvent): void {
-    // Selecting text by dragging pins nothing.
-    // A click in an editor puts the cursor there, and nothing else.
-    if (this.isEdited || event.button !== 0 || !this.view.state.selection.main.empty) return;
+    // Selecting text by dragging pins nothing, nor does what stands between lines.
+    if (event.target instanceof Element && event.target.closest(".said") !== null) return;
+    if (event.button !== 0 || !this.view.state.selection.main.empty) return;
     const line = this.lineAtY(event.clientY);
     if (line >= 0) this.options.onPin(line);
   }

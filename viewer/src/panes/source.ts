@@ -1,54 +1,39 @@
-import { cpp } from "@codemirror/lang-cpp";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
-import { Compartment, StateEffect, StateField } from "@codemirror/state";
-import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
+import type { Text } from "@codemirror/state";
 
-import { visible } from "../dom";
 import { NO_ROWS, rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
-import type { FileInfo } from "../document/schema";
+import type { Diagnostic, FileInfo } from "../document/schema";
+import { count, visible } from "../dom";
 import type { Light } from "../lighting";
 import { gaps } from "./gaps";
+import { LANGUAGE } from "./language";
 import { Cell, cells, part, shadeClass } from "./gutter";
+import { type Matched, matched, textOf } from "./lines";
 import { Linked, type Surroundings } from "./linked";
 import { type EditActions, Pane } from "./pane";
+import { problems, show } from "./problems";
 
-const COLOURS = HighlightStyle.define([
-  { tag: [tags.keyword, tags.typeName, tags.standard(tags.typeName), tags.modifier], class: "t-k" },
-  { tag: tags.comment, class: "t-c" },
-  { tag: [tags.number, tags.bool], class: "t-n" },
-  { tag: [tags.string, tags.character], class: "t-s" },
-  { tag: [tags.function(tags.variableName), tags.function(tags.definition(tags.variableName))], class: "t-f" },
-  { tag: [tags.processingInstruction, tags.macroName], class: "t-w" },
-]);
 
-const setProblems = StateEffect.define<DecorationSet>();
+/** A line's figure in another version, and now. */
+type Change = readonly [before: number, now: number];
 
-/** A message of the compiler about a line and column, both from 1. */
-export interface Problem {
-  line: number;
-  column: number;
-  severity: string;
-  message: string;
+/** A file beside that of another version; lines are those of the kernel's program, from 0. */
+export interface Comparison {
+  /** Null for figures that are the same. */
+  change(line: number): Change | null;
+  isChanged(line: number): boolean;
 }
-
-/** The compiler's messages, as marks that move with the text. */
-const problems = StateField.define<DecorationSet>({
-  create: () => Decoration.none,
-  update: (marks, transaction) => transaction.effects.reduce((_, effect) => (effect.is(setProblems) ? effect.value : _), marks.map(transaction.changes)),
-  provide: (field) => EditorView.decorations.from(field),
-});
 
 /** One source file. A line's key is what the other panes' rows share with it. */
 export class SourcePane extends Linked {
   readonly kind = "source";
   readonly title: string;
   readonly pane: Pane;
+  /** The file as it is in the kernel's program, its lines' keys, and what became of them where the text is another by now. */
+  private own: Text;
   private keys: Int32Array;
-  private readonly folds = new Compartment();
-  /** Whether the text is that of the kernel: while it is edited, lines belong to nothing until it is compiled. */
-  fresh = true;
+  private edited: Matched | null = null;
+  private comparison: Comparison | null = null;
   /** No text was at hand: the lines are empty, and only their numbers are true. */
   readonly bare: boolean;
 
@@ -67,6 +52,7 @@ export class SourcePane extends Linked {
     for (let key = 0; key < places.keys; key++) if (places.keyFile[key] === file) last = Math.max(last, places.keyLine[key]);
     const lines = text === null ? new Array<string>(Math.min(last, 200_000)).fill("") : text.split("\n");
     this.keys = this.keysOf(lines.length);
+    this.own = textOf(lines.join("\n"));
     const has = Uint8Array.from(this.keys, (key) => Number(rowsOf(kernel.code.own, key).length > 0));
     this.pane = new Pane({
       root: around.root,
@@ -75,21 +61,23 @@ export class SourcePane extends Linked {
       lines,
       classOf: (line) => this.sourceClasses(line, around),
       extensions: [
-        this.folds.of(gaps(has, "without code", { before: 2, after: 1 })),
-        cpp(),
-        syntaxHighlighting(COLOURS),
+        gaps(has, "without code", { before: 2, after: 1 }),
+        problems,
+        LANGUAGE,
         cells("numbers", (line) => {
           const key = this.keyAt(line);
           const shade = around.shade(key);
           const { value, share } = around.figure(key);
           const { weights, advised } = this.kernel;
           const depth = key < 0 ? 0 : weights.depth[key];
-          return new Cell(`${line} ${shade} ${value} ${share} ${depth}`, this.sourceClasses(line, around), () => [
-            part("ln", String(line + 1)),
+          const own = this.ownLine(line);
+          const change = own < 0 ? null : (this.comparison?.change(own) ?? null);
+          const isChanged = this.edited?.changed[line] === 1 || (own >= 0 && this.comparison?.isChanged(own) === true);
+          return new Cell(`${line} ${shade} ${value} ${share} ${depth} ${change} ${isChanged}`, this.sourceClasses(line, around), () => [
+            part(isChanged ? "ln changed" : "ln", String(line + 1)),
             ...(advised.size > 0 ? [tip(advised.get(key))] : []),
             ...(weights.hasLoops ? [loopMark(depth)] : []),
-            part(`heat ${shadeClass(shade)}`, value),
-            part(`heat share ${shadeClass(shade)}`, share),
+            ...(change !== null ? [badge(change)] : [part(`heat ${shadeClass(shade)}`, value), part(`heat share ${shadeClass(shade)}`, share)]),
           ]);
         }),
       ],
@@ -100,7 +88,17 @@ export class SourcePane extends Linked {
   }
 
   override keyAt(line: number): number {
-    return this.fresh ? (this.keys[line] ?? -1) : -1;
+    return this.keys[this.ownLine(line)] ?? -1;
+  }
+
+  /** The line of the kernel's program that a line of the text was, -1 if it is new; both from 0. */
+  private ownLine(line: number): number {
+    return this.edited === null ? line : (this.edited.former[line] ?? -1);
+  }
+
+  /** The line of the text that a line of the kernel's program is now, -1 if it is gone; both from 0. */
+  lineNow(own: number): number {
+    return this.edited === null ? own : this.edited.former.indexOf(own);
   }
 
   override rowAt(): number {
@@ -110,60 +108,58 @@ export class SourcePane extends Linked {
   override linesOf(light: Light): Int32Array {
     const { places } = this.kernel;
     if (light.key < 0 || places.keyFile[light.key] !== this.file) return NO_ROWS;
-    return Int32Array.of(places.keyLine[light.key] - 1);
+    const line = this.lineNow(places.keyLine[light.key] - 1);
+    return line < 0 ? NO_ROWS : Int32Array.of(line);
   }
 
   get text(): string {
     return this.pane.view.state.doc.toString();
   }
 
-  get edited(): boolean {
-    return this.pane.isEdited;
+  /** The text of the file in the kernel's program. */
+  get read(): string {
+    return this.own.toString();
   }
 
   edit(actions: EditActions): void {
-    // All lines are there now; the reader stays with those that were in sight.
-    const { first } = this.pane;
-    this.pane.view.dispatch({ effects: this.folds.reconfigure([]) });
-    this.pane.show(first, "start");
-    this.pane.edit(actions, problems);
-  }
-
-  endEditing(): void {
-    this.pane.endEditing();
+    const change = (): void => {
+      this.match();
+      actions.change();
+    };
+    this.pane.edit({ ...actions, change });
   }
 
   setText(text: string): void {
-    this.pane.view.dispatch({ changes: { from: 0, to: this.pane.view.state.doc.length, insert: text } });
+    this.pane.setText(text);
+    this.match();
   }
 
-  /** Takes over what the text has become; the editor stays as it is, with its history and cursor. */
-  adopt(kernel: Kernel, file: number): void {
+  /** Takes over another kernel, with the text that the file has in it; the editor stays as it is, with its history and cursor. */
+  adopt(kernel: Kernel, file: number, text: string): void {
     this.kernel = kernel;
     this.file = file;
-    this.keys = this.keysOf(this.pane.lineCount);
+    this.own = textOf(text);
+    this.keys = this.keysOf(this.own.lines);
+    this.match();
+  }
+
+  /** Finds the lines of the kernel's program again in the text as it is. */
+  private match(): void {
+    const { doc } = this.pane.view.state;
+    this.edited = doc.eq(this.own) ? null : matched(this.own, doc);
     this.pane.refresh();
   }
 
-  /** Underlines what the compiler complains of; `words` are the message. */
-  mark(diagnostics: readonly Problem[]): void {
-    const { doc } = this.pane.view.state;
-    const marks = diagnostics.flatMap(({ line, column, severity, message }) => {
-      if (line < 1 || line > doc.lines) return [];
-      const { from, to } = doc.line(line);
-      const start = Math.max(from, Math.min(to - 1, from + Math.max(0, column - 1)));
-      const word = /^\w+/.exec(doc.sliceString(start, to));
-      const end = Math.min(to, start + (word?.[0].length ?? 1));
-      return start < end ? [Decoration.mark({ class: "problem", attributes: { title: `${severity}: ${message}` } }).range(start, end)] : [];
-    });
-    this.pane.view.dispatch({ effects: setProblems.of(Decoration.set(marks, true)) });
+  /** Shows figures beside those of another version. */
+  compare(comparison: Comparison | null): void {
+    if (comparison === null && this.comparison === null) return;
+    this.comparison = comparison;
+    this.pane.refresh();
   }
 
-  /** Puts the cursor in a line and column, from 1. */
-  place(line: number, column: number): void {
-    const { doc } = this.pane.view.state;
-    const { from, to } = doc.line(Math.min(Math.max(1, line), doc.lines));
-    this.pane.view.dispatch({ selection: { anchor: Math.min(to, from + Math.max(0, column - 1)) }, scrollIntoView: true });
+  /** Underlines what the compiler complains of, errors with the message below the line; `fix` does what it proposes. */
+  mark(diagnostics: readonly Diagnostic[]): void {
+    show(this.pane.view, diagnostics);
   }
 
   private keysOf(lines: number): Int32Array {
@@ -181,6 +177,14 @@ export class SourcePane extends Linked {
     const shade = around.shade(key);
     return key < 0 ? "" : shade >= 100 ? `L${key} S${key} y${shade - 100}` : `L${key} S${key}`;
   }
+}
+
+/** A figure before and now. Less than half a percent is no change to speak of. */
+function badge([before, now]: Change): HTMLElement {
+  const isSmall = Math.abs(now - before) < before / 200;
+  const element = part(isSmall ? "badge" : now > before ? "badge up" : "badge down", `${count(before)} → ${count(now)}`);
+  element.title = `${count(before)} before, ${count(now)} now`;
+  return element;
 }
 
 /** A mark of a line that something is advised on. */

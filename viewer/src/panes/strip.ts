@@ -18,7 +18,7 @@ export class Strip {
     const { element } = this.canvas;
     element.setAttribute("role", "img");
     element.setAttribute("aria-label", `Live registers: ${plural(live[peak] ?? 0, "register")} at the peak`);
-    element.title = "Live registers over the kernel: click goes there, g p to the peak; marks at the left are long waits";
+    element.title = "Live registers over the kernel: click goes there, g p to the peak; marks at the left are long waits, at the right spills";
     element.addEventListener("click", (event) => {
       const box = element.getBoundingClientRect();
       const row = Math.floor(((event.clientY - box.top) / box.height) * live.length);
@@ -39,9 +39,12 @@ export class Strip {
       for (let row = from; row < to; row++) most = Math.max(most, this.live[row]);
       context.fillRect(0, y, (most / whole) * width, 1);
     }
-    const { waits } = this.code.kernel.code;
+    const { waits, spills } = this.code.kernel.code;
     context.fillStyle = colours.wait;
     for (const row of waits?.rows ?? []) if ((waits?.cycles[row] ?? 0) >= LONG) context.fillRect(0, Math.floor((row / this.live.length) * height), width / 5, Math.max(1, devicePixelRatio));
+    context.fillStyle = colours.warn;
+    const tick = Math.max(1, devicePixelRatio);
+    for (const row of spills) context.fillRect(width - width / 5, Math.floor((row / this.live.length) * height), width / 5, tick);
     const { view } = this.code.pane;
     const share = (top: number): number => {
       const line = view.state.doc.lineAt(view.lineBlockAtHeight(top).from).number - 1;

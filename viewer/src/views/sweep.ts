@@ -1,12 +1,13 @@
 import { HttpSource } from "../document/http";
 import { figure, list, object, text, textOrNull } from "../document/checked";
 import { withoutLines } from "../document/options";
-import type { Figure, Index, ProgramInfo } from "../document/schema";
+import type { Figure, Index } from "../document/schema";
 import { sentenceOf } from "../document/source";
 import { count, fill, h, largest } from "../dom";
 import { entriesOf } from "../frame/kernels";
 import { nothing } from "../frame/message";
 import type { Page } from "../page";
+import { sourceOf } from "./sides";
 import type { View } from "./view";
 
 /** A row of the answer of `kernlens sweep --json` (docs/json.md); `figures` is null for one that failed. */
@@ -26,7 +27,7 @@ const MOST_ROWS = 2000;
 /** Of this figure less is worse. */
 const LESS_IS_WORSE = new Set(["simd"]);
 
-/** Kernels by configurations, in colours by one figure; the worst of each row is outlined. The programs of the document are a
+/** Kernels by configurations, in colours by one figure; the worst of each row is marked. The programs of the document are a
  * sweep too, where a server has no table of one. */
 export class SweepView implements View {
   readonly name = "sweep";
@@ -75,7 +76,7 @@ export class SweepView implements View {
     const body = [...kernels.values()].map((cells) => this.line(cells, columns, figure, most));
     body.sort((left, right) => (right.worst === left.worst ? 0 : right.worst - left.worst));
     const head = h("tr", {}, h("th", { scope: "col" }, "kernel"), ...columns.map((row) => h("th", { scope: "col", title: row.compiler ?? "" }, row.device, h("br"), row.toolchain, h("br"), withoutLines(row.options) || "no options")));
-    const words = `${count(kernels.size)} kernels, ${count(columns.length)} configurations. The worst cell of each row is outlined; a cell opens its kernel.`;
+    const words = `${count(kernels.size)} kernels, ${count(columns.length)} configurations. ▲ is the worst of its row; a cell opens its kernel.`;
     const more = body.length > MOST_ROWS ? ` The worst ${count(MOST_ROWS)} are drawn.` : "";
     fill(
       this.element,
@@ -100,8 +101,10 @@ export class SweepView implements View {
         const value = row.figures?.get(figure) ?? null;
         if (value === null) return h("td", { class: row.figures === null ? "failed" : null, title: row.reason ?? "not known" }, row.figures === null ? "failed" : "–");
         const shade = less || value <= 0 ? 0 : Math.max(1, Math.round((8 * Math.log1p(value)) / Math.log1p(most)));
-        const classes = `h${shade}${differs && value === worst ? " worst" : ""}`;
-        return h("td", { class: classes }, h("button", { type: "button", class: "link", onclick: () => this.open(row) }, count(value)));
+        const isWorst = differs && value === worst;
+        const mark = isWorst ? h("span", { class: "mark", "aria-hidden": "true" }, "▲") : null;
+        const words = `${first.kernel ?? first.source}, ${column.device} ${column.toolchain}: ${count(value)}${isWorst ? ", the worst" : ""}`;
+        return h("td", { class: `h${shade}${isWorst ? " worst" : ""}` }, h("button", { type: "button", class: "link", "aria-label": words, onclick: () => this.open(row) }, mark, count(value)));
       }),
     );
     return { element, worst: worst === null ? -Infinity : less ? -worst : worst };
@@ -138,13 +141,6 @@ function sweepOf({ programs, figures }: Index): Row[] {
       reason: null,
     }));
   });
-}
-
-/** A program's name without what recordings add to tell builds apart: `soften:dg2:system#2`. */
-function sourceOf({ name, device, toolchain }: ProgramInfo): string {
-  const bare = name.replace(/#\d+$/, "");
-  const build = `:${device}:${toolchain}`;
-  return bare.endsWith(build) ? bare.slice(0, -build.length) : bare;
 }
 
 function rowsOf(written: unknown): Row[] {

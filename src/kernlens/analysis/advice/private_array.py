@@ -72,19 +72,23 @@ def _advise(facts: Facts) -> Iterator[Advice]:
 def declared_arrays(facts: Facts) -> dict[str, str]:
     """Return the arrays that the source declares outside of local, global and constant memory, but for volatile ones: each
     by its own name, and by those of the pointers that are declared to point into it."""
+    return arrays_in(*(NO_CODE.sub(" ", "\n".join(lines)) for lines in facts.tokens.texts.values()))
+
+
+def arrays_in(*texts: str) -> dict[str, str]:
+    """Return what ``declared_arrays`` does, of texts without comments."""
     names: dict[str, str] = {}
     pointers: list[tuple[str, str]] = []
-    for lines in facts.tokens.texts.values():
-        for statement in _STATEMENT.split(NO_CODE.sub(" ", "\n".join(lines))):
-            text = statement.split("=")[0]
-            # An array of pointers to global memory is private itself.
-            own = text.partition("[")[0].rpartition("*")[2]
-            if "volatile" in text or len(text) > _LONGEST:
-                continue
-            if "[" in text and _DECLARED.match(text) and not _ELSEWHERE.search(own):
-                names.update((name, name) for name in _ARRAY.findall(text))
-            elif "*" in text and not _ELSEWHERE.search(text):
-                pointers += [(pointer[1], pointer[3]) for pointer in (_POINTER.match(statement),) if pointer]
+    for statement in (statement for text in texts for statement in _STATEMENT.split(text)):
+        text = statement.split("=")[0]
+        # An array of pointers to global memory is private itself.
+        own = text.partition("[")[0].rpartition("*")[2]
+        if "volatile" in text or len(text) > _LONGEST:
+            continue
+        if "[" in text and _DECLARED.match(text) and not _ELSEWHERE.search(own):
+            names.update((name, name) for name in _ARRAY.findall(text))
+        elif "*" in text and not _ELSEWHERE.search(text):
+            pointers += [(pointer[1], pointer[3]) for pointer in (_POINTER.match(statement),) if pointer]
     for name, target in pointers:
         if target in names:
             names.setdefault(name, names[target])

@@ -136,7 +136,7 @@ class SourceTokens:
             return []
         if place.path not in self._loops:
             self._loops[place.path] = loops_in(lines, lambda text: number(text, self.expansions))
-        offset = self._offset(place)
+        offset = self.offset(place)
         around = [loop for loop in self._loops[place.path] if offset in loop.code]
         return sorted(around, key=lambda loop: len(loop.code))
 
@@ -146,11 +146,11 @@ class SourceTokens:
 
         def lies(place: SourcePlace) -> bool:
             is_there = place.path == path and 0 < place.line <= len(lines)
-            return is_there and self._offset(place) in code
+            return is_there and self.offset(place) in code
 
         return lies
 
-    def _offset(self, place: SourcePlace) -> int:
+    def offset(self, place: SourcePlace) -> int:
         """Return the index in the text of a place; for column 0 that of the line's last character."""
         if place.path not in self._starts:
             sizes = (len(line) + 1 for line in self.texts[place.path])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.private_names import PrivateNames
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.flow.register_peak import held_at
-from kernlens.model.advice import Advice
+from kernlens.model.advice import SPILL, Advice
 from kernlens.model.instruction_kind import STORE
 from kernlens.model.source_map import SourcePlace
 
@@ -30,9 +31,16 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         rows,
         subject,
         f"{words}: {messages}{_names(facts)}",
-        "keep fewer values live at once (compute or load them again, unroll less);"
-        " `kernlens advise --try` compares 256 registers and narrower sub-groups",
+        # A loop that is unrolled less may move an array to memory.
+        f"keep fewer values live at once (compute or load them again, "
+        f"{'shorten private arrays' if _has_arrays(facts) else 'unroll less'}), or try 256 registers and narrower sub-groups",
     )
+
+
+def _has_arrays(facts: Facts) -> bool:
+    """Return whether functions that instructions of this kernel came from declare private arrays."""
+    names = PrivateNames(facts.tokens)
+    return any(names.around(place.path, facts.tokens.offset(place)) for place in facts.sites if facts.tokens.at(place))
 
 
 def _held(facts: Facts) -> tuple[SourcePlace | None, str]:
@@ -64,4 +72,4 @@ def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-RULE = Rule("spill", "Spill", _advise)
+RULE = Rule(SPILL, "Spill", _advise)

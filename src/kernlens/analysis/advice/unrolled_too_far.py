@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.private_names import PrivateNames
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.slow_built_in import is_slow
 from kernlens.analysis.advice.source_loops import SourceLoop
@@ -14,6 +16,9 @@ from kernlens.model.source_map import SourcePlace
 
 #: So many copies of an access are too many; and so many passes are, if loops in them multiply.
 _LEAST, _LEAST_AROUND = 32, 8
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+#: The constant indexes behind an array's name, up to the last bracket.
+_CONSTANT_INDEXES = re.compile(r"(?:\s*\[\s*\d+[uU]?\s*\])+(?!\s*\[)", re.ASCII)
 
 
 def _advise(facts: Facts) -> Iterator[Advice]:
@@ -27,7 +32,10 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         loop = _unrolled(facts.tokens.loops_around(place), copies)
         if loop is not None:
             largest[place.path, loop] = max(largest.get((place.path, loop), 0), round(copies))
+    names = PrivateNames(facts.tokens)
     for (path, loop), copies in largest.items():
+        if _indexes(names, path, loop):
+            continue
         rows = facts.rows_in(path, loop.code)
         messages = sum(_is_access(facts, row) for row in rows)
         yield facts.advice(
@@ -38,6 +46,14 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
             _action(facts, path, loop),
         )
+
+
+def _indexes(names: PrivateNames, path: str, loop: SourceLoop) -> bool:
+    """Return whether a loop indexes a private array by a value, or passes it on. In a loop that stays one the index is no
+    constant: the array would be in memory, which costs more than the copies."""
+    arrays, text = names.around(path, loop.code.start), names.text(path, loop.code)
+    uses = (use for use in _NAME.finditer(text) if use[0] in arrays)
+    return any(not _CONSTANT_INDEXES.match(text, use.end()) for use in uses)
 
 
 def _action(facts: Facts, path: str, loop: SourceLoop) -> str:

@@ -66,6 +66,11 @@ class Liveness:
         code = self.blocks.code[block]
         return self.within(block)[index - code.start]
 
+    def entering(self, block: int) -> int:
+        """Return the places that are live at the start of a block, of one without code too."""
+        summary = self._summaries[block]
+        return (summary.reads | self._after[block] & ~summary.ends) & self._defined[block]
+
     def within(self, block: int) -> list[int]:
         """Return the places that are live before each instruction of a block."""
         code, live = self.blocks.code[block], self._after[block]
@@ -145,7 +150,7 @@ def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list
     before = [gives for gives, _ in gives_and_ends]
     after = [0] * len(before)
     waiting, is_waiting = list(range(len(before))), [True] * len(before)
-    steps = _Steps(len(before))
+    steps = Steps(len(before))
     while waiting:
         steps.take()
         block = waiting.pop()
@@ -169,7 +174,7 @@ def _forward(blocks: Blocks, writes: Sequence[int], gains: Sequence[int]) -> lis
     """Return for each block what may have been written before it, by the code or before lanes enter."""
     before = list(gains)
     waiting, is_waiting = list(range(len(writes) - 1, -1, -1)), [True] * len(writes)
-    steps = _Steps(len(writes))
+    steps = Steps(len(writes))
     while waiting:
         steps.take()
         block = waiting.pop()
@@ -184,7 +189,7 @@ def _forward(blocks: Blocks, writes: Sequence[int], gains: Sequence[int]) -> lis
     return before
 
 
-class _Steps:
+class Steps:
     """A counter of steps. Compilers' code takes some per block, a dozen in loops in loops."""
 
     def __init__(self, blocks: int) -> None:

@@ -17,11 +17,13 @@ _MOST_WRITERS = 64
 
 
 class RegisterUse(NamedTuple):
-    """A read by row ``reader`` of what row ``writer``, or BEFORE_THE_CODE, may have written to the register ``register``."""
+    """A read by row ``reader`` of what row ``writer``, or BEFORE_THE_CODE, may have written to the register ``register``.
+    ``read``: the bytes of the register that it reads of that write, as bits."""
 
     reader: int
     register: int
     writer: int
+    read: int
 
 
 def register_rows(instructions: Instructions) -> dict[int, RegisterRows]:
@@ -47,8 +49,8 @@ def register_links(instructions: Instructions, index: int) -> RegisterLinks:
         raise IndexError(f"instruction {index} of {len(effects)}")
     sources, uses = _links(instructions)
     return RegisterLinks(
-        list(_registers(effects[index].reads, size)),
-        list(_registers(effects[index].writes, size)),
+        list(registers_of(effects[index].reads, size)),
+        list(registers_of(effects[index].writes, size)),
         sorted(sources.get(index, ())),
         sorted(uses.get(index, ())),
     )
@@ -62,7 +64,7 @@ def _links(instructions: Instructions) -> tuple[_Pairs, _Pairs]:
     """Return the registers and writers of each reader, and the registers and readers of each writer; kept for the next call."""
     sources: _Pairs = {}
     uses: _Pairs = {}
-    for reader, register, writer in register_uses(instructions):
+    for reader, register, writer, _ in register_uses(instructions):
         sources.setdefault(reader, []).append((register, writer))
         uses.setdefault(writer, []).append((register, reader))
     return sources, uses
@@ -85,11 +87,12 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
     before: dict[int, dict[int, int]] = {}
     for row in code:
         effect = effects[row]
-        for register, read in _registers(effect.reads, size).items():
-            writers = set[int]()
+        for register, read in registers_of(effect.reads, size).items():
+            #: Writers, each with the bytes that are read of it.
+            writers: dict[int, int] = {}
             for writer, written, is_all in reversed(local.get(register, ())):
-                if written & read:
-                    writers.add(writer)
+                if shared := written & read:
+                    writers[writer] = writers.get(writer, 0) | shared
                     read &= ~written if is_all else whole
                 if not read:
                     break
@@ -98,10 +101,12 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
                     places = whole << GENERAL + register * size
                     before[register] = definitions_of(liveness, code.start, places)
                 shifted = read << GENERAL + register * size
-                writers |= {writer for writer, places in before[register].items() if places & shifted}
+                for writer, places in before[register].items():
+                    if shared := places & shifted:
+                        writers[writer] = writers.get(writer, 0) | shared >> GENERAL + register * size
             for writer in sorted(writers, reverse=True)[:_MOST_WRITERS]:
-                yield RegisterUse(row, register, writer)
-        for register, written in _registers(effect.writes, size).items():
+                yield RegisterUse(row, register, writer, writers[writer])
+        for register, written in registers_of(effect.writes, size).items():
             known = local.setdefault(register, [])
             if written == whole and not effect.is_partial:
                 known.clear()
@@ -109,8 +114,12 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
             del known[:-_MOST_WRITERS]
 
 
-def _registers(accesses: Sequence[Access], size: int) -> dict[int, int]:
+def registers_of(accesses: Sequence[Access], size: int) -> dict[int, int]:
     """Return the general registers of these accesses, ascending, each with the bytes of it."""
-    places = mask(accesses)
+    return bytes_in(mask(accesses), size)
+
+
+def bytes_in(places: int, size: int) -> dict[int, int]:
+    """Return the general registers of these places, ascending, each with the bytes of it."""
     whole = (1 << size) - 1
     return {number: places >> GENERAL + number * size & whole for number in registers_in(places, size)}

@@ -34,7 +34,7 @@ class Chunks(Mapping[str, bytes]):
         return chunk_id
 
     def kind(self, chunk_id: str) -> str:
-        """Return the kind of a chunk: ``kernel``, ``source``, ``meta``, ``log`` or ``passes``."""
+        """Return the kind of a chunk: ``kernel``, ``source``, ``meta``, ``log``, ``passes`` or ``search``."""
         return self._makers[chunk_id][0]
 
     def content(self, chunk_id: str) -> bytes:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kernlens.analysis.flow.blocks import straight_code
 from kernlens.analysis.flow.distance_waits import distance_waits
-from kernlens.analysis.flow.register_uses import register_uses
+from kernlens.analysis.flow.live_ranges import LiveRange, live_ranges
+from kernlens.analysis.flow.register_uses import RegisterUse, register_uses
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.analysis.placed_samples import placed_samples
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
 from kernlens.model.kernel import Kernel
+from kernlens.model.loop_nest import Loops
 from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap
 from kernlens.report.describe import function_name
@@ -26,6 +29,10 @@ PROLOGUE_ROW, INHERITED_ROW, LOST_ROW, STAGE_ROW, ILLEGAL_ROW = (1 << bit for bi
 _ORIGINS = {IN_PROLOGUE: PROLOGUE_ROW, INHERITED: INHERITED_ROW, LINE_LOST: LOST_ROW, FROM_STAGE: STAGE_ROW}
 #: A number of vISA that is not known.
 NO_NUMBER = -1
+#: A block outside of loops, a loop in no other.
+NO_LOOP = -1
+#: Live ranges are not known.
+NO_VALUE = -1
 #: A distance whose producer the code alone does not tell.
 NOT_TOLD = 0
 _CALLS = frozenset({"call", "calla"})
@@ -52,6 +59,8 @@ def code_document(
     targets = _targets(instructions)
     blocks = _blocks(instructions, targets, [function.code.start for function in kernel.functions])
     pressure, loops = kernel.pressure, kernel.loops
+    uses = list(register_uses(instructions))
+    held = live_ranges(instructions, uses)
     return {
         "text": "\n".join(text.rstrip() for text in instructions.texts),
         "size": list(instructions.sizes),
@@ -64,6 +73,7 @@ def code_document(
         "functions": [[function_name(function), function.code.start] for function in kernel.functions],
         "block": deltas(blocks),
         "depth": [loops.depths[row] for row in blocks] if loops else None,
+        "flow": _flow(instructions, loops) if loops else None,
         "targets": [[row, *rows] for row, rows in targets.items()],
         "wait": _waits(instructions),
         "distance": _distances(instructions),
@@ -71,7 +81,8 @@ def code_document(
         "live": list(pressure.live) if pressure else None,
         "peak": {"row": pressure.peak_index, "registers": pressure.peak} if pressure else None,
         "is_lower_bound": pressure.is_lower_bound if pressure else None,
-        "use": _uses(instructions),
+        "use": _uses(instructions, uses, held.values if held else {}),
+        "range": _ranges(held.ranges) if held else None,
         "cycles": cycle_columns(kernel.waits),
         "samples": sample_columns(placed_samples(sampled, kernel.name, instructions) if sampled else None),
     }
@@ -118,13 +129,72 @@ def _distances(instructions: Instructions) -> list[int | list[int]]:
     return entries
 
 
-def _uses(instructions: Instructions) -> dict[str, Any] | None:
-    """Return which rows wrote what each row reads of the general registers; None if that is not known."""
-    if instructions.effects is None:
+def _flow(instructions: Instructions, loops: Loops) -> dict[str, Any] | None:
+    """Return the blocks of straight code that lanes go through, where a call counts as going straight on; the loops that they
+    are in, and who branches where. None if the ways of lanes are not known."""
+    routes, count = instructions.routes, len(instructions)
+    if routes is None:
         return None
-    uses = [use for use in register_uses(instructions) if use.writer != BEFORE_THE_CODE]
+    named = {target for route in routes.values() for target in route.targets}
+    behind_calls = {row + 1 for row, route in routes.items() if route.is_call} - named
+    firsts = [part.start for part in straight_code(routes, count).code if part.start not in behind_calls]
+    jumps = ((row, route) for row, route in sorted(routes.items()) if not route.is_call)
+    ways = [[row, *(target for target in route.targets if target < count)] for row, route in jumps]
     return {
-        "row": deltas(use.reader for use in uses),
-        "back": [use.reader - use.writer for use in uses],
-        "register": [use.register for use in uses],
+        "block": deltas(firsts),
+        "loop": [loops.innermost[row] for row in firsts],
+        "parent": [NO_LOOP if loop.parent is None else loop.parent for loop in loops.loops],
+        "header": [loop.header.start for loop in loops.loops],
+        "jump": [way for way in ways if len(way) > 1],
+    }
+
+
+def _uses(
+    instructions: Instructions, uses: Sequence[RegisterUse], values: Mapping[tuple[int, int], int]
+) -> dict[str, Any] | None:
+    """Return which rows wrote what each row reads of the general registers, and which bytes; None if that is not known."""
+    effects = instructions.effects
+    if effects is None:
+        return None
+    within = [use for use in uses if use.writer != BEFORE_THE_CODE]
+    before = [use for use in uses if use.writer == BEFORE_THE_CODE]
+    number_of: dict[int, int] = {}
+    part = [number_of.setdefault(use.read, len(number_of)) for use in within]
+    return {
+        "row": deltas(use.reader for use in within),
+        "back": [use.reader - use.writer for use in within],
+        "register": [use.register for use in within],
+        "value": [values.get((use.writer, use.register), NO_VALUE) for use in within],
+        "part": part,
+        "parts": [_runs(read) for read in number_of],
+        "before": {
+            "row": deltas(use.reader for use in before),
+            "register": [use.register for use in before],
+            "value": [values.get((use.writer, use.register), NO_VALUE) for use in before],
+        },
+        "partial": deltas(row for row, effect in enumerate(effects.effects) if effect.is_partial and effect.writes),
+    }
+
+
+def _runs(bits: int) -> list[int]:
+    """Return the first and the last position of each run of bits."""
+    runs: list[int] = []
+    position = 0
+    while bits:
+        skipped = (bits & -bits).bit_length() - 1
+        bits >>= skipped
+        length = (~bits & bits + 1).bit_length() - 1
+        runs += [position + skipped, position + skipped + length - 1]
+        bits >>= length
+        position += skipped + length
+    return runs
+
+
+def _ranges(ranges: Sequence[LiveRange]) -> dict[str, Any]:
+    """Return live ranges as columns."""
+    return {
+        "register": deltas(each.register for each in ranges),
+        "row": deltas(each.rows.start for each in ranges),
+        "rows": [len(each.rows) for each in ranges],
+        "value": deltas(each.value for each in ranges),
     }

@@ -6,12 +6,16 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from kernlens.analysis.sampled_kernels import SampledKernels
+from kernlens.errors import KernlensError
 from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES
+from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.report.describe import kernel_words
 from kernlens.report.explore.chunks import Chunks
-from kernlens.report.explore.program_index import ProgramEntries, Redaction
+from kernlens.report.explore.name_groups import Listed, kernel_names
+from kernlens.report.explore.program_index import Diagnosed, ProgramEntries, Redaction
 from kernlens.report.json_text import attributes
 
 SCHEMA = 2
@@ -50,18 +54,23 @@ def explore_document(
     own_roots: Collection[str] = (),
     is_own: bool = False,
     sampled: SampledKernels | None = None,
+    diagnosed: Diagnosed | None = None,
 ) -> ExploreDocument:
     """Make the document of these programs.
 
     ``kernels`` are the names of those that are wanted of each program; None: all of all. ``failed`` are builds without a
     binary, which are listed with their logs. With a ``redaction`` no source text is in the document.
     Files below the folders ``own_roots`` are the user's own too (``analysis.own_lines``); with ``is_own`` the page begins
-    with instructions on own lines. ``sampled`` has a profiler's samples of the kernels. No kernel is
-    decoded before its chunk is asked for. Raises FormatError if a program is damaged.
+    with instructions on own lines. ``sampled`` has a profiler's samples of the kernels. ``diagnosed`` returns the compiler's
+    messages about a build that failed; None: they are not listed. No kernel is decoded before its chunk is asked for.
+    Raises FormatError if a program is damaged.
     """
     chunks = Chunks()
-    entries = ProgramEntries(chunks, version, redaction, has_stages=has_stages, own_roots=own_roots, sampled=sampled)
+    entries = ProgramEntries(
+        chunks, version, redaction, has_stages=has_stages, own_roots=own_roots, sampled=sampled, diagnosed=diagnosed
+    )
     chosen = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
+    built = [entries.program(program, names) for program, names in zip(programs, chosen, strict=True)]
     index = {
         "schema": SCHEMA,
         "kernlens": version,
@@ -72,9 +81,43 @@ def explore_document(
             attributes(figure, "key", "heading", "unit", "meaning", "words", "zero", "unknown") for figure in FIGURES
         ],
         "opcodes": EXPLANATIONS,
-        "programs": [
-            *(entries.program(program, names) for program, names in zip(programs, chosen, strict=True)),
-            *map(entries.failed, failed),
-        ],
+        "groups": _grouped(built, programs, chosen),
+        "search": entries.search(programs, built),
+        "programs": [*built, *map(entries.failed, failed)],
     }
     return ExploreDocument(index, chunks)
+
+
+def _grouped(
+    entries: Sequence[dict[str, Any]], programs: Sequence[Program], chosen: Sequence[Collection[str]]
+) -> list[dict[str, str]]:
+    """Return the groups of the list of kernels, and enter each kernel's into the entry of its program."""
+    listed = []
+    for entry, program, names in zip(entries, programs, chosen, strict=True):
+        build = (entry["device"] or "", entry["toolchain"] or "", entry["options"] or "")
+        kernels = [program.kernels[name] for name in names]
+        listed += [Listed(kernel_words(kernel), _home(program, kernel), *build) for kernel in kernels]
+    shown = kernel_names(listed)
+    first = 0
+    for entry, names in zip(entries, chosen, strict=True):
+        end = first + len(names)
+        entry["kernels"]["group"] = shown.group_of[first:end]
+        entry["beside"] = {str(row): words for row, words in enumerate(shown.beside[first:end]) if words}
+        first = end
+    return [group._asdict() for group in shown.groups]
+
+
+def _home(program: Program, kernel: Kernel) -> str:
+    """Return the file that a kernel begins in; where no line says it, its program's only source, or the program."""
+    try:
+        table = kernel.line_table
+    except KernlensError:
+        table = None
+    if table is not None:
+        for file, line in zip(table.files_of, table.lines, strict=True):
+            path = table.files[file].path
+            # IGC calls a text that an application built "1".
+            if line > 0 and "." in path.rsplit("/", 1)[-1]:
+                return path
+    sources = program.sources
+    return sources[0].path if len(sources) == 1 else program.name

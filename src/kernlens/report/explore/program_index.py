@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
+from shlex import quote
 from typing import Any, Protocol
 
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
-from kernlens.model.build import Build, Source
+from kernlens.model.build import LINE_OPTIONS, Build, Source
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.model.stage import Snapshot
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.model.stages import stage_named
 from kernlens.report.describe import device_words, kernel_words
 from kernlens.report.explore.chunks import Chunks, id_of
 from kernlens.report.explore.kernel_chunk import kernel_document
 from kernlens.report.explore.packing import RAW_LIMIT, within
-from kernlens.report.explore.passes import passes_document
+from kernlens.report.explore.passes import passes_documents
+from kernlens.report.explore.search_words import KernelWords, kernel_words_of, search_document
 
 #: The columns of kernels beside their figures.
-_COLUMNS = ("name", "shown", "lines", "chunk")
+_COLUMNS = ("name", "shown", "lines", "chunk", "group")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
-_NOT_KEPT = "no stages of the compile were kept; kernlens stages {source} --device {device} -o FILE keeps them"
+_NOT_KEPT = "no stages of the compile were kept; {command} keeps them"
+#: What ``kernlens stages`` adds by itself, among other options.
+_ADDED = re.compile(rf"(^|\s){LINE_OPTIONS[0]}(?=\s|$)")
 _LEFT_OUT = "source text was left out of this document"
 _NOT_AT_HAND = "the text of this file is not at hand; --source-root DIR looks for it in a folder"
+
+
+#: Returns the compiler's messages about a build, ready for JSON.
+Diagnosed = Callable[[Build], list[dict[str, Any]]]
 
 
 class Redaction(Protocol):
@@ -52,15 +59,21 @@ class ProgramEntries:
         has_stages: bool,
         own_roots: Collection[str] = (),
         sampled: SampledKernels | None = None,
+        diagnosed: Diagnosed | None = None,
     ) -> None:
+        self._diagnosed = diagnosed
         self._chunks = chunks
         self._own_roots = own_roots
         self._sampled = sampled
         self._version = version
         self._redaction = redaction
         self._has_stages = has_stages
+        #: The words that were read when a kernel's chunk was made, by the program's id and the kernel's name.
+        self._words: dict[tuple[str, str], KernelWords] = {}
         #: What was read of one program's stages is kept for its next kernel; programs come one after the other.
         self._texts = lru_cache(1)(self._stage_texts)
+        #: The passes of a program are read once for all its kernels.
+        self._pass_documents = lru_cache(1)(self._all_passes)
 
     def program(self, program: Program, names: Collection[str]) -> dict[str, Any]:
         """Return the entry of a program with the kernels of these names."""
@@ -89,7 +102,7 @@ class ProgramEntries:
             "reasons": {str(row): reason for row, reason in enumerate(reasons) if reason},
             "stages": self._stages(program, stages, identity),
             "no_stages": None if stages else self._why_no_stages(program),
-            "passes": self._passes(program, identity),
+            "passes": self._passes(program, kernels, identity),
         }
 
     def failed(self, build: Build) -> dict[str, Any]:
@@ -105,10 +118,12 @@ class ProgramEntries:
             **self._build(build),
             "files": [self._file(source) for source in build.sources],
             "kernels": {column: [] for column in (*_COLUMNS, *(figure.key for figure in FIGURES))},
+            "beside": {},
             "reasons": {},
             "stages": [],
             "no_stages": None,
             "passes": None,
+            "diagnostics": [] if self._diagnosed is None else self._diagnosed(build),
         }
 
     def _stage_texts(self, program: Program) -> StageTexts:
@@ -160,7 +175,7 @@ class ProgramEntries:
         }
 
     def _kernel(self, program: Program, kernel: Kernel, identity: str) -> str:
-        make = partial(self._kernel_document, program, kernel)
+        make = partial(self._kernel_document, program, kernel, identity)
         return self._chunks.add(
             "kernel",
             id_of(
@@ -180,10 +195,33 @@ class ProgramEntries:
             return ""
         return repr([(each.device, sorted(each.counts.items())) for each in self._sampled.of(kernel.name)])
 
-    def _kernel_document(self, program: Program, kernel: Kernel) -> dict[str, Any]:
+    def search(self, programs: Sequence[Program], entries: Sequence[dict[str, Any]]) -> str | None:
+        """Return the chunk with the words that a search finds these programs' kernels by; None if there are none."""
+        chunks = [chunk for entry in entries for chunk in entry["kernels"]["chunk"]]
+        if not chunks:
+            return None
+        return self._chunks.add("search", id_of("search", *chunks), partial(self._search_document, programs, entries))
+
+    def _search_document(self, programs: Sequence[Program], entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        return search_document(
+            [
+                [self._words_of(entry["id"], program.kernels[name].unread()) for name in entry["kernels"]["name"]]
+                for program, entry in zip(programs, entries, strict=True)
+            ]
+        )
+
+    def _words_of(self, identity: str, kernel: Kernel) -> KernelWords:
+        words = self._words.get((identity, kernel.name))
+        if words is None:
+            words = self._words[identity, kernel.name] = kernel_words_of(kernel)
+        return words
+
+    def _kernel_document(self, program: Program, kernel: Kernel, identity: str) -> dict[str, Any]:
         is_redacted = self._redaction is not None
-        texts, sampled = self._texts(program), self._sampled
-        document = kernel_document(program, kernel.unread(), texts, self._own_roots, sampled, is_redacted=is_redacted)
+        texts, sampled, read = self._texts(program), self._sampled, kernel.unread()
+        document = kernel_document(program, read, texts, self._own_roots, sampled, is_redacted=is_redacted)
+        # What is decoded now is not decoded again for the search.
+        self._words_of(identity, read)
         if self._redaction is not None:
             for stage in document["stages"]:
                 stage["text"] = self._redaction.text(stage["text"])
@@ -215,25 +253,49 @@ class ProgramEntries:
             texts.append({"stage": stage.stage, "text": text})
         return {"schema": 2, "kind": "meta", "attempt": stages[0].attempt, "stages": texts}
 
-    def _passes(self, program: Program, identity: str) -> str | None:
+    def _passes(self, program: Program, kernels: Sequence[Kernel], identity: str) -> list[str] | None:
+        """Return the chunk of each kernel's passes."""
         snapshots = program.build.snapshots if self._has_stages else ()
         if not any(snapshot.is_pass for snapshot in snapshots):
             return None
-        return self._chunks.add("passes", id_of("passes", identity), partial(self._pass_chunk, snapshots))
+        names = tuple(kernel.name for kernel in kernels)
+        return [
+            self._chunks.add("passes", id_of("passes", identity, name), partial(self._pass_chunk, program, names, name))
+            for name in names
+        ]
 
-    def _pass_chunk(self, snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-        document = passes_document(snapshots)
-        if self._redaction is not None:
-            for step in document["passes"]:
-                step["diff"] = step["diff"] and self._redaction.text(step["diff"])
-        return document
+    def _pass_chunk(self, program: Program, names: tuple[str, ...], name: str) -> dict[str, Any]:
+        document = self._pass_documents(program, names)[name]
+        if self._redaction is None:
+            return document
+        redact = self._redaction.text
+        return document | {
+            "passes": [step | {"diff": step["diff"] and redact(step["diff"])} for step in document["passes"]]
+        }
+
+    def _all_passes(self, program: Program, names: tuple[str, ...]) -> Mapping[str, dict[str, Any]]:
+        return passes_documents(self._texts(program), program.build.snapshots, names)
 
     def _why_no_stages(self, program: Program) -> str:
         if not self._has_stages:
             return "the stages of the compile were left out of this document"
-        build = program.build
-        source = build.path or next(iter(build.parts.source_paths), "RECORDING" if build.created else "SOURCE")
-        return _NOT_KEPT.format(source=source, device=program.device or "DEVICE")
+        return _NOT_KEPT.format(command=_stages_command(program))
+
+
+def _stages_command(program: Program) -> str:
+    """Return the command that compiles a program again as it was compiled, and keeps its stages."""
+    build = program.build
+    source = build.path or next(iter(build.parts.source_paths), "")
+    if not source and build.created:
+        # An application built it, and only that has what it was built from.
+        return "kernlens capture --stages -o FILE -- APPLICATION"
+    words = ["kernlens", "stages", quote(source) if source else "SOURCE", "--device", str(program.device or "DEVICE")]
+    if build.toolchain is not None:
+        words += ["--toolchain", quote(build.toolchain.name)]
+    options = _ADDED.sub("", build.own_options or "").strip()
+    # Options may begin with a dash, as nearly all do: joined, they are no options of the command.
+    words += [f"--build-options={quote(options)}"] if options else []
+    return " ".join([*words, "-o", "FILE"])
 
 
 def _paths(kernel: Kernel) -> list[str]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
-from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
 from kernlens.errors import KernlensError
 from kernlens.model.program import Program
-from kernlens.report.explore.explore_document import ExploreDocument, explore_document
-from kernlens.report.explore.packing import encoded, in_base85, packed, padded
+from kernlens.report.explore.excerpt import Chosen, Excerpt, Part, Shown
+from kernlens.report.explore.explore_document import explore_document
+from kernlens.report.explore.packing import LEVEL, SMALLEST, encoded, in_base85, packed, padded
+from kernlens.report.explore.viewer_blocks import viewer_blocks
 
-#: Nothing but the viewer's own script may run, and nothing may be loaded or sent.
+#: Nothing but the viewer's own scripts may run, and nothing may be loaded or sent.
 POLICY = (
-    "default-src 'none'; script-src 'sha256-{hash}'; style-src 'none'; base-uri 'none'; form-action 'none';"
+    "default-src 'none'; script-src {hashes}; style-src 'none'; base-uri 'none'; form-action 'none';"
     " require-trusted-types-for 'script'"
 )
 #: Control characters and halves of characters, which HTML cannot hold, separators, and what turns the direction of text.
@@ -31,19 +31,21 @@ _HEAD = """<!DOCTYPE html>
 <title>{title}</title>
 </head>
 <body>
-<div id="kernlens" data-mode="report"></div>
+<div id="kernlens" data-mode="report"{state}></div>
 <noscript>{title}: this page shows its contents with a script that is part of it, and scripts are switched off.</noscript>
 """
-#: The most characters of a page in a notebook, beside the viewer.
+#: The most characters of a page in a notebook.
 _NOTEBOOK_LIMIT = 1 << 21
 _BLOCK = '<script type="application/x-kernlens" id="{name}" data-bytes="{size}">'
 _BLOCK_END = "</script>\n"
 
 
-def viewer_script() -> str:
-    """Return the viewer that comes with the package. Raises KernlensError if this installation has none."""
+def viewer_script(*, is_notebook: bool = False) -> str:
+    """Return the viewer that comes with the package, or the one for notebooks, which leaves out what a single kernel
+    cannot use. Raises KernlensError if this installation has none."""
+    name = "notebook.js" if is_notebook else "viewer.js"
     try:
-        return files("kernlens").joinpath("explorer/viewer/viewer.js").read_text("utf-8")
+        return files("kernlens").joinpath("explorer/viewer", name).read_text("utf-8")
     except FileNotFoundError:
         raise KernlensError(
             "this installation has no viewer; install kernlens from a wheel or a whole checkout"
@@ -54,40 +56,46 @@ def notebook_page(program: Program, version: str) -> str | None:
     """Return the page of a program for a notebook, which keeps it in its file: without the stages of the compile if it
     would be too large; None if it is so still, or this installation has no viewer."""
     with suppress(KernlensError):  # The listing, which is there too, says it.
-        viewer = viewer_script()
+        viewer = viewer_script(is_notebook=True)
         for has_stages in (True, False):
             document = explore_document([program], title=program.name, version=version, has_stages=has_stages)
-            text = "".join(page(document, viewer))
-            if len(text) - len(viewer) <= _NOTEBOOK_LIMIT:
+            chosen = [Chosen(entry["id"]) for entry in document.index["programs"]]
+            # The tables are of the whole program, and as large as all that is shown of the kernel.
+            excerpt = Excerpt([Part(document)], chosen, has_tables=False)
+            text = "".join(page(excerpt, viewer, level=SMALLEST))
+            if len(text) <= _NOTEBOOK_LIMIT:
                 return text
     return None
 
 
-def page(whole: ExploreDocument, viewer: str) -> Iterator[str]:
-    """Yield the page in pieces. ``viewer`` is the viewer's script, which must not hold what ends a script or begins a
-    comment in HTML.
+def page(whole: Shown, viewer: str, *, state: str = "", level: int = LEVEL) -> Iterator[str]:
+    """Yield the page in pieces. ``viewer`` is the viewer's script; ``state`` is the address's fragment that the page
+    begins with where it is opened without one; ``level`` is zstd's.
 
-    The chunks come before the index, which tells where each begins. Raises ValueError for such a script, and what the
-    chunks raise.
+    The chunks come before the index, which tells where each begins. Raises what the chunks raise.
     """
-    script = viewer.replace("\r\n", "\n").strip("\n")
-    lowered = script.lower()
-    if "</script" in lowered or "<!--" in lowered or "\0" in script or "\r" in script:
-        raise ValueError("the viewer's script contains what a page cannot have inside of a script")
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    title = escape(_NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", whole.index["title"]) or "kernlens", quote=True)
-    yield _HEAD.format(policy=escape(POLICY.format(hash=digest), quote=False), title=title)
+    blocks = viewer_blocks(viewer)
+    title = _attribute(whole.index["title"]) or "kernlens"
+    policy = escape(POLICY.format(hashes=" ".join(blocks.hashes)), quote=False)
+    begin = f' data-state="{_attribute(state)}"' if state else ""
+    yield _HEAD.format(policy=policy, title=title, state=begin)
     entries = {}
     offset = 0
     yield _BLOCK.format(name="chunks", size="")
     for chunk_id in whole.chunks:
-        chunk = whole.chunks.packed(chunk_id)
+        content = whole.chunks.content(chunk_id)
+        frame = packed(content, level)
         kind = whole.chunks.kind(chunk_id)
-        entries[chunk_id] = {"kind": kind, "offset": offset, "packed": len(chunk.content), "size": chunk.size}
-        content = padded(chunk.content)
-        offset += len(content)
-        yield in_base85(content).decode("ascii")
+        entries[chunk_id] = {"kind": kind, "offset": offset, "packed": len(frame), "size": len(content)}
+        frame = padded(frame)
+        offset += len(frame)
+        yield in_base85(frame).decode("ascii")
     yield _BLOCK_END
     index = packed(encoded(whole.index | {"chunks": entries}))
     yield _BLOCK.format(name="index", size=len(index)) + in_base85(index).decode("ascii") + _BLOCK_END
-    yield f"<script>{script}</script>\n</body>\n</html>\n"
+    yield _BLOCK.format(name="viewer", size=blocks.size) + blocks.packed + _BLOCK_END
+    yield f"<script>{blocks.loader}</script>\n</body>\n</html>\n"
+
+
+def _attribute(text: str) -> str:
+    return escape(_NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", text), quote=True)

@@ -2,20 +2,28 @@ import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, INHERITED, LOST, PROLOGUE } from "../document/kernel";
 import type { Advice } from "../document/advice";
 import { rowsOf } from "../document/csr";
+import type { Held } from "../document/registers";
 import { count, fill, h, hex, percent, plural } from "../dom";
 import { extent, formula, OPTION_WORDS, tokenWords } from "../machine/explain";
+import type { Named } from "../machine/named";
 import { isScoreboard, parse } from "../machine/parse";
 import { adviceOfLine } from "./advice";
+import { registerZone } from "./registers";
 import { samplesOf } from "./samples";
 import { waitsOfLine, waitsOfRow } from "./waits";
 
-export interface DetailActions {
+export interface InspectorActions {
   goToRow(row: number): void;
+  /** Shows an instruction with a register of it that stays lit. */
+  goToRegister(row: number, named: Named): void;
   goToLine(key: number): void;
   exact(): void;
   list(): void;
   advise(advice: Advice): void;
 }
+
+/** Where the panel stands beside the panes, and not below them (style/frame.css). */
+const DOCKED = matchMedia("(min-width: 1900px)");
 
 /** Links to other instructions in one sentence. */
 const MOST = 6;
@@ -25,8 +33,9 @@ export interface Shown {
   key: number;
   place: number;
   row: number;
-  /** The register that was clicked, null for none. */
-  register: number | null;
+  /** The register that was clicked, null for none; and what it holds there, null where that is not known. */
+  register: Named | null;
+  held: Held | null;
   isExact: boolean;
   /** Whether exact links of this instruction are known, and what is lit in each pane: name and lines. */
   hasExact: boolean;
@@ -34,11 +43,11 @@ export interface Shown {
 }
 
 /** The panel below the panes: the instruction explained, how its line got here, and what the line costs. */
-export class Detail {
+export class Inspector {
   readonly element = h("aside", { "aria-label": "Detail" });
 
   constructor(
-    private readonly actions: DetailActions,
+    private readonly actions: InspectorActions,
     private readonly opcodes: ReadonlyMap<string, string>,
   ) {
     this.clear(null);
@@ -49,7 +58,7 @@ export class Detail {
       kernel?.hasLines === true
         ? "Point at a line of source, of a stage or of machine code: what belongs together lights up in all panes. A click keeps it."
         : "Point at an instruction: what it does stands here. Nothing is linked by line, as no lines are known.";
-    this.element.hidden = kernel === null;
+    this.element.hidden = kernel === null || !DOCKED.matches;
     fill(this.element, h("div", { class: "w" }, h("p", { class: "dim" }, sentence)));
   }
 
@@ -59,7 +68,8 @@ export class Detail {
     const isRow = shown.row >= 0;
     fill(
       this.element,
-      isRow ? this.instruction(kernel, shown.row, shown.register) : line,
+      isRow ? this.instruction(kernel, shown.row) : line,
+      this.register(kernel, shown),
       this.samples(kernel, shown),
       this.waits(kernel, shown),
       this.trail(kernel, shown),
@@ -70,7 +80,7 @@ export class Detail {
     for (const zone of this.element.children) if (zone.querySelector("button") === null) zone.setAttribute("tabindex", "0");
   }
 
-  private instruction(kernel: Kernel, row: number, register: number | null): HTMLElement {
+  private instruction(kernel: Kernel, row: number): HTMLElement {
     const { code } = kernel;
     const parsed = parse(code.lines[row]);
     const message = code.messages.get(row);
@@ -100,7 +110,7 @@ export class Detail {
     }
     const waiters = code.waiters(row);
     if (waiters.length > 0) more.append(h("p", {}, "Waited for at: ", ...this.links(kernel, waiters), "."));
-    this.uses(kernel, row, register, more);
+    this.uses(kernel, row, more);
     if (code.live !== null) more.append(h("p", {}, `${plural(code.live[row], "register")} live here.`));
     const bits = code.flags[row];
     const depth = code.depthOf(row);
@@ -121,17 +131,26 @@ export class Detail {
     return row >= 0 ? waitsOfRow(kernel, row, links) : key >= 0 ? waitsOfLine(kernel, key, links) : null;
   }
 
+  private register(kernel: Kernel, { register, held }: Shown): HTMLElement | null {
+    if (register === null) return null;
+    const link = (row: number, isWritten: boolean): HTMLElement => {
+      const go = (): void => this.actions.goToRegister(row, { register: register.register, isWritten });
+      return h("button", { class: "link", type: "button", onclick: go }, hex(kernel.code.offset[row]));
+    };
+    return registerZone(kernel, register.register, held, link);
+  }
+
   /** Who wrote what the row reads, and who reads what it writes. */
-  private uses(kernel: Kernel, row: number, register: number | null, into: HTMLElement): void {
-    const neighbours = kernel.code.neighbours(row, register);
-    if (neighbours === null) return;
-    const told = (others: Map<number, number[]>, verb: string, empty: string): void => {
-      if (others.size === 0) return void (register !== null && into.append(h("p", {}, empty)));
+  private uses(kernel: Kernel, row: number, into: HTMLElement): void {
+    const neighbours = kernel.code.registers?.neighbours(row, null);
+    if (neighbours == null) return;
+    const told = (others: Map<number, number[]>, verb: string): void => {
+      if (others.size === 0) return;
       const named = (other: number): HTMLElement => h("span", {}, `${registersOf(others.get(other) ?? [])} `, this.link(kernel, other));
       into.append(h("p", {}, verb, ...this.links(kernel, Array.from(others.keys()), named), "."));
     };
-    told(neighbours.writers, "Reads what was written at (w): ", `Does not read r${register}.`);
-    told(neighbours.readers, "Its result is read at (r): ", `Nobody reads r${register} of it.`);
+    told(neighbours.writers, "Reads what was written at (w): ");
+    told(neighbours.readers, "Its result is read at (r): ");
   }
 
   private trail(kernel: Kernel, { place, key }: Shown): HTMLElement | null {

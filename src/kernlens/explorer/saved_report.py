@@ -1,0 +1,74 @@
+"""The report that a page saves: the request for it, and the file, which the browser writes."""
+
+from __future__ import annotations
+
+from kernlens.dataclass import dataclass
+from kernlens.explorer.compile_request import checked_object, checked_text
+from kernlens.explorer.compile_work import Results
+from kernlens.explorer.responses import RefusedError
+from kernlens.explorer.served import Served
+from kernlens.report.explore.excerpt import Chosen, Excerpt, Part
+from kernlens.report.explore.single_file import page, viewer_script
+
+#: Programs of one request, and kernels of each, at most.
+PROGRAMS, KERNELS = 64, 64
+#: Characters of a page's address, and of a name, at most.
+_STATE, _NAME = 16 << 10, 4096
+#: Bytes of a file, at most.
+SIZE_LIMIT = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRequest:
+    """The kernels of a report, and the ``state`` of the page that it begins with; ``only_size``: only its size is asked for."""
+
+    state: str
+    chosen: tuple[Chosen, ...]
+    only_size: bool
+
+
+def report_request(document: object) -> ReportRequest:
+    """Return the request in a body. Raises RefusedError 400, which names the key, if it is none."""
+    top = checked_object(document, "the request", {"state", "programs", "only_size"})
+    if not isinstance(top["only_size"], bool):
+        raise RefusedError(400, "only_size must be true or false")
+    chosen = []
+    for number, item in enumerate(_list(top["programs"], "programs", PROGRAMS)):
+        where = f"programs[{number}]"
+        fields = checked_object(item, where, {"id", "kernels"})
+        names = _list(fields["kernels"], f"{where}.kernels", KERNELS)
+        chosen.append(
+            Chosen(
+                checked_text(fields["id"], f"{where}.id", 128),
+                frozenset(checked_text(name, f"{where}.kernels", _NAME) for name in names),
+            )
+        )
+    return ReportRequest(checked_text(top["state"], "state", _STATE, least=0), tuple(chosen), top["only_size"])
+
+
+def _list(value: object, where: str, most: int) -> list[object]:
+    if not isinstance(value, list) or not 1 <= len(value) <= most:
+        raise RefusedError(400, f"{where} must be a list of 1 to {most}")
+    return value
+
+
+def report_bytes(served: Served, results: Results, asked: ReportRequest) -> bytes:
+    """Return the file. Raises RefusedError 404 if a program is not there, 413 if the file would be too large."""
+    parts = [Part(served.document)]
+    for result in results.all():
+        if result.document is not None:
+            parts.append(Part(result.document, result.without_folders))
+    known = {*served.failed_ids, *served.ids, *(program for result in results.all() for program in result.ids)}
+    for program, _ in asked.chosen:
+        if program not in known:
+            raise RefusedError(
+                404, f"there is no program {program}", "compile it again: only the newest results are kept"
+            )
+    content = bytearray()
+    for piece in page(Excerpt(parts, asked.chosen), viewer_script(), state=asked.state):
+        content += piece.encode()
+        if len(content) > SIZE_LIMIT:
+            raise RefusedError(
+                413, f"the report is larger than {SIZE_LIMIT >> 20} MB", "kernlens report writes one of any size"
+            )
+    return bytes(content)

@@ -1,0 +1,110 @@
+import { commonPairs } from "./matching";
+
+/** A line of both sides, the path being the new one's; a number is 0 where that side does not have the line. */
+export interface LineKey {
+  path: string;
+  old: number;
+  new: number;
+}
+
+/** A file with its text. */
+export interface SourceText {
+  path: string;
+  text: string;
+}
+
+/** The key as a word that no other key has. */
+export function wordOf({ path, old, new: now }: LineKey): string {
+  return `${path}\n${old}\n${now}`;
+}
+
+/** One file of both sides. */
+class Both {
+  readonly isEdited: boolean;
+  readonly newOf = new Map<number, number>();
+  readonly oldOf = new Map<number, number>();
+  readonly edited: LineKey[] = [];
+
+  constructor(
+    readonly old: SourceText,
+    readonly now: SourceText,
+  ) {
+    const [before, after] = [old, now].map(({ text }) => text.split("\n").map((line) => line.trimEnd()));
+    this.isEdited = before.length !== after.length || before.some((line, at) => line !== after[at]);
+    if (!this.isEdited) return;
+    let [oldEnd, newEnd] = [-1, -1];
+    for (const [oldAt, newAt] of [...commonPairs(before, after), [before.length, after.length] as const]) {
+      // Of what stands between two lines of both, the first lines of each are the same ones, edited.
+      for (let step = 0; oldEnd + 2 + step <= oldAt || newEnd + 2 + step <= newAt; step++) {
+        const [line, other] = [oldEnd + 2 + step, newEnd + 2 + step];
+        const [hasOld, hasNew] = [line <= oldAt, other <= newAt];
+        if (hasOld && hasNew) this.newOf.set(line, other);
+        this.edited.push({ path: now.path, old: hasOld ? line : 0, new: hasNew ? other : 0 });
+      }
+      if (oldAt < before.length) this.newOf.set(oldAt + 1, newAt + 1);
+      [oldEnd, newEnd] = [oldAt, newAt];
+    }
+    for (const [line, other] of this.newOf) this.oldOf.set(other, line);
+  }
+}
+
+/**
+ * The lines of the files of two programs, as analysis/comparison/source_lines.py pairs them. Where a file's text is missing on a
+ * side, equal numbers are one line.
+ */
+export class SourceLines {
+  readonly edited: ReadonlySet<string>;
+  readonly editedLines: readonly LineKey[];
+  private readonly ofOld = new Map<string, Both>();
+  private readonly ofNew = new Map<string, Both>();
+
+  constructor(old: readonly SourceText[], now: readonly SourceText[]) {
+    const left = new Map(old.map((source): [string, SourceText] => [source.path, source]));
+    let waiting = [...now];
+    const files: Both[] = [];
+    const rules = [(before: string, after: string) => before === after, endAlike, (before: string, after: string) => nameOf(before) === nameOf(after) && nameOf(after) !== ""];
+    for (const isSame of rules) {
+      for (const source of [...waiting]) {
+        const alike = [...left.keys()].filter((path) => isSame(path, source.path));
+        if (alike.length !== 1) continue;
+        waiting = waiting.filter((other) => other !== source);
+        files.push(new Both(left.get(alike[0]) as SourceText, source));
+        left.delete(alike[0]);
+      }
+    }
+    // One file of another name.
+    if (left.size === 1 && waiting.length === 1) files.push(new Both([...left.values()][0], waiting[0]));
+    for (const file of files) {
+      this.ofOld.set(file.old.path, file);
+      this.ofNew.set(file.now.path, file);
+    }
+    this.editedLines = files.flatMap(({ edited }) => edited);
+    this.edited = new Set(this.editedLines.map(wordOf));
+  }
+
+  oldKey(path: string, line: number): LineKey {
+    const file = this.ofOld.get(path);
+    if (file === undefined) return { path, old: line, new: line };
+    return { path: file.now.path, old: line, new: file.isEdited ? (file.newOf.get(line) ?? 0) : line };
+  }
+
+  newKey(path: string, line: number): LineKey {
+    const file = this.ofNew.get(path);
+    return { path, old: file?.isEdited ? (file.oldOf.get(line) ?? 0) : line, new: line };
+  }
+}
+
+function piecesOf(path: string): string[] {
+  return path.replaceAll("\\", "/").split("/").filter((piece) => piece !== "" && piece !== ".");
+}
+
+function nameOf(path: string): string {
+  return piecesOf(path).at(-1) ?? "";
+}
+
+/** Whether one of two paths is the end of the other, piece by piece. */
+function endAlike(first: string, second: string): boolean {
+  const [ours, theirs] = [piecesOf(first), piecesOf(second)];
+  const length = Math.min(ours.length, theirs.length);
+  return length > 0 && ours.slice(-length).join("/") === theirs.slice(-length).join("/");
+}

@@ -1,0 +1,180 @@
+import type { Configuration } from "../document/options";
+import type { HttpSource } from "../document/http";
+import type { ProgramInfo } from "../document/schema";
+import { DocumentError, sentenceOf } from "../document/source";
+import { compile, type Result, waitingWords } from "./compiles";
+import { type Draft, firstOf, type Outcome, sameDraft, type Version, Versions } from "./versions";
+
+/** After the last key, before a compile begins; in milliseconds. */
+export const REST = 400;
+/** After an answer: who types on before is not done with the version; in milliseconds. */
+const TYPED_ON = 2000;
+
+/** Who shows an edit. */
+export interface Host {
+  /** The draft, or what its compile does, has changed. */
+  changed(edit: Edit): void;
+  /** The current version is another, or has been compiled. */
+  chosen(edit: Edit): void;
+}
+
+/** One program's versions, what is being made of them, and the compile of that: the newest draft only. */
+export class Edit {
+  readonly versions: Versions;
+  /** The text and the configuration as they are now. */
+  draft: Draft;
+  /** What a compile that runs does, and since when; null while none runs. */
+  doing: { words: string; since: number } | null = null;
+  /** Why the last compile had no answer. */
+  fault: string | null = null;
+  /** Ids of the program that was read, and of all that was compiled: also of versions that are no more. */
+  private readonly programs: Set<string>;
+  private readonly session = crypto.randomUUID();
+  private serial = 0;
+  private abort: AbortController | null = null;
+  private timer = 0;
+  private answered = Number.NEGATIVE_INFINITY;
+  private isTypedOn = false;
+
+  constructor(
+    readonly base: ProgramInfo,
+    /** The file that is compiled, as it was read. */
+    private readonly main: { path: string; text: string },
+    built: Configuration,
+    outcome: Outcome,
+    /** For what it is compiled: what the program was built with may not be here. */
+    private readonly able: Configuration,
+    private readonly source: HttpSource,
+    private readonly host: Host,
+  ) {
+    this.versions = new Versions(firstOf({ texts: {}, configuration: built }, outcome));
+    this.draft = { texts: {}, configuration: able };
+    this.programs = new Set([base.id]);
+  }
+
+  /** Whether a program is the one that was read, or came of a compile of it. */
+  has({ id }: Pick<ProgramInfo, "id">): boolean {
+    return this.programs.has(id);
+  }
+
+  /** Whether the draft is what was read. */
+  get isRead(): boolean {
+    return sameDraft(this.draft, { texts: {}, configuration: this.able });
+  }
+
+  /** Whether what is shown was not made from the draft. */
+  get isStale(): boolean {
+    const { current, first } = this.versions;
+    return this.doing !== null || this.timer !== 0 || (current !== first && current.errors > 0);
+  }
+
+  /** A file's text is another; `read` is what it was as it was read, if it was not edited before. */
+  write(path: string, text: string, read: string): void {
+    if (this.timer === 0 && this.doing === null) this.isTypedOn = performance.now() - this.answered < TYPED_ON;
+    this.draft = this.with(path, text, read);
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.compile(), REST);
+    this.host.changed(this);
+  }
+
+  /** The draft with another text of a file. */
+  private with(path: string, text: string, read: string): Draft {
+    const { versions, draft } = this;
+    if (!versions.read.has(path)) versions.read.set(path, read);
+    const { [path]: _, ...others } = draft.texts;
+    return { ...draft, texts: text === versions.read.get(path) ? others : { ...others, [path]: text } };
+  }
+
+  /** The text that a file has in a version or draft; `read` is what it is as long as it was not edited. */
+  textOf({ texts }: Draft, path: string, read: string): string {
+    return texts[path] ?? this.versions.read.get(path) ?? read;
+  }
+
+  configure(change: Partial<Configuration>): void {
+    this.draft = { ...this.draft, configuration: { ...this.draft.configuration, ...change } };
+    this.isTypedOn = false;
+    this.compile();
+  }
+
+  /** Takes over a file's text and a configuration, and compiles them. */
+  take(path: string, text: string, read: string, configuration: Configuration): void {
+    this.draft = { ...this.with(path, text, read), configuration };
+    this.isTypedOn = false;
+    this.compile();
+  }
+
+  /** Goes to a version. */
+  select(version: Version): void {
+    this.stop();
+    const { texts, configuration } = version;
+    this.draft = { texts, configuration: version === this.versions.first ? this.able : configuration };
+    this.answered = Number.NEGATIVE_INFINITY;
+    this.versions.choose(version);
+    if (version.outcome === null) this.compile();
+    this.host.chosen(this);
+  }
+
+  /** Compiles the draft; a compile that runs is given up. What was compiled here already is not compiled again, unless `anew`. */
+  compile(anew = false): void {
+    this.stop();
+    const known = this.isRead ? this.versions.first : this.versions.find(this.draft);
+    if (!anew && known !== null && known.outcome !== null) {
+      this.versions.choose(known);
+      return this.host.chosen(this);
+    }
+    this.abort = new AbortController();
+    this.doing = { words: "compiling", since: performance.now() };
+    this.host.changed(this);
+    void this.run(++this.serial, this.abort.signal, this.draft);
+  }
+
+  /** Gives up the compile that runs or is about to. */
+  private stop(): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.abort?.abort();
+    this.abort = null;
+    this.serial++;
+    this.doing = null;
+    this.fault = null;
+  }
+
+  private async run(serial: number, signal: AbortSignal, draft: Draft): Promise<void> {
+    const since = performance.now();
+    const [edited = this.main, ...others] = Object.entries(draft.texts).map(([path, text]) => ({ path, text }));
+    const source = { ...edited, program: this.base.id, others };
+    const request = { session: this.session, serial, source, configurations: [draft.configuration] };
+    let result: Result | null = null;
+    try {
+      for await (const event of compile(this.source, request, signal)) {
+        if (serial !== this.serial) return;
+        if (event.event === "queued" || event.event === "started") {
+          this.doing = { words: event.event === "queued" ? waitingWords(event.place) : "compiling", since };
+          this.host.changed(this);
+        } else if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
+        else if (event.event === "result") result = event;
+      }
+      if (result === null) throw new DocumentError("The server ended the compile before it had a result.", "Compile again: Ctrl+Enter.");
+    } catch (problem) {
+      if (signal.aborted || serial !== this.serial) return;
+      this.doing = null;
+      this.fault = sentenceOf(problem);
+      return this.host.changed(this);
+    }
+    this.doing = null;
+    this.answered = performance.now();
+    const outcome = outcomeOf(result, draft, (this.answered - since) / 1000);
+    if (outcome.program !== null) this.programs.add(outcome.program.id);
+    this.versions.take(draft, outcome, this.isTypedOn);
+    this.host.chosen(this);
+  }
+}
+
+function outcomeOf({ ok, index, diagnostics, log, reason }: Result, { configuration }: Draft, seconds: number): Outcome {
+  const program = (ok ? index?.programs[0] : null) ?? null;
+  for (const each of index?.programs ?? []) {
+    each.edited = true;
+    each.options = configuration.options;
+  }
+  return { program, index, diagnostics, log: program === null ? log || (reason ?? "") : "", seconds };
+}

@@ -1,0 +1,171 @@
+import type { Configuration } from "../document/options";
+import type { Diagnostic, Figure, Index, ProgramInfo } from "../document/schema";
+import { plural } from "../dom";
+import { places } from "../panes/lines";
+
+/** Versions of one program that are kept, the first among them. */
+export const MOST = 30;
+
+/** What is compiled: the program that was read, with other texts of some of its files. */
+export interface Draft {
+  /** By path; of files that are as they were read there is none. */
+  readonly texts: Readonly<Record<string, string>>;
+  readonly configuration: Configuration;
+}
+
+/** What came of a compile; `program` is null if it failed. */
+export interface Outcome {
+  readonly program: ProgramInfo | null;
+  readonly index: Index | null;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly log: string;
+  readonly seconds: number;
+}
+
+/** A draft that was compiled. */
+export interface Version extends Draft {
+  readonly number: number;
+  /** The number of the version that it was made from; 0 for the first. */
+  readonly from: number;
+  name: string;
+  /** Null after the page was loaded anew, until it is compiled again. */
+  outcome: Outcome | null;
+  /** Errors; 0 if it compiled. */
+  errors: number;
+  /** Instructions by the kernel's name. */
+  instructions: ReadonlyMap<string, Figure>;
+}
+
+/** The versions of one program, oldest first. There is always the first one. */
+export class Versions {
+  list: Version[];
+  current: Version;
+  /** The texts that were read, by path: of files that were edited. */
+  readonly read = new Map<string, string>();
+  /** The number of the version that others are compared with; null: the version before. */
+  against: number | null = null;
+
+  constructor(first: Version) {
+    this.list = [first];
+    this.current = first;
+  }
+
+  get first(): Version {
+    return this.list[0];
+  }
+
+  numbered(number: number): Version | null {
+    return this.list.find((version) => version.number === number) ?? null;
+  }
+
+  find(draft: Draft): Version | null {
+    return this.list.find((version) => sameDraft(version, draft)) ?? null;
+  }
+
+  /** The version that one is compared with; null if there is none before it that compiled. */
+  before(version: Version): Version | null {
+    const compiled = this.list.filter((each) => each.errors === 0 && each !== version);
+    const chosen = this.against === null ? undefined : compiled.find(({ number }) => number === this.against);
+    return chosen ?? compiled.findLast(({ number }) => number < version.number) ?? null;
+  }
+
+  /** The newest version up to this one that compiled: its figures and machine code are what is shown. */
+  compiled(version: Version): Version | null {
+    return this.list.findLast(({ number, errors }) => number <= version.number && errors === 0) ?? null;
+  }
+
+  /** Takes over what a draft was compiled to, as the current version: in place of the newest one if that failed or if it is typed
+   * on in it, else as another one. */
+  take(draft: Draft, outcome: Outcome, isTypedOn: boolean): Version {
+    const { current } = this;
+    const again = this.find(draft);
+    if (again !== null) {
+      complete(again, outcome);
+      this.choose(again);
+      return again;
+    }
+    const isReplaced = current !== this.first && current === this.list.at(-1) && (isTypedOn || current.errors > 0);
+    const from = isReplaced ? (this.numbered(current.from) ?? this.first) : current;
+    if (isReplaced) this.list.pop();
+    const number = isReplaced ? current.number : (this.list.at(-1)?.number ?? 0) + 1;
+    const version: Version = { ...draft, number, from: from.number, name: nameOf(from, draft, this.read), outcome: null, errors: 0, instructions: new Map() };
+    complete(version, outcome);
+    this.list.push(version);
+    if (this.list.length > MOST) this.list.splice(1, 1);
+    this.current = version;
+    return version;
+  }
+
+  /** Makes a version the current one; the newest one goes if it failed and its text is left. */
+  choose(version: Version): void {
+    const newest = this.list.at(-1);
+    if (newest !== version && newest !== this.first && newest === this.current && newest.errors > 0) this.list.pop();
+    this.current = version;
+  }
+
+  /** For the browser's storage: without programs, which are compiled again. */
+  written(): string {
+    const list = this.list.map((version) => ({ ...version, outcome: null, instructions: [...version.instructions] }));
+    return JSON.stringify({ read: [...this.read], list });
+  }
+
+  /** Takes over what `written` gave, behind the first version as it is now. */
+  restore(written: string): void {
+    type Written = Omit<Version, "instructions"> & { instructions: [string, Figure][] };
+    const { read, list } = JSON.parse(written) as { read: [string, string][]; list: Written[] };
+    for (const [path, text] of read) this.read.set(path, text);
+    this.list = [this.first, ...list.slice(1).map((version) => ({ ...version, instructions: new Map(version.instructions) }))];
+  }
+}
+
+export function firstOf(draft: Draft, outcome: Outcome): Version {
+  const version: Version = { ...draft, number: 1, from: 0, name: "as read", outcome: null, errors: 0, instructions: new Map() };
+  complete(version, outcome);
+  return version;
+}
+
+function complete(version: Version, outcome: Outcome): void {
+  version.outcome = outcome;
+  const { program, diagnostics } = outcome;
+  version.errors = program !== null ? 0 : Math.max(1, diagnostics.filter(({ severity }) => severity === "error").length);
+  version.instructions = new Map(program?.kernels.name.map((name, row) => [name, program.kernels.instructions[row]]));
+}
+
+export function sameDraft(left: Draft, right: Draft): boolean {
+  const [a, b] = [left.configuration, right.configuration];
+  const isBuiltAlike = a.device === b.device && a.toolchain === b.toolchain && a.options === b.options && a.all_passes === b.all_passes;
+  return isBuiltAlike && pathsOf(left, right).every((path) => left.texts[path] === right.texts[path]);
+}
+
+function pathsOf(left: Draft, right: Draft): string[] {
+  return Object.keys({ ...left.texts, ...right.texts });
+}
+
+/** What a draft changed: lines, the device, options. `read` has the texts of files that were edited, as they were read. */
+export function nameOf(from: Draft, draft: Draft, read: ReadonlyMap<string, string>): string {
+  const changed = pathsOf(from, draft).filter((path) => from.texts[path] !== draft.texts[path]);
+  const parts = changed.map((path) => {
+    const [before, after] = [from, draft].map(({ texts }) => texts[path] ?? read.get(path) ?? "");
+    const lines = linesOf(places(before, after));
+    return read.size > 1 ? `${path.slice(path.lastIndexOf("/") + 1)} ${lines}` : lines;
+  });
+  const [old, now] = [from.configuration, draft.configuration];
+  if (now.device !== old.device) parts.push(now.device);
+  if (now.toolchain !== old.toolchain) parts.push(now.toolchain);
+  if (now.options !== old.options) parts.push(optionsOf(old.options, now.options));
+  if (now.all_passes && !old.all_passes) parts.push("all passes");
+  return parts.join(" · ") || "again";
+}
+
+function linesOf(ranges: [first: number, last: number][]): string {
+  if (ranges.length > 3) return plural(ranges.length, "place");
+  const words = ranges.map(([first, last]) => (first === last ? String(first) : `${first}–${last}`));
+  return `${ranges.length === 1 && ranges[0][0] === ranges[0][1] ? "line" : "lines"} ${words.join(", ")}`;
+}
+
+function optionsOf(before: string, after: string): string {
+  const [old, now] = [before, after].map((options) => options.split(/\s+/).filter((word) => word !== ""));
+  const added = now.filter((word) => !old.includes(word));
+  const gone = old.filter((word) => !now.includes(word));
+  return [...added, ...gone.map((word) => `without ${word}`)].join(" ") || "options";
+}

@@ -1,0 +1,130 @@
+import type { Group, ProgramInfo } from "../document/schema";
+import { plural } from "../dom";
+import { type Entry, worse } from "./kernels";
+
+/** What the list shows, from top to bottom, before anything is drawn: builds, groups and kernels, as a tree. */
+
+export type Order = "worst" | "instructions" | "simd" | "name" | "file";
+
+/** A kernel, or a program without any (a build that failed, above all): `row` is -1 then. */
+export interface Item {
+  key: string;
+  program: ProgramInfo;
+  row: number;
+  entry: Entry | null;
+  /** The whole name; what of it the row shows; what tells it from others of this name. */
+  name: string;
+  shown: string;
+  beside: string;
+}
+
+/** A build or a group, open or closed. */
+export interface Head {
+  key: string;
+  level: number;
+  title: string;
+  words: string;
+  items: Item[];
+  count: number;
+  isOpen: boolean;
+}
+
+export type Row = { head: Head; item: null; level: number } | { head: Head | null; item: Item; level: number };
+
+export function keyOf(program: ProgramInfo, row: number): string {
+  return `${program.id} ${row}`;
+}
+
+/** What a row is known by. */
+export function id(row: Row | undefined): string {
+  return row === undefined ? "" : row.item === null ? row.head.key : row.item.key;
+}
+
+/** The items of a document by their groups; programs without kernels are a group of their own, the first. */
+export function itemsOf(entries: Entry[], programs: ProgramInfo[]): Map<Group, Item[]> {
+  const groups = new Map<Group, Item[]>();
+  const empty = programs.filter(({ kernels }) => kernels.name.length === 0);
+  if (empty.length > 0) {
+    const alone: Group = { build: "", title: "", words: "", before: "", after: "" };
+    const items = empty.map((program) => ({ key: keyOf(program, -1), program, row: -1, entry: null, name: program.name, shown: program.name, beside: program.device ?? "" }));
+    groups.set({ ...alone, title: `${plural(empty.length, "program")} without kernels` }, items);
+  }
+  const edited = new Map<Group, Map<ProgramInfo, Group>>();
+  for (const entry of entries) {
+    const { program, row, shown } = entry;
+    let group = program.kernels.group[row];
+    if (program.edited) {
+      // What was compiled here stands beside what it was made from.
+      const own = edited.get(group) ?? new Map<ProgramInfo, Group>();
+      edited.set(group, own);
+      const words = ["edited", program.device, program.toolchain, program.options].filter((word) => word != null && word !== "").join(" · ");
+      const { before, after } = group;
+      group = own.get(program) ?? { ...group, words, before, after };
+      own.set(program, group);
+    }
+    const { before, after } = group;
+    const item = { key: keyOf(program, row), program, row, entry, name: shown, shown: shown.slice(before.length, shown.length - after.length), beside: program.beside.get(String(row)) ?? "" };
+    const items = groups.get(group);
+    if (items === undefined) groups.set(group, [item]);
+    else items.push(item);
+  }
+  return groups;
+}
+
+/** How the order puts one item before another. A figure that is not known is no reason to look there. */
+function comparing(order: Order, hits: ReadonlyMap<string, number> | null): (left: Item, right: Item) => number {
+  const figure = ({ entry }: Item): number => (entry === null ? Infinity : (entry.instructions ?? -1));
+  // What failed comes first.
+  const worst = (left: Item, right: Item): number => (left.entry === null || right.entry === null ? Number(right.entry === null) - Number(left.entry === null) : worse(left.entry, right.entry));
+  const width = ({ entry }: Item): number => entry?.simd ?? (entry === null ? 0 : 1000);
+  switch (order) {
+    case "worst":
+      return hits === null ? worst : (left, right) => (hits.get(right.key) ?? 0) - (hits.get(left.key) ?? 0) || worst(left, right);
+    case "instructions":
+      return (left, right) => figure(right) - figure(left);
+    case "simd":
+      return (left, right) => width(left) - width(right) || worst(left, right);
+    case "name":
+      return (left, right) => left.name.localeCompare(right.name);
+    case "file":
+      return () => 0;
+  }
+}
+
+/** The rows: groups and what is in them in this order, only what was found (`hits`) where something is looked for. */
+export function arranged(
+  groups: ReadonlyMap<Group, Item[]>,
+  order: Order,
+  hits: ReadonlyMap<string, number> | null,
+  isOpen: (key: string, items: Item[]) => boolean,
+): Row[] {
+  const compare = comparing(order, hits);
+  const sorted = Array.from(groups, ([group, all], number) => {
+    const items = (hits === null ? all.slice() : all.filter(({ key }) => hits.has(key))).sort(compare);
+    return { group, items, count: all.length, number };
+  }).filter(({ items }) => items.length > 0);
+  sorted.sort((left, right) => (order === "name" && `${left.group.title}${left.group.words}`.localeCompare(`${right.group.title}${right.group.words}`)) || compare(left.items[0], right.items[0]));
+  const rows: Row[] = [];
+  const builds = new Map<string, typeof sorted>();
+  for (const each of sorted) builds.set(each.group.build, [...(builds.get(each.group.build) ?? []), each]);
+  const hasBuilds = Array.from(groups.keys()).some(({ build }) => build !== "");
+  for (const [build, inside] of builds) {
+    let level = 1;
+    if (hasBuilds && build !== "") {
+      const items = inside.flatMap((each) => each.items);
+      const key = `build ${build}`;
+      const head = { key, level, title: build, words: "", items, count: inside.reduce((sum, each) => sum + each.count, 0), isOpen: isOpen(key, items) };
+      rows.push({ head, item: null, level });
+      if (!head.isOpen) continue;
+      level++;
+    }
+    for (const { group, items, count, number } of inside) {
+      const key = `group ${number}`;
+      const isBare = group.title === "" && group.words === "" && groups.size === 1;
+      const head = isBare ? null : { key, level, title: group.title, words: group.words, items, count, isOpen: isOpen(key, items) };
+      if (head !== null) rows.push({ head, item: null, level });
+      if (head === null || head.isOpen) for (const item of items) rows.push({ head, item, level: level + (head === null ? 0 : 1) });
+    }
+  }
+  return rows;
+}

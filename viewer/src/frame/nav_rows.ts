@@ -1,0 +1,79 @@
+import { count, h, plural } from "../dom";
+import type { Head, Item } from "./arrange";
+import type { Line } from "./names";
+
+/** What the rows of the list show beside their names. */
+export interface Shown {
+  /** How often each kernel has what is looked for; null where nothing is. */
+  hits: ReadonlyMap<string, number> | null;
+  /** The text that is looked for, in small letters. */
+  sought: string;
+  /** The largest figures. */
+  most: number;
+  mostHits: number;
+  /** The widest SIMD of each device. */
+  simd: Map<string | null, number>;
+}
+
+export function drawHead(head: Head, lines: Line[], height: number, shown: Shown): HTMLElement {
+  const element = h("div", { class: "g" }, h("i", { "aria-hidden": "true" }, head.isOpen ? "▾" : "▸"), drawLines(lines, shown.sought), h("em", {}, counted(head, shown)));
+  element.style.height = `${height}px`;
+  return element;
+}
+
+export function drawItem(item: Item, level: number, lines: Line[], shown: Shown): HTMLElement {
+  const badge = badgeOf(item, shown);
+  const hits = shown.hits?.get(item.key);
+  const value = hits ?? item.entry?.instructions ?? null;
+  const most = shown.hits === null ? shown.most : shown.mostHits;
+  const shade = value === null || value <= 0 ? 0 : Math.min(6, Math.max(1, Math.ceil((6 * Math.log1p((value * 9) / most)) / Math.log(10))));
+  return h(
+    "div",
+    { class: level > 1 ? "k in" : "k" },
+    drawLines(lines, shown.sought),
+    badge === null ? null : h("small", { class: badge.isBad ? "bad" : null, title: badge.title }, badge.text),
+    h("em", { class: shade > 0 ? `q${shade}` : null }, item.entry === null ? "–" : brief(value)),
+  );
+}
+
+function drawLines(lines: Line[], sought: string): HTMLElement {
+  return h("span", { class: "name" }, ...lines.map((line) => h("span", {}, ...line.map(({ text, style }) => h("span", { class: style }, ...(style === "name" ? marked(text, sought) : [text]))))));
+}
+
+/** A text with what is looked for in it marked. */
+function marked(text: string, sought: string): (Node | string)[] {
+  const at = sought === "" ? -1 : text.toLowerCase().indexOf(sought);
+  if (at < 0) return [text];
+  const end = at + sought.length;
+  return [text.slice(0, at), h("mark", {}, text.slice(at, end)), text.slice(end)];
+}
+
+export function counted({ items, count: all }: Head, { hits }: Shown): string {
+  return hits === null ? count(all) : `${count(items.length)} of ${count(all)}`;
+}
+
+export function badgeOf({ entry, program }: Item, { simd }: Shown): { text: string; title: string; isBad: boolean } | null {
+  if (entry === null) return { text: program.ok ? "no kernel" : "failed", title: program.reason ?? "", isBad: !program.ok };
+  if (entry.spill !== null && entry.spill > 0) return { text: `${brief(entry.spill)} B`, title: `${count(entry.spill)} bytes spilled`, isBad: false };
+  const widestHere = simd.get(program.device) ?? 0;
+  if (entry.simd !== null && entry.simd < widestHere) return { text: String(entry.simd), title: `SIMD${entry.simd}: the widest of this device is ${widestHere}`, isBad: false };
+  return null;
+}
+
+/** The whole name, then the figures. */
+export function wordsOf({ name, beside, entry, program, key }: Item, { hits: all }: Shown): string {
+  const whole = beside === "" ? name : `${name} (${beside})`;
+  if (entry === null) return `${whole}: ${program.reason ?? (program.ok ? "no kernel" : "failed")}`;
+  const figures = entry.instructions === null ? [] : [plural(entry.instructions, "instruction")];
+  if (entry.simd !== null) figures.push(`SIMD${entry.simd}`);
+  if (entry.spill !== null && entry.spill > 0) figures.push(`${count(entry.spill)} bytes spilled`);
+  const hits = all?.get(key);
+  if (hits !== undefined) figures.unshift(plural(hits, "hit"));
+  return [whole, ...figures].join(", ");
+}
+
+/** As wide as its column: the title has all of it. */
+function brief(value: number | null): string {
+  if (value === null) return "–";
+  return value >= 99_500 ? `${count(Math.round(value / 1000))}k` : count(value);
+}

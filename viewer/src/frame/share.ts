@@ -1,0 +1,136 @@
+import { HttpSource } from "../document/http";
+import type { Kernel } from "../document/kernel";
+import { sentenceOf, type Source } from "../document/source";
+import { copyText, fill, h } from "../dom";
+import { type State, toFragment } from "../state";
+
+/** What the share menu knows of the page. */
+export interface Shared {
+  readonly source: Source;
+  readonly state: State;
+  readonly kernel: Kernel | null;
+  tell(sentence: string): void;
+  /** The kernels that are seen: the one that is shown, its versions, and those that are compared. */
+  readonly seen: SeenProgram[];
+  print(): void;
+}
+
+/** Kernels of a program, by their names. */
+export interface SeenProgram {
+  id: string;
+  kernels: string[];
+}
+
+/** The button in the header and the menu that it opens: links, a report of what is seen, a summary on paper. */
+export class Share {
+  readonly button = h("button", { class: "tool", type: "button", "aria-haspopup": "dialog", "aria-expanded": "false", onclick: () => this.open() }, "Share");
+  readonly element = h("dialog", { class: "pop share", "aria-label": "Share" });
+  private readonly size = h("em", {});
+  private asking: AbortController | null = null;
+
+  constructor(private readonly page: Shared) {
+    const { source } = page;
+    const items = [item("Copy link", this.withKey(), this.words(), () => this.copyLink())];
+    if (source instanceof HttpSource) {
+      const secret = [h("strong", { class: "warn" }, "Secret."), " Holds this server's token: whoever has it may read and compile as you. For your own tabs."];
+      items.push(item("Copy link with access", null, secret, () => this.copyAccess(source)));
+      items.push(item("Save as report…", this.size, ["One HTML file of what is seen, with its versions and the comparison. It needs no server."], () => void this.save(source)));
+    }
+    items.push(item("Print summary", null, ["Two pages: figures with the costliest lines, and the code of the pinned line."], () => page.print()));
+    this.element.append(...items);
+    for (const button of items) button.addEventListener("click", () => this.element.close());
+    // A click beside the menu closes it; the browser gives the focus back.
+    this.element.addEventListener("click", (event) => event.target === this.element && this.element.close());
+    this.element.addEventListener("keydown", (event) => this.move(event));
+    this.element.addEventListener("close", () => {
+      this.button.setAttribute("aria-expanded", "false");
+      this.asking?.abort();
+    });
+  }
+
+  copyLink(): void {
+    const { source, state } = this.page;
+    const fragment = toFragment(state);
+    const link = source instanceof HttpSource ? source.address(fragment, false) : location.href.replace(/#.*$/s, "") + fragment;
+    void copyText(link, (sentence) => this.page.tell(sentence === "Copied." ? "Copied the link to what is shown." : sentence));
+  }
+
+  private copyAccess(source: HttpSource): void {
+    const link = source.address(toFragment(this.page.state), true);
+    void copyText(link, (sentence) => this.page.tell(sentence === "Copied." ? "Copied, with this server's secret: whoever opens the link may read and compile as you, until the server ends." : sentence));
+  }
+
+  private withKey(): HTMLElement {
+    return h("em", {}, h("kbd", {}, "⇧C"));
+  }
+
+  private words(): string[] {
+    const what = "Kernel, pinned line, view, edit and comparison.";
+    return this.page.source instanceof HttpSource ? [`${what} A browser without access asks for this server's token once.`] : [`${what} It leads to this file.`];
+  }
+
+  private open(): void {
+    const { bottom, right } = this.button.getBoundingClientRect();
+    this.element.style.top = `${Math.round(bottom + 6)}px`;
+    this.element.style.right = `${Math.max(8, Math.round(innerWidth - right))}px`;
+    this.element.showModal();
+    this.button.setAttribute("aria-expanded", "true");
+    const { source } = this.page;
+    if (source instanceof HttpSource) void this.weigh(source);
+  }
+
+  /** Says how large the report is, before it is saved. */
+  private async weigh(source: HttpSource): Promise<void> {
+    this.asking = new AbortController();
+    fill(this.size, "…");
+    try {
+      const { size } = (await (await source.post("/api/report", this.request(true), this.asking.signal)).json()) as { size: number };
+      fill(this.size, sizeWords(size));
+    } catch {
+      fill(this.size, ""); // Whoever saves it hears why it cannot be.
+    }
+  }
+
+  private async save(source: HttpSource): Promise<void> {
+    this.page.tell("The report is being made.");
+    try {
+      const answer = await source.post("/api/report", this.request(false), new AbortController().signal);
+      const blob = await answer.blob();
+      const link = h("a", { download: this.fileName(), href: URL.createObjectURL(blob) });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+      this.page.tell(`${this.fileName()}, ${sizeWords(blob.size)}: your browser saves it.`);
+    } catch (problem) {
+      this.page.tell(sentenceOf(problem));
+    }
+  }
+
+  private request(only_size: boolean): Record<string, unknown> {
+    // A report compiles nothing: what was edited is in it as programs.
+    const { z: _, e: __, ...more } = this.page.state.more;
+    return { only_size, state: toFragment({ ...this.page.state, more }), programs: this.page.seen };
+  }
+
+  private fileName(): string {
+    return `${(this.page.kernel?.name ?? "kernlens").replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
+  }
+
+  /** The arrow keys go from item to item. */
+  private move(event: KeyboardEvent): void {
+    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (by === 0) return;
+    event.preventDefault();
+    const buttons = [...this.element.querySelectorAll("button")];
+    const root = this.element.getRootNode() as ShadowRoot;
+    const at = buttons.indexOf(root.activeElement as HTMLButtonElement);
+    buttons[(at + by + buttons.length) % buttons.length].focus();
+  }
+}
+
+function item(title: string, more: HTMLElement | null, words: (string | Node)[], act: () => void): HTMLButtonElement {
+  return h("button", { class: "item", type: "button", onclick: act }, h("span", {}, title), more, h("small", {}, ...words));
+}
+
+function sizeWords(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,2 @@
+/** Nothing is compiled in a notebook. */
+export class Editing {}

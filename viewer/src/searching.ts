@@ -1,0 +1,176 @@
+import { readText } from "./document/read";
+import { readSearch, type SearchIndex } from "./document/search";
+import { sentenceOf } from "./document/source";
+import { findAll, SourceText, sourceChunks } from "./everywhere";
+import { find } from "./finder";
+import type { Entry } from "./frame/kernels";
+import type { Navigator } from "./frame/navigator";
+import { isWord, type Query } from "./frame/query";
+import { SearchField } from "./frame/search";
+import type { Links } from "./links";
+import type { Page } from "./page";
+import { CodePane } from "./panes/code";
+import type { Linked } from "./panes/linked";
+
+/** Characters of source text that are searched: more is not read. */
+const MOST = 1 << 25;
+/** Source texts that are asked for at once. */
+const AT_ONCE = 4;
+
+/** The search: in the panes of the kernel that is shown, and in all kernels, which the list then shows alone. */
+export class Searching {
+  readonly field: SearchField;
+  private query: Query | null = null;
+  /** What all kernels were searched for. */
+  private sought: Query | null = null;
+  private at = -1;
+  private words: Promise<SearchIndex | null> | null = null;
+  private texts: Promise<Map<string, SourceText>> | null = null;
+  private turn = 0;
+
+  constructor(
+    private readonly page: Page & { readonly links: Links },
+    private readonly list: Navigator,
+    openList: () => void,
+  ) {
+    this.field = new SearchField({
+      find: (query) => this.find(query),
+      step: (by) => this.step(by),
+      stepKernel: (by) => this.stepKernel(by),
+      list: openList,
+      leave: () => page.layout.of("code")?.linked?.pane.focus(),
+    });
+  }
+
+  focus(): void {
+    this.field.focus();
+  }
+
+  /** Looks again in panes that were made anew. */
+  again(): void {
+    if (this.query !== null) this.find(this.query);
+  }
+
+  private find(query: Query | null): void {
+    const { page, field } = this;
+    const { links, kernel } = page;
+    this.query = query;
+    this.at = -1;
+    links.hits.clear();
+    const panes = query === null || kernel === null ? [] : links.linkedPanes();
+    let all = 0;
+    for (const linked of panes) {
+      const lines = find(kernel as NonNullable<typeof kernel>, linked, query as Query);
+      links.hits.set(linked, lines);
+      all += lines.length;
+    }
+    if (query !== null && kernel !== null) {
+      field.tell(all === 0 ? "nothing" : `${all}`);
+      page.status.say(`${all} found`);
+    }
+    field.showHere(panes.map((linked) => ({ title: linked.title, count: links.hits.get(linked)?.length ?? 0, unit: linked instanceof CodePane ? "instruction" : "line", go: () => this.stepIn(linked) })));
+    for (const linked of links.linkedPanes()) linked.pane.mark(links.hits.get(linked) ?? null);
+    links.mark(null);
+    void this.findEverywhere(query);
+  }
+
+  /** All kernels, without reading them. */
+  private async findEverywhere(query: Query | null): Promise<void> {
+    const { index } = this.page;
+    if (query === this.sought || index === null) return;
+    this.sought = query;
+    const turn = ++this.turn;
+    const tell = (hits: Map<string, number> | null): void => {
+      const kernels = index.programs.reduce((sum, { kernels: { name } }) => sum + name.length, 0);
+      this.list.filter(hits, query?.kind === "text" && !isWord(query) ? query.text : "");
+      this.field.showEverywhere(hits === null ? null : { kernels: hits.size, all: kernels });
+    };
+    if (query === null) return tell(null);
+    if (query.kind === "register") {
+      tell(null);
+      return this.field.showEverywhere("Registers are looked for in this kernel alone.");
+    }
+    const slow = window.setTimeout(() => turn === this.turn && this.field.showEverywhere("reading what kernels have…"), 150);
+    try {
+      const words = await this.read();
+      const texts = isWord(query) || query.kind === "opcode" || query.kind === "function" ? new Map<string, SourceText>() : await this.readTexts();
+      if (turn !== this.turn) return;
+      performance.mark("kernlens: search");
+      tell(findAll(index, words, texts, query));
+      performance.measure("kernlens: searched", "kernlens: search");
+    } catch (problem) {
+      if (turn !== this.turn) return;
+      this.sought = null;
+      this.field.showEverywhere(sentenceOf(problem));
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  private read(): Promise<SearchIndex | null> {
+    this.words ??= (async () => {
+      // As it was opened: what is compiled here is not among it.
+      const index = await this.page.source.index();
+      return index.search === null ? null : readSearch(await this.page.source.chunk(index.search), index);
+    })();
+    this.words.catch(() => (this.words = null));
+    return this.words;
+  }
+
+  /** The texts of all source files, each read once. */
+  private readTexts(): Promise<Map<string, SourceText>> {
+    this.texts ??= (async () => {
+      const chunks = sourceChunks(await this.page.source.index());
+      const texts = new Map<string, SourceText>();
+      let room = MOST;
+      const readNext = async (): Promise<void> => {
+        for (let id = chunks.shift(); id !== undefined && room > 0; id = chunks.shift()) {
+          const text = readText(await this.page.source.chunk(id));
+          room -= text.length;
+          texts.set(id, new SourceText(text));
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, readNext));
+      return texts;
+    })();
+    this.texts.catch(() => (this.texts = null));
+    return this.texts;
+  }
+
+  /** To the next place in this kernel; to the next kernel, where this has none. */
+  private step(by: number): void {
+    const places = this.places();
+    if (places.length === 0) return this.stepKernel(by);
+    this.go(places, (this.at + by + places.length + (this.at < 0 && by < 0 ? 1 : 0)) % places.length);
+  }
+
+  /** To the first place in a pane. */
+  private stepIn(linked: Linked): void {
+    const places = this.places();
+    const first = places.findIndex((place) => place.linked === linked);
+    if (first >= 0) this.go(places, first);
+  }
+
+  private places(): { linked: Linked; line: number }[] {
+    const { links } = this.page;
+    return links.linkedPanes().flatMap((linked) => Array.from(links.hits.get(linked) ?? [], (line) => ({ linked, line })));
+  }
+
+  private go(places: { linked: Linked; line: number }[], to: number): void {
+    const { layout, status } = this.page;
+    this.at = to;
+    const { linked, line } = places[to];
+    const slot = layout.slotOf(linked);
+    if (slot !== null) layout.bringToFront(slot);
+    linked.reveal(line);
+    linked.pane.show(line);
+    this.field.tell(`${to + 1} of ${places.length}`);
+    status.say(`${to + 1} of ${places.length}, in ${linked.title}`);
+  }
+
+  private stepKernel(by: number): void {
+    const entry: Entry | null = this.query === null ? null : this.list.after(by);
+    if (entry === null) return this.page.tell("No kernel of the list has this.");
+    void this.page.open(entry);
+  }
+}

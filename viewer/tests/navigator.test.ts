@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+
+import type { Group, KernelColumns, ProgramInfo } from "../src/document/schema";
+import { arranged, type Item, itemsOf, type Order } from "../src/frame/arrange";
+import type { Entry } from "../src/frame/kernels";
+import { linesOf, pieces, type Style } from "../src/frame/names";
+import { numbers } from "./numbers";
+
+/** Each letter is a pixel wide. */
+const WIDTHS = { of: (text: string): number => text.length };
+
+function broken(name: string, width: number, hang = 0, style: Style = "name"): string[] {
+  return linesOf(pieces(name, style), width, hang, WIDTHS).map((line) => line.map(({ text }) => text).join(""));
+}
+
+test("names are broken between words", () => {
+  expect(broken("extractManifoldAndAddContact", 16)).toEqual(["extractManifold", "AndAddContact"]);
+  expect(broken("kernel_mul_mv_q4_K_f32", 12)).toEqual(["kernel_mul_", "mv_q4_K_f32"]);
+  expect(broken("at::ReduceKernel<4, float>", 12)).toEqual(["at::Reduce", "Kernel<4, ", "float>"]);
+  expect(broken("hblur", 5)).toEqual(["hblur"]);
+  // Lines after the first begin further right.
+  expect(broken("find_all_of_them", 9, 4)).toEqual(["find_all_", "of_", "them"]);
+  // A word that is wider than a line is broken anywhere.
+  expect(broken("a".repeat(10), 4, 1)).toEqual(["aaaa", "aaa", "aaa"]);
+});
+
+test("no letter of a name is lost, and no line is too wide", () => {
+  const next = numbers(7);
+  const letters = ["a", "B", "_", "::", "<", ", ", "9", "é", ">", " "];
+  for (let round = 0; round < 400; round++) {
+    const name = Array.from({ length: 1 + next(40) }, () => letters[next(letters.length)]).join("");
+    const [width, hang] = [5 + next(20), next(4)];
+    const lines = broken(name, width, hang);
+    expect(lines.join("")).toBe(name);
+    lines.forEach((line, at) => expect(line.trimEnd().length).toBeLessThanOrEqual(width - (at > 0 ? hang : 0)));
+  }
+});
+
+test("of a name without end a part is shown", () => {
+  const lines = broken("x".repeat(1_000_000), 100);
+  expect(lines.length).toBeLessThan(50);
+  expect(lines.at(-1)).toMatch(/…$/);
+});
+
+const group = (title: string, build = ""): Group => ({ build, title, words: "", before: "", after: "" });
+
+function document(names: [string, Group, number][]): { entries: Entry[]; programs: ProgramInfo[] } {
+  const kernels = { name: names.map(([name]) => name), group: names.map(([, of]) => of) } as KernelColumns;
+  const program = { id: "p", device: "dg2", kernels, beside: new Map([["0", "a.cl"]]), edited: false, ok: true } as unknown as ProgramInfo;
+  const failed = { id: "f", name: "bad.cl", device: "dg2", ok: false, kernels: { name: [] as string[] } } as ProgramInfo;
+  const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spill: name === "spilling" ? 64 : 0 }));
+  return { entries, programs: [program, failed] };
+}
+
+function texts(names: [string, Group, number][], order: Order = "worst", hits: Map<string, number> | null = null, isOpen: (key: string, items: Item[]) => boolean = () => true): string[] {
+  const { entries, programs } = document(names);
+  return arranged(itemsOf(entries, programs), order, hits, isOpen).map(({ head, item, level }) => `${"  ".repeat(level - 1)}${item === null ? `${head.title} ${head.items.length}/${head.count}` : item.shown}`);
+}
+
+const [FIRST, SECOND] = [group("a.cl"), group("b.cl")];
+const NAMES: [string, Group, number][] = [["small", FIRST, 10], ["large", SECOND, 900], ["spilling", FIRST, 20], ["other", SECOND, 5]];
+
+test("the worst comes first, inside groups and between them; what failed before all", () => {
+  expect(texts(NAMES)).toEqual(["1 program without kernels 1/1", "  bad.cl", "a.cl 2/2", "  spilling", "  small", "b.cl 2/2", "  large", "  other"]);
+  expect(texts(NAMES, "instructions").slice(2)).toEqual(["b.cl 2/2", "  large", "  other", "a.cl 2/2", "  spilling", "  small"]);
+  expect(texts(NAMES, "file").slice(2)).toEqual(["a.cl 2/2", "  small", "  spilling", "b.cl 2/2", "  large", "  other"]);
+  expect(texts(NAMES, "name")).toEqual(["1 program without kernels 1/1", "  bad.cl", "a.cl 2/2", "  small", "  spilling", "b.cl 2/2", "  large", "  other"]);
+});
+
+test("closed groups show their head, and what is looked for leaves the others out", () => {
+  expect(texts(NAMES, "worst", null, (key) => key === "group 2")).toEqual(["1 program without kernels 1/1", "a.cl 2/2", "b.cl 2/2", "  large", "  other"]);
+  expect(texts(NAMES, "worst", new Map([["p 0", 3], ["p 3", 7]]))).toEqual(["b.cl 1/2", "  other", "a.cl 1/2", "  small"]);
+});
+
+test("builds are a level of their own", () => {
+  const names: [string, Group, number][] = [["blur", group("a.cl", "dg2"), 10], ["blur", group("a.cl", "bmg"), 20]];
+  expect(texts(names).slice(2)).toEqual(["bmg 1/1", "  a.cl 1/1", "    blur", "dg2 1/1", "  a.cl 1/1", "    blur"]);
+});

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+
+import { readSearch } from "../src/document/search";
+import type { Index } from "../src/document/schema";
+import { DocumentError } from "../src/document/source";
+import { findAll, SourceText, sourceChunks } from "../src/everywhere";
+import { type Query, queryOf } from "../src/frame/query";
+
+const TEXT = "int blur(int x)\n{\n  return Splat(x) + 1; // splat\n}\nkernel void mix() {}\nspills";
+const WRITTEN = {
+  opcodes: ["mov", "math.inv", "send.ugm", "dpas.8x8"],
+  functions: ["blur", "splat_all"],
+  files: ["a.cl", "b.h"],
+  kernels: [
+    [
+      { opcodes: [0, 10, 1, 2], lines: [[0, 1, 3, 9, 1]], functions: [0], atomics: 3 },
+      { opcodes: [0, 4, 2, 1, 3, 5], lines: [[0, 5, 1], [1, 7, 2]], functions: [0, 1], barriers: 1 },
+    ],
+  ],
+};
+
+function index(change: object = {}): Index {
+  const kernels = { name: ["blur_h", "_Z3mixv"], shown: ["blur_h", "mix()"], spill_bytes: [0, 64] };
+  const program = { id: "p", name: "a", ok: true, kernels, files: [{ path: "a.cl", chunk: "c", missing: null }, { path: "b.h", chunk: null, missing: "" }] };
+  const failed = { id: "f", name: "bad.cl", ok: false, kernels: { name: [], shown: [], spill_bytes: [] }, files: [{ path: "a.cl", chunk: "c", missing: null }] };
+  return { programs: [program, failed], ...change } as unknown as Index;
+}
+
+const TEXTS = new Map([["c", new SourceText(TEXT)]]);
+
+function hits(typed: string): Record<string, number> | null {
+  const all = findAll(index(), readSearch(WRITTEN, index()), TEXTS, queryOf(typed) as Query);
+  return all === null ? null : Object.fromEntries(all);
+}
+
+test.each([
+  // A name, a function, and a line of each kernel that has code of it.
+  ["blur", { "p 0": 3, "p 1": 1 }],
+  ["mix()", { "p 1": 2 }],
+  ["splat", { "p 0": 1, "p 1": 1 }],
+  ["send", { "p 1": 1 }],
+  ["op:mov", { "p 0": 10, "p 1": 4 }],
+  ["op:send.ugm", { "p 1": 1 }],
+  ["fn:splat", { "p 1": 1 }],
+  ["line:2", { "p 0": 1 }],
+  ["line:9", { "p 0": 1 }],
+  ["line:7", { "p 1": 1 }],
+  ["re:^sp.at_", { "p 1": 1 }],
+  ["re:return .*\\+", { "p 0": 1 }],
+  ["atomic", { "p 0": 3 }],
+  ["barrier", { "p 1": 1 }],
+  ["math", { "p 0": 2 }],
+  ["dpas", { "p 1": 5 }],
+  ["spills", { "p 1": 64 }],
+  ["failed", { "f -1": 1 }],
+  ["bad", { "f -1": 1 }],
+  ["nowhere", {}],
+])("what all kernels have of %s", (typed, expected) => {
+  expect(hits(typed)).toEqual(expected);
+});
+
+test("registers are of one kernel", () => {
+  expect(hits("reg:r12")).toBeNull();
+});
+
+test("without words names and figures are there", () => {
+  expect(Object.fromEntries(findAll(index(), null, TEXTS, queryOf("spills") as Query) ?? [])).toEqual({ "p 1": 64 });
+  expect(Object.fromEntries(findAll(index(), null, TEXTS, queryOf("blur") as Query) ?? [])).toEqual({ "p 0": 1 });
+});
+
+test("a text is looked for line by line, each line once", () => {
+  const text = new SourceText("aa\nA\n\nb a a\na");
+  expect(text.linesOf(queryOf("a") as Query)).toEqual([1, 2, 4, 5]);
+  expect(text.linesOf(queryOf("re:^a$") as Query)).toEqual([2, 5]);
+  expect(new SourceText("").linesOf(queryOf("a") as Query)).toEqual([]);
+  // A letter whose small form is longer.
+  expect(new SourceText("\u0130\nx").linesOf(queryOf("x") as Query)).toEqual([2]);
+});
+
+test("each text is read once", () => {
+  expect(sourceChunks(index())).toEqual(["c"]);
+});
+
+test.each([
+  { ...WRITTEN, kernels: [[WRITTEN.kernels[0][0]]] },
+  { ...WRITTEN, kernels: [[], [], []] },
+  { ...WRITTEN, kernels: [[{ opcodes: [4, 1] }, {}]] },
+  { ...WRITTEN, kernels: [[{ functions: [-1] }, {}]] },
+  { ...WRITTEN, kernels: [[{ lines: [[2, 1, 1]] }, {}]] },
+  { ...WRITTEN, kernels: [[{ lines: [[]] }, {}]] },
+  { ...WRITTEN, opcodes: [1] },
+])("a chunk that does not fit is an error: %#", (written) => {
+  expect(() => readSearch(written, index())).toThrow(DocumentError);
+});
