@@ -128,7 +128,7 @@ class Editor:
 
 def _has_code(frame: Frame) -> bool:
     try:
-        return frame.locator(".slot .cm-line").count() > 5
+        return frame.locator(".cm-line").count() > 5
     except Exception as error:  # A frame that goes away while it is asked.
         return "detached" in str(error) and False
 

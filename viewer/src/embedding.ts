@@ -7,6 +7,10 @@ import { entriesOf } from "./frame/kernels";
  */
 export function embed(host: HTMLElement, app: App): void {
   host.addEventListener("kernlens:show", (event) => void show(app, (event as CustomEvent<Partial<Shown>>).detail));
+  host.addEventListener("kernlens:text", (event) => {
+    const { path = "", text = "" } = (event as CustomEvent<Partial<Text>>).detail;
+    void app.compiler?.take(path, text);
+  });
   const follow = (): void => app.wear(host.dataset.theme ?? null);
   if (host.dataset.theme !== undefined) follow();
   new MutationObserver(follow).observe(host, { attributeFilter: ["data-theme"] });
@@ -17,6 +21,12 @@ interface Shown {
   path: string;
   line: number;
   kernels: string[];
+}
+
+/** What a file holds now. */
+interface Text {
+  path: string;
+  text: string;
 }
 
 /** Pins a line, in the kernel that is shown if it is one of these, else in the first that there is. */

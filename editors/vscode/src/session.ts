@@ -189,12 +189,14 @@ export class Session implements vscode.Disposable {
     const compiling = new AbortController();
     this.compiling = compiling;
     const [first] = named;
-    const edited = { path: first.paths.find((path) => isSameFile(document.uri.fsPath, path)) ?? first.paths[0], text, program: first.ok ? first.id : null };
+    const edited = { path: first.paths.find((path) => isSameFile(document.uri.fsPath, path)) ?? first.paths[0], text, program: first.id };
     const configurations = named.slice(0, 16).map(({ device, toolchain, options }) => ({ device: device ?? this.build.device, toolchain: toolchain ?? this.build.toolchain, options: options ?? "" }));
     try {
       const progress = { location: vscode.ProgressLocation.Window, title: `kernlens compiles ${this.name}` };
       const result = await vscode.window.withProgress(progress, () => compile(server, this.id, ++this.serial, edited, configurations, compiling.signal));
       if (result === null || compiling.signal.aborted) return;
+      // The server keeps what it compiled: the viewer gets it at once.
+      this.page?.text(edited.path, text);
       const diagnostics = result.ok || result.diagnostics.length > 0 ? result.diagnostics : [{ path: "", line: 0, column: 0, severity: "error", message: result.reason ?? "It does not compile." }];
       await this.mark(diagnostics);
       if (!result.ok) return;

@@ -119,6 +119,8 @@ test("counts move with an edit, and a save compiles it", async () => {
   tone.save();
   await until(() => problems(tone).length === 0 && !counts(tone).some((text) => text.includes("749")));
   expect(counts(tone).some((text) => text.startsWith("14: "))).toBe(true);
+  // The viewer has each text that was compiled, also the one with the error.
+  expect(latest().posted.filter(({ kind }) => kind === "text").map(({ path, text }) => [path, String(text).includes("missing")])).toEqual([["tone.cl", true], ["tone.cl", false]]);
 });
 
 test("other options, which are remembered for the file", async () => {
