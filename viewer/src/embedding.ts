@@ -41,5 +41,10 @@ async function show(app: App, { path = "", line = 0, kernels = [] }: Partial<Sho
   const { kernel } = app;
   if (kernel === null) return;
   const key = kernel.places.keyOf(kernel.files.indexOf(path), line);
-  if (key >= 0) await app.pinning.goToLine(key);
+  if (key < 0) return;
+  await app.pinning.goToLine(key);
+  // The source is beside the page: where there is room for one pane, that is the machine code.
+  const { codePane } = app.pinning;
+  const slot = codePane === null ? null : app.layout.slotOf(codePane);
+  if (slot !== null) app.layout.bringToFront(slot);
 }

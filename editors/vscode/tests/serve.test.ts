@@ -71,6 +71,13 @@ test("a source is compiled, and its lines have counts", async () => {
   expect(servers()).toHaveLength(1);
 });
 
+test("only the text that was compiled has counts", async () => {
+  const [other, same] = ["// changed\n", ""].map((before, at) => new TextDocument(Uri.file(join(folder, `${at}/tone.cl`)), before + source));
+  for (const document of [other, same]) state.events.open.fire(document);
+  await until(() => counts(same).length > 0);
+  expect(counts(other)).toEqual([]);
+});
+
 test("the page gets the server's data and nothing else, and never the token", async () => {
   const panel = latest();
   const [status, index] = await answer(panel, "/api/index");
