@@ -66,7 +66,7 @@ export class Session implements vscode.Disposable {
       this.server = server;
       server.onEnd = (reason) => void this.ended(reason);
       this.programs = await programs(server);
-      this.page = await Page.open(this.panel.webview, server, this.around.bridge, (path, line) => void this.goTo(path, line));
+      this.page = await Page.open(this.panel.webview, server, this.around.bridge, (path, line) => this.follow(path, line));
       await this.tellProblems();
       await Promise.all(vscode.workspace.textDocuments.map((document) => this.count(document)));
       for (const document of vscode.workspace.textDocuments) if (document.isDirty) this.changed(document, []);
@@ -218,6 +218,13 @@ export class Session implements vscode.Disposable {
     if (path === undefined || counts.length === 0) return;
     this.last = `${document.uri.fsPath}:${line}`;
     this.page?.show({ path, line: counts[0].line, kernels: kernels ?? counts.map(({ kernel }) => kernel) });
+  }
+
+  private going = Promise.resolve();
+
+  /** Follows the viewer, one line after the other. */
+  private follow(path: string, line: number): void {
+    this.going = this.going.then(() => this.goTo(path, line)).catch((problem) => this.around.output.appendLine(wordsOf(problem)));
   }
 
   /** Shows a line of the viewer in an editor, if its file is of the workspace, or beside what is served. */
