@@ -7,6 +7,10 @@ import { entriesOf } from "./frame/kernels";
  */
 export function embed(host: HTMLElement, app: App): void {
   host.addEventListener("kernlens:show", (event) => void show(app, (event as CustomEvent<Partial<Shown>>).detail));
+  host.addEventListener("kernlens:text", (event) => {
+    const { path = "", text = "" } = (event as CustomEvent<Partial<Text>>).detail;
+    void app.compiler?.take(path, text);
+  });
   const follow = (): void => app.wear(host.dataset.theme ?? null);
   if (host.dataset.theme !== undefined) follow();
   new MutationObserver(follow).observe(host, { attributeFilter: ["data-theme"] });
@@ -17,6 +21,12 @@ interface Shown {
   path: string;
   line: number;
   kernels: string[];
+}
+
+/** What a file holds now. */
+interface Text {
+  path: string;
+  text: string;
 }
 
 /** Pins a line, in the kernel that is shown if it is one of these, else in the first that there is. */
@@ -31,5 +41,10 @@ async function show(app: App, { path = "", line = 0, kernels = [] }: Partial<Sho
   const { kernel } = app;
   if (kernel === null) return;
   const key = kernel.places.keyOf(kernel.files.indexOf(path), line);
-  if (key >= 0) await app.pinning.goToLine(key);
+  if (key < 0) return;
+  await app.pinning.goToLine(key);
+  // The source is beside the page: where there is room for one pane, that is the machine code.
+  const { codePane } = app.pinning;
+  const slot = codePane === null ? null : app.layout.slotOf(codePane);
+  if (slot !== null) app.layout.bringToFront(slot);
 }

@@ -90,19 +90,17 @@ export async function choices(server: Server): Promise<Choices> {
   return (await server.json("/api/choices")) as Choices;
 }
 
-/** A source as it is now, and the program that it is of (null: it is compiled alone). */
+/** A source as it is now, and the program that it is of. */
 export interface Edited {
   path: string;
   text: string;
-  program: string | null;
+  program: string;
 }
 
 /** Compiles a text; null if a newer compile of the session took its place. Throws Problem. */
 export async function compile(server: Server, session: string, serial: number, edited: Edited, configurations: Configuration[], signal: AbortSignal): Promise<Result | null> {
-  const { path, text, program } = edited;
-  const source = { path, text, ...(program === null ? {} : { program }) };
   const results: Result[] = [];
-  for await (const event of server.compile({ session, serial, source, configurations }, signal)) {
+  for await (const event of server.compile({ session, serial, source: edited, configurations }, signal)) {
     const told = event as { event: string; index: unknown } & Omit<Result, "programs">;
     if (told.event !== "result") continue;
     const { ok, reason, diagnostics, index } = told;

@@ -66,7 +66,7 @@ export class Session implements vscode.Disposable {
       this.server = server;
       server.onEnd = (reason) => void this.ended(reason);
       this.programs = await programs(server);
-      this.page = await Page.open(this.panel.webview, server, this.around.bridge, (path, line) => void this.goTo(path, line));
+      this.page = await Page.open(this.panel.webview, server, this.around.bridge, (path, line) => this.follow(path, line));
       await this.tellProblems();
       await Promise.all(vscode.workspace.textDocuments.map((document) => this.count(document)));
       for (const document of vscode.workspace.textDocuments) if (document.isDirty) this.changed(document, []);
@@ -189,12 +189,14 @@ export class Session implements vscode.Disposable {
     const compiling = new AbortController();
     this.compiling = compiling;
     const [first] = named;
-    const edited = { path: first.paths.find((path) => isSameFile(document.uri.fsPath, path)) ?? first.paths[0], text, program: first.ok ? first.id : null };
+    const edited = { path: first.paths.find((path) => isSameFile(document.uri.fsPath, path)) ?? first.paths[0], text, program: first.id };
     const configurations = named.slice(0, 16).map(({ device, toolchain, options }) => ({ device: device ?? this.build.device, toolchain: toolchain ?? this.build.toolchain, options: options ?? "" }));
     try {
       const progress = { location: vscode.ProgressLocation.Window, title: `kernlens compiles ${this.name}` };
       const result = await vscode.window.withProgress(progress, () => compile(server, this.id, ++this.serial, edited, configurations, compiling.signal));
       if (result === null || compiling.signal.aborted) return;
+      // The server keeps what it compiled: the viewer gets it at once.
+      this.page?.text(edited.path, text);
       const diagnostics = result.ok || result.diagnostics.length > 0 ? result.diagnostics : [{ path: "", line: 0, column: 0, severity: "error", message: result.reason ?? "It does not compile." }];
       await this.mark(diagnostics);
       if (!result.ok) return;
@@ -216,6 +218,13 @@ export class Session implements vscode.Disposable {
     if (path === undefined || counts.length === 0) return;
     this.last = `${document.uri.fsPath}:${line}`;
     this.page?.show({ path, line: counts[0].line, kernels: kernels ?? counts.map(({ kernel }) => kernel) });
+  }
+
+  private going = Promise.resolve();
+
+  /** Follows the viewer, one line after the other. */
+  private follow(path: string, line: number): void {
+    this.going = this.going.then(() => this.goTo(path, line)).catch((problem) => this.around.output.appendLine(wordsOf(problem)));
   }
 
   /** Shows a line of the viewer in an editor, if its file is of the workspace, or beside what is served. */

@@ -11,14 +11,13 @@ import orjson
 from kernlens.analysis.costs import cycles_of
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import KernlensError
-from kernlens.explorer.compile_work import Results
+from kernlens.explorer.compile_work import Results, diagnostics
 from kernlens.explorer.responses import RefusedError, json_bytes
 from kernlens.explorer.served import Served
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.toolchain.diagnostics import error_lines
 
 
 def line_figures(served: Served, results: Results, program: str) -> bytes:
@@ -40,8 +39,7 @@ def line_figures(served: Served, results: Results, program: str) -> bytes:
 
 
 def _document(build: Build, program: Program | None) -> dict[str, Any]:
-    diagnostics = [each._asdict() for each in error_lines(build.log, build.source)]
-    return {"diagnostics": diagnostics, "files": _files(program) if program else []}
+    return {"diagnostics": diagnostics(build), "files": _files(program) if program else []}
 
 
 def _files(program: Program) -> list[dict[str, Any]]:

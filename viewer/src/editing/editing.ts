@@ -233,6 +233,18 @@ export class Editing implements Compiler {
     edit.take(pane.title, text, read, configuration);
   }
 
+  /** Takes over a file's text, as an editor around the page has it, and compiles it; true if it is a file of what is shown. */
+  async take(path: string, text: string): Promise<boolean> {
+    const program = this.page.kernel?.program ?? this.page.index?.programs[0];
+    const file = program?.files.find((each) => each.path === path);
+    if (program === undefined || file === undefined || (await this.ask()) !== null) return false;
+    const edit = await this.begin(program);
+    const read = await this.textIn(program, path);
+    if (edit === null || read === null) return false;
+    edit.take(path, text, read, edit.draft.configuration);
+    return true;
+  }
+
   private act(act: (edit: Edit) => void): void {
     const edit = this.active;
     if (edit !== null) act(edit);

@@ -50,6 +50,7 @@ function show({ path, line, kernels }: Show): void {
 
 window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   if (data.kind === "show") return show(data);
+  if (data.kind === "text") return void host.dispatchEvent(new CustomEvent("kernlens:text", { detail: { path: data.path, text: data.text } }));
   const entry = asked.get(data.id);
   if (entry === undefined) return;
   switch (data.kind) {

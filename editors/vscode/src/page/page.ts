@@ -33,6 +33,11 @@ export class Page implements vscode.Disposable {
     this.tell({ kind: "show", ...line });
   }
 
+  /** A file has another text. */
+  text(path: string, text: string): void {
+    this.tell({ kind: "text", path, text });
+  }
+
   dispose(): void {
     this.listening.dispose();
     for (const abort of this.asked.values()) abort.abort();

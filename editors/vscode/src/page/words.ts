@@ -10,7 +10,8 @@ export type ToPage =
   | { kind: "part"; id: number; bytes: Uint8Array }
   | { kind: "end"; id: number }
   | { kind: "broken"; id: number }
-  | Show;
+  | Show
+  | { kind: "text"; path: string; text: string };
 
 /** Shows a line of a source in the viewer, in one of these kernels: the names as the index has them. */
 export interface Show {
