@@ -108,7 +108,10 @@ class Editor:
             self.page.keyboard.press("F1")
             self.page.locator(".quick-input-widget input").fill(f">{command}")
             self.page.wait_for_timeout(2000)
-            return row.is_visible() or self.page.keyboard.press("Escape") is not None
+            if row.is_visible():
+                return True
+            self.page.keyboard.press("Escape")
+            return False
 
         until(is_listed, f"the command {command}")
         self.page.keyboard.press("Enter")
@@ -144,7 +147,7 @@ def main() -> None:
         workspace.mkdir()
         for source in ("tone.cl", "blur.cl"):
             shutil.copy(ROOT / "examples/kernels" / source, workspace)
-        command = [KERNLENS, "compile", "blur.cl", "--device", "dg2", "-o", "blur.klens"]
+        command = [str(KERNLENS), "compile", "blur.cl", "--device", "dg2", "-o", "blur.klens"]
         subprocess.run(command, cwd=workspace, check=True, stdout=subprocess.DEVNULL)
         with hosting(words.entry, folder, workspace) as (host, address), sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])

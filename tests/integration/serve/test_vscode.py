@@ -32,7 +32,7 @@ def vitest() -> Path:
 
 
 def test_the_extension_shows_what_a_server_tells(vitest: Path) -> None:
-    command = [vitest, "run", "tests/serve.test.ts", "--reporter=dot"]
+    command = [str(vitest), "run", "tests/serve.test.ts", "--reporter=dot"]
     environment = {**os.environ, "KERNLENS": str(Path(sys.executable).with_name("kernlens")), "NO_COLOR": "1"}
     done = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
@@ -41,7 +41,7 @@ def test_the_extension_shows_what_a_server_tells(vitest: Path) -> None:
 
 def test_the_package_has_all_that_its_manifest_names(vitest: Path, tmp_path: Path) -> None:
     for mode in ("production", "page"):
-        command = [vitest.with_name("vite"), "build", "--mode", mode, "--logLevel", "warn"]
+        command = [str(vitest.with_name("vite")), "build", "--mode", mode, "--logLevel", "warn"]
         subprocess.run(command, cwd=FOLDER, check=True, timeout=120)
     package = tmp_path / "kernlens.vsix"
     subprocess.run(
