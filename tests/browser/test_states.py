@@ -37,7 +37,7 @@ def test_what_is_missing_is_said(open_report: Open, state: str) -> None:
     rail = viewer.find(".folded .rail")
     assert rail.count() == (state in ("lines", "stages"))
     if rail.count():
-        assert rail.bounding_box()["width"] <= 28
+        assert rail.evaluate("rail => rail.getBoundingClientRect().width") <= 28
         assert viewer.cut_texts() == []
         assert viewer.find(".folded .message:visible").count() == 0
         rail.get_by_role("button", name="Open").click()

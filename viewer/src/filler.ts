@@ -5,6 +5,7 @@ import { LONG, ORIGIN } from "./document/waits";
 import { count, fill, h, plural } from "./dom";
 import { type Kind, NAMES, type Slot } from "./frame/layout";
 import { failure } from "./frame/message";
+import { picker, shortest } from "./frame/tabs";
 import { noStages, withoutKernel } from "./no_stages";
 import type { Page } from "./page";
 import { CodePane } from "./panes/code";
@@ -389,21 +390,3 @@ function button(words: string, title: string, onclick: () => void): HTMLElement 
 /** Where all panes have room beside the blocks; and where there are two. */
 const ROOMY = matchMedia("(min-width: 1900px), (max-width: 760px)");
 const TIGHT = matchMedia("(min-width: 761px) and (max-width: 1150px)");
-
-/** The end of a path that tells it from the others. */
-export function shortest(path: string, among: string[]): string {
-  const parts = path.split("/");
-  for (let from = parts.length - 1; from > 0; from--) {
-    const end = parts.slice(from).join("/");
-    if (among.filter((other) => other === end || other.endsWith(`/${end}`)).length < 2) return end;
-  }
-  return path;
-}
-
-function picker(label: string, options: [value: string, text: string][], value: string, choose: (value: string) => void, title: string, more = ""): HTMLElement {
-  const select = h("select", { "aria-label": label, title: title === "" ? null : title, class: options.some(([each]) => each === value) ? "tab on" : "tab", onchange: () => choose(select.value) });
-  if (more !== "" && !options.some(([each]) => each === value)) select.append(h("option", { value: "", disabled: true }, more));
-  for (const [each, text] of options) select.append(h("option", { value: each }, text));
-  select.value = options.some(([each]) => each === value) ? value : "";
-  return select;
-}

@@ -22,6 +22,7 @@ from kernlens.agents.confined_verb import ConfinedVerb, linked_toolchains
 from kernlens.errors import KernlensError
 from tests.documents import faults
 from tests.integration.cli.test_cli import kernlens
+from tests.integration.mcp.compiles import begun, children, command_line
 from tests.processes import have_ended
 from tests.tree import ROOT
 
@@ -316,33 +317,9 @@ def test_an_answer_is_bounded_and_goes_on(home: Path) -> None:
     with_client(steps, home / "given")
 
 
-def children(process: int) -> list[int]:
-    """All processes below one."""
-    result: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            result += [child, *children(child)]
-    return result
-
-
-async def begun(server: int) -> list[int]:
-    """Wait until a call has started processes below the server, the compiler among them."""
-    with anyio.fail_after(60):
-        while not any("ocloc" in _words(each) and "kernlens_confine" not in _words(each) for each in children(server)):
-            await anyio.sleep(0.05)
-    return children(server)
-
-
-def _words(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-
-
 def test_a_call_that_is_cancelled_ends_its_compiler(home: Path) -> None:
     async def steps(client: Client) -> None:
-        (server,) = (each for each in children(os.getpid()) if " mcp " in _words(each))
+        (server,) = (each for each in children(os.getpid()) if " mcp " in command_line(each))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.call_tool, "annotate", {"path": "slow.cl", "device": "dg2", "top": 1})
             started = await begun(server)

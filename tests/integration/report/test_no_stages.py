@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,6 +43,6 @@ def run(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "kernlens", *words], check=True, capture_output=True, env=os.environ)
 
 
-def index(path: str) -> dict[str, object]:
+def index(path: str) -> dict[str, Any]:
     (program,) = explore_document(kernlens.load(path), title=path).index["programs"]
     return dict(program)

@@ -1,4 +1,4 @@
-import type { Configuration } from "../document/options";
+import type { Choices, Configuration } from "../document/options";
 import type { HttpSource } from "../document/http";
 import type { ProgramInfo } from "../document/schema";
 import { DocumentError, sentenceOf } from "../document/source";
@@ -178,4 +178,13 @@ function outcomeOf({ ok, index, diagnostics, log, reason }: Result, { configurat
     each.options = configuration.options;
   }
   return { program, index, diagnostics, log: program === null ? log || (reason ?? "") : "", seconds };
+}
+
+/** Version 1 of a program: what it was built with, which is `like` where that is here, and what became of it. */
+export function asRead(program: ProgramInfo, like: Configuration, { toolchains }: Choices): { built: Configuration; outcome: Outcome } {
+  const isHere = like.device === program.device && toolchains.some(({ name, versions }) => name === like.toolchain && (name === program.toolchain || versions === program.toolchain));
+  return {
+    built: isHere ? like : { ...like, device: program.device ?? "?", toolchain: program.toolchain ?? "?" },
+    outcome: { program: program.ok ? program : null, index: null, diagnostics: program.diagnostics, log: program.ok ? "" : (program.reason ?? ""), seconds: 0 },
+  };
 }

@@ -10,14 +10,16 @@ import type { Slot } from "../frame/layout";
 import type { Before, Compiler, Page } from "../page";
 import { matched, textOf } from "../panes/lines";
 import type { SourcePane } from "../panes/source";
-import { comparisonOf } from "./comparison";
+import { Beside } from "./beside";
 import { likeOf } from "./compiles";
-import { Edit } from "./edit";
+import { asRead, Edit } from "./edit";
 import { EditView, shownOf } from "./edit_view";
+import { askedBy } from "./keys";
 import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
 import { recall, remember } from "./storage";
 import { mainFile, Trials } from "./trials";
-import type { Outcome, Version } from "./versions";
+import { whole } from "./whole";
+import type { Version } from "./versions";
 
 /** Editing a source and compiling it in place: the page's edits, one per program, and what shows them. */
 export class Editing implements Compiler {
@@ -29,10 +31,8 @@ export class Editing implements Compiler {
   private base: Index | null = null;
   /** The editor of the file that was typed in last, and whose it is. */
   private held: { pane: SourcePane; edit: Edit } | null = null;
-  /** The kernel that the shown one is compared with. */
-  private compared: Kernel | null = null;
+  private readonly beside: Beside;
   private readonly trialsOf = new Map<string, Trials>();
-  private turn = 0;
   /** The edit of which was told that no link holds it. */
   private told: Edit | null = null;
 
@@ -40,6 +40,7 @@ export class Editing implements Compiler {
     private readonly page: Page,
     private readonly source: HttpSource,
   ) {
+    this.beside = new Beside(page);
     this.view = new EditView(
       page,
       (number) => this.act((edit) => this.select(edit, number)),
@@ -62,14 +63,12 @@ export class Editing implements Compiler {
     this.view.fields ??= new BuildFields(
       this.choices,
       (change) => void this.configure(change),
-      () => this.compile(),
+      () => void this.compile(),
     );
     this.page.showEditing();
     this.freshen();
     return null;
   }
-
-  // --- what others ask
 
   private editOf(program: Pick<ProgramInfo, "id"> | undefined): Edit | null {
     if (program === undefined) return null;
@@ -108,14 +107,7 @@ export class Editing implements Compiler {
   }
 
   before(program: ProgramInfo, row: number): Before | null {
-    const edit = this.editOf(program);
-    const version = edit === null ? null : edit.versions.compiled(edit.versions.current);
-    const before = edit === null || version === null ? null : edit.versions.before(version);
-    const built = before?.outcome?.program;
-    if (before === null || built == null) return null;
-    const at = built.kernels.name.indexOf(program.kernels.name[row]);
-    if (at < 0) return null;
-    return { program: built, row: at, kernel: this.compared?.program === built && this.compared.row === at ? this.compared : null, name: `${before.number} ${before.name}` };
+    return this.beside.before(this.editOf(program), program, row);
   }
 
   versionOf(program: ProgramInfo): { number: number; of: number } | null {
@@ -145,15 +137,13 @@ export class Editing implements Compiler {
 
   /** Compiles what is shown again as it is, with its stages. */
   again(): void {
-    void this.begun().then((edit) => edit?.compile(true));
+    void this.compile(true);
   }
 
   revert(): void {
     this.act((edit) => this.select(edit, 1));
     for (const slot of this.stages()) slot.unfold("editing");
   }
-
-  // --- beginning
 
   /** The edit of what is shown. */
   private async begun(): Promise<Edit | null> {
@@ -173,13 +163,12 @@ export class Editing implements Compiler {
 
   private async beginOf(program: ProgramInfo): Promise<Edit | null> {
     const file = mainFile(program);
-    const like = this.choices === null ? null : likeOf(program, this.choices);
-    if (file === null || like === null) return null;
+    const { choices } = this;
+    const like = choices === null ? null : likeOf(program, choices);
+    if (file === null || choices === null || like === null) return null;
     const text = await this.textIn(program, file.path);
     this.base ??= this.page.index;
-    const isHere = like.device === program.device && this.choices?.toolchains.some(({ name, versions }) => name === like.toolchain && (name === program.toolchain || versions === program.toolchain));
-    const built: Configuration = isHere ? like : { ...like, device: program.device ?? "?", toolchain: program.toolchain ?? "?" };
-    const outcome: Outcome = { program: program.ok ? program : null, index: null, diagnostics: program.diagnostics, log: program.ok ? "" : (program.reason ?? ""), seconds: 0 };
+    const { built, outcome } = asRead(program, like, choices);
     const edit = new Edit(program, { path: file.path, text: text ?? "" }, built, outcome, like, this.source, { changed: (changed) => this.draw(changed), chosen: (chosen) => void this.chosen(chosen) });
     const written = recall(program.id);
     if (written !== null) edit.versions.restore(written);
@@ -246,11 +235,8 @@ export class Editing implements Compiler {
   }
 
   private act(act: (edit: Edit) => void): void {
-    const edit = this.active;
-    if (edit !== null) act(edit);
+    if (this.active !== null) act(this.active);
   }
-
-  // --- what is done
 
   private async typed(pane: SourcePane): Promise<void> {
     const edit = await this.begin(pane.kernel.program);
@@ -262,12 +248,11 @@ export class Editing implements Compiler {
   }
 
   private async configure(change: Partial<Configuration>): Promise<void> {
-    const edit = await this.begun();
-    edit?.configure(change);
+    (await this.begun())?.configure(change);
   }
 
-  compile(): void {
-    void this.begun().then((edit) => edit?.compile());
+  private async compile(isAgain = false): Promise<void> {
+    (await this.begun())?.compile(isAgain);
   }
 
   private select(edit: Edit, number: number): void {
@@ -349,18 +334,7 @@ export class Editing implements Compiler {
   private adopt(): void {
     const { base } = this;
     if (base === null) return;
-    const outcomes = [...this.edits.values()].flatMap(({ versions }) => versions.list.flatMap(({ outcome }) => outcome ?? [])).reverse();
-    const results = outcomes.flatMap(({ index }) => index ?? []);
-    const listed = base.programs.map((program) => {
-      const edit = this.edits.get(program.id);
-      return edit === undefined ? program : shownOf(edit);
-    });
-    const index = {
-      ...base,
-      opcodes: new Map([base, ...results].flatMap(({ opcodes }) => [...opcodes])),
-      programs: [...results.flatMap(({ programs }) => programs), ...base.programs],
-      chunks: new Map([base, ...results].flatMap(({ chunks }) => [...chunks])),
-    };
+    const { index, listed } = whole(base, this.edits);
     this.page.adopt(index, listed);
   }
 
@@ -379,8 +353,6 @@ export class Editing implements Compiler {
     });
   }
 
-  // --- what shows it
-
   /** Panes were made anew, or are of other programs: makes them editors, and shows the edit that they are of. */
   freshen(): void {
     const { page } = this;
@@ -390,7 +362,7 @@ export class Editing implements Compiler {
       if (pane.bare || pane.pane.isEditable || !this.canTry(pane.kernel.program)) continue;
       pane.edit({
         change: () => void this.typed(pane),
-        compile: () => this.compile(),
+        compile: () => void this.compile(),
         pin: () => page.pin(pane),
         leave: () => page.layout.of("code")?.linked?.pane.focus(),
       });
@@ -407,36 +379,20 @@ export class Editing implements Compiler {
   }
 
   /** Shows beside the lines what their figures were in the version before. */
-  private async compare(): Promise<void> {
-    const turn = ++this.turn;
-    const { page } = this;
-    const { kernel } = page;
-    const before = kernel === null ? null : this.before(kernel.program, kernel.row);
-    const entry = before === null ? undefined : entriesOf({ programs: [before.program] }).find(({ row }) => row === before.row);
-    const other = entry === undefined ? null : await page.load(entry);
-    if (turn !== this.turn || kernel !== page.kernel) return;
-    this.compared = other;
-    for (const pane of this.view.sources()) {
-      const text = other === null ? null : await this.textIn(other.program, pane.title);
-      if (turn !== this.turn || pane.kernel !== kernel) continue;
-      pane.compare(other === null || text === null ? null : comparisonOf(page, kernel, other, pane, text));
-    }
-    page.showEditing();
+  private compare(): Promise<void> {
+    const { kernel } = this.page;
+    return this.beside.show(kernel === null ? null : this.before(kernel.program, kernel.row), this.view.sources(), (program, path) => this.textIn(program, path));
   }
 
   private pressed(event: KeyboardEvent): void {
-    const isCommand = event.ctrlKey || event.metaKey;
-    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
-    if (isCommand && event.altKey && step !== 0) {
-      this.act((edit) => {
-        const { list, current } = edit.versions;
-        const version = list[list.indexOf(current) + step];
-        if (version !== undefined) edit.select(version);
-      });
-      event.preventDefault();
-    } else if (isCommand && event.key === "Enter" && !event.defaultPrevented) {
-      this.compile();
-      event.preventDefault();
-    }
+    const asked = askedBy(event);
+    if (asked === null) return;
+    event.preventDefault();
+    if (asked === "compile") return void this.compile();
+    this.act((edit) => {
+      const { list, current } = edit.versions;
+      const version = list[list.indexOf(current) + asked];
+      if (version !== undefined) edit.select(version);
+    });
   }
 }
