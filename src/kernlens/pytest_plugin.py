@@ -118,12 +118,12 @@ def _check(programs: list[Program], rules: Sequence[Rule]) -> None:
     from kernlens.errors import KernlensError
     from kernlens.report.style import rendered
     from kernlens.report.verdict_text import verdict_lines
-    from kernlens.verbs.check import judged
+    from kernlens.verbs.check import UNUSED, judged
 
     if not programs:
         pytest.fail(f"{_MARK}: the test has made no program with kernlens_compile or kernlens_capture", pytrace=False)
     try:
-        verdict = judged(programs, rules)
+        verdict = judged(programs, rules, fail_on=frozenset({UNUSED}))
     except KernlensError as error:
         pytest.fail(str(error), pytrace=False)
     if not verdict.ok:

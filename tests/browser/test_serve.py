@@ -14,12 +14,10 @@ from kernlens.report.style import rendered
 from kernlens.report.trial_table import trial_lines
 from kernlens.verbs.tried import tried
 from tests.browser.conftest import LISTEN
+from tests.browser.edits import LONG, compiled, put_caret, versions
 from tests.browser.viewer import Viewer
 from tests.integration.serve.explorer_fixtures import MAIN, SOURCE, Server, serving
 from tests.tree import ROOT
-
-#: What a compile on a busy machine may take.
-LONG = 60_000
 
 OpenServed = Callable[[Server], Viewer]
 
@@ -52,22 +50,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
     (tmp_path / "twice.cl").write_text(SOURCE)
     with serving(tmp_path / "twice.cl", "--device", "dg2") as server:
         yield server
-
-
-def versions(viewer: Viewer) -> list[str]:
-    """Return the versions of the strip as they are read: number, name, figure, change."""
-    return [" ".join(version.split()) for version in viewer.find(".version").all_inner_texts()]
-
-
-def compiled(viewer: Viewer) -> None:
-    """Wait until the compile that runs, or is about to, has succeeded and is shown."""
-    viewer.tab.locator(".app:not(.stale) .standing.done").wait_for(timeout=LONG)
-
-
-def put_caret(viewer: Viewer, text: str) -> None:
-    """Click a line of the source behind its text."""
-    viewer.line("source", text).click()
-    viewer.press("End")
 
 
 def test_typing_edits_where_the_caret_is(server: Server, open_served: OpenServed) -> None:

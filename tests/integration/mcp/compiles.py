@@ -26,6 +26,10 @@ async def begun(server: int) -> list[int]:
     return children(server)
 
 
+def _is_compiler(words: str) -> bool:
+    return "ocloc" in words and "kernlens_confine" not in words
+
+
 def command_line(process: int) -> str:
     try:
         return Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
