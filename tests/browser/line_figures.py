@@ -24,7 +24,7 @@ Kernel = tuple[int, str]
 OWN = ("table", "stage")
 _KERNEL = re.compile(r"(\S.*?)  (\S.*) on \S+ \(\S+\)$")
 _FILE = re.compile(r"  (\S.*)$")
-_LINE = re.compile(r" +(\d+) +([\d,]+) +([\d.]+)% \| ")
+_LINE = re.compile(r" +(\d+) +([\d,]+) +([\d.]+)%[^|]* \| ")
 
 #: Opens a kernel by its link and reads each file with code from its beginning to its end, as far as rows are drawn.
 _READ = """async ({link, paths}) => {
