@@ -25,7 +25,7 @@ Kernel = tuple[int, str]
 OWN = ("table", "stage")
 _KERNEL = re.compile(r"(\S.*?)  (\S.*) on \S+ \(\S+\)$")
 _FILE = re.compile(r"  (\S.*)$")
-_LINE = re.compile(r" +(\d+) +([\d,]+) +([\d.]+)%[^|]* \| ")
+_LINE = re.compile(r" +(\d+) +(\d+) +([\d.]+)%[^|]* \| ")
 
 #: Opens a kernel by its link and reads each file with code from its beginning to its end, as far as rows are drawn.
 _READ = """async ({link, paths}) => {
@@ -102,7 +102,7 @@ def in_text(text: str) -> list[tuple[str, Figures]]:
         if match := _KERNEL.match(row):
             kernels.append((match[1], {}))
         elif match := _LINE.match(row):
-            kernels[-1][1][path, int(match[1])] = match[2], match[3]
+            kernels[-1][1][path, int(match[1])] = f"{int(match[2]):,}", match[3]  # the page separates thousands
         elif (match := _FILE.match(row)) and row[2] != " ":
             path = match[1]
     return kernels
