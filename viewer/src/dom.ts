@@ -126,6 +126,10 @@ export function hex(offset: number): string {
   return `0x${offset.toString(16).padStart(4, "0")}`;
 }
 
+/** A share in percent, rounded as the command line does it: a half goes to the even digit, 31.25 to 31.2. */
 export function percent(part: number, whole: number): string {
-  return whole > 0 ? ((100 * part) / whole).toFixed(1) : "–";
+  if (whole <= 0) return "–";
+  const share = (100 * part) / whole;
+  // Of binary fractions only a quarter is a half of a tenth that toFixed rounds up to an odd digit.
+  return share % 1 === 0.25 ? `${Math.floor(share)}.2` : share.toFixed(1);
 }

@@ -5,6 +5,7 @@ import { Code } from "../src/comparison/forms";
 import { commonPairs } from "../src/comparison/matching";
 import { SourceLines } from "../src/comparison/source_lines";
 import { Kernel } from "../src/document/kernel";
+import { percent } from "../src/dom";
 import { numbers } from "./numbers";
 import { sample } from "./sample";
 
@@ -86,4 +87,9 @@ test("a kernel is the same as itself with other registers, and differs in the li
   const change = kernelChange(old, now);
   expect(change.isSame).toBe(false);
   expect(change.lines.some(({ change: what, removed, added }) => what === "instructions" && removed === 1 && added === 1)).toBe(true);
+});
+
+test("shares are rounded as Python does it", () => {
+  expect([[5, 16], [20, 64], [3, 4], [7, 2000], [1, 3], [0, 9], [1, 0]].map(([part, whole]) => percent(part, whole))).toEqual(["31.2", "31.2", "75.0", "0.3", "33.3", "0.0", "–"]);
+  expect([percent(3, 160), percent(11, 160)]).toEqual(["1.9", "6.9"]);
 });
