@@ -66,7 +66,7 @@ def test_an_address_brings_all_of_it_back(open_report: Open, sharpen_page: Path)
     again = Viewer(viewer.tab)
     again.find(".pinned", has_text="line").wait_for()
     assert (again.address, again.pinned) == (address, pinned)
-    assert again.find("button[aria-pressed=true]", has_text="Spills").count() == 1
+    assert again.tab.get_by_label("Colour by").input_value() == "spills"
 
 
 def test_back_and_forward(open_report: Open, sharpen_page: Path) -> None:

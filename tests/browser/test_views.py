@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 import kernlens
 from kernlens.analysis.stage_changes import difference, pass_steps
@@ -245,7 +246,7 @@ def test_passes_of_a_kernel_are_those_of_stages(
         assert list(_shown_passes(viewer)) == [each.stage for each in through]
         assert through
     touched.fill("1")
-    assert viewer.text(".passes li") == "No pass touched line 1."
+    expect(viewer.find(".passes li")).to_have_text("No pass touched line 1.")
     touched.fill("")
     viewer.find("button", has_text="Only what changed").click()
     assert viewer.find(".passes li").count() == ran

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 import kernlens
 from kernlens.report.explore import explore_document
@@ -152,11 +152,7 @@ def test_forced_colours(open_report: Open) -> None:
     viewer = open_report(small_document())
     viewer.tab.emulate_media(forced_colors="active")
     viewer.pin("gen", "r127:ud")
-    # The panel came with the pin, and the arrows are drawn where the rows are now.
-    viewer.tab.evaluate(
-        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
-    )
-    point = viewer.find(".arrow.strong .point")
-    assert point.evaluate("e => getComputedStyle(e).fill") == viewer.find(".app").evaluate(
-        "e => getComputedStyle(e).color"
+    # The panel comes with the pin, and the arrows are drawn again where the rows are then.
+    expect(viewer.find(".arrow.strong .point")).to_have_css(
+        "fill", viewer.find(".app").evaluate("e => getComputedStyle(e).color")
     )

@@ -30,7 +30,7 @@ def test_nothing_is_cut_off(open_report: Open, sharpen_page: Path, width: int, h
     assert viewer.find("nav").is_visible()
     assert viewer.cut_texts() == []
     # Sorted by keys, the list stays, and the focus with it.
-    viewer.find(".kh button", has_text="instr").focus()
+    viewer.find("nav button[aria-pressed]", has_text="instr").focus()
     viewer.press("Enter")
     assert viewer.find("nav").is_visible()
     assert viewer.focused() == "instr ▾"

@@ -14,6 +14,9 @@ from tests.tree import ROOT
 
 AXE = ROOT / "viewer/node_modules/axe-core/axe.min.js"
 
+#: Two frames, in which what changed is drawn.
+RESTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+
 
 class Viewer:
     """The viewer in a tab. Selectors find what is in its shadow root."""
@@ -55,13 +58,19 @@ class Viewer:
         heard = self.tab.locator(".heard", has_text=re.compile(f"^{re.escape(name)}, "))
         rows = self.tab.locator("nav .k", has=heard)
         scroller = self.tab.locator("nav .nl")
-        scroller.evaluate("element => element.scrollTop = 0")
-        while rows.count() == 0:
-            before = scroller.evaluate("element => element.scrollTop")
-            scroller.evaluate("element => element.scrollBy(0, element.clientHeight / 2)")
-            self.tab.evaluate("new Promise(requestAnimationFrame)")
-            assert scroller.evaluate("element => element.scrollTop") != before, f"no kernel {name} in the list"
-        return rows.first
+        # The list scrolls by itself too, to the kernel that is shown, when its height changes: it must have come to rest.
+        for _ in range(20):
+            self.tab.evaluate(RESTED)
+            if rows.count() > 0:
+                return rows.first
+            scroller.evaluate("element => element.scrollTop = 0")
+            self.tab.evaluate(RESTED)
+            while rows.count() == 0:
+                before = scroller.evaluate("element => element.scrollTop")
+                scroller.evaluate("element => element.scrollBy(0, element.clientHeight / 2)")
+                self.tab.evaluate(RESTED)
+                assert scroller.evaluate("element => element.scrollTop") != before, f"no kernel {name} in the list"
+        raise AssertionError(f"the list of kernels does not come to rest at {name}")
 
     @property
     def pinned(self) -> str:

@@ -153,7 +153,7 @@ export class Navigator {
     const seen = hits === null ? this.kernels : Array.from(this.groups.values(), (items) => items.filter(({ entry, key }) => entry !== null && hits.has(key)).length).reduce((sum, each) => sum + each, 0);
     const words = hits === null ? plural(this.kernels, "kernel") : `${count(seen)} of ${plural(this.kernels, "kernel")}`;
     fill(this.heading, h("span", {}, words), this.failed === 0 || hits !== null ? null : h("span", { class: "warn", title: plural(this.failed, "build failed", "builds failed") }, `${count(this.failed)} failed`));
-    const sort = (by: Order, text: string, title: string): HTMLElement => h("button", { type: "button", title, "aria-pressed": order === by, onclick: () => this.turn(by) }, text + (order === by ? " ▾" : ""));
+    const sort = (by: Order, text: string, title: string): HTMLElement => h("button", { type: "button", title, "aria-pressed": String(order === by), onclick: () => this.turn(by) }, text + (order === by ? " ▾" : ""));
     const figure = hits === null ? sort("instructions", "instr", "Sort by instructions") : h("span", {}, "hits");
     fill(this.columns, sort("name", "name", "Sort by name"), sort("simd", "SIMD", "Sort by SIMD width, narrowest first; it is shown where it is below the device's widest, or where bytes are spilled"), figure);
     this.placed = rows.map((row) => ({ row, top: 0, height: 0, lines: [] }));

@@ -18,14 +18,14 @@ export interface Choice {
 
 /** All kernels of the document in its order, in all versions that compiled. */
 export function choicesOf(index: Index, compiler: Pick<Compiler, "versions"> | null): Choice[] {
-  const known = new Set<string>();
+  const known = new Set<ProgramInfo>();
   const choices = index.programs.flatMap((program, base) => {
-    if (known.has(program.id)) return [];
+    if (known.has(program)) return [];
     const versions = compiler?.versions(program) ?? [];
     const compiled = versions.flatMap(({ number, name, outcome }) => (outcome?.program == null ? [] : [{ program: outcome.program, version: number, words: `version ${number} ${name}` }]));
     const shown = versions.length > 1 && compiled.length > 0 ? compiled : [{ program, version: 0, words: "" }];
     return shown.flatMap(({ program: built, version, words }) => {
-      known.add(built.id);
+      known.add(built);
       return entriesOf({ programs: [built] }).map((entry): Choice => {
         const detail = [built.device ?? "?", built.toolchain ?? "?", withoutLines(built.options ?? ""), words, programWords(built, entry.shown)].filter((word) => word !== "").join(" · ");
         return { entry, key: `${built.id}:${entry.name}`, title: entry.shown, detail, base, version };
