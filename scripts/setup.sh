@@ -187,41 +187,31 @@ find_newest_root() {
   export KERNLENS_NEWEST_ROOT=$folder/newest
 }
 
-# The viewer's script is committed; with Node at hand its sources are linted and tested, and it is built again and must be the
-# same. Where that cannot be, KERNLENS_AXE_MISSING says why, and the tests that need axe-core, which is installed with what it is
-# built with, say so at the end.
-check_viewer() {
-  local status=0
+# Lints, tests and builds what is in TypeScript, with Node at hand: check_in_node NAME SCRIPT VARIABLE LEFT_OUT. Where that cannot
+# be, the VARIABLE says why, and the tests that need what npm installs say so at the end.
+check_in_node() {
+  local name=$1 script=$2 variable=$3 left_out=$4 status=0
   if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then
-    say "viewer: neither linted, tested nor built again, as Node 20 or newer with npm is not installed"
-    export KERNLENS_AXE_MISSING="it comes through npm, and Node 20 or newer with npm is not installed"
+    say "$name: $left_out, as Node 20 or newer with npm is not installed"
+    export "$variable=it comes through npm, and Node 20 or newer with npm is not installed"
     return 0
   fi
-  say "viewer"
-  "$ROOT/scripts/viewer.sh" --check || status=$?
+  say "$name"
+  "$ROOT/scripts/$script" --check || status=$?
   if [ "$status" -eq 75 ]; then
-    say "viewer: neither linted, tested nor built again, as npm's registry cannot be reached; the tests take the script that is committed"
-    export KERNLENS_AXE_MISSING="npm's registry could not be reached, which has it"
+    say "$name: $left_out, as npm's registry cannot be reached"
+    export "$variable=npm's registry could not be reached, which has it"
     return 0
   fi
   return "$status"
 }
 
-# The extension for VS Code is built by hand (scripts/vscode.sh) and in no wheel; with Node at hand its sources are linted and tested.
-# Where that cannot be, KERNLENS_VSCODE_MISSING says why, and its tests with a server say so at the end.
+# The viewer's scripts are committed; they are built again and must be the same.
+check_viewer() {
+  check_in_node viewer viewer.sh KERNLENS_AXE_MISSING "neither linted, tested nor built again"
+}
+
+# The extension for VS Code is built by hand (scripts/vscode.sh) and in no wheel.
 check_vscode() {
-  local status=0
-  if ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || ! command -v npm >/dev/null; then
-    say "VS Code: neither linted nor tested, as Node 20 or newer with npm is not installed"
-    export KERNLENS_VSCODE_MISSING="its tests run in Node, and Node 20 or newer with npm is not installed"
-    return 0
-  fi
-  say "VS Code"
-  "$ROOT/scripts/vscode.sh" --check || status=$?
-  if [ "$status" -eq 75 ]; then
-    say "VS Code: neither linted nor tested, as npm's registry cannot be reached"
-    export KERNLENS_VSCODE_MISSING="npm's registry could not be reached, which has what they run in"
-    return 0
-  fi
-  return "$status"
+  check_in_node "VS Code" vscode.sh KERNLENS_VSCODE_MISSING "neither linted nor tested"
 }

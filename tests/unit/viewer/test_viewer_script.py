@@ -68,7 +68,7 @@ def test_without_node_the_tests_say_what_they_leave_out(tmp_path: Path, programs
         "== viewer: neither linted, tested nor built again, as Node 20 or newer with npm is not installed\n"
         "== VS Code: neither linted nor tested, as Node 20 or newer with npm is not installed\n"
         "it comes through npm, and Node 20 or newer with npm is not installed\n"
-        "its tests run in Node, and Node 20 or newer with npm is not installed\n"
+        "it comes through npm, and Node 20 or newer with npm is not installed\n"
     )
 
 
