@@ -197,7 +197,7 @@ check_in_node() {
     return 0
   fi
   say "$name"
-  "$ROOT/scripts/$script" --check || status=$?
+  bash "$ROOT/scripts/$script" --check || status=$?
   if [ "$status" -eq 75 ]; then
     say "$name: $left_out, as npm's registry cannot be reached"
     export "$variable=npm's registry could not be reached, which has it"
