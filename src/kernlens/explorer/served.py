@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -126,9 +126,11 @@ def open_served(
     is_own: bool = False,
     sampled: SampledKernels | None = None,
     unconfined: bool = False,
+    on_progress: Callable[[int, int, str], None] | None = None,
 ) -> Served:
     """Open all paths. What is in their files is read now, so that they may change or vanish afterwards. ``sampled`` has a
-    profiler's samples of the programs' kernels.
+    profiler's samples of the programs' kernels. ``on_progress`` is told, before each path of several, or a source, is opened,
+    how many are done, how many there are, and its name.
 
     Raises KernlensError for what cannot be read; a source that does not compile is served with what the compiler says.
     """
@@ -143,7 +145,9 @@ def open_served(
             raise NotFoundError(f"there is no folder {folder} to include files from")
         if not unconfined:
             shown_to_compilers([folder])  # which says so if it is too wide
-    for path in dict.fromkeys(paths):
+    for number, path in enumerate(unique := dict.fromkeys(paths)):
+        if on_progress is not None and (len(unique) > 1 or is_source(path)):
+            on_progress(number, len(unique), os.path.basename(path))
         if os.path.isfile(path) and (table := sweep_in(path)) is not None:
             sweep = table
             continue
