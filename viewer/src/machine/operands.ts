@@ -70,10 +70,16 @@ function target(operand: string): string {
 
 /** Operands without those that are none; of a message whose words are known, without its descriptors. */
 function operandsOf({ operands, channels, opcode }: Parsed, hasWords: boolean): string[] {
-  const isLast = (at: number): boolean => hasWords && opcode.startsWith("send") && at >= operands.length - 2 && /^(?:0x[0-9A-Fa-f]+|a0\.\d+)/.test(operands[at]);
-  const shown = operands.flatMap((operand, at) => (/^null(?![a-z])/.test(operand) || isLast(at) ? [] : [target(shorten(operand, channels))]));
-  // A branch whose two ways are the same goes there.
-  return shown.filter((operand, at) => at === 0 || !operand.startsWith("→") || operand !== shown[at - 1]);
+  const descriptors = hasWords && opcode.startsWith("send") ? operands.length - 2 : operands.length;
+  const shown: string[] = [];
+  for (let at = 0; at < operands.length; at++) {
+    const operand = operands[at];
+    if (/^null(?![a-z])/.test(operand) || (at >= descriptors && /^(?:0x[0-9A-Fa-f]+|a0\.\d+)/.test(operand))) continue;
+    const short = operand.startsWith("L") ? target(operand) : shorten(operand, channels);
+    // A branch whose two ways are the same goes there.
+    if (!short.startsWith("→") || short !== shown.at(-1)) shown.push(short);
+  }
+  return shown;
 }
 
 /** The row of the pane: predicate, opcode, lanes, operands, a message's words; what the scoreboard says stands at the right. */
