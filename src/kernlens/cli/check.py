@@ -137,7 +137,7 @@ def command(
     allowances = [_tolerance(words) for words in tolerances]
     with told_failures():
         verdict = judged(
-            opened(paths, devices, toolchains, options, source_roots),
+            opened(paths, devices, toolchains, options, source_roots, project=budget_file),
             rules,
             kernels=kernel_names,
             budget_file=budget_file or found_file(paths),
