@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.figures import COSTS, FIGURES, PRESSURES, WAITS, Figure
 
+if TYPE_CHECKING:
+    from kernlens.model.best_sets import BestSet
+
 #: The figures of a row, in its order: those that tables show, then the costs.
 MEASURED = (*FIGURES, *COSTS)
 #: What tells the rows of a sweep from one another: the names of these fields.
 LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
+#: The columns of what is the best set of a kernel, and what nothing beats: 1 or 0.
+MARKS = ("best", "pareto")
 
 
 def measured_figures(*, has_pressure: bool = False, has_waits: bool = False) -> tuple[Figure, ...]:
@@ -82,8 +88,9 @@ class SweepRow:
         return dict(zip(_places(values), values, strict=False))
 
     def value(self, figure: Figure) -> int | None:
-        """Return the value of one figure; None if it is not known."""
-        return self.values[_places(self.values)[figure.key]] if self.values else None
+        """Return the value of one figure; None if it is not known, or was not measured."""
+        place = _places(self.values).get(figure.key) if self.values else None
+        return None if place is None else self.values[place]
 
 
 class Sweep(list[SweepRow], Tabular):
@@ -98,6 +105,17 @@ class Sweep(list[SweepRow], Tabular):
         blank = (None,) * len(figures)
         rows = ((*row.labels, *(row.values or blank), row.reason or None) for row in self)
         return Table.of_rows(kinds, rows)
+
+    def best(self, weigh: str | None = None) -> list[BestSet]:
+        """Return the best set of options for each kernel, device and toolchain, as ``kernlens sweep --best`` does. ``weigh``
+        names figures, the most important first, such as ``"spills,wait-cycles=1,code-size=0.1"``; cycles are only known of a
+        sweep with ``waits``.
+
+        Raises NotFoundError, with the nearest names, for what is no figure, KernlensError for a weight that is none.
+        """
+        from kernlens.model.best_sets import DEFAULT_WEIGHING, best_sets, weighing
+
+        return best_sets(self, weighing(DEFAULT_WEIGHING if weigh is None else weigh))
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()

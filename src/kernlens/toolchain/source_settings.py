@@ -50,20 +50,21 @@ class SourceSettings:
     def options(self, stated: str = "") -> str:
         """Return the build options of a compile that is asked for with the ``stated`` ones, which go first: what has the same
         name (``-cl-std=``, ``-D NAME``) is left out of the file's. Of a macro with several values it has the first."""
-        return next(iter(self._choices(stated)))
+        return next(iter(self._choices(stated)))[0]
 
-    def sets(self, stated: str = "") -> list[str]:
-        """Return what ``options`` does for each choice of the macros' values. Raises KernlensError for too many."""
+    def sets(self, stated: str = "") -> list[tuple[str, str]]:
+        """Return what ``options`` does for each choice of the macros' values, each with the part of it that is not the same
+        in all: the ``stated`` options, and macros with several values. Raises KernlensError for too many."""
         count = math.prod(len(values) for _, values in self.macros)
         if count > SETS_LIMIT:
             raise KernlensError(
                 f"{self.file}: the values of define have {count:,} combinations; the limit is {SETS_LIMIT:,}"
             )
-        return list(dict.fromkeys(self._choices(stated)))
+        return list(self._choices(stated))
 
-    def _choices(self, stated: str) -> Iterator[str]:
+    def _choices(self, stated: str) -> Iterator[tuple[str, str]]:
         if not self.patterns:
-            yield stated
+            yield stated, stated
             return
         taken = {name for name, _ in _named(stated)}
         words = [word for name, own in _named(join_options(self.words)) if name not in taken for word in own]
@@ -74,7 +75,9 @@ class SourceSettings:
         ]
         folders = join_options([word for folder in self.include for word in ("-I", folder)])
         for chosen in itertools.product(*values):
-            yield " ".join(filter(None, (join_options([*words, *chosen]), stated, folders)))
+            varied = [word for word, own in zip(chosen, values, strict=True) if len(own) > 1]
+            options = " ".join(filter(None, (join_options([*words, *chosen]), stated, folders)))
+            yield options, f"{stated} {join_options(varied)}".strip()
 
 
 #: Of a source that no table is for.

@@ -40,11 +40,14 @@ def test_tables_add_up_and_a_later_one_goes_before_an_earlier_one(folder: Path) 
     assert settings.patterns == ("*.cl", "OpenCL/m*.cl")
     first = '-cl-mad-enable -cl-std=CL2.0 -DWIDTH=4 -DVENDOR_ID=8 -DTILE=8 -D"NAME=a b" -DF=1.5 -I OpenCL/inc'
     assert settings.options() == first
-    assert settings.sets() == [first, first.replace("TILE=8", "TILE=16")]
+    assert settings.sets("-w") == [
+        (first.replace(" -I", " -w -I"), "-w -DTILE=8"),
+        (first.replace("TILE=8", "TILE=16").replace(" -I", " -w -I"), "-w -DTILE=16"),
+    ]
     assert settings_for("other.cl").options() == "-cl-mad-enable -cl-std=CL1.2 -DWIDTH=4 -DDEBUG"
     assert settings_for("OpenCL/m1.h") == NO_SETTINGS
     assert NO_SETTINGS.options("-w -w") == "-w -w"
-    assert NO_SETTINGS.sets("-w") == ["-w"]
+    assert NO_SETTINGS.sets("-w") == [("-w", "-w")]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,10 @@ def test_macros_among_the_options_are_macros_too(folder: Path) -> None:
 
 def test_several_values_of_several_macros_are_every_combination(folder: Path) -> None:
     (folder / "kernlens.toml").write_text('[source."*"]\ndefine = { A = [1, 2], B = [3, 4], C = ["x"] }')
-    assert settings_for("x.cl").sets("-w -DB=9") == ["-DA=1 -DC=x -w -DB=9", "-DA=2 -DC=x -w -DB=9"]
+    assert settings_for("x.cl").sets("-w -DB=9") == [
+        ("-DA=1 -DC=x -w -DB=9", "-w -DB=9 -DA=1"),
+        ("-DA=2 -DC=x -w -DB=9", "-w -DB=9 -DA=2"),
+    ]
     assert len(settings_for("x.cl").sets()) == 4
     values = ", ".join(f"M{number} = [1, 2, 3, 4]" for number in range(20))
     (folder / "kernlens.toml").write_text(f'[source."*"]\ndefine = {{ {values} }}')

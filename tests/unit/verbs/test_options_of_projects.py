@@ -16,6 +16,7 @@ from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.project_file import VARIABLE
 from kernlens.verbs import doctor
 from kernlens.verbs.compile_library import compile_modules
+from kernlens.verbs.sweep.cells import matrix
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import SOURCE
 
@@ -123,6 +124,12 @@ def test_sweep_has_every_value(kernlens: Kernlens, compiler: Path) -> None:
         ("scale.cl", "-w"),
     }
     assert len(compiled(compiler)) == 3
+    planned = matrix(["k/scale.cl", "scale.cl"], ["skl"], [""], ["-w"])
+    assert planned.titles == {
+        ("k/scale.cl", "-cl-std=CL2.0 -DTILE=8 -w -I k/inc"): "-w -DTILE=8",
+        ("k/scale.cl", "-cl-std=CL2.0 -DTILE=16 -w -I k/inc"): "-w -DTILE=16",
+        ("scale.cl", "-w"): "-w",
+    }
     # What is asked for takes the place of the file's values.
     done = kernlens("sweep", "k/scale.cl", "--device", "skl", "-D", "TILE=1,2", "--json")
     assert {row["options"] for row in done.document["rows"]} == {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
@@ -30,10 +30,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The cells, in the order of the answer, and the (device, toolchain) left out, as a ``Plan`` does."""
+    """The cells, in the order of the answer, and the (device, toolchain) left out, as a ``Plan`` does. ``titles`` are, by
+    source and options, the sets of options without what ``kernlens.toml`` has for the source."""
 
     cells: Sequence[Cell]
     left_out: Sequence[tuple[str, str]]
+    titles: Mapping[tuple[str, str], str]
 
     def largest_first(self) -> list[Cell]:
         """Return the cells in the order in which to do them: at the end none is left that takes long."""
@@ -49,15 +51,15 @@ def _size(source: Path) -> int:
         return 0
 
 
-def _sets(source: Path, options: Sequence[str], *, lines: bool) -> list[tuple[str, str]]:
-    """Return a source's sets of options with what its ``kernlens.toml`` adds, each also as the compiler gets it. Of those that
-    have the same words there is one."""
+def _sets(source: Path, options: Sequence[str], *, lines: bool) -> list[tuple[str, str, str]]:
+    """Return a source's sets of options with what its ``kernlens.toml`` adds: each in short, as a user would write it, and as
+    the compiler gets it. Of those that have the same words there is one."""
     settings = settings_for(source)
-    sets: dict[tuple[str, ...], tuple[str, str]] = {}
+    sets: dict[tuple[str, ...], tuple[str, str, str]] = {}
     for stated in options:
-        full = settings.sets(with_lines(stated) if lines else stated)
-        for both in zip(settings.sets(stated), full, strict=True):
-            sets.setdefault(tuple(split_options(both[1])), both)
+        compiled = settings.sets(with_lines(stated) if lines else stated)
+        for (words, short), (full, _) in zip(settings.sets(stated), compiled, strict=True):
+            sets.setdefault(tuple(split_options(full)), (short, words, full))
     return list(sets.values())
 
 
@@ -90,6 +92,7 @@ def matrix(
         (source, stated, CompileJob(path, device, chosen, full, timeout))
         for source, path in named.values()
         for device, chosen in targets
-        for stated, full in sets[path]
+        for _, stated, full in sets[path]
     ]
-    return Matrix([Cell(number, *each) for number, each in enumerate(jobs)], left_out)
+    titles = {(source, words): short for source, path in named.values() for short, words, _ in sets[path]}
+    return Matrix([Cell(number, *each) for number, each in enumerate(jobs)], left_out, titles)
