@@ -64,6 +64,7 @@ _ORDERS = {
 @option.file("Write all rows as CSV.", "--csv", "csv_file")
 @option.file("Write all rows as Parquet.", "--parquet", "parquet_file")
 @option.file("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
+@option.file("Write the sets of one source and device for a tuner (T4 JSON): those that spill are marked.", "--tuning")
 @option.file("Save all programs in a recording.", "-o", "--output")
 @option.parallel
 @click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
@@ -85,6 +86,7 @@ def command(
     csv_file: str | None,
     parquet_file: str | None,
     heat_map_file: str | None,
+    tuning: str | None,
     output: str | None,
     jobs: int | None,
     timeout: float,
@@ -105,12 +107,13 @@ def command(
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
     from kernlens.verbs.sweep.sweep import in_order, measure
+    from kernlens.verbs.sweep.tuning import check_tuning
 
     ordered_by, by = figure_named(figure), _weighing(weigh, is_best=is_best)
     has_pressure = ordered_by in PRESSURES or (by is not None and by.needs_pressure)
     has_waits = ordered_by in WAITS or (by is not None and by.needs_waits)
     figures = measured_figures(has_pressure=has_pressure, has_waits=has_waits)
-    _check_outputs(csv_file, parquet_file, heat_map_file, output)
+    _check_outputs(csv_file, parquet_file, heat_map_file, output, [tuning])
     sets = [*options, *(options_in_file(options_file) if options_file else [])]
     planned = matrix(
         sources,
@@ -120,6 +123,8 @@ def command(
         lines=not no_lines,
         timeout=timeout,
     )
+    if tuning is not None:
+        check_tuning((cell.source, cell.job.device, cell.job.toolchain.name) for cell in planned.cells)
     for name, chosen in planned.left_out:
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
     is_page = heat_map_file is not None and not _is_picture(heat_map_file)
@@ -143,6 +148,7 @@ def command(
         [
             (csv_file, lambda: _csv(rows, figures, best)),
             (parquet_file, lambda: _parquet(rows, best)),
+            (tuning, lambda: _tuning(rows)),
             (heat_map_file, lambda: _heat_map(rows, ordered_by, planned, is_picture=not is_page)),
         ],
         recorded.errors,
@@ -164,14 +170,18 @@ def _is_picture(path: str) -> bool:
 
 
 def _check_outputs(
-    csv_file: str | None, parquet_file: str | None, heat_map_file: str | None, output: str | None
+    csv_file: str | None,
+    parquet_file: str | None,
+    heat_map_file: str | None,
+    output: str | None,
+    others: Sequence[str | None],
 ) -> None:
     """Refuse what could not be written before hours are spent on it."""
     from kernlens.recording.target import is_recorded
     from kernlens.report.heat_map_picture import check_pictures
     from kernlens.report.sweep_parquet import check_parquet
 
-    files = [path for path in (csv_file, parquet_file, heat_map_file, output) if path is not None]
+    files = [path for path in (csv_file, parquet_file, heat_map_file, output, *others) if path is not None]
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise click.UsageError("two output options name the same file")
     for path in files:
@@ -237,6 +247,14 @@ def _parquet(rows: Sequence[SweepRow], best: Sequence[BestSet] | None) -> list[b
     from kernlens.report.sweep_parquet import sweep_parquet
 
     return [sweep_parquet(rows, None if best is None else marks(best))]
+
+
+def _tuning(rows: Sequence[SweepRow]) -> list[bytes]:
+    import json
+
+    from kernlens.verbs.sweep.tuning import tuning_document
+
+    return [f"{json.dumps(tuning_document(rows), indent=1)}\n".encode()]
 
 
 def _heat_map(rows: Sequence[SweepRow], figure: Figure, planned: Matrix, *, is_picture: bool) -> Iterator[bytes]:

@@ -127,8 +127,8 @@ class BestSet:
 
     @property
     def ratio(self) -> float | None:
-        """What the best set has of the ``deciding`` criteria divided by what the first one has, per work-item; the weighted
-        mean of several. None if nothing decides, or the first set has 0 of it."""
+        """The ratio of the best set to the first one in the ``deciding`` criteria, per work-item; the weighted mean of
+        several. None if nothing decides, or the first set has 0 of it."""
         level = self.deciding
         if len(level) == 1:
             before, after = level[0].measure(self.first), level[0].measure(self.best)
@@ -162,9 +162,11 @@ def weighing(text: str = DEFAULT_WEIGHING) -> Weighing:
     return Weighing(tuple(criteria))
 
 
-def best_sets(rows: Iterable[SweepRow], by: Weighing) -> list[BestSet]:
-    """Return the best set of each kernel, device and toolchain, in the order of the rows. Sets with which a kernel does not
-    compile are left out, and those of which a criterion is not known come last."""
+def best_sets(rows: Iterable[SweepRow], by: Weighing | str = DEFAULT_WEIGHING) -> list[BestSet]:
+    """Return the best set of each kernel, device and toolchain, in the order of the rows, by a weighing or what ``weighing``
+    reads. Sets with which a kernel does not compile are left out, and those of which a criterion is not known come last; cycles
+    are only known of a sweep with ``waits``. Raises what ``weighing`` raises."""
+    by = weighing(by) if isinstance(by, str) else by
     groups: dict[tuple[str | None, ...], list[SweepRow]] = {}
     for row in rows:
         if row.kernel is not None:

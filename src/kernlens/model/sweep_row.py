@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.figures import COSTS, FIGURES, PRESSURES, WAITS, Figure
-
-if TYPE_CHECKING:
-    from kernlens.model.best_sets import BestSet
 
 #: The figures of a row, in its order: those that tables show, then the costs.
 MEASURED = (*FIGURES, *COSTS)
@@ -105,17 +101,6 @@ class Sweep(list[SweepRow], Tabular):
         blank = (None,) * len(figures)
         rows = ((*row.labels, *(row.values or blank), row.reason or None) for row in self)
         return Table.of_rows(kinds, rows)
-
-    def best(self, weigh: str | None = None) -> list[BestSet]:
-        """Return the best set of options for each kernel, device and toolchain, as ``kernlens sweep --best`` does. ``weigh``
-        names figures, the most important first, such as ``"spills,wait-cycles=1,code-size=0.1"``; cycles are only known of a
-        sweep with ``waits``.
-
-        Raises NotFoundError, with the nearest names, for what is no figure, KernlensError for a weight that is none.
-        """
-        from kernlens.model.best_sets import DEFAULT_WEIGHING, best_sets, weighing
-
-        return best_sets(self, weighing(DEFAULT_WEIGHING if weigh is None else weigh))
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()

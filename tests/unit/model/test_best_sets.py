@@ -11,7 +11,7 @@ from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.model.best_sets import DEFAULT_WEIGHING, BestSet, best_sets, weighing
 from kernlens.model.figures import CYCLES
-from kernlens.model.sweep_row import Sweep, SweepRow, measured_figures
+from kernlens.model.sweep_row import SweepRow, measured_figures
 from tests.limits import processor_time
 
 FIGURES = measured_figures(has_waits=True)
@@ -47,8 +47,8 @@ def test_spills_count_first_then_cycles_then_size() -> None:
     assert best(rows, "size").best.options == ""
     assert best(rows, "size").deciding == ()
     assert best(rows, "size").ratio is None
-    assert Sweep(rows).best() == [result]
-    assert Sweep(rows).best("size") == [best(rows, "size")]
+    assert best_sets(rows) == [result]
+    assert best_sets(rows, "size") == [best(rows, "size")]
 
 
 def test_a_wider_kernel_does_more_work_in_a_thread() -> None:
@@ -99,7 +99,7 @@ def test_what_is_not_known_is_not_compared() -> None:
     # A sweep that did not measure them.
     count = len(measured_figures())
     short = [replace(each, values=each.values[:count]) for each in rows]
-    assert [each.best.options for each in Sweep(short).best()] == ["-a"]
+    assert [each.best.options for each in best_sets(short)] == ["-a"]
     assert best(rows, "live-grfs").weighing.criteria == ()
 
 
