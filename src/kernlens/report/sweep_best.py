@@ -77,10 +77,10 @@ def _document(each: BestSet) -> dict[str, Any]:
         "pareto": [other.options for other in each.pareto],
         "by": [criterion.name for criterion in each.deciding],
         "ratio": each.ratio,
-        "criteria": {
-            criterion.name: {"first": criterion.value(each.first), "best": criterion.value(each.best)}
+        "criteria": [
+            {"metric": criterion.name, "first": criterion.value(each.first), "best": criterion.value(each.best)}
             for criterion in each.weighing.criteria
-        },
+        ],
     }
 
 

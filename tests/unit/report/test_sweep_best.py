@@ -66,11 +66,11 @@ def test_the_document() -> None:
         **{"source": "a.cl", "device": "dg2", "toolchain": "system", "compiler": "NEO 1", "kernel": "k", "sets": 4},
         "toolchain_name": "system",
         **{"first": "", "best": "-b", "pareto": ["-a", "-b"], "by": ["spills"], "ratio": 0.0},
-        "criteria": {
-            "spills": {"first": 4, "best": 0},
-            "cycles": {"first": 100, "best": 90},
-            "size": {"first": 960, "best": 950},
-        },
+        "criteria": [
+            {"metric": "spills", "first": 4, "best": 0},
+            {"metric": "cycles", "first": 100, "best": 90},
+            {"metric": "size", "first": 960, "best": 950},
+        ],
     }
     assert (calm["by"], calm["ratio"], calm["best"]) == ([], None, "")
 
