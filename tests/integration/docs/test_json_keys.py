@@ -261,7 +261,10 @@ def test_sweep(folder: Path) -> None:
     (shape,) = shapes("sweep")
     (folder / "good.cl").write_text(SMALL)
     (folder / "bad.cl").write_text("kernel void k() { x; }\n")
-    compare(shape, answer("sweep", "good.cl", "bad.cl", "--device", "dg2", cwd=folder, status=3))
+    compare(
+        shape,
+        answer("sweep", "good.cl", "bad.cl", "--device", "dg2", "--best", "--weigh", "size", cwd=folder, status=3),
+    )
 
 
 def test_diff(tmp_path: Path) -> None:
