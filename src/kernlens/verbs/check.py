@@ -10,8 +10,10 @@ from kernlens.analysis.budget import (
     Rules,
     against_baseline,
     guarded,
+    guarded_spills,
     named,
     places_of,
+    states_spills,
     with_functions,
     with_hidden_code,
 )
@@ -178,15 +180,18 @@ def judged(
     pairs: dict[tuple[int, str], KernelPair] = {}
     if baseline is not None:
         pairs, new, missing = _paired(programs, chosen, baseline, kernels, source_roots)
-        guards = guarded([*file.tolerances, *tolerances])
-        both = [
-            place for each in pairs.values() for place in ((each.old_program, each.old), (each.new_program, each.new))
-        ]
-        if any(guard.figure.needs_decoding for guard in guards):
-            _decode(both)
-        findings += [finding for each in pairs.values() for finding in against_baseline(each, guards, allow_unknown)]
+        allowances = [*file.tolerances, *tolerances]
+        guards, spills = guarded(allowances), guarded_spills(allowances)
+        guards_of = [(each, guards if states_spills(each) else [*guards, *spills]) for each in pairs.values()]
+        _decode(
+            place
+            for each, own in guards_of
+            if any(guard.figure.needs_decoding for guard in own)
+            for place in ((each.old_program, each.old), (each.new_program, each.new))
+        )
+        findings += [finding for each, own in guards_of for finding in against_baseline(each, own, allow_unknown)]
     return Verdict(
-        tuple(_with_causes(list(with_hidden_code(findings)), pairs)),
+        tuple(_with_causes(list(with_hidden_code(findings, pairs)), pairs)),
         tuple(_kernels(new)),
         tuple(_kernels(missing)),
         tuple(_kernels(place for place, of_place in by_place if not of_place)) if baseline is None else (),

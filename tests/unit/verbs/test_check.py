@@ -17,7 +17,6 @@ from kernlens.report.verdict_document import verdict_document
 from tests.tree import ROOT
 from tests.unit.analysis.test_comparison import SOURCE, with_code
 from tests.unit.conftest import Done, Kernlens
-from tests.writers.patch_tokens import KernelToWrite, environment, neo_elf, program, token
 
 SCHEMA = ROOT / "tests" / "schemas" / "sarif-schema-2.1.0.json"
 
@@ -189,28 +188,18 @@ def test_a_rule_of_the_file_may_be_for_a_kernel_that_is_not_asked_for(kernlens: 
 
 
 def test_a_figure_that_is_not_known_cannot_be_checked(kernlens: Kernlens, folder: Path) -> None:
-    scratch = [environment(), token(18, 0, 4096), token(38, 0, 0, 8, 0, 1), token(55, 0, 1024)]
-    elf = neo_elf([(0xFF000005, program([KernelToWrite("k", code=bytes(48), tokens=scratch)]))])
-    Path("unknown.bin").write_bytes(elf)
-    done = kernlens("check", "unknown.bin", "--max-spill", "0")
+    done = kernlens("check", "small.bin", "--max-live-grfs", "0")
     assert done.status == 2
-    assert "  max-spill-bytes: spill bytes -: cannot be checked; the binary states only" in done.out
+    assert "  max-live-grfs: live GRFs -: cannot be checked; the decoder does not tell" in done.out
     assert "1 cannot be checked (--allow-unknown)" in done.out
-    assert kernlens("check", "unknown.bin", "--max-spill", "0", "--max-code-size", "1").status == 1
-    Path("second.bin").write_bytes(elf)
-    both = kernlens("check", "unknown.bin", "second.bin", "--max-spill", "0")
-    assert both.out.count("the binary states only") == 1, "the reason is given once"
-    assert both.out.count("max-spill-bytes: spill bytes -: cannot be checked, as above\n") == 1
-    allowed = kernlens("check", "unknown.bin", "--max-spill", "0", "--allow-unknown", "--json")
-    assert (allowed.status, states(allowed)) == (0, {"k max-spill-bytes": "skipped"})
-    Path("kernlens.toml").write_text('[kernel."*"]\nmax-spill = 0\nallow-unknown = true\n')
-    assert kernlens("check", "unknown.bin").status == 0
-    empty = folder / "empty.toml"
-    empty.write_text("")
-    against = kernlens("check", "unknown.bin", "--baseline", "unknown.bin", "--budget", empty)
-    assert (against.status, "baseline-spill-bytes: spill bytes - -> -: cannot be checked" in against.out) == (2, True)
-    words = ("--budget", empty, "--tolerance", "spill=any")
-    assert kernlens("check", "unknown.bin", "--baseline", "unknown.bin", *words).status == 0
+    assert kernlens("check", "small.bin", "--max-live-grfs", "0", "--max-code-size", "1").status == 1
+    both = kernlens("check", "small.bin", "large.bin", "--max-live-grfs", "0")
+    assert both.out.count("the decoder does not tell") == 1, "the reason is given once"
+    assert both.out.count("max-live-grfs: live GRFs -: cannot be checked, as above\n") == 1
+    allowed = kernlens("check", "small.bin", "--max-live-grfs", "0", "--allow-unknown", "--json")
+    assert (allowed.status, states(allowed)) == (0, {"scale max-live-grfs": "skipped"})
+    Path("kernlens.toml").write_text('[kernel."*"]\nmax-live-grfs = 0\nallow-unknown = true\n')
+    assert kernlens("check", "small.bin").status == 0
 
 
 # A baseline
