@@ -208,7 +208,17 @@ def against_baseline(pair: KernelPair, tolerances: Iterable[Tolerance], allows_u
             continue
         before, value = tolerance.figure.read(pair.old), tolerance.figure.read(pair.new)
         bound = tolerance.bound(before) if before is not None else None
-        finding = Finding(pair.new_program, pair.new, tolerance.figure, value, bound, before, tolerance, allows_unknown)
+        finding = Finding(
+            pair.new_program,
+            pair.new,
+            tolerance.figure,
+            value,
+            bound,
+            before,
+            tolerance,
+            allows_unknown,
+            baseline_toolchain=toolchain.name if (toolchain := pair.old_program.build.toolchain) else None,
+        )
         if tolerance.figure == SPILLED_BYTES and None in (before, value):
             finding = _answered(finding)
         elif before is None and value is None:

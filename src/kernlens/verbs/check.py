@@ -110,8 +110,21 @@ def opened(
     *,
     stages: bool = False,
 ) -> list[Program]:
-    """Return the programs of these paths, for each of the devices and by each of the toolchains; with ``stages`` those of
-    sources with the stages of their compiles."""
+    """Return the programs of these paths, as ``opened_files`` does."""
+    return [program for _, program in opened_files(paths, devices, toolchains, options, source_roots, stages=stages)]
+
+
+def opened_files(
+    paths: Sequence[str],
+    devices: Sequence[str],
+    toolchains: Sequence[str],
+    options: str,
+    source_roots: Sequence[str],
+    *,
+    stages: bool = False,
+) -> list[tuple[str, Program]]:
+    """Return the programs of these paths, each with its path, for each of the devices and by each of the toolchains; with
+    ``stages`` those of sources with the stages of their compiles."""
     openings = [
         Opening(path, device, toolchain, options if is_source(path) else "")
         for path in paths
@@ -120,7 +133,8 @@ def opened(
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--build-options are for compiling, but there is no source to compile")
-    return [program for programs in programs_of(openings, source_roots, stages=stages) for program in programs]
+    programs = programs_of(openings, source_roots, stages=stages)
+    return [(opening.path, each) for opening, of_one in zip(openings, programs, strict=True) for each in of_one]
 
 
 def found_file(paths: Sequence[str]) -> str | None:
