@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernlens.model.bounds import Rule
     from kernlens.model.program import Program
 
+_Result = TypeVar("_Result")
 _MARK = "kernel_budget"
 _PROGRAMS = pytest.StashKey["list[Program]"]()
 #: Words of the mark that are no bounds.
@@ -50,9 +51,10 @@ def kernlens_compile(request: pytest.FixtureRequest) -> Callable[..., list[Progr
     """Compile as ``kernlens.compile`` does, with its arguments, and return the Programs, which the test's marks are about."""
 
     def compiled(*arguments: Any, **options: Any) -> list[Program]:
+        __tracebackhide__ = True
         import kernlens
 
-        return _noted(request.node, kernlens.compile(*arguments, **options))
+        return _noted(request.node, _short(lambda: kernlens.compile(*arguments, **options)))
 
     return compiled
 
@@ -64,6 +66,7 @@ def kernlens_capture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable
     nothing."""
 
     def captured(command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> list[Program]:
+        __tracebackhide__ = True
         import kernlens
 
         parts = [command] if isinstance(command, str | os.PathLike) else command
@@ -71,15 +74,29 @@ def kernlens_capture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable
         if words[0].endswith(".py"):
             words.insert(0, sys.executable)
         number = len(request.node.stash.setdefault(_PROGRAMS, []))
-        capture = kernlens.capture(words, tmp_path / f"captured-{number}.klens", **options)
+        capture = _short(lambda: kernlens.capture(words, tmp_path / f"captured-{number}.klens", **options))
         named = " ".join(words)
         if capture.exit_status:
             pytest.fail(f"{named} ended with status {capture.exit_status}", pytrace=False)
-        if capture.recording is None:
+        recording = capture.recording
+        if recording is None:
             pytest.fail(f"nothing was captured of {named}: {capture.reason}", pytrace=False)
-        return _noted(request.node, (program for program in kernlens.load(capture.recording) if program.kernels))
+        programs = _short(lambda: list(kernlens.load(recording)))
+        return _noted(request.node, (program for program in programs if program.kernels))
 
     return captured
+
+
+def _short(work: Callable[[], _Result]) -> _Result:
+    """Return what ``work`` returns. An error of kernlens ends in the line of the test that asked: how kernlens came to it is
+    nothing that the test's author can change, and the error says what is wrong."""
+    __tracebackhide__ = True
+    from kernlens.errors import KernlensError
+
+    try:
+        return work()
+    except KernlensError as error:
+        raise error.with_traceback(None) from None
 
 
 def _noted(item: pytest.Item, programs: Iterable[Program]) -> list[Program]:
@@ -97,7 +114,7 @@ def _rules(item: pytest.Item) -> list[Rule]:
     from kernlens.isa.devices import device
     from kernlens.model.bounds import Rule, bound
 
-    rules = []
+    rules, wrong = [], ""
     try:
         for mark in reversed(marks):
             words = dict(mark.kwargs)
@@ -110,7 +127,9 @@ def _rules(item: pytest.Item) -> list[Rule]:
             for pattern in [patterns] if isinstance(patterns, str) else patterns:
                 rules.append(Rule(pattern, bounds, name, allows, _MARK))
     except KernlensError as error:
-        pytest.fail(str(error), pytrace=False)
+        wrong = str(error)
+    if wrong:  # Where the error is handled, pytest would tell of it as of another one.
+        pytest.fail(wrong, pytrace=False)
     return rules
 
 
@@ -122,9 +141,11 @@ def _check(programs: list[Program], rules: Sequence[Rule]) -> None:
 
     if not programs:
         pytest.fail(f"{_MARK}: the test has made no program with kernlens_compile or kernlens_capture", pytrace=False)
+    words = ""
     try:
         verdict = judged(programs, rules, fail_on=frozenset({UNUSED}))
+        words = "" if verdict.ok else "\n".join(map(rendered, verdict_lines(verdict)))
     except KernlensError as error:
-        pytest.fail(str(error), pytrace=False)
-    if not verdict.ok:
-        pytest.fail("\n".join(map(rendered, verdict_lines(verdict))), pytrace=False)
+        words = str(error)
+    if words:
+        pytest.fail(words, pytrace=False)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.kernel_names import kernels_named
 from kernlens.errors import NotFoundError, UnknownKernelError, UnsupportedError
 from kernlens.model.binary import Symbol
-from kernlens.model.bounds import Rule, Tolerance
+from kernlens.model.bounds import Bound, Rule, Tolerance
 from kernlens.model.figures import EVERY_FIGURE, FIGURES, Figure
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.model.verdict import Finding, Place
+from kernlens.model.spills import COUNTED_SPILLS, COUNTED_WORDS, SPILLED_BYTES
+from kernlens.model.verdict import FAILED, Finding, Place
 
 _ORDER = {figure.key: number for number, figure in enumerate(EVERY_FIGURE)}
 
@@ -33,19 +35,30 @@ def with_functions(chosen: Sequence[Place], every: Sequence[Place]) -> list[Plac
     ]
 
 
-def with_hidden_code(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings; those that count code and would pass, though called code is not in them, name that code."""
+def with_hidden_code(findings: Iterable[Finding], pairs: Mapping[tuple[int, str], KernelPair]) -> Iterator[Finding]:
+    """Yield the findings; those that count code and would pass, though called code is not in them, name that code. Code
+    that the baseline does not hold either is no worse."""
     findings = list(findings)
     counted = {(id(each.program), each.rule) for each in findings if each.kernel.name == PSEUDO_KERNEL}
     hidden: dict[int, str | None] = {}
+
+    def of(place: Place) -> str | None:
+        key = id(place[1])
+        if key not in hidden:
+            hidden[key] = _called_elsewhere(*place)
+        return hidden[key]
+
     for finding in findings:
         if is_of_code(finding.figure) and finding.bound is not None and not finding.bound.is_least:
-            key = id(finding.kernel)
-            if key not in hidden:
-                hidden[key] = _called_elsewhere(finding.program, finding.kernel)
+            calls = of((finding.program, finding.kernel))
+            both = pairs[id(finding.program), finding.kernel.name] if finding.tolerance else None
             # The functions in the program's own code may have a bound of the same kind.
-            if hidden[key] != _SHARED or (id(finding.program), finding.rule) not in counted:
-                finding = replace(finding, hidden=hidden[key])
+            if calls == _SHARED:
+                is_answered = (id(finding.program), finding.rule) in counted
+            else:
+                is_answered = both is not None and calls == of((both.old_program, both.old))
+            if calls and not is_answered:
+                finding = replace(finding, hidden=calls)
         yield finding
 
 
@@ -126,16 +139,42 @@ class Rules:
         for rule in rules:
             allows_unknown = allows_unknown if rule.allows_unknown is None else rule.allows_unknown
         bounds = {bound.key: bound for rule in rules for bound in rule.bounds}
-        return [
-            Finding(program, kernel, bound.figure, bound.figure.read(kernel), bound, allows_unknown=allows_unknown)
-            for bound in sorted(bounds.values(), key=lambda bound: (_ORDER[bound.figure.key], bound.is_least))
-            if kernel.name != PSEUDO_KERNEL or (is_of_code(bound.figure) and not bound.is_least)
-        ]
+        findings = []
+        for bound in sorted(bounds.values(), key=lambda bound: (_ORDER[bound.figure.key], bound.is_least)):
+            finding = Finding(
+                program, kernel, bound.figure, bound.figure.read(kernel), bound, allows_unknown=allows_unknown
+            )
+            counted = _counted(finding)
+            if kernel.name != PSEUDO_KERNEL or (is_of_code(bound.figure) and not bound.is_least):
+                findings.append(_answered(finding) if counted else finding)
+            findings += [each for each in counted if each.bound and each.bound.key not in bounds]
+        return findings
 
     def needs_decoding(self, place: Place) -> bool:
         """Return whether a figure of the kernel is counted in its instructions."""
         rules = self._of.get((id(place[0]), place[1].name), ())
-        return any(bound.figure.needs_decoding for rule in rules for bound in rule.bounds)
+        figures = {bound.figure for rule in rules for bound in rule.bounds}
+        return any(each.needs_decoding for each in figures) or (
+            SPILLED_BYTES in figures and SPILLED_BYTES.read(place[1]) is None
+        )
+
+
+def _counted(finding: Finding) -> list[Finding]:
+    """Return the findings that answer for a largest number of spilled bytes that is not known: no spill in the code is
+    within every limit, and any is more than 0 bytes. None of them if that is no answer."""
+    if finding.figure != SPILLED_BYTES or finding.value is not None or not finding.bound or finding.bound.is_least:
+        return []
+    origin = finding.bound.origin
+    counted = [
+        replace(finding, figure=figure, value=figure.read(finding.kernel), bound=Bound(figure, False, 0, origin))
+        for figure in COUNTED_SPILLS
+    ]
+    return counted if not finding.bound.value or all(each.state != FAILED for each in counted) else []
+
+
+def _answered(finding: Finding) -> Finding:
+    """Return a finding of spilled bytes that are not known: the spills in the code answer for them."""
+    return replace(finding, allows_unknown=True, reason=f"{COUNTED_WORDS} are checked instead")
 
 
 def guarded(tolerances: Iterable[Tolerance]) -> list[Tolerance]:
@@ -145,15 +184,44 @@ def guarded(tolerances: Iterable[Tolerance]) -> list[Tolerance]:
     return [each for each in by_key.values() if each.amount is not None]
 
 
+def guarded_spills(tolerances: Iterable[Tolerance]) -> list[Tolerance]:
+    """Return by how much the spills in the code may get worse where the spilled bytes, which are guarded, are not known: by
+    as many percent. Those that are named by themselves are guarded as other costs are."""
+    named = {each.figure.key: each for each in tolerances}
+    stated = named.get(SPILLED_BYTES.key, Tolerance(SPILLED_BYTES))
+    if stated.amount is None:
+        return []
+    amount = stated.amount if stated.is_percent else Fraction(0)
+    return [Tolerance(figure, amount, stated.is_percent) for figure in COUNTED_SPILLS if figure.key not in named]
+
+
+def states_spills(pair: KernelPair) -> bool:
+    """Return whether both sides say how many bytes they spill."""
+    return None not in (SPILLED_BYTES.read(pair.old), SPILLED_BYTES.read(pair.new))
+
+
 def against_baseline(pair: KernelPair, tolerances: Iterable[Tolerance], allows_unknown: bool) -> list[Finding]:
-    """Return the findings of a kernel against its counterpart in the baseline."""
+    """Return the findings of a kernel against its counterpart in the baseline. What is not known of either is no worse."""
     findings = []
     for tolerance in tolerances:
         if pair.new.name == PSEUDO_KERNEL and not is_of_code(tolerance.figure):
             continue
         before, value = tolerance.figure.read(pair.old), tolerance.figure.read(pair.new)
         bound = tolerance.bound(before) if before is not None else None
-        findings.append(
-            Finding(pair.new_program, pair.new, tolerance.figure, value, bound, before, tolerance, allows_unknown)
+        finding = Finding(
+            pair.new_program,
+            pair.new,
+            tolerance.figure,
+            value,
+            bound,
+            before,
+            tolerance,
+            allows_unknown,
+            baseline_toolchain=toolchain.name if (toolchain := pair.old_program.build.toolchain) else None,
         )
+        if tolerance.figure == SPILLED_BYTES and None in (before, value):
+            finding = _answered(finding)
+        elif before is None and value is None:
+            finding = replace(finding, allows_unknown=True, reason="unknown in the baseline as well")
+        findings.append(finding)
     return findings

@@ -16,7 +16,7 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
     if not figure.caused_by:
         return f"no line by itself makes the {figure.heading}"
     if kernel.source_map is None:
-        return f"no source lines: {kernel.line_table_reason}"
+        return f"there are no source lines: {kernel.line_table_reason}"
     if figure.caused_by == (PEAK,):
         return _peak(program, kernel)
     column = _column(figure)
@@ -50,7 +50,7 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
             source = _source_line(program, key.path, key.new)
             return Cause(key.path, key.new, source, column.heading, 0, _total(kernel, column), 0, True)
     if not change.has_lines:
-        return f"no source lines: {kernel.line_table_reason or change.pair.old.line_table_reason}"
+        return f"there are no source lines: {kernel.line_table_reason or change.pair.old.line_table_reason}"
     grown = [
         (not line.is_cause, before - after, line, before, after)
         for line in change.lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -130,14 +130,15 @@ def command(
     kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
     """
     from kernlens.cli.compile import told_failures
-    from kernlens.verbs.check import MISSING, NEW, UNUSED, found_file, judged, opened
+    from kernlens.verbs.check import MISSING, NEW, UNUSED, found_file, judged, opened_files
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing), (UNUSED, fail_on_unused))
     allowances = [_tolerance(words) for words in tolerances]
     with told_failures():
+        programs = opened_files(paths, devices, toolchains, options, source_roots, project=budget_file)
         verdict = judged(
-            opened(paths, devices, toolchains, options, source_roots, project=budget_file),
+            [program for _, program in programs],
             rules,
             kernels=kernel_names,
             budget_file=budget_file or found_file(paths),
@@ -147,7 +148,8 @@ def command(
             allow_unknown=allow_unknown,
             source_roots=source_roots,
         )
-    with written([(junit, lambda: _junit(verdict)), (sarif, lambda: _sarif(verdict))]):
+    files = {id(program): path for path, program in programs}
+    with written([(junit, lambda: _junit(verdict)), (sarif, lambda: _sarif(verdict, files))]):
         if as_json:
             from kernlens.report.verdict_document import verdict_document
 
@@ -171,14 +173,14 @@ def _tolerance(words: str) -> Tolerance:
 def _junit(verdict: Verdict) -> list[bytes]:
     from kernlens.report.junit import junit_xml
 
-    return [junit_xml(verdict).encode("utf-8", "backslashreplace")]
+    return [junit_xml(verdict, _located).encode("utf-8", "backslashreplace")]
 
 
-def _sarif(verdict: Verdict) -> list[bytes]:
+def _sarif(verdict: Verdict, files: Mapping[int, str]) -> list[bytes]:
     from kernlens.report.json_text import indented
     from kernlens.report.sarif import sarif_document
 
-    return [indented(sarif_document(verdict, __version__, _located)).encode(), b"\n"]
+    return [indented(sarif_document(verdict, __version__, _located, files)).encode(), b"\n"]
 
 
 def _located(path: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.figures import COSTS, FIGURES, PRESSURES, WAITS, Figure
+from kernlens.model.spills import SPILLED_BYTES
 
 #: The figures of a row, in its order: those that tables show, then the costs.
 MEASURED = (*FIGURES, *COSTS)
@@ -107,12 +108,16 @@ class Sweep(list[SweepRow], Tabular):
 
 
 def worst_first(rows: Iterable[SweepRow], figure: Figure) -> list[SweepRow]:
-    """Return the rows of kernels by ``figure``, then by instructions, the worst first; those with an unknown one are last."""
-    instructions = _PLACES[len(MEASURED)]["instructions"]
+    """Return the rows of kernels by ``figure``, then by instructions, the worst first; those with an unknown one are last.
+    Unknown spilled bytes of code that spills count as the bytes that its spills write."""
+    places = _PLACES[len(MEASURED)]
+    instructions, spilled = places["instructions"], places["spill_store_bytes"]
     sign = 1 if figure.more_is_better else -1
 
     def badness(row: SweepRow) -> tuple[bool, int, int]:
         value = row.value(figure)
+        if value is None and figure == SPILLED_BYTES:
+            value = row.values[spilled] or None
         return value is None, sign * (value or 0), -(row.values[instructions] or 0)
 
     return sorted((row for row in rows if row.kernel is not None), key=badness)

@@ -39,7 +39,8 @@ class Finding:
     """A figure of a kernel, and the bound that it has: its own, or by ``tolerance`` against ``before``, the value in the
     baseline. A value is None where the binary does not say it. ``bound`` is None if none can be told, or any value is
     allowed. ``hidden`` says which code is not in the value, so that it is no answer where it would pass. ``reason`` says why
-    a failed finding has no ``cause``."""
+    a failed finding has no ``cause``, or what answers instead of a value that is not known. ``baseline_toolchain`` is the name
+    of the toolchain that compiled the baseline, None where there is none or it is not known."""
 
     program: Program
     kernel: Kernel
@@ -52,6 +53,7 @@ class Finding:
     hidden: str | None = None
     cause: Cause | None = None
     reason: str | None = None
+    baseline_toolchain: str | None = None
 
     def __repr__(self) -> str:
         limit = "" if self.bound is None else f" against {self.bound.value:,}"
@@ -64,8 +66,9 @@ class Finding:
         cause, bound = self.cause, self.bound
         where = (cause.path, cause.line) if cause else (None, None)
         device = str(self.program.device) if self.program.device else None
+        toolchain = self.program.build.toolchain.name if self.program.build.toolchain else None
         values = self.rule, self.figure.key, self.state, self.value, bound and bound.value, self.before
-        return self.kernel.name, self.program.name, device, *values, *where, self.reason or self.hidden
+        return self.kernel.name, self.program.name, device, toolchain, *values, *where, self.reason or self.hidden
 
     @property
     def rule(self) -> str:
@@ -84,7 +87,7 @@ class Finding:
 
 #: The columns of a verdict's table.
 _COLUMNS = (
-    *("kernel", "program", "device", "rule", "figure", "state", "value", "limit", "baseline"),
+    *("kernel", "program", "device", "toolchain", "rule", "figure", "state", "value", "limit", "baseline"),
     *("path", "line", "reason"),
 )
 #: A kernel in its program.

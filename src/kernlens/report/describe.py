@@ -48,9 +48,10 @@ def kernel_words(kernel: Kernel) -> str:
     return "code of functions" if kernel.name == PSEUDO_KERNEL else Name(kernel_title(kernel.name))
 
 
-def kernel_heading(program: Program, kernel: Kernel) -> str:
-    """Return the kernel's name, which the width of a terminal may shorten, and its program and device."""
-    behind = f"  {program.name} on {device_words(program)}"
+def kernel_heading(program: Program, kernel: Kernel, title: str = "") -> str:
+    """Return the kernel's name, which the width of a terminal may shorten, and its program's ``title``: name and device if
+    there is none."""
+    behind = f"  {title or f'{program.name} on {device_words(program)}'}"
     return f"{one_line(kernel_title(kernel.name), len(behind))}{behind}"
 
 

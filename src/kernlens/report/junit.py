@@ -1,16 +1,21 @@
 """A check as JUnit XML, which CI systems show as tests: a suite for each program, a case for each bound of each kernel.
 
+CI systems follow a case through its runs by its class and its name, which no two cases share: source, device and toolchain,
+and kernel and bound.
+
 The elements are those that Jenkins, GitLab and GitHub's reporters read: ``testsuites``, ``testsuite``, ``testcase`` with
 ``failure``, ``error`` or ``skipped`` (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, PASSED, UNKNOWN, Finding, Verdict
 from kernlens.report.describe import device_words
+from kernlens.report.program_titles import stable_titles
 from kernlens.report.style import rendered
 from kernlens.report.verdict_text import cause_words, finding_words, grouped
 
@@ -18,14 +23,17 @@ from kernlens.report.verdict_text import cause_words, finding_words, grouped
 _ELEMENTS = {FAILED: "failure", UNKNOWN: "error"}
 
 
-def junit_xml(verdict: Verdict) -> str:
-    """Return the whole document."""
+def junit_xml(verdict: Verdict, locate: Callable[[str], str]) -> str:
+    """Return the whole document. ``locate`` returns the path of a source file, from the folder that was checked if it is
+    in there."""
+    checked = [finding.program for finding in verdict.findings] + [program for program, _ in verdict.new]
+    titles = stable_titles(checked, locate) | stable_titles((program for program, _ in verdict.missing), locate)
     suites = [
-        _suite(f"{findings[0].program.name} on {device_words(findings[0].program)}", findings)
+        _suite(titles[id(findings[0].program)], findings)
         for findings in grouped(verdict.findings, lambda finding: id(finding.program))
     ]
     if verdict.new or verdict.missing:
-        suites.append(_kernels(verdict))
+        suites.append(_kernels(verdict, titles))
     counts = _counts([element for _, elements in suites for element in elements])
     counts = counts.partition(" skipped")[0]  # Of all suites together the schema does not take it.
     inside = "\n".join(text for text, _ in suites)
@@ -38,10 +46,21 @@ def _suite(name: str, findings: Sequence[Finding]) -> tuple[str, list[str]]:
         _case(f"{finding.kernel.name}: {finding.rule}", name, element, finding_words(finding), list(_details(finding)))
         for finding, element in zip(findings, elements, strict=True)
     ]
-    return _around(name, cases, elements), elements
+    return _around(name, cases, elements, _properties(findings[0].program)), elements
 
 
-def _kernels(verdict: Verdict) -> tuple[str, list[str]]:
+def _properties(program: Program) -> str:
+    """Return how a suite's program was compiled."""
+    known = {
+        "device": device_words(program),
+        "toolchain": program.build.toolchain_title,
+        "build_options": program.build.own_options,
+    }
+    inside = "".join(f"<property name={_attribute(k)} value={_attribute(v)}/>" for k, v in known.items() if v)
+    return f"    <properties>{inside}</properties>\n"
+
+
+def _kernels(verdict: Verdict, titles: dict[int, str]) -> tuple[str, list[str]]:
     """Return a suite of the kernels that only one side has, which fail only if that was asked for."""
     failed = {id(kernel) for _, (_, kernel) in verdict.failed_kernels}
     cases, elements = [], []
@@ -49,15 +68,13 @@ def _kernels(verdict: Verdict) -> tuple[str, list[str]]:
         for program, kernel in places:
             elements.append("failure" if id(kernel) in failed else PASSED)
             words = f"{kind} against the baseline {verdict.baseline}"
-            cases.append(
-                _case(f"{kernel.name}: {kind}", f"{program.name} on {device_words(program)}", elements[-1], words)
-            )
+            cases.append(_case(f"{kernel.name}: {kind}", titles[id(program)], elements[-1], words))
     return _around("kernels of one side", cases, elements), elements
 
 
-def _around(name: str, cases: Sequence[str], elements: Sequence[str]) -> str:
+def _around(name: str, cases: Sequence[str], elements: Sequence[str], properties: str = "") -> str:
     inside = "\n".join(cases)
-    return f"  <testsuite name={_attribute(name)}{_counts(elements)}>\n{inside}\n  </testsuite>"
+    return f"  <testsuite name={_attribute(name)}{_counts(elements)}>\n{properties}{inside}\n  </testsuite>"
 
 
 def _counts(elements: Sequence[str]) -> str:

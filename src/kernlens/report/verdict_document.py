@@ -7,6 +7,7 @@ from typing import Any
 from kernlens.model.verdict import UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.json_text import attributes
 from kernlens.report.program_document import metric_keys, place_document
+from kernlens.report.program_titles import source_path
 
 Document = dict[str, Any]
 
@@ -29,7 +30,7 @@ def verdict_document(verdict: Verdict) -> Document:
 
 def _place(place: Place) -> Document:
     program, kernel = place
-    return {"kernel": kernel.name, **place_document(program)}
+    return {"kernel": kernel.name, **place_document(program), "source": source_path(program) or None}
 
 
 def _finding(finding: Finding) -> Document:
@@ -43,6 +44,7 @@ def _finding(finding: Finding) -> Document:
         "limit": bound.value if bound else None,
         "is_least": finding.figure.more_is_better if bound is None else bound.is_least,
         "baseline": finding.before,
+        "baseline_toolchain": finding.baseline_toolchain,
         "tolerance": str(finding.tolerance) if finding.tolerance else None,
         "origin": bound.origin if bound and bound.origin else None,
         "cause": _cause(finding.cause) if finding.cause else None,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from kernlens.model.bounds import Bound
 from kernlens.model.verdict import FAILED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.describe import kernel_heading, plural
+from kernlens.report.program_titles import program_titles
 from kernlens.report.style import cut, style
 
 #: Characters that are shown of a source line.
@@ -19,8 +20,12 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     """Yield what failed and what could not be checked, kernel by kernel, and a line that sums it up."""
     listed = [*verdict.in_state(FAILED), *verdict.in_state(UNKNOWN)]
     reasons: set[str] = set()
+    titles = program_titles([finding.program for finding in verdict.findings] + [program for program, _ in verdict.new])
+    titles |= program_titles(program for program, _ in verdict.missing)
     for findings in grouped(listed, lambda finding: (id(finding.program), finding.kernel.name)):
-        yield style(kernel_heading(findings[0].program, findings[0].kernel), bold=True)
+        program, kernel = findings[0].program, findings[0].kernel
+        title = titles[id(program)] + _baseline_words(findings)
+        yield style(kernel_heading(program, kernel, title), bold=True)
         for finding in findings:
             yield from _finding_lines(finding, reasons)
         yield ""
@@ -28,12 +33,21 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
         ("new, not in the baseline", verdict.new),
         ("missing, in the baseline alone", verdict.missing),
     ):
-        yield from (f"{words}: {kernel_heading(*place)}" for place in places)
+        yield from (f"{words}: {kernel_heading(program, kernel, titles[id(program)])}" for program, kernel in places)
     yield from (style(f"no program is for the device of {rule}", dim=True) for rule in verdict.idle)
     yield from (style(f"not checked: {sentence}", fg="yellow") for sentence in verdict.unused)
     if verdict.without_budget:
         yield style(f"no budget: {_names(verdict.without_budget)}", dim=True)
     yield style(summary(verdict), fg="green" if verdict.ok else "red")
+
+
+def _baseline_words(findings: Iterable[Finding]) -> str:
+    """Return the toolchain of a kernel's baseline in words, if it is another than the kernel's own."""
+    for finding in findings:
+        own = finding.program.build.toolchain
+        if finding.baseline_toolchain and (own is None or own.name != finding.baseline_toolchain):
+            return f", the baseline by {finding.baseline_toolchain}"
+    return ""
 
 
 def grouped(findings: Iterable[Finding], key: Callable[[Finding], Hashable]) -> list[list[Finding]]:
@@ -96,6 +110,8 @@ def finding_words(finding: Finding) -> str:
         before = "-" if finding.before is None else f"{finding.before:,}"
         value = f"{before} -> {value}"
     words = f"{figure.heading} {value}"
+    if finding.state == SKIPPED and finding.reason:
+        return f"{words}: not known; {finding.reason}"
     if finding.value is None or bound is None:
         return f"{words}: cannot be checked; {figure.unknown or 'the binary does not say it'}"
     if finding.hidden and finding.state != FAILED:

@@ -10,8 +10,10 @@ from kernlens.analysis.budget import (
     Rules,
     against_baseline,
     guarded,
+    guarded_spills,
     named,
     places_of,
+    states_spills,
     with_functions,
     with_hidden_code,
 )
@@ -114,9 +116,24 @@ def opened(
     stages: bool = False,
     project: str | None = None,
 ) -> list[Program]:
-    """Return the programs of these paths, for each of the devices and by each of the toolchains; with ``stages`` those of
-    sources with the stages of their compiles. ``project`` is the ``kernlens.toml`` that counts for sources in place of the
-    nearest."""
+    """Return the programs of these paths, as ``opened_files`` does."""
+    files = opened_files(paths, devices, toolchains, options, source_roots, stages=stages, project=project)
+    return [program for _, program in files]
+
+
+def opened_files(
+    paths: Sequence[str],
+    devices: Sequence[str],
+    toolchains: Sequence[str],
+    options: str,
+    source_roots: Sequence[str],
+    *,
+    stages: bool = False,
+    project: str | None = None,
+) -> list[tuple[str, Program]]:
+    """Return the programs of these paths, each with its path, for each of the devices and by each of the toolchains; with
+    ``stages`` those of sources with the stages of their compiles. ``project`` is the ``kernlens.toml`` that counts for sources
+    in place of the nearest."""
     openings = [
         Opening(path, device, toolchain, options, settings_for(path, file=project))
         if is_source(path)
@@ -127,7 +144,8 @@ def opened(
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--build-options are for compiling, but there is no source to compile")
-    return [program for programs in programs_of(openings, source_roots, stages=stages) for program in programs]
+    programs = programs_of(openings, source_roots, stages=stages)
+    return [(opening.path, each) for opening, of_one in zip(openings, programs, strict=True) for each in of_one]
 
 
 def found_file(paths: Sequence[str]) -> str | None:
@@ -188,15 +206,18 @@ def judged(
     pairs: dict[tuple[int, str], KernelPair] = {}
     if baseline is not None:
         pairs, new, missing = _paired(programs, chosen, baseline, kernels, source_roots)
-        guards = guarded([*file.tolerances, *tolerances])
-        both = [
-            place for each in pairs.values() for place in ((each.old_program, each.old), (each.new_program, each.new))
-        ]
-        if any(guard.figure.needs_decoding for guard in guards):
-            _decode(both)
-        findings += [finding for each in pairs.values() for finding in against_baseline(each, guards, allow_unknown)]
+        allowances = [*file.tolerances, *tolerances]
+        guards, spills = guarded(allowances), guarded_spills(allowances)
+        guards_of = [(each, guards if states_spills(each) else [*guards, *spills]) for each in pairs.values()]
+        _decode(
+            place
+            for each, own in guards_of
+            if any(guard.figure.needs_decoding for guard in own)
+            for place in ((each.old_program, each.old), (each.new_program, each.new))
+        )
+        findings += [finding for each, own in guards_of for finding in against_baseline(each, own, allow_unknown)]
     return Verdict(
-        tuple(_with_causes(list(with_hidden_code(findings)), pairs)),
+        tuple(_with_causes(list(with_hidden_code(findings, pairs)), pairs)),
         tuple(_kernels(new)),
         tuple(_kernels(missing)),
         tuple(_kernels(place for place, of_place in by_place if not of_place)) if baseline is None else (),

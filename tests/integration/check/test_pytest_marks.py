@@ -43,7 +43,7 @@ def test_marks(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> No
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(
         [
-            "work  work on dg2 (12.55.8)",
+            "work  work on dg2 (12.55.8) by system",
             "  max-instructions: instructions *, at most 4 (kernel_budget)",
             "    work.cl:2 | a[[]get_global_id(0)[]] *= 3;",
             "false ended with status 1",

@@ -53,7 +53,7 @@ def test_a_mark_that_is_not_kept_says_what_check_says(run: Callable[..., pytest.
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "scale  scale on skl (9.0.9)",
+            "scale  scale on skl (9.0.9) by system",
             "  max-instructions: instructions 3, at most 2 (kernel_budget)",
             "    scale.cl:2 | int id = get_global_id(0);",
             "      2 of 3 instructions",
@@ -88,12 +88,32 @@ def test_a_mark_that_checks_nothing_does_not_pass(
     result = run(f"@budget({mark})\n{BODY}")
     result.assert_outcomes(**{outcome: 1})
     assert reason in result.stdout.str()
+    assert "During handling" not in result.stdout.str()
+    assert "KernlensError" not in result.stdout.str()
 
 
 def test_a_marked_test_without_programs_does_not_pass(run: Callable[..., pytest.RunResult]) -> None:
     result = run("@budget(max_spill=0)\ndef test_nothing():\n    pass\n")
     result.assert_outcomes(failed=1)
     assert "the test has made no program" in result.stdout.str()
+
+
+def test_a_source_that_does_not_compile_ends_in_the_line_of_the_test(run: Callable[..., pytest.RunResult]) -> None:
+    text = """\
+from kernlens.errors import ToolError
+def test_broken(kernlens_compile):
+    with open("broken.cl", "w") as file:
+        file.write("broken")
+    kernlens_compile("broken.cl", "skl")
+def test_the_error_is_the_one_of_python(kernlens_compile):
+    with pytest.raises(ToolError):
+        kernlens_compile("broken.cl", "skl")
+"""
+    result = run(text)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([">*kernlens_compile(?broken.cl?, ?skl?)", "E *broken.cl*it is broken*"])
+    for within in ("During handling", "direct cause", "pytest_plugin.py", "verbs/compile.py"):
+        assert within not in result.stdout.str()
 
 
 def test_the_nearest_mark_goes_before_the_others(run: Callable[..., pytest.RunResult]) -> None:

@@ -17,7 +17,6 @@ from kernlens.report.verdict_document import verdict_document
 from tests.tree import ROOT
 from tests.unit.analysis.test_comparison import SOURCE, with_code
 from tests.unit.conftest import Done, Kernlens
-from tests.writers.patch_tokens import KernelToWrite, environment, neo_elf, program, token
 
 SCHEMA = ROOT / "tests" / "schemas" / "sarif-schema-2.1.0.json"
 
@@ -78,7 +77,7 @@ def test_every_figure_has_options_and_those_that_binaries_state_are_in_the_help(
 def test_without_source_lines_the_reason_is_told(kernlens: Kernlens, file: Path) -> None:
     done = kernlens("check", file, "--kernel", "plain", "--max-instructions", "2")
     assert done.status == 1
-    assert "instructions 3, at most 2 (--max-instructions)\n    no source lines: " in done.out
+    assert "instructions 3, at most 2 (--max-instructions)\n    there are no source lines: " in done.out
 
 
 # What may not pass unseen
@@ -189,28 +188,18 @@ def test_a_rule_of_the_file_may_be_for_a_kernel_that_is_not_asked_for(kernlens: 
 
 
 def test_a_figure_that_is_not_known_cannot_be_checked(kernlens: Kernlens, folder: Path) -> None:
-    scratch = [environment(), token(18, 0, 4096), token(38, 0, 0, 8, 0, 1), token(55, 0, 1024)]
-    elf = neo_elf([(0xFF000005, program([KernelToWrite("k", code=bytes(48), tokens=scratch)]))])
-    Path("unknown.bin").write_bytes(elf)
-    done = kernlens("check", "unknown.bin", "--max-spill", "0")
+    done = kernlens("check", "small.bin", "--max-live-grfs", "0")
     assert done.status == 2
-    assert "  max-spill-bytes: spill bytes -: cannot be checked; the binary states only" in done.out
+    assert "  max-live-grfs: live GRFs -: cannot be checked; the decoder does not tell" in done.out
     assert "1 cannot be checked (--allow-unknown)" in done.out
-    assert kernlens("check", "unknown.bin", "--max-spill", "0", "--max-code-size", "1").status == 1
-    Path("second.bin").write_bytes(elf)
-    both = kernlens("check", "unknown.bin", "second.bin", "--max-spill", "0")
-    assert both.out.count("the binary states only") == 1, "the reason is given once"
-    assert both.out.count("max-spill-bytes: spill bytes -: cannot be checked, as above\n") == 1
-    allowed = kernlens("check", "unknown.bin", "--max-spill", "0", "--allow-unknown", "--json")
-    assert (allowed.status, states(allowed)) == (0, {"k max-spill-bytes": "skipped"})
-    Path("kernlens.toml").write_text('[kernel."*"]\nmax-spill = 0\nallow-unknown = true\n')
-    assert kernlens("check", "unknown.bin").status == 0
-    empty = folder / "empty.toml"
-    empty.write_text("")
-    against = kernlens("check", "unknown.bin", "--baseline", "unknown.bin", "--budget", empty)
-    assert (against.status, "baseline-spill-bytes: spill bytes - -> -: cannot be checked" in against.out) == (2, True)
-    words = ("--budget", empty, "--tolerance", "spill=any")
-    assert kernlens("check", "unknown.bin", "--baseline", "unknown.bin", *words).status == 0
+    assert kernlens("check", "small.bin", "--max-live-grfs", "0", "--max-code-size", "1").status == 1
+    both = kernlens("check", "small.bin", "large.bin", "--max-live-grfs", "0")
+    assert both.out.count("the decoder does not tell") == 1, "the reason is given once"
+    assert both.out.count("max-live-grfs: live GRFs -: cannot be checked, as above\n") == 1
+    allowed = kernlens("check", "small.bin", "--max-live-grfs", "0", "--allow-unknown", "--json")
+    assert (allowed.status, states(allowed)) == (0, {"scale max-live-grfs": "skipped"})
+    Path("kernlens.toml").write_text('[kernel."*"]\nmax-live-grfs = 0\nallow-unknown = true\n')
+    assert kernlens("check", "small.bin").status == 0
 
 
 # A baseline
@@ -331,7 +320,8 @@ def test_sarif_is_valid_and_names_the_line(written: Written) -> None:
     assert place["physicalLocation"]["region"] == {"startLine": 3}
     uri = "scale.cl" if kind == "plain" else "a%1B%5B2J%0A%3C%26%22%27%5D%5D%3E%E2%80%AE.cl"
     assert place["physicalLocation"]["artifactLocation"] == {"uri": uri}
-    assert place["logicalLocations"] == [{"name": "scale", "fullyQualifiedName": "large/scale", "kind": "function"}]
+    whole = "large on skl/scale"
+    assert place["logicalLocations"] == [{"name": "scale", "fullyQualifiedName": whole, "kind": "function"}]
 
 
 def test_sarif_names_a_source_from_the_working_folder(kernlens: Kernlens, folder: Path, compiler: Path) -> None:

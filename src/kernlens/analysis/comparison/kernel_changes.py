@@ -13,6 +13,7 @@ from kernlens.dataclass import dataclass, field, in_short, replace
 from kernlens.model.figures import FIGURES, STATED, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import INHERITED, SourceMap
+from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES, may_spill
 
 #: What a group of instructions without a line of their own is called: those of the prologue, those that only stand under a
 #: neighbour's line, and all others.
@@ -94,19 +95,27 @@ class KernelChange:
 
     def with_figure(self, figure: Figure) -> KernelChange:
         """Return the same with a figure that is not compared by default, such as a cost of code, if it changed."""
-        if figure in FIGURES or self.pair.old.code == self.pair.new.code:
+        if figure in FIGURES or self.change_of(figure) or self.pair.old.code == self.pair.new.code:
             return self
         change = FigureChange(figure, figure.read(self.pair.old), figure.read(self.pair.new))
         return self if change.old == change.new else replace(self, figures=(*self.figures, change))
+
+    def growths(self, figure: Figure) -> list[int]:
+        """Return by how much a figure got worse, and what counts next: of spilled bytes, which may be unknown, the spills
+        that are counted in the code."""
+        return [self.growth(each) for each in (figure, *(COUNTED_SPILLS if figure == SPILLED_BYTES else ()))]
 
 
 def by_badness(changes: Iterable[KernelChange], order: Figure | None = None) -> list[KernelChange]:
     """Return the changes with the worst first: of the figure ``order``, which each then has, or of spills and other
     memory of threads, and then of all other figures in the order of their list."""
     if order is not None:
-        return sorted((change.with_figure(order) for change in changes), key=lambda change: -change.growth(order))
+        return sorted(
+            (change.with_figure(order) for change in changes),
+            key=lambda change: [-growth for growth in change.growths(order)],
+        )
     figures = sorted(FIGURES, key=lambda figure: figure.unit != _THREAD_MEMORY)
-    return sorted(changes, key=lambda change: [-change.growth(figure) for figure in figures])
+    return sorted(changes, key=lambda change: [-growth for figure in figures for growth in change.growths(figure)])
 
 
 class Comparison:
@@ -120,9 +129,10 @@ class Comparison:
         """Return the differences between the kernels of a pair."""
         is_equal = pair.old.code == pair.new.code and pair.old_program.device == pair.new_program.device
         # What is counted in the code is equal if the code is, which then need not be decoded.
-        values = (
-            (figure, figure.read(pair.old), figure.read(pair.new)) for figure in (STATED if is_equal else FIGURES)
-        )
+        compared = STATED if is_equal else FIGURES
+        if not is_equal and (may_spill(pair.old) or may_spill(pair.new)):
+            compared = (*compared, *COUNTED_SPILLS)
+        values = ((figure, figure.read(pair.old), figure.read(pair.new)) for figure in compared)
         figures = tuple(FigureChange(*each) for each in values if each[1] != each[2])
         if is_equal:
             return KernelChange(pair, figures, True)

@@ -1,0 +1,17 @@
+"""Spills: the bytes that a binary may state, and the messages in the code that answer where it does not."""
+
+from __future__ import annotations
+
+from kernlens.model.figures import COSTS, FIGURES, Measured
+
+#: What binaries state, or not: those of patch tokens give its sum with other memory of the thread.
+SPILLED_BYTES = next(figure for figure in FIGURES if figure.key == "spill_bytes")
+#: What is counted in the code of any binary.
+COUNTED_SPILLS = tuple(figure for figure in COSTS if figure.key in ("spill_stores", "fill_loads"))
+#: The two in words.
+COUNTED_WORDS = " and ".join(figure.heading for figure in COUNTED_SPILLS)
+
+
+def may_spill(kernel: Measured) -> bool:
+    """Return whether a kernel may hold spilled values: its binary does not say that there are none."""
+    return SPILLED_BYTES.read(kernel) != 0
