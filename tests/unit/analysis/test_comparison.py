@@ -13,12 +13,11 @@ import kernlens as package
 from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.comparison.normal_form import Code, Reader
 from kernlens.analysis.comparison.pairs import pair
-from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.analysis.comparison.stage_partings import PassParting, parting
 from kernlens.errors import KernlensError
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.isa.devices import device
-from kernlens.model.build import Build, BuildToolchain, Source
+from kernlens.model.build import Build, BuildToolchain
 from kernlens.model.instruction import Instructions
 from kernlens.model.kernel import Kernel, KernelParts
 from kernlens.model.program import Program
@@ -181,27 +180,6 @@ def test_registers_of_64_bytes_hold_twice_as_much() -> None:
     assert code(*texts, name="pvc").origins[1] == (21 * 32,)
 
 
-# Sources
-
-
-def lines(old: str, new: str, name: str = "a.cl") -> SourceLines:
-    return SourceLines([Source("a.cl", old)], [Source(name, new)])
-
-
-def test_lines_follow_what_stands_before_them() -> None:
-    pairs = lines("one\ntwo\nthree\nfour", "zero\none\nTWO\nthree")
-    assert pairs.edited == {LineKey("a.cl", 0, 1), LineKey("a.cl", 2, 3), LineKey("a.cl", 4, 0)}
-    assert pairs.old_key("a.cl", 3) == pairs.new_key("a.cl", 4) == LineKey("a.cl", 3, 4)
-    assert pairs.old_key("other.cl", 3) == pairs.new_key("other.cl", 3)
-
-
-@pytest.mark.parametrize("name", ["a.cl", "there/a.cl", "b.cl"])
-def test_a_file_is_found_in_another_folder_and_by_another_name(name: str) -> None:
-    pairs = lines("one\ntwo", "one\ntwo and more", name)
-    assert pairs.edited == {LineKey(name, 2, 2)}
-    assert pairs.old_key("a.cl", 2) == pairs.new_key(name, 2)
-
-
 # Pairs
 
 
@@ -342,7 +320,8 @@ def test_figures_and_lines_that_changed(kernlens: Kernlens, folder: Path) -> Non
     done = kernlens("diff", "old.bin", "new.bin")
     assert done.status == 1
     assert "scale   new      16 -> 8  3 -> 5        48 -> 80" in done.out
-    assert "        2      4       3 |     a[id] *= 2;\n" in done.out
+    assert "      old    new      -      +   sync  instructions\n" in done.out
+    assert "        2      4            +2              3 |     a[id] *= 2;\n" in done.out
     assert "int id" not in done.out, "the first line has the same instruction"
     assert "mov r" not in done.out
     shown = kernlens("diff", "old.bin", "new.bin", "--lines").out
@@ -357,6 +336,8 @@ def test_the_document(kernlens: Kernlens, folder: Path) -> None:
     assert kernel["figures"][0] == {"metric": "simd", "figure": "simd", "old": 16, "new": 8}
     (line,) = kernel["lines"]
     assert (line["path"], line["old_line"], line["new_line"], line["old"], line["new"]) == ("scale.cl", 3, 3, 2, 4)
+    assert [line[key] for key in ("removed", "added", "old_sync", "new_sync")] == [0, 2, 0, 0]
+    assert line["old_text"] == line["new_text"] == "    a[id] *= 2;"
     assert [pair["old"] and pair["old"]["offset"] for pair in line["instructions"]] == [16, 32, None, None]
 
 

@@ -33,19 +33,56 @@ class Both {
     this.isEdited = before.length !== after.length || before.some((line, at) => line !== after[at]);
     if (!this.isEdited) return;
     let [oldEnd, newEnd] = [-1, -1];
+    const gaps: [number[], number[]][] = [];
     for (const [oldAt, newAt] of [...commonPairs(before, after), [before.length, after.length] as const]) {
-      // Of what stands between two lines of both, the first lines of each are the same ones, edited.
-      for (let step = 0; oldEnd + 2 + step <= oldAt || newEnd + 2 + step <= newAt; step++) {
-        const [line, other] = [oldEnd + 2 + step, newEnd + 2 + step];
-        const [hasOld, hasNew] = [line <= oldAt, other <= newAt];
-        if (hasOld && hasNew) this.newOf.set(line, other);
-        this.edited.push({ path: now.path, old: hasOld ? line : 0, new: hasNew ? other : 0 });
-      }
+      gaps.push([numbers(oldEnd + 2, oldAt), numbers(newEnd + 2, newAt)]);
       if (oldAt < before.length) this.newOf.set(oldAt + 1, newAt + 1);
       [oldEnd, newEnd] = [oldAt, newAt];
     }
+    const moved = movedLines(before, after, gaps);
+    const comeBack = new Set(moved.values());
+    for (const [line, other] of moved) {
+      this.newOf.set(line, other);
+      this.edited.push({ path: now.path, old: line, new: other });
+    }
+    for (const [left, right] of gaps) {
+      // Of what stands between two lines of both, the first lines of each are the same ones, edited.
+      const gone = left.filter((line) => !moved.has(line));
+      const come = right.filter((line) => !comeBack.has(line));
+      for (let at = 0; at < Math.max(gone.length, come.length); at++) {
+        const [line, other] = [gone[at] ?? 0, come[at] ?? 0];
+        if (line > 0 && other > 0) this.newOf.set(line, other);
+        this.edited.push({ path: now.path, old: line, new: other });
+      }
+    }
     for (const [line, other] of this.newOf) this.oldOf.set(other, line);
   }
+}
+
+/** The numbers from the first to the last. */
+function numbers(first: number, last: number): number[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
+}
+
+/** The new numbers of lines that stand elsewhere now: their text is what one line of those left over has on either side. */
+function movedLines(old: readonly string[], now: readonly string[], gaps: readonly [number[], number[]][]): Map<number, number> {
+  const sides = [old, now].map((texts, side) => {
+    const lines = new Map<string, number[]>();
+    for (const number of gaps.flatMap((gap) => gap[side])) {
+      const text = texts[number - 1].trim();
+      if (!/[\p{L}\p{N}]/u.test(text)) continue;
+      const alike = lines.get(text);
+      if (alike === undefined) lines.set(text, [number]);
+      else alike.push(number);
+    }
+    return lines;
+  });
+  const moved = new Map<number, number>();
+  for (const [text, lines] of sides[0]) {
+    const others = sides[1].get(text);
+    if (lines.length === 1 && others?.length === 1) moved.set(lines[0], others[0]);
+  }
+  return moved;
 }
 
 /**
