@@ -173,6 +173,25 @@ def test_what_a_predicate_leaves_comes_from_before() -> None:
     assert code(first, second.format("W"), add).is_same(code(first, apart[0].replace("f0.0", "W"), apart[1]))
 
 
+@pytest.mark.parametrize("left", [14, 40], ids=["of another value", "never set"])
+def test_what_nobody_sets_of_a_header_comes_from_nowhere(left: int) -> None:
+    """Only the third dword of r14 is set; the first one is left from the value before, if there is any."""
+    before = f"mov (16|M0) r{left}.0<1>:f 0x0:f"
+    load = "(W) send.dc0 (16|M0) r107 r14 null:0 0x0 0x02484402 // wr:1h+0, rd:4; oword aligned block read x8"
+    assert code(before, "(W) mov (1|M0) r14.2<1>:ud 0x24:uw", load).origins[2] == ((1, -4),)
+
+
+@pytest.mark.parametrize("step", ["(sat)r4.0<1>", "r4.0<2>"])
+def test_what_is_written_saturated_or_in_steps_comes_from_there(step: str) -> None:
+    texts = (
+        "mov (8|M0) r4.1<2>:ud 0x0:ud",
+        f"mov (8|M0) {step}:ud r9.0<1;1,0>:ud",
+        "mov (8|M0) r20.0<1>:ud r4.{}<1;1,0>:ud",
+    )
+    origins = [code(*texts[:2], texts[2].format(part)).origins[2] for part in (0, 1)]
+    assert origins == [((1, 0),), ((1, 2),) if "sat" in step else ((0, 0),)]
+
+
 def test_registers_of_64_bytes_hold_twice_as_much() -> None:
     """What 16 channels write of 4 bytes is one register of pvc's, two of dg2's."""
     texts = "mov (16|M0) r20.0<1>:f 0x0:f", "mov (16|M0) r4.0<1>:f r21.0<1;1,0>:f"
