@@ -48,6 +48,19 @@ def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange
     for mark, unpaired in (("-", pairing.only_old), ("+", pairing.only_new)):
         for entry in unpaired:
             yield style(f"{mark} only here: {_whose(entry)}", fg="red" if mark == "-" else "green")
+    yield from renamed_lines(pairing)
+
+
+def renamed_lines(pairing: Pairing) -> Iterator[str]:
+    """Yield the kernels that have another name now, and how they were found."""
+    for each in pairing.renamed:
+        yield style(f"  renamed: {pair_words(each)}, found by {each.paired_by}  {_programs(each)}", fg="yellow")
+
+
+def pair_words(pair: KernelPair) -> str:
+    """Return the name of a pair's kernel; both if they differ."""
+    old, new = kernel_words(pair.old), kernel_words(pair.new)
+    return new if old == new else f"{old} -> {new}"
 
 
 def _whose(entry: Unpaired) -> str:
@@ -60,7 +73,7 @@ def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[s
     figures = [figure for figure in EVERY_FIGURE if any(change.change_of(figure) for change in changes)]
     rows = [
         [
-            kernel_words(change.pair.new),
+            pair_words(change.pair),
             change.pair.new_program.name,
             *(_figure_cell(change.change_of(figure)) for figure in figures),
         ]
@@ -98,7 +111,7 @@ def kernel_lines(
 ) -> Iterator[str]:
     """Yield a changed kernel: its figures, where its compiles part, its changed lines, and if wanted their instructions."""
     yield ""
-    yield style(f"{kernel_words(change.pair.new)}  {_programs(change.pair)}", bold=True)
+    yield style(f"{pair_words(change.pair)}  {_programs(change.pair)}", bold=True)
     if change.figures:
         yield "  " + ", ".join(
             f"{figure_change.figure.heading} {_figure_cell(figure_change)}" for figure_change in change.figures

@@ -14,7 +14,7 @@ from kernlens.analysis.comparison.line_changes import (
     LineChange,
     instruction_pairs,
 )
-from kernlens.analysis.comparison.pairs import Pairing, Unpaired
+from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.program import Program
@@ -28,13 +28,24 @@ def comparison_document(old: str, new: str, pairing: Pairing, kernels: Sequence[
     """Return the whole document; ``kernels`` are those that differ, as ``kernel_document`` returns them."""
     return {
         "schema": 1,
-        "equal": not (kernels or pairing.only_old or pairing.only_new),
+        "equal": not (kernels or pairing.renamed or pairing.only_old or pairing.only_new),
         "old": old,
         "new": new,
         "compared": len(pairing.kernels),
         "only_old": _unpaired(pairing.only_old),
         "only_new": _unpaired(pairing.only_new),
+        "renamed": [_pair_document(each) for each in pairing.renamed],
         "kernels": list(kernels),
+    }
+
+
+def _pair_document(pair: KernelPair) -> Document:
+    return {
+        "name": pair.new.name,
+        "old_name": pair.old.name,
+        "paired_by": pair.paired_by.replace(" ", "_"),
+        "old": _program(pair.old_program),
+        "new": _program(pair.new_program),
     }
 
 
@@ -49,9 +60,7 @@ def _program(program: Program) -> Document:
 def kernel_document(change: KernelChange, parting: Parting | None, *, has_instructions: bool) -> Document:
     """Return a kernel that differs; ``parting`` is where its compiles part, if that was asked for."""
     document: Document = {
-        "name": change.pair.new.name,
-        "old": _program(change.pair.old_program),
-        "new": _program(change.pair.new_program),
+        **_pair_document(change.pair),
         "figures": [
             {**metric_keys(figure_change.figure), "old": figure_change.old, "new": figure_change.new}
             for figure_change in change.figures

@@ -1,7 +1,7 @@
 import { INHERITED, type Kernel, PROLOGUE } from "../document/kernel";
 import { Code } from "./forms";
 import { commonPairs } from "./matching";
-import { type LineKey, SourceLines, type SourceText, wordOf } from "./source_lines";
+import { type LineKey, lineWord, SourceLines, type SourceText, wordOf } from "./source_lines";
 
 /** What a group of instructions without a line of their own is called. */
 const WITHOUT_LINE = ["prologue", "a neighbour's line", "no line", "sync of the other lines"].map((path): LineKey => ({ path, old: 0, new: 0 }));
@@ -50,7 +50,7 @@ export interface Side {
 export function kernelChange(old: Side, now: Side): KernelChange {
   const codes = [old, now].map(({ kernel }) => new Code(kernel.code, kernel.program.register_bytes ?? 32)) as [Code, Code];
   const hasLines = old.kernel.missing.lines === null && now.kernel.missing.lines === null;
-  const lines = hasLines ? new SourceLines(old.sources, now.sources) : new SourceLines([], []);
+  const lines = hasLines ? sourceLines(old, now) : new SourceLines([], []);
   // Where the stages of one side alone were recorded, nothing tells what the other side's instructions inherit.
   const isTold = isToldOf(old.kernel) && isToldOf(now.kernel);
   const keys = [keysOf(old.kernel, hasLines, isTold, (path, line) => lines.oldKey(path, line)), keysOf(now.kernel, hasLines, isTold, (path, line) => lines.newKey(path, line))] as const;
@@ -60,6 +60,21 @@ export function kernelChange(old: Side, now: Side): KernelChange {
   const changes = isSame ? [] : changedLines(codes, keys, groups as [Groups, Groups], known, lines.edited);
   const changed = changes.filter(({ isLine }) => isLine).length;
   return { isSame, lines: changes, unchanged: [...known.values()].filter((key) => !WITHOUT_LINE.includes(key)).length - changed, edited: lines.editedLines };
+}
+
+/** The lines of both sides; what two kernels of one source have in common stands at other places of it. */
+function sourceLines(old: Side, now: Side): SourceLines {
+  const lines = new SourceLines(old.sources, now.sources);
+  return lines.edited.size > 0 || old.kernel.name === now.kernel.name ? lines : new SourceLines(old.sources, now.sources, [linesOf(old.kernel), linesOf(now.kernel)]);
+}
+
+/** The lines that have code of the kernel's own, as `lineWord` names them. */
+function linesOf({ code, files, places }: Kernel): ReadonlySet<string> {
+  const lines = new Set<string>();
+  code.key.forEach((key, row) => {
+    if (key >= 0 && (code.flags[row] & (PROLOGUE | INHERITED)) === 0) lines.add(lineWord(files[places.keyFile[key]], places.keyLine[key]));
+  });
+  return lines;
 }
 
 type Groups = Map<string, number[]>;

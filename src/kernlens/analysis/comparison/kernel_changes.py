@@ -119,4 +119,9 @@ class Comparison:
         key = id(pair.old_program), id(pair.new_program)
         if key not in self._sources:
             self._sources[key] = SourceLines(pair.old_program.sources, pair.new_program.sources)
-        return self._sources[key]
+        sources = self._sources[key]
+        if sources.edited or pair.old.name == pair.new.name:
+            return sources
+        # Two kernels of one source: what their lines have in common stands at other places of it.
+        lines = tuple(kernel.source_map.lines if kernel.source_map else () for kernel in (pair.old, pair.new))
+        return SourceLines(pair.old_program.sources, pair.new_program.sources, (lines[0], lines[1]))
