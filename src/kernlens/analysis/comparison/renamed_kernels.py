@@ -25,8 +25,8 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
-#: Opcodes of a sequence, and how many of a kernel's sequences are kept.
-_LENGTH, _KEPT = 4, 128
+#: The bits of four opcodes in a row, and how many of a kernel's sequences are kept.
+_SEQUENCE, _KEPT = 0xFFFFFFFF, 128
 #: By how many of these a kernel looks for others, how many others it may find by each, and how many it is compared with.
 _INDEXED, _MOST_ALIKE, _COMPARED = 16, 16, 8
 #: How much of their code two kernels must share: in programs that belong together, and elsewhere. Edits of 13 of darktable's
@@ -48,7 +48,6 @@ class _Left:
     program: Program
     kernel: Kernel
     code: bytes
-    sketch: tuple[int, ...]
 
 
 def with_renamed(pairing: Pairing) -> Pairing:
@@ -92,7 +91,7 @@ def _kernels(entries: Iterable[Unpaired]) -> list[_Left]:
         except KernlensError:  # A damaged kernel is like no other.
             continue
         if code:
-            kernels.append(_Left(entry.program, entry.kernel, code, _sketch(code, entry.program.device)))
+            kernels.append(_Left(entry.program, entry.kernel, code))
     return kernels
 
 
@@ -100,20 +99,24 @@ def _candidates(
     old: Sequence[_Left], new: Sequence[_Left], related: set[tuple[int, int]]
 ) -> Iterable[tuple[float, _Left, _Left]]:
     """Yield pairs that are alike enough, with what they share."""
+    if not old or not new:
+        return
+    sketches = [_sketch(each.code, each.program.device) for each in new]
     by_sequence: dict[tuple[str, int], list[int]] = {}
-    for number, each in enumerate(new):
-        for value in each.sketch[:_INDEXED]:
-            known = by_sequence.setdefault((str(each.program.device), value), [])
+    for number, (other, sketch) in enumerate(zip(new, sketches, strict=True)):
+        for value in sketch[:_INDEXED]:
+            known = by_sequence.setdefault((str(other.program.device), value), [])
             if len(known) < _MOST_ALIKE:
                 known.append(number)
     for each in old:
+        own = _sketch(each.code, each.program.device)
         counts: Counter[int] = Counter()
-        for value in each.sketch[:_INDEXED]:
+        for value in own[:_INDEXED]:
             counts.update(by_sequence.get((str(each.program.device), value), ()))
         for number, _ in counts.most_common(_COMPARED):
             other = new[number]
             is_related = (id(each.program), id(other.program)) in related
-            shared = _shared(each.sketch, other.sketch)
+            shared = _shared(own, sketches[number])
             if shared >= (_LEAST_IN_PROGRAM if is_related else _LEAST):
                 yield shared + is_related, each, other
 
@@ -125,16 +128,16 @@ def _shared(old: Sequence[int], new: Sequence[int]) -> float:
     return sum(value in both for value in first) / len(first)
 
 
-def _sketch(code: bytes, device: Device | None) -> tuple[int, ...]:
+def _sketch(code: bytes, device: Device | None) -> list[int]:
     """Return the first sequences of opcodes in the order of their mixed bits; those that only wait are left out."""
     has_sync = device is not None and device.ip is not None and device.ip >= _FIRST_SYNC
-    opcodes = bytearray()
-    at, end = 0, len(code) - _COMPACTED_AT
+    sequences: set[int] = set()
+    sequence = at = 0
+    end = len(code) - _COMPACTED_AT
     while at < end:
         opcode = code[at] & _OPCODE
         if opcode != _SYNC or not has_sync:
-            opcodes.append(opcode)
+            sequence = (sequence << 8 | opcode) & _SEQUENCE
+            sequences.add(sequence)
         at += 8 if code[at + _COMPACTED_AT] & _COMPACTED else 16
-    sequences = {bytes(opcodes[at : at + _LENGTH]) for at in range(max(len(opcodes) - _LENGTH + 1, 1))}
-    mixed = sorted(int.from_bytes(sequence, "little") * _GOLDEN & _WORD for sequence in sequences)
-    return tuple(mixed[:_KEPT])
+    return sorted(sequence * _GOLDEN & _WORD for sequence in sequences)[:_KEPT]
