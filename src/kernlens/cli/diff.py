@@ -36,6 +36,12 @@ _TABLE_WIDTH = 100
     "Build options for sources, added to -gline-tables-only. Given twice: one set per side.", several=True
 )
 @option.kernel()
+@option.several(
+    "Compare only this kernel of A with this one of B, or two of one PATH. May be repeated.",
+    "--pair",
+    "pairs",
+    metavar="OLD=NEW",
+)
 @option.flag("Print the old and new instructions of each changed line. --kernel implies it.", "--lines")
 @option.sort("Sort by growth of this metric, largest first")
 @option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
@@ -57,6 +63,7 @@ def command(
     toolchains: list[str],
     options: tuple[str, ...],
     kernel_names: tuple[str, ...],
+    pairs: tuple[str, ...],
     lines: bool,
     sort: str | None,
     stages: bool,
@@ -88,6 +95,7 @@ def command(
             toolchain=toolchains,
             options=options,
             kernels=kernel_names,
+            pairs=_names_of(pairs),
             sort=sort,
             stages=stages,
             all_passes=all_passes,
@@ -98,6 +106,17 @@ def command(
     with written([(html, lambda: _page(difference, has_instructions))]):
         _print(difference, has_instructions, _sample_changes(difference, samples), as_json)
     sys.exit(0 if difference.equal else 1)
+
+
+def _names_of(pairs: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the old and the new name of each pair. Raises UsageError for words that are none."""
+    names = []
+    for words in pairs:
+        old, _, new = words.partition("=")
+        if not (old and new):
+            raise click.UsageError(f"--pair takes OLD=NEW, the names of two kernels, not {words!r}")
+        names.append((old, new))
+    return names
 
 
 def _sample_changes(difference: Difference, files: Sequence[str]) -> list[SampleChange]:

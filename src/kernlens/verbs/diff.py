@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange, by_badness
-from kernlens.analysis.comparison.pairs import KernelPair, Pairing, pair
+from kernlens.analysis.comparison.pairs import KernelPair, Pairing
 from kernlens.analysis.comparison.stage_partings import Parting, parting
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass, in_short
@@ -18,6 +18,7 @@ from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.figures import Figure, figure_named
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot, of_kernel
+from kernlens.verbs.kernel_pairs import kernel_pairs
 from kernlens.verbs.programs import Opening, for_device, programs_of
 
 #: The most kernels that a notebook shows of a comparison.
@@ -48,7 +49,7 @@ class Difference(Tabular):
     @property
     def equal(self) -> bool:
         """True if both sides have the same kernels, and none differs."""
-        return not (self.changes or self.pairing.only_old or self.pairing.only_new)
+        return not (self.changes or self.pairing.renamed or self.pairing.only_old or self.pairing.only_new)
 
     @property
     def table(self) -> Table:
@@ -95,6 +96,7 @@ def diff(
     toolchain: str | Sequence[str] | None = None,
     options: str | Sequence[str] = "",
     kernels: Sequence[str] = (),
+    pairs: Sequence[tuple[str, str]] = (),
     sort: str | None = None,
     stages: bool = False,
     all_passes: bool = False,
@@ -104,15 +106,16 @@ def diff(
     """Compare two sides, each a path or Programs: binaries, recordings, folders, or sources, which are compiled for ``device``.
 
     ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
-    ``kernels`` are names or patterns of those to compare, ``sort`` a name of the figure by which they are ordered. ``stages``
-    finds the first stage of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too; for that
-    recordings are compiled again, by a compiler that can read nothing else of this machine unless it is ``unconfined``.
+    ``kernels`` are names or patterns of those to compare. ``pairs`` are names of an old and a new kernel, of one side too:
+    only these are compared then. ``sort`` is a name of the figure by which they are ordered. ``stages`` finds the first stage
+    of the compile at which each kernel parts, ``all_passes`` the compiler's first pass too; for that recordings are compiled
+    again, by a compiler that can read nothing else of this machine unless it is ``unconfined``.
 
     Raises KernlensError: NotFoundError for what is not there, ToolError for a source that does not compile.
     """
     order = figure_named(sort) if sort else None
     choices = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
-    sides = _two_sides([_title(side) for side in (old, new) if side is not None], *choices)
+    sides = _two_sides([_title(side) for side in (old, new) if side is not None], *choices, has_pairs=bool(pairs))
     both = [
         (opening, _programs(side)) for (opening, _), side in zip(sides, (old, old if new is None else new), strict=True)
     ]
@@ -129,6 +132,7 @@ def diff(
         titles,
         kernels,
         order,
+        pairs=pairs,
         stages=stages,
         all_passes=all_passes,
         unconfined=unconfined,
@@ -159,16 +163,23 @@ def _chosen_programs(programs: Sequence[Program], opening: Opening) -> Sequence[
 
 
 def _two_sides(
-    paths: Sequence[str], devices: Sequence[str], toolchains: Sequence[str], options: Sequence[str]
+    paths: Sequence[str],
+    devices: Sequence[str],
+    toolchains: Sequence[str],
+    options: Sequence[str],
+    *,
+    has_pairs: bool = False,
 ) -> tuple[tuple[Opening, str], tuple[Opening, str]]:
-    """Return the opening and the title of each side. Raises KernlensError if these words do not name two sides."""
+    """Return the opening and the title of each side. Raises KernlensError if these words do not name two sides, unless there
+    are pairs of kernels, which may be of one side."""
     named = [("--device", devices), ("--toolchain", toolchains), ("--build-options", options)]
     for name, values in named:
         if len(values) > 2:
             raise KernlensError(f"{name} takes one value for both sides or one per side, not {len(values)}")
-    if max(map(len, (paths, devices, toolchains, options))) < 2:
+    if max(map(len, (paths, devices, toolchains, options))) < 2 and not has_pairs:
         raise KernlensError(
-            "there is nothing to compare with: name a second file, or two values for --device, --toolchain or --build-options"
+            "there is nothing to compare with: name a second file, or two values for --device, --toolchain or --build-options,"
+            " or two kernels with --pair"
         )
 
     def side(number: int) -> tuple[Opening, str]:
@@ -189,12 +200,13 @@ def between(
     kernel_names: Sequence[str] = (),
     order: Figure | None = None,
     *,
+    pairs: Sequence[tuple[str, str]] = (),
     stages: bool = False,
     all_passes: bool = False,
     unconfined: bool = False,
 ) -> Difference:
     """Compare the programs of two sides, which have these titles, ordered by a figure; the rest is that of ``diff``."""
-    pairing = _chosen(pair(old, new), kernel_names)
+    pairing = _chosen(kernel_pairs(old, new, pairs), kernel_names)
     changes = by_badness(changed(pairing.kernels), order)
     partings = _partings(changes, all_passes, unconfined) if stages else [None] * len(changes)
     return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings))
@@ -217,12 +229,13 @@ def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
     if not kernel_names:
         return pairing
     alone = [each.kernel.name for each in (*pairing.only_old, *pairing.only_new) if each.kernel]
-    known = dict.fromkeys([*(both.new.name for both in pairing.kernels), *alone])
+    known = dict.fromkeys([*(name for both in pairing.kernels for name in (both.new.name, both.old.name)), *alone])
     names = {name for asked in kernel_names for name in kernels_meant(asked, known)}
     return Pairing(
-        tuple(both for both in pairing.kernels if both.new.name in names),
+        tuple(both for both in pairing.kernels if both.new.name in names or both.old.name in names),
         tuple(each for each in pairing.only_old if each.kernel and each.kernel.name in names),
         tuple(each for each in pairing.only_new if each.kernel and each.kernel.name in names),
+        pairing.programs,
     )
 
 
