@@ -233,7 +233,7 @@ def _compiled(
         raise UnsupportedError(f"{path} is a source: add the target device, for example --device dg2")
     chosen = toolchain(how.toolchain)
     words = [how.options, *(f'-I "{os.path.abspath(folder)}"' for folder in include)]
-    options = with_lines(settings.options(" ".join(word for word in words if word)))
+    options = settings.options(with_lines(" ".join(word for word in words if word)))
     absolute = os.path.abspath(path)
     shown = [absolute, *beside, *filter(os.path.isdir, include_folders(options))]
     for device, _ in targets_of([how.device], [chosen.name])[0]:

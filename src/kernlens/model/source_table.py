@@ -1,4 +1,4 @@
-"""What ``kernlens.toml`` says on the compile of the sources that fit a pattern (docs/project_file.md)."""
+"""The tables of ``kernlens.toml`` on the compile of the sources that fit a pattern (docs/project_file.md)."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
+from kernlens import log
 from kernlens.formats.budget_file import LIMIT, NAME, BudgetFile, read_budget_file
 from kernlens.toolchain.source_reading import is_wide, open_regular
 
@@ -33,12 +34,22 @@ def project_file(path: str | os.PathLike[str], root: str | None = None) -> str |
     while folder not in (top, os.path.dirname(folder)):
         folder = os.path.dirname(folder)
         passed.append(folder)
-        if os.path.lexists(os.path.join(folder, NAME)):
-            # A file that somebody has put into /tmp is none of this project.
-            if top is None and any(map(is_wide, passed)):
+        file = os.path.join(folder, NAME)
+        if os.path.lexists(file):
+            # A file that somebody has put into /tmp is none of this project; nor is what a confined command cannot open.
+            if top is None and (any(map(is_wide, passed)) or not _opens(file)):
+                log.debug("toolchain", "%s is passed over", file)
                 break
-            return short(os.path.join(folder, NAME))
+            return short(file)
     return own_project_file() if top is None else None
+
+
+def _opens(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
+    except OSError:
+        return False
+    return True
 
 
 def own_project_file() -> str | None:

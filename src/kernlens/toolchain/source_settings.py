@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 
 from kernlens import log
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
+from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, likeliest
 from kernlens.formats.budget_file import NAME
 from kernlens.model.build import LINE_OPTIONS
 from kernlens.model.source_table import SourceTable
@@ -26,11 +26,15 @@ from kernlens.toolchain.source_reading import is_wide
 
 #: Sets of options of one source, at most.
 SETS_LIMIT = 100_000
+#: Files of a project that are looked at for patterns, at most.
+_FILES_LIMIT = 100_000
+#: And for names that are like a pattern.
+_NAMES_LIMIT = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """What the tables of a ``kernlens.toml`` say on the compile of one source.
+    """The build options that the tables of a ``kernlens.toml`` have for one source.
 
     ``file`` is the file, and ``patterns`` are those of its tables that fit the source; None and empty if there are none.
     ``words`` are build options, ``macros`` the names of macros with the values of each ("": without value), ``include`` the
@@ -98,6 +102,7 @@ def settings_for(source: str | os.PathLike[str], root: str | None = None, *, fil
     macros: dict[str, tuple[str, ...]] = {}
     for table in tables:
         macros |= table.macros
+        words = {key: own for key, own in words.items() if key.removeprefix("-D ") not in table.macros}
         for key, own in _named(_checked(table, is_named=is_named)):
             macros.pop(key.removeprefix("-D "), None)
             words[key] = own
@@ -113,6 +118,26 @@ def settings_for(source: str | os.PathLike[str], root: str | None = None, *, fil
         names = ", ".join(f'[source."{pattern}"]' for pattern in settings.patterns)
         log.debug("toolchain", "%s: %s of %s: %s", os.fspath(source), names, path, settings.options() or "no options")
     return settings if tables else NO_SETTINGS
+
+
+def unused_tables(path: str) -> list[str]:
+    """Return a sentence on each table of sources in a ``kernlens.toml`` whose pattern fits no file below the file's folder;
+    none if there are too many files to tell."""
+    tables = [table for table in read_project(path).sources if not table.pattern.startswith("../")]
+    base = os.path.dirname(os.path.abspath(path))
+    names: list[str] = []
+    for folder, inside, files in os.walk(base) if tables else ():
+        inside[:] = [name for name in inside if not name.startswith(".")]
+        own = [os.path.relpath(os.path.join(folder, name), base).replace(os.sep, "/") for name in files]
+        names += own
+        tables = [table for table in tables if not any(fnmatchcase(name, table.pattern) for name in own)]
+        if not tables or len(names) > _FILES_LIMIT:
+            return []
+    sentences = []
+    for table in tables:
+        near = likeliest(table.pattern, names[:_NAMES_LIMIT])
+        sentences.append(f"{table.origin}: no file fits" + (f"; did you mean {', '.join(near)}?" if near else ""))
+    return sentences
 
 
 def _checked(table: SourceTable, *, is_named: bool) -> str:

@@ -28,7 +28,7 @@ from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
 from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.project_file import project_file, read_project
-from kernlens.toolchain.source_settings import settings_for
+from kernlens.toolchain.source_settings import settings_for, unused_tables
 from kernlens.verbs.programs import Opening, is_source, programs_of
 
 PathName = str | os.PathLike[str]
@@ -57,8 +57,8 @@ def check(
     with ``options``. ``kernel`` are names or patterns of the kernels to check. ``budget`` is the file of budgets; without it
     ``kernlens.toml`` counts, if there is one beside a path or in the working folder. ``baseline`` is what no figure may be
     worse than, but for ``tolerances``: ``{"code-size": "5%", "instructions": "any"}``. ``fail_on`` may hold ``new`` and
-    ``missing``: kernels that only one side has fail the check then; and ``unused``: a pattern of the file that fits no kernel
-    is an error then. ``allow_unknown``: what a binary does not say passes.
+    ``missing``: kernels that only one side has fail the check then; and ``unused``: a pattern of the file that fits no kernel,
+    or no source in the file's folder, is an error then. ``allow_unknown``: what a binary does not say passes.
 
     Raises KernlensError: NotFoundError for a pattern that fits no kernel, a bound that there is not and a baseline of
     another device, ToolError for a source that does not compile.
@@ -168,6 +168,8 @@ def judged(
     )
     if rules.unused and UNUSED in fail_on:
         raise rules.unused[0][1]
+    for sentence in unused_tables(budget_file) if budget_file and UNUSED in fail_on else ():
+        raise NotFoundError(sentence)
     undecoded = [place for place in chosen if rules.needs_decoding(place)]
     _decode(undecoded)
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]

@@ -68,10 +68,8 @@ def stages(
             " kernlens.load returns"
         )
     else:
-        words = settings_for(source).options(words)
-        pipeline = compile_stages(
-            source, device, options=with_lines(words) if lines else words, toolchain=toolchain, all_passes=all_passes
-        )
+        words = settings_for(source).options(with_lines(words) if lines else words)
+        pipeline = compile_stages(source, device, options=words, toolchain=toolchain, all_passes=all_passes)
     if recording is not None:
         record([pipeline], Path(recording))
     build = pipeline.build
