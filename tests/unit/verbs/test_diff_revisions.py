@@ -21,12 +21,12 @@ WORDS = ("--device", "skl", "--unconfined")
 @pytest.fixture
 def repository(tmp_path: Path, compiler: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     """Return a repository in the working folder: ``a.cl`` includes ``common.h``, ``b.cl`` nothing."""
-    made = Repository(tmp_path / "repository")
-    made.commit("First", {"kernels/a.cl": HEAD + SOURCE, "kernels/b.cl": SOURCE, "kernels/common.h": "#define X 1\n"})
-    monkeypatch.chdir(made.folder)
+    result = Repository(tmp_path / "repository")
+    result.commit("First", {"kernels/a.cl": HEAD + SOURCE, "kernels/b.cl": SOURCE, "kernels/common.h": "#define X 1\n"})
+    monkeypatch.chdir(result.folder)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    return made
+    return result
 
 
 def compiled(compiler: Path) -> list[str]:

@@ -52,10 +52,10 @@ def test_every_include_counts_wherever_it_is_looked_for() -> None:
 )
 def test_an_include_that_a_macro_names(text: str, options: str, included: set[str]) -> None:
     files = {"k/a.cl": text, "lib/x.h": "", "lib/y.h": "", "far/z.h": "", "top.h": "", "README": ""}
-    found = closure(files, "k/a.cl", ("lib",), options)
-    assert found.files.keys() - {"k/a.cl"} == included
+    whole = closure(files, "k/a.cl", ("lib",), options)
+    assert whole.files.keys() - {"k/a.cl"} == included
     # What is only guessed does not make a source a header.
-    assert ("lib/x.h" in found.included) == ("UNKNOWN" not in text and "lib/x.h" in included)
+    assert ("lib/x.h" in whole.included) == ("UNKNOWN" not in text and "lib/x.h" in included)
 
 
 def test_too_much_is_equal_to_nothing() -> None:
