@@ -226,7 +226,8 @@ class CompileWork:
             raise UnsupportedError(f"{error}; kernlens serve --include DIR allows what lies below DIR") from error
         tell({"event": "stage", "done": 1, "of": _STEPS})
         outside = os.path.realpath(folder)
-        pipeline = replace(pipeline, build=_by_hand(pipeline.build, outside))
+        # The server's own folders are no options of whoever asked: versions would seem to differ in them.
+        pipeline = replace(pipeline, build=replace(_by_hand(pipeline.build, outside), options=build.options))
         built = pipeline.build
         document = None
         if built.ok:

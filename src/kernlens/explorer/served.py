@@ -229,7 +229,9 @@ def _compiled(
     shown = [absolute, *beside, *filter(os.path.isdir, include_folders(options))]
     for device, _ in targets_of([how.device], [chosen.name])[0]:
         with confined(limits, shown, unconfined=unconfined):
-            yield compile_stages(absolute, device, options=options, toolchain=chosen.name).build
+            build = compile_stages(absolute, device, options=options, toolchain=chosen.name).build
+        # The folders of --include come to every compile: they are no options of this one.
+        yield replace(build, options=with_lines(how.options))
 
 
 class Chunks:
