@@ -14,7 +14,7 @@ from kernlens import __version__
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.explorer.compile_work import Newest, Results, confined, diagnostics
+from kernlens.explorer.compile_work import Newest, Results, as_asked, confined, diagnostics
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
@@ -151,7 +151,7 @@ def open_served(
             beside = [folder for folder in (os.path.dirname(os.path.abspath(path)),) if not is_wide(folder)]
             folders += beside
             for build in _compiled(path, source_build, include, beside, limits, unconfined=unconfined):
-                programs += open_build(build) if build.ok else ()
+                programs += as_asked(open_build(build), build.options) if build.ok else ()
                 failed += [] if build.ok else [build]
             continue
         contents = open_file(path, source_roots=source_roots, held=True)

@@ -151,7 +151,8 @@ function place(element: HTMLElement, parts: readonly HTMLElement[]): void {
 /** The panes, side by side or behind one another, with splitters between them that keys move, too. */
 export class Layout {
   readonly element = h("main", {});
-  readonly switcher = h("div", { class: "switcher", role: "tablist", "aria-label": "Panes" });
+  private readonly panes = h("div", { role: "tablist", "aria-label": "Panes" });
+  readonly switcher = h("section", { class: "switcher", "aria-label": "Panes" }, this.panes);
   slots: Slot[] = [];
   /** The slot that is shown where there is room for one, or for one beside the machine code. */
   private front = 0;
@@ -294,7 +295,7 @@ export class Layout {
   /** The tabs of the panes, where one is shown. */
   tabs(): void {
     const shown = this.shown();
-    fill(this.switcher, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
+    fill(this.panes, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
     this.switcher.hidden = this.mode !== "narrow";
     for (const slot of shown) this.pairUp(slot, shown);
   }
