@@ -126,7 +126,7 @@ class Viewer:
         """Return what axe-core finds in the light theme and in the dark one."""
         violations = []
         for theme in ("light", "dark"):
-            self.tab.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            self.tab.emulate_media(color_scheme=theme)
             violations += [f"{theme}: {each}" for each in self.axe()]
         return violations
 
