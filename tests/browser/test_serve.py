@@ -230,8 +230,8 @@ def test_a_source_that_does_not_compile_opens_in_the_editor(tmp_path: Path, open
         viewer.tab.set_viewport_size({"width": 390, "height": 844})
         pane = viewer.find(".source .cm-scroller").bounding_box()
         assert pane is not None
-        for said in viewer.find(".source .said").all():
-            box = said.bounding_box()
+        for message in viewer.find(".source .said").all():
+            box = message.bounding_box()
             assert box is not None
             assert box["x"] + box["width"] <= pane["x"] + pane["width"]
         viewer.tab.set_viewport_size({"width": 1440, "height": 900})
