@@ -251,6 +251,13 @@ def test_passes_of_a_kernel_are_those_of_stages(
         counts = Counter(line[0] for line in drawn.elements())
         signs = f"{MINUS}{counts['-']:,}" if counts["-"] else "", f"+{counts['+']:,}" if counts["+"] else ""
         assert shown[name] in (signs, (signs[0], "moved"))
+    # Heads stand above their columns.
+    for head, column in (("pass", ".name"), ("phase", ".phase")):
+        above = viewer.find(".passes-heads span", has_text=head).first.bounding_box()
+        below = viewer.find(f".passes li {column}").first.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["x"] == pytest.approx(below["x"], abs=2), head
     touched = viewer.find(".passes input.touched")
     for line in (11, 12):
         touched.fill(str(line))
@@ -300,8 +307,10 @@ def test_a_sweep_has_a_cell_for_each_kernel_and_configuration(open_report: Open,
     (tmp_path / "twice.cl").write_text(OLD)
     # As recordings name them, which tell builds apart; in the order in which the compiles ended.
     programs = [
-        replace(program, name=f"twice:{program.device}:system")
-        for program in kernlens.compile(tmp_path / "twice.cl", ["dg2", "pvc", "tgllp"])
+        replace(program, name=f"twice:{program.device}{toolchain}")
+        for toolchain, program in zip(
+            (":system", "", ""), kernlens.compile(tmp_path / "twice.cl", ["dg2", "pvc", "tgllp"]), strict=True
+        )
     ]
     devices = [str(program.device) for program in programs]
     viewer = open_report(explore_document(programs, title="swept"), at="#v=sweep&figure=code_size")

@@ -14,7 +14,7 @@ from kernlens import __version__
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.explorer.compile_work import Newest, Results, confined, diagnostics
+from kernlens.explorer.compile_work import Newest, Results, as_asked, confined, diagnostics
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
@@ -157,7 +157,7 @@ def open_served(
             settings = settings_for(path)
             folders += [*beside, *map(os.path.abspath, settings.include)]
             for build in _compiled(path, source_build, settings, include, beside, limits, unconfined=unconfined):
-                programs += open_build(build) if build.ok else ()
+                programs += as_asked(open_build(build), build.options) if build.ok else ()
                 failed += [] if build.ok else [build]
             continue
         contents = open_file(path, source_roots=source_roots, held=True)
@@ -242,7 +242,9 @@ def _compiled(
     shown = [absolute, *beside, *filter(os.path.isdir, include_folders(options))]
     for device, _ in targets_of([how.device], [chosen.name])[0]:
         with confined(limits, shown, unconfined=unconfined):
-            yield compile_stages(absolute, device, options=options, toolchain=chosen.name).build
+            build = compile_stages(absolute, device, options=options, toolchain=chosen.name).build
+        # The folders of --include come to every compile: they are no options of this one.
+        yield replace(build, options=with_lines(how.options))
 
 
 class Chunks:

@@ -68,9 +68,9 @@ function target(operand: string): string {
   return /^L\d{1,9}$/.test(operand) ? `→${Number(operand.slice(1)).toString(16).padStart(4, "0")}` : operand;
 }
 
-/** Operands without those that are none; of a message whose words are known, without its descriptors. */
-function operandsOf({ operands, channels, opcode }: Parsed, hasWords: boolean): string[] {
-  const descriptors = hasWords && opcode.startsWith("send") ? operands.length - 2 : operands.length;
+/** Operands without those that are none; of a message whose words are known, these in place of its descriptors. */
+export function operandsOf({ operands, channels, opcode }: Parsed, words: string | null): string[] {
+  const descriptors = words !== null && opcode.startsWith("send") ? operands.length - 2 : operands.length;
   const shown: string[] = [];
   for (let at = 0; at < operands.length; at++) {
     const operand = operands[at];
@@ -79,6 +79,7 @@ function operandsOf({ operands, channels, opcode }: Parsed, hasWords: boolean): 
     // A branch whose two ways are the same goes there.
     if (!short.startsWith("→") || short !== shown.at(-1)) shown.push(short);
   }
+  if (words !== null) shown.push(words);
   return shown;
 }
 
@@ -87,9 +88,8 @@ export function layOut(parsed: Parsed, columns: Columns, words: string | null = 
   const { predicate, opcode } = parsed;
   const isShort = predicate.length < PREDICATE;
   const head = `${(isShort ? predicate : "").padEnd(PREDICATE)}${opcode} `.padEnd(columns.head) + `${lanesOf(parsed)} `.padEnd(columns.size);
-  const operands = operandsOf(parsed, words !== null);
+  const operands = operandsOf(parsed, words);
   if (!isShort) operands.unshift(predicate);
-  if (words !== null) operands.push(words);
   return (head + operands.join(" ")).trimEnd();
 }
 
