@@ -27,6 +27,7 @@ from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.includes import include_folders, with_lines
 from kernlens.toolchain.source_reading import is_wide, open_regular
+from kernlens.toolchain.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import targets_of
 from kernlens.verbs.programs import is_source
@@ -149,8 +150,9 @@ def open_served(
             continue
         if is_source(path):
             beside = [folder for folder in (os.path.dirname(os.path.abspath(path)),) if not is_wide(folder)]
-            folders += beside
-            for build in _compiled(path, source_build, include, beside, limits, unconfined=unconfined):
+            settings = settings_for(path)
+            folders += [*beside, *map(os.path.abspath, settings.include)]
+            for build in _compiled(path, source_build, settings, include, beside, limits, unconfined=unconfined):
                 programs += open_build(build) if build.ok else ()
                 failed += [] if build.ok else [build]
             continue
@@ -217,14 +219,21 @@ def sweep_in(path: str) -> dict[str, Any] | None:
 
 
 def _compiled(
-    path: str, how: SourceBuild, include: Sequence[str], beside: Sequence[str], limits: Limits, *, unconfined: bool
+    path: str,
+    how: SourceBuild,
+    settings: SourceSettings,
+    include: Sequence[str],
+    beside: Sequence[str],
+    limits: Limits,
+    *,
+    unconfined: bool,
 ) -> Iterator[Build]:
     """Yield a source's build for each device. It sees the files ``beside`` it, those to include, and what its options name."""
     if how.device is None:
         raise UnsupportedError(f"{path} is a source: add the target device, for example --device dg2")
     chosen = toolchain(how.toolchain)
     words = [how.options, *(f'-I "{os.path.abspath(folder)}"' for folder in include)]
-    options = with_lines(" ".join(word for word in words if word))
+    options = settings.options(with_lines(" ".join(word for word in words if word)))
     absolute = os.path.abspath(path)
     shown = [absolute, *beside, *filter(os.path.isdir, include_folders(options))]
     for device, _ in targets_of([how.device], [chosen.name])[0]:
