@@ -59,7 +59,15 @@ _ORDERS = {
 @option.file("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
 @option.file("Save all programs in a recording.", "-o", "--output")
 @option.parallel
-@click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Compile on the workers of this Dask scheduler, or of that of a scheduler file.",
+)
+@option.value(
+    "How long --scheduler waits for a worker that can do what is left.", "--wait-workers", metavar="SECONDS",
+    type=click.FloatRange(0), default=60.0, show_default=True,
+)  # fmt: skip
 @option.cache
 @option.full()
 @option.json()
@@ -80,6 +88,7 @@ def command(
     jobs: int | None,
     timeout: float,
     scheduler: str | None,
+    wait_workers: float,
     cache: CompileCache | None,
     as_json: bool,
 ) -> None:
@@ -94,7 +103,7 @@ def command(
     from kernlens.model.sweep_row import measured_figures
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
-    from kernlens.verbs.sweep.sweep import in_order, measure
+    from kernlens.verbs.sweep.sweep import SweepStoppedError, in_order, measure
 
     ordered_by = figure_named(figure)
     has_pressure, has_waits = ordered_by in PRESSURES, ordered_by in WAITS
@@ -119,6 +128,8 @@ def command(
             planned,
             workers=jobs,
             scheduler=scheduler,
+            wait_workers=wait_workers,
+            on_notice=lambda sentence: print_message(f"kernlens: {sentence}"),
             cache=cache,
             order=order,
             keep_builds=output is not None,
@@ -126,7 +137,11 @@ def command(
             waits=has_waits,
         )
         with Progress("compiling", quiet=as_json) as progress:
-            rows = in_order(planned, results, progress.show, recorded.keep)
+            stopped = None
+            try:
+                rows = in_order(planned, results, progress.show, recorded.keep)
+            except SweepStoppedError as error:
+                rows, stopped = error.rows, error
     with written(
         [
             (csv_file, lambda: _csv(rows, figures)),
@@ -136,6 +151,8 @@ def command(
         recorded.errors,
     ):
         _print(rows, planned, ordered_by, top, as_json)
+    if stopped is not None:
+        raise stopped
     sys.exit(3 if any(row.reason for row in rows) else 0)
 
 

@@ -9,7 +9,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError
@@ -24,6 +24,9 @@ from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import source_files
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source, first_bytes, is_refused
 from kernlens.toolchain.toolchains import Toolchain
+
+if TYPE_CHECKING:
+    from kernlens.toolchain.parcels import SourceCopy
 
 #: Seconds that the main thread waits without looking whether a signal came.
 _LONGEST_WAIT = 0.5
@@ -45,6 +48,8 @@ class CompileJob:
     timeout: float = TIMEOUT
     #: Whether somebody else may have written the source: what compiles it can open nothing else.
     is_foreign: bool = False
+    #: What the compiler reads in place of ``source``, a file of another machine.
+    copy: SourceCopy | None = None
 
     @property
     def key(self) -> str | None:
@@ -65,7 +70,7 @@ def compile_job(
         return _compiled(job, on_start, has_sources), False
     entry = cache.get(key)
     if entry is not None:
-        return _from_entry(job, unpacked(entry), has_sources), True
+        return build_of(job, unpacked(entry), has_sources=has_sources), True
     result = _compiled(job, on_start, has_sources)
     is_steady = job.key == key
     if is_steady and (result.ok or is_refused(result)):
@@ -77,14 +82,22 @@ def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
     try:
         with foreign_text([str(job.source)], unconfined=not job.is_foreign):
             return compile_source(
-                job.source, job.device, job.options, job.toolchain, job.timeout, on_start, has_sources=has_sources
+                job.source,
+                job.device,
+                job.options,
+                job.toolchain,
+                job.timeout,
+                on_start,
+                has_sources=has_sources,
+                copy=job.copy,
             )
     except KernlensError as error:
         command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
         return replace(_named(job), command=command, ok=False, reason=str(error), parts=HeldParts(log=log))
 
 
-def _from_entry(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> Build:
+def build_of(job: CompileJob, fields: dict[str, Any], *, has_sources: bool) -> Build:
+    """Return the Build of a job of which ``packed`` has kept these fields."""
     build = replace(_named(job), **fields)
     if not has_sources or is_spirv(first_bytes(job.source)):
         return build

@@ -32,6 +32,15 @@ esac
 """
 
 
+def write_copying_compiler(folder: Path) -> None:
+    """Write a compiler into a folder, with the source of the binary that it copies."""
+    (folder / "scale.cl").write_text(KERNEL)
+    words = ["compile", "-file", "scale.cl", "-device", "dg2", "-output", "binary", "-output_no_suffix"]
+    subprocess.run(["ocloc", *words, "-out_dir", str(folder)], cwd=folder, check=True, capture_output=True)
+    (folder / "ocloc").write_text(OCLOC.replace("FOLDER", str(folder)))
+    (folder / "ocloc").chmod(0o755)
+
+
 def run(folder: Path, cells: int, name: str) -> tuple[float, float, float]:
     """Sweep so many cells; return kernlens' processor time in seconds, the same for a cell in ms, and megabytes at most."""
     command = ["import resource, sys", "from kernlens.cli.main import main"]
@@ -71,22 +80,7 @@ def main() -> None:
     chosen = parser.parse_args()
     with TemporaryDirectory(prefix="kernlens-sweep-") as name:
         folder = Path(name)
-        (folder / "scale.cl").write_text(KERNEL)
-        words = [
-            "compile",
-            "-file",
-            "scale.cl",
-            "-device",
-            "dg2",
-            "-output",
-            "binary",
-            "-output_no_suffix",
-            "-out_dir",
-            name,
-        ]
-        subprocess.run(["ocloc", *words], cwd=folder, check=True, capture_output=True)
-        (folder / "ocloc").write_text(OCLOC.replace("FOLDER", name))
-        (folder / "ocloc").chmod(0o755)
+        write_copying_compiler(folder)
         for cells in chosen.cells:
             for title in ("empty", "full"):
                 seconds, each, peak = run(folder, cells, title)
