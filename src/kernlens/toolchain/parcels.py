@@ -117,11 +117,12 @@ def parcel_for(source: Path, options: str) -> bytes:
     readable = SourceFolders([os.path.dirname(start), folder], folders, "-I")
     shown = [start, *(path for path in sorted(read.included - {start}) if _may_be_shown(readable, path))]
     links, originals = {}, {os.path.realpath(start): start}
-    for path in there:
+    # Equal compiles have equal parcels; a file is under the name that is no link.
+    for path in sorted(there, key=lambda path: (os.path.realpath(path) != path, path)):
         original = originals.setdefault(os.path.realpath(path), path)
         if original != path:
             links[path] = original
-    files = {path: content for path, content in there.items() if path not in links}
+    files = {path: there[path] for path in sorted(there) if path not in links}
     head = {
         "folder": folder,
         "source": start,
@@ -129,7 +130,7 @@ def parcel_for(source: Path, options: str) -> bytes:
         "links": links,
         "headers": sorted(read.included - {start}),
         "shown": [] if is_spirv(files[start][:4]) else shown,
-        "missing": list(read.missing),
+        "missing": sorted(read.missing),
         "folders": folders,
     }
     import zstandard

@@ -90,7 +90,7 @@ def run_adaptive(answer: Connection, most: int) -> None:
     with LocalCluster(
         n_workers=0, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address=":0"
     ) as cluster:
-        cluster.adapt(minimum=0, maximum=most, interval="200ms", wait_count=2)
+        cluster.adapt(minimum=0, maximum=most, interval="300ms")
         answer.send(cluster.scheduler_address)
         signal.pause()
 

@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from kernlens import __version__
+from kernlens import __version__, log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.toolchain.compile_cache import CompileCache
@@ -191,7 +191,7 @@ class _ClusterSweep:
         try:
             self._fitness.see(self._client.nthreads())
         except Exception as error:
-            raise self._gone() from error
+            raise self._gone(error) from error
         for future, (task, allowed) in list(self._pending.items()):
             if allowed and allowed.isdisjoint(self._fitness.threads):
                 del self._pending[future]
@@ -225,7 +225,7 @@ class _ClusterSweep:
             try:
                 self._pending[self._submitted(task, allowed)] = task, allowed
             except Exception as error:
-                raise self._gone() from error
+                raise self._gone(error) from error
 
     def _submitted(self, task: _Task, allowed: frozenset[str]) -> Future:
         """Give a task to the scheduler, for these workers alone (none: any). Its parcel is a task of its own, which many
@@ -253,9 +253,11 @@ class _ClusterSweep:
             batch.append(self._done.get(timeout=_LOOK))
             while len(batch) < _AT_ONCE:
                 batch.append(self._done.get_nowait())
+        for future in [future for future in batch if future in self._pending and future.status in ("pending", "lost")]:
+            future.add_done_callback(self._done.put)  # Its result has gone with a worker, and is made again.
+            batch.remove(future)
         batch = [future for future in batch if future in self._pending]
-        whole = [future for future in batch if future.status == "finished"]
-        answers = self._gathered(whole) if whole else {}
+        answers = self._gathered([future for future in batch if future.status == "finished"])
         for future in batch:
             task, _ = self._pending.pop(future)
             result = self._answered(task, answers[future]) if future in answers else self._erred(future, task)
@@ -265,14 +267,19 @@ class _ClusterSweep:
                 yield result
 
     def _gathered(self, futures: list[Future]) -> dict[Future, object]:
+        """Return what workers have answered, but for answers that were lost meanwhile and cannot be made again."""
+        if not futures:
+            return {}
         try:
             return dict(zip(futures, self._client.gather(futures), strict=True))
-        except TypeError:  # A worker sends something else than bytes, which is not read.
-            if len(futures) == 1:
-                return dict.fromkeys(futures)
-            return {future: self._gathered([future])[future] for future in futures}
         except Exception as error:
-            raise self._gone() from error
+            if len(futures) > 1:
+                return {future: answer for each in futures for future, answer in self._gathered([each]).items()}
+            if futures[0].status == "error":
+                return {}
+            if isinstance(error, TypeError):  # A worker sends something else than bytes, which is not read.
+                return dict.fromkeys(futures)
+            raise self._gone(error) from error
 
     def _answered(self, task: _Task, answer: object) -> Measured | None:
         """Return the result in a worker's answer; None if the task goes elsewhere."""
@@ -314,7 +321,7 @@ class _ClusterSweep:
         try:
             asked = self._client.run(eval, _ASK, on_error="return")
         except Exception as error:
-            raise self._gone() from error
+            raise self._gone(error) from error
         for worker, answer in asked.items():
             if isinstance(answer, BaseException):
                 reason = f"kernlens cannot be imported there ({_first_line(answer)}): install kernlens {__version__}"
@@ -334,7 +341,8 @@ class _ClusterSweep:
                 f" {self._address}') and repeat the command, which continues; --wait-workers SECONDS waits longer"
             )
 
-    def _gone(self) -> ToolError:
+    def _gone(self, error: Exception | None = None) -> ToolError:
+        log.debug("verbs", "the cluster: %r", error)
         return ToolError(
             f"the scheduler at {self._address} has stopped: restart it and repeat the command, which continues"
         )

@@ -28,8 +28,8 @@ class Fitness:
         self._unfit.setdefault(unfit.worker, set()).add(unfit.scope)
         self.threads.setdefault(unfit.worker, 1)  # It may be newer than the last look.
         self._reasons.setdefault(unfit.scope, f"on {unfit.host}, {unfit.reason}")
-        if (unfit.host, unfit.scope) not in self._reported:
-            self._reported.add((unfit.host, unfit.scope))
+        if (unfit.host, unfit.reason) not in self._reported:
+            self._reported.add((unfit.host, unfit.reason))
             what = f"no more compiles of {unfit.scope}" if unfit.scope else "no more compiles"
             yield f"the worker {unfit.worker} on {unfit.host} gets {what}: {unfit.reason}"
 

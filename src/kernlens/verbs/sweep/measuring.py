@@ -150,10 +150,11 @@ def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[Co
     for line in lines:
         ranges = source_map.lines[line.path, line.line]
         numbers = [number for run in ranges for number in range(run.start, run.stop)][:_INSTRUCTIONS]
+        path = os.path.join(request.folder, line.path)
         yield CostlyLine(
-            line.path.removeprefix(f"{request.folder}/"),
+            _from(request.folder, path),
             line.line,
-            source_line(texts, line.path, line.line) or "",
+            source_line(texts, line.path, line.line) or source_line(texts, os.path.normpath(path), line.line) or "",
             column.sum(line.costs),
             column.heading,
             tuple(instructions.texts[number] for number in numbers),
