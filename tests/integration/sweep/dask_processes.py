@@ -72,7 +72,8 @@ def run_worker(
         import kernlens
         from kernlens.verbs.sweep import tasks
 
-        kernlens.__version__ = tasks.__version__ = "0.0.1"
+        for module in (kernlens, tasks):
+            vars(module)["__version__"] = "0.0.1"
     elif state == "without kernlens":
         for name in [name for name in sys.modules if name.partition(".")[0] == "kernlens"]:
             del sys.modules[name]
