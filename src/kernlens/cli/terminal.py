@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from typing import IO, TextIO
 
 from kernlens.log import debug
+from kernlens.report.style import without_colours
 
 #: What ``--color`` takes.
 COLOURS = ("auto", "always", "never")
 _choice = "auto"
-#: Colours take no room on a terminal.
-_COLOURS = re.compile("\x1b\\[[0-9;]*m")
 #: Whether what is longer than the terminal may go through a pager.
 _has_pager = True
 
@@ -104,7 +102,7 @@ class Screen:
             return
         self._held.append(text)
         columns = max(self._size.columns, 1)
-        self._rows += sum(max(-(-len(line) // columns), 1) for line in _COLOURS.sub("", text).split("\n")) - 1
+        self._rows += sum(max(-(-len(line) // columns), 1) for line in without_colours(text).split("\n")) - 1
         if self._rows >= self._size.lines:
             self._start()
 

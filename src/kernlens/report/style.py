@@ -33,6 +33,9 @@ _SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
 _has_styles = True
 
 
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+
+
 def want_styles(has_styles: bool) -> None:
     """Set whether this process will show styles anywhere. If not, ``style`` returns texts as they are, which saves the
     making and the removing of its marks."""
@@ -83,6 +86,11 @@ def rendered(line: str, colours: bool = False) -> str:
         return _sequence(ord(match[1]) - _FIRST) if colours else ""
 
     return _SPECIAL.sub(replacement, line)
+
+
+def without_colours(text: str) -> str:
+    """Return a rendered text without its colours, which take no room on a terminal."""
+    return _COLOURS.sub("", text)
 
 
 def html_line(line: str) -> str:

@@ -18,6 +18,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tests.integration.sweep import dask_processes
 from tests.integration.sweep.dask_processes import run_scheduler, run_worker, running
@@ -96,7 +97,7 @@ def main() -> None:
                 "PATH": f"{folder}:{os.environ['PATH']}",
                 "KERNLENS_CACHE": str(folder / f"worker-cache{number}"),
             }
-            words = (address, folder / f"worker{number}", variables, "", str(folder / "scale.cl"), {})
+            words: tuple[Any, ...] = (address, folder / f"worker{number}", variables, "", str(folder / "scale.cl"), {})
             stack.enter_context(running(run_worker, *words))
         cluster = ("--scheduler", address)
         for cells in chosen.cells:

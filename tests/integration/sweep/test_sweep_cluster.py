@@ -168,7 +168,7 @@ def _pickles(monkeypatch: pytest.MonkeyPatch) -> set[str]:
                 names.add(" ".join(texts[-2:]))
             if operation.name == "MEMOIZE":
                 memo.append(text)
-            text = memo[int(argument)] if operation.name in ("BINGET", "LONG_BINGET") else ""
+            text = memo[int(argument or 0)] if operation.name in ("BINGET", "LONG_BINGET") else ""
             text = argument if isinstance(argument, str) else text
             texts += [text] if text else []
 

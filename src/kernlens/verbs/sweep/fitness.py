@@ -39,7 +39,7 @@ class Fitness:
 
     @property
     def all_fit(self) -> bool:
-        """Whether each worker of now may get any cell."""
+        """True if each worker of now may get any cell."""
         return self._unfit.keys().isdisjoint(self.threads)
 
     @property

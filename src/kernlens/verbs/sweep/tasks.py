@@ -1,4 +1,4 @@
-"""What travels to the worker of a cluster, and back: bytes and JSON of kernlens' own format, and no object of Python's.
+"""Tasks for the workers of a cluster, and their answers: bytes and JSON of kernlens' own format, no object of Python's.
 
 A task is a parcel of files (``toolchain/parcels.py``) and a document that says what to compile and measure, and under which
 conditions: kernlens, the toolchain and the variables that steer compilers must be the same there, as a figure under a wrong
