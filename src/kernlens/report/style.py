@@ -31,9 +31,8 @@ _SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
 
 #: Whether ``style`` marks anything.
 _has_styles = True
-
-
-_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+#: A change of colour on a terminal.
+_COLOUR_CHANGE = re.compile("\x1b\\[[0-9;]*m")
 
 
 def want_styles(has_styles: bool) -> None:
@@ -90,7 +89,7 @@ def rendered(line: str, colours: bool = False) -> str:
 
 def without_colours(text: str) -> str:
     """Return a rendered text without its colours, which take no room on a terminal."""
-    return _COLOURS.sub("", text)
+    return _COLOUR_CHANGE.sub("", text)
 
 
 def html_line(line: str) -> str:
