@@ -118,10 +118,12 @@ def print_message(*lines: str) -> None:
     if stream is None or stream.closed:
         return
     colours = in_colour(stream)
+    text = "".join(f"{rendered(line, colours)}\n" for line in lines)
     with contextlib.suppress(OSError):
-        if _screen is not None and leads_to_terminal(stream):
-            _screen.show()
-        stream.write("".join(f"{rendered(line, colours)}\n" for line in lines))
+        if text and _screen is not None and leads_to_terminal(stream):
+            _screen.tell(stream, text)
+            return
+        stream.write(text)
         stream.flush()
 
 

@@ -67,7 +67,15 @@ _ORDERS = {
 @option.file("Write the sets of one source and device for a tuner (T4 JSON): those that spill are marked.", "--tuning")
 @option.file("Save all programs in a recording.", "-o", "--output")
 @option.parallel
-@click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Compile on the workers of this Dask scheduler, or of that of a scheduler file.",
+)
+@option.value(
+    "How long --scheduler waits for a worker that can do what is left.", "--wait-workers", metavar="SECONDS",
+    type=click.FloatRange(0), default=60.0, show_default=True,
+)  # fmt: skip
 @option.cache
 @option.full()
 @option.json()
@@ -91,6 +99,7 @@ def command(
     jobs: int | None,
     timeout: float,
     scheduler: str | None,
+    wait_workers: float,
     cache: CompileCache | None,
     as_json: bool,
 ) -> None:
@@ -106,7 +115,7 @@ def command(
     from kernlens.model.sweep_row import measured_figures
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
-    from kernlens.verbs.sweep.sweep import in_order, measure
+    from kernlens.verbs.sweep.sweep import SweepStoppedError, in_order, measure
     from kernlens.verbs.sweep.tuning import check_tuning
 
     ordered_by, by = figure_named(figure), _weighing(weigh, is_best=is_best)
@@ -135,6 +144,8 @@ def command(
             planned,
             workers=jobs,
             scheduler=scheduler,
+            wait_workers=wait_workers,
+            on_notice=lambda sentence: print_message(f"kernlens: {sentence}"),
             cache=cache,
             order=order,
             keep_builds=output is not None,
@@ -142,7 +153,11 @@ def command(
             waits=has_waits,
         )
         with Progress("compiling", quiet=as_json) as progress:
-            rows = in_order(planned, results, progress.show, recorded.keep)
+            stopped = None
+            try:
+                rows = in_order(planned, results, progress.show, recorded.keep)
+            except SweepStoppedError as error:
+                rows, stopped = error.rows, error
     best = None if by is None else best_sets(rows, by)
     with written(
         [
@@ -154,6 +169,8 @@ def command(
         recorded.errors,
     ):
         _print(rows, planned, ordered_by, top, as_json, best, by)
+    if stopped is not None:
+        raise stopped
     sys.exit(3 if any(row.reason for row in rows) else 0)
 
 

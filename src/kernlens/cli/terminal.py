@@ -7,6 +7,7 @@ import os
 from typing import IO, TextIO
 
 from kernlens.log import debug
+from kernlens.report.style import without_colours
 
 #: What ``--color`` takes.
 COLOURS = ("auto", "always", "never")
@@ -89,6 +90,7 @@ class Screen:
         self._held: list[str] = []
         self._words = _pager_words()
         self._pager: Pager | None = None
+        self._messages: list[tuple[TextIO, str]] = []
 
     def write(self, text: str) -> None:
         """Print a text, which may be held back until ``show`` or ``finish``."""
@@ -99,12 +101,22 @@ class Screen:
             self._terminal.write(text)
             return
         self._held.append(text)
-        self._rows += sum(1 + len(line) // (self._size.columns + 1) for line in text.split("\n")) - 1
+        columns = max(self._size.columns, 1)
+        self._rows += sum(max(-(-len(line) // columns), 1) for line in without_colours(text).split("\n")) - 1
         if self._rows >= self._size.lines:
             self._start()
 
+    def tell(self, stream: TextIO, message: str) -> None:
+        """Print a message of standard error behind what was printed before it, and not into the page that a pager shows."""
+        if self._pager is not None:
+            self._messages.append((stream, message))
+            return
+        self.show()
+        stream.write(message)
+        stream.flush()
+
     def show(self) -> None:
-        """Print what is held back, for what comes next on standard error."""
+        """Print what is held back."""
         self._terminal.writelines(self._held)
         self._terminal.flush()
         self._held, self._rows = [], 0
@@ -113,8 +125,13 @@ class Screen:
         """Print the rest, and wait for the user of a pager. Raises BrokenPipeError if that was before the end."""
         if self._pager is None:
             self.show()
-        else:
+            return
+        try:
             self._pager.finish()
+        finally:
+            self._pager = None
+            for stream, message in self._messages:
+                self.tell(stream, message)
 
     def _start(self) -> None:
         held, self._held = self._held, []

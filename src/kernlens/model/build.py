@@ -164,7 +164,9 @@ class Build:
         if named is None or self.options is None:
             return self.options
         path, folder = ((named[each] or "").strip('"') for each in ("path", "folder"))
-        is_added = folder in ("", path.rpartition("/")[0] or "/")
+        own = path.rpartition("/")[0] or "/"
+        # On a cluster the folder is relative to the working folder.
+        is_added = folder in ("", own) or (folder[:1] != "/" and own.endswith(f"/{folder.lstrip('./')}"))
         return self.options[: named.start()].rstrip() if is_added else self.options
 
     @property

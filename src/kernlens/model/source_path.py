@@ -18,5 +18,11 @@ def end_alike(first: str, second: str) -> bool:
 
 
 def pieces_of(path: str) -> list[str]:
-    """Return the names of folders and file in a path."""
-    return [piece for piece in path.replace("\\", "/").split("/") if piece not in ("", ".")]
+    """Return the names of folders and file in a path; of ``a/../b`` only ``b``, as a header that is included is called."""
+    pieces: list[str] = []
+    for piece in path.replace("\\", "/").split("/"):
+        if piece == "..":
+            del pieces[-1:]
+        elif piece not in ("", "."):
+            pieces.append(piece)
+    return pieces

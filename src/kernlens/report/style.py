@@ -31,6 +31,8 @@ _SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
 
 #: Whether ``style`` marks anything.
 _has_styles = True
+#: A change of colour on a terminal.
+_COLOUR_CHANGE = re.compile("\x1b\\[[0-9;]*m")
 
 
 def want_styles(has_styles: bool) -> None:
@@ -83,6 +85,11 @@ def rendered(line: str, colours: bool = False) -> str:
         return _sequence(ord(match[1]) - _FIRST) if colours else ""
 
     return _SPECIAL.sub(replacement, line)
+
+
+def without_colours(text: str) -> str:
+    """Return a rendered text without its colours, which take no room on a terminal."""
+    return _COLOUR_CHANGE.sub("", text)
 
 
 def html_line(line: str) -> str:

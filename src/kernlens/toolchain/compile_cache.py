@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -24,9 +25,14 @@ from kernlens.model.build import Build, HeldParts
 #: Names the folder of the cache, or says with OFF that there is none.
 VARIABLE = "KERNLENS_CACHE"
 OFF = "off"
-#: Bytes that a whole cache may hold, and each of its folders, which are named by the first two digits of keys.
-LIMIT = 2 << 30
-FOLDER_LIMIT = LIMIT // 256
+#: States how many bytes a whole cache may hold: a number with a unit.
+SIZE_VARIABLE = "KERNLENS_CACHE_SIZE"
+_LIMIT = 2_000_000_000
+_UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
+#: The least limit: each folder holds its share of it, and no entry that is larger.
+_LEAST = 100_000_000
+#: The folders of a cache are named by the first two digits of keys.
+_FOLDERS = 256
 
 _MAGIC = b"klcache1"
 _DIGEST_SIZE = hashlib.sha256().digest_size
@@ -47,9 +53,23 @@ def cache_folder() -> Path | None:
     return Path(base) / "kernlens" / "compiles"
 
 
+def cache_limit() -> int:
+    """Return how many bytes a whole cache may hold: KERNLENS_CACHE_SIZE, else 2 GB. Raises KernlensError if that variable
+    is no size, or one in which no compile would have room."""
+    stated = os.environ.get(SIZE_VARIABLE)
+    if not stated:
+        return _LIMIT
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([MGT]B)", stated.strip(), re.ASCII | re.IGNORECASE)
+    limit = int(float(match[1]) * _UNITS[match[2].upper()]) if match is not None else 0
+    if limit < _LEAST:
+        what = "too small for a cache of compiles" if match is not None else "not a size"
+        raise KernlensError(f"{SIZE_VARIABLE}={stated} is {what}: set at least 100 MB, such as {SIZE_VARIABLE}=10GB")
+    return limit
+
+
 def open_cache() -> CompileCache | None:
     """Return this user's cache; None if it is switched off, or its folder cannot be made. Raises KernlensError for a
-    folder that somebody else could have filled."""
+    folder that somebody else could have filled, and what ``cache_limit`` raises."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -61,11 +81,12 @@ def open_cache() -> CompileCache | None:
 
 
 class CompileCache:
-    """A folder of entries. What cannot be written, as on a full disk, is not kept, and costs nothing else."""
+    """A folder of entries, which hold ``limit`` bytes at most (None: what the user allows). What cannot be written, as on a
+    full disk, is not kept, and costs nothing else."""
 
-    def __init__(self, folder: Path, folder_limit: int = FOLDER_LIMIT) -> None:
+    def __init__(self, folder: Path, limit: int | None = None) -> None:
         self._folder = folder
-        self._limit = folder_limit
+        self._limit = (cache_limit() if limit is None else limit) // _FOLDERS
         folder.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
@@ -117,11 +138,14 @@ class CompileCache:
         except OSError as error:
             log.debug("toolchain", "%s is not kept: %s", path, error.strerror)
 
-    def entries(self) -> Iterator[int]:
-        """Yield the size in bytes of each entry."""
+    def entries(self) -> Iterator[tuple[int, float]]:
+        """Yield of each entry the bytes that it takes, and the time when it was last asked for, in seconds since 1970."""
         for folder in os.scandir(self._folder):
             with contextlib.suppress(OSError):
-                yield from (entry.stat().st_size for entry in os.scandir(folder) if not entry.name.startswith("."))
+                for entry in os.scandir(folder):
+                    if not entry.name.startswith("."):
+                        state = entry.stat()
+                        yield _space(state.st_size), state.st_mtime
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / key[2:]

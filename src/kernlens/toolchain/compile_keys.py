@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -29,11 +29,12 @@ from kernlens.toolchain.source_reading import open_regular
 from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, library_folders, loader
 
 #: Changes when keys are made of something else, or entries are written otherwise.
-FORMAT = 1
+FORMAT = 2
 
-_SYSTEM_INCLUDES = ("/usr/local/include", "/usr/include")
+#: Where compilers look for headers last.
+SYSTEM_INCLUDES = ("/usr/local/include", "/usr/include")
 #: Read by the compilers, if they are there: in the working folder, or wherever they are called from.
-_SETTINGS = ("igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt")
+SETTINGS = ("igdrcl.config", "neo.config", "/tmp/IntelIGC/debugFlags/Options.txt")
 #: A compiler's parts, by the starts of their files' names. What they stand on (C and C++ library, zlib) writes no code.
 _LIBRARIES = ("libocloc", "libigc", "libigdfcl", "libopencl-clang", "libLLVM", "libclang", "libiga", "libz3")
 #: Variables that steer compilers, the loader of their libraries, or where headers are looked for.
@@ -49,12 +50,21 @@ _UNSTEADY = re.compile(r"__(?:DATE|TIME|TIMESTAMP)__|__has_(?:include|embed)")
 def compile_key(source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
     """Return the key of a compile; None, with the reason in the log, if something may take part that is not known."""
     try:
-        files = sorted(_files_read(source, options).items(), key=str)
-        parts = [FORMAT, os.fspath(source), os.path.abspath(source), os.getcwd(), device, options]
-        return _digest([*parts, *files, _identity(chosen), steering_variables()])
+        files = files_read(source, options)
+        if files.reason or files.missing:
+            raise ValueError(files.reason or f"the include file {files.missing[0]} was not found")
+        digests = sorted(((path, _content_digest(content)) for path, content in files.contents.items()), key=str)
+        parts = [os.fspath(source), os.path.abspath(source), os.getcwd(), device, options, *digests]
+        return key_of(parts, chosen)
     except (OSError, ValueError, KernlensError) as error:
         log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
         return None
+
+
+def key_of(parts: Sequence[object], chosen: Toolchain) -> str:
+    """Return the key of a compile that these parts tell from others with the same compiler and variables. Raises ValueError or
+    OSError where something may take part that is not known."""
+    return _digest([FORMAT, *parts, _identity(chosen), steering_variables()])
 
 
 def folder_key(folder: str, source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
@@ -71,8 +81,7 @@ def folder_key(folder: str, source: Path, device: str, options: str, chosen: Too
                 if unsteady := _directives(content).unsteady:
                     raise ValueError(f"{place} contains {unsteady}")
                 files[os.path.relpath(place, folder)] = _content_digest(content)
-        parts = [FORMAT, os.fspath(source), device, options]
-        return _digest([*parts, *sorted(files.items()), _identity(chosen), steering_variables()])
+        return key_of([os.fspath(source), device, options, *sorted(files.items())], chosen)
     except (OSError, ValueError, KernlensError) as error:
         log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
         return None
@@ -82,7 +91,12 @@ def contents_read(source: Path, options: str) -> str | None:
     """Return a digest of the contents of all that a compile of ``source`` reads, wherever the files are; None if that cannot
     be told without compiling it."""
     try:
-        return _digest(sorted({digest for digest in _files_read(source, options).values() if digest}))
+        files = files_read(source, options)
+        if files.reason or files.missing:
+            return None
+        return _digest(
+            sorted({_content_digest(content) or "" for content in files.contents.values() if content is not None})
+        )
     except (OSError, ValueError, KernlensError):
         return None
 
@@ -124,40 +138,70 @@ def _state(path: Path) -> tuple[str, int, int, int, int, int]:
     return os.fspath(path), state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
-def _files_read(source: Path, options: str) -> dict[str, str | None]:
-    """Return every file that the source could include, and the digest of its content, None if it is not there."""
+@dataclass(frozen=True, slots=True)
+class FilesRead:
+    """The files that a compile could read.
+
+    ``contents`` has each path with what is there, None where no file is. ``included`` are those that a directive leads to,
+    ``names`` the names in these directives, and ``missing`` the names that lead nowhere: such a file may be known to the
+    compiler itself. ``reason`` says why yet other files could take part; "" if none could.
+    """
+
+    contents: Mapping[str, bytes | None]
+    included: frozenset[str]
+    names: frozenset[str]
+    missing: tuple[str, ...]
+    reason: str
+
+
+def files_read(source: Path, options: str) -> FilesRead:
+    """Return every file that a compile of ``source`` could read. Raises ValueError for an option that may name a file and for
+    too many files, and KernlensError or OSError for one that cannot be read."""
     words = split_options(options)
     _refuse_file_options(words)
     start = os.path.abspath(source)
     beside = os.path.splitext(start)[0]
-    others = [*_SETTINGS, f"{beside}_options.txt", f"{beside}_internal_options.txt"]
-    digests = {path: _content_digest(content) for path in others for content in [_content(path)]}
-    content = _content(start)
+    others = [*SETTINGS, f"{beside}_options.txt", f"{beside}_internal_options.txt"]
+    contents = {path: _content(path) for path in others}
+    content = contents[start] = _content(start)
     if content is None:
         raise ValueError("the source is not there")
-    digests[start] = _content_digest(content)
     if is_spirv(content[:4]):
-        return digests
+        return FilesRead(contents, frozenset(), frozenset(), (), "")
     folders = [os.path.dirname(start), *map(os.path.abspath, include_folders(options))]
-    folders += [os.getcwd(), os.path.abspath("include"), *_SYSTEM_INCLUDES]
+    folders += [os.getcwd(), os.path.abspath("include"), *SYSTEM_INCLUDES]
     computed: set[str] = set()
     defined = {match[1] for word in words if (match := re.match(r"(?:-D)?\s*([A-Za-z_]\w*)", word))}
+    names: set[str] = set()
+    included: set[str] = set()
+    missing: dict[str, None] = {}
+    reason = ""
     total, waiting = 0, [(start, content)]
     while waiting:
         path, content = waiting.pop()
         total += len(content)
-        if total > TOTAL_LIMIT or len(digests) > 10 * COUNT_LIMIT:
+        if total > TOTAL_LIMIT or len(contents) > 10 * COUNT_LIMIT:
             raise ValueError("it includes too much")
         directives = _directives(content)
         if directives.unsteady:
-            raise ValueError(f"{path} contains {directives.unsteady}")
+            reason = reason or f"{path} contains {directives.unsteady}"
         defined |= directives.defined
         computed |= directives.computed
+        names |= directives.included
         for name in directives.included:
-            waiting += _included(name, (os.path.dirname(path), *folders), digests)
+            candidates = [os.path.normpath(os.path.join(each, name)) for each in (os.path.dirname(path), *folders)]
+            for candidate in candidates:
+                if candidate not in contents:
+                    contents[candidate] = text = _content(candidate)
+                    if text is not None:
+                        waiting.append((candidate, text))
+            there = [candidate for candidate in candidates if contents[candidate] is not None]
+            included.update(there)
+            if not there:
+                missing[name] = None
     if not computed.isdisjoint(defined):
-        raise ValueError(f"a macro names a file that is included: {', '.join(sorted(computed & defined))}")
-    return digests
+        reason = f"a macro names a file that is included: {', '.join(sorted(computed & defined))}"
+    return FilesRead(contents, frozenset(included), frozenset(names), tuple(missing), reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,22 +226,6 @@ def _directives(content: bytes) -> _Directives:
         frozenset(macros_defined(text)),
         unsteady[0] if unsteady else "",
     )
-
-
-def _included(name: str, folders: Sequence[str], digests: dict[str, str | None]) -> Iterator[tuple[str, bytes]]:
-    """Note every file that an include of ``name`` may lead to, and yield those that are new. A name that leads nowhere may
-    be known to the compiler itself."""
-    is_found = False
-    for folder in folders:
-        path = os.path.normpath(os.path.join(folder, name))
-        if path not in digests:
-            content = _content(path)
-            digests[path] = _content_digest(content)
-            if content is not None:
-                yield path, content
-        is_found = is_found or digests[path] is not None
-    if not is_found:
-        raise ValueError(f"the include file {name} was not found")
 
 
 def _refuse_file_options(words: Sequence[str]) -> None:

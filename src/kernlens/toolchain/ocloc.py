@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, nearest
 from kernlens.formats.spirv.magic import is_spirv
@@ -34,6 +35,9 @@ from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 from kernlens.toolchain.registered import NEWEST
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
+
+if TYPE_CHECKING:
+    from kernlens.toolchain.parcels import SourceCopy
 
 #: Seconds that one compile may take unless the caller says otherwise.
 TIMEOUT = 600.0
@@ -74,15 +78,14 @@ def compile_source(
     environment: Mapping[str, str] | None = None,
     *,
     has_sources: bool = True,
-    folder: str = "",
+    copy: SourceCopy | None = None,
 ) -> Build:
     """Compile one source file for one device; a source that the compiler refuses gives a Build that is not ``ok``.
 
     ``source`` holds OpenCL C, or SPIR-V (known by its first bytes). ``device`` is a name that ``devices_of`` lists, or
     an IP version, or a PCI device id. ``using`` is the toolchain (None: the default one). ``timeout`` is in seconds.
     ``environment`` is added to the variables that the compiler inherits. Without ``has_sources`` the Build holds no texts.
-    ``folder`` is a temporary one for the compiler to work in: ``source`` and the folders of ``-I`` are named as they are there,
-    and the Build holds no texts.
+    ``copy`` is what the compiler reads in place of a source that is not a file here; the Build holds no texts then.
 
     Raises NotFoundError for a source that does not exist and for a device that the toolchain does not know, ToolError
     if there is no compiler or it did not finish in time.
@@ -90,28 +93,29 @@ def compile_source(
     path = Path(source)
     split_options(options)  # which refuses those that no compiler should get
     chosen = using if using is not None else toolchain()
-    place = Path(folder, path)
-    from_spirv = is_spirv(first_bytes(existing_source(place)))
+    file = path if copy is None else copy.path
+    from_spirv = is_spirv(first_bytes(existing_source(file)))
     check_device(device, chosen)
-    sources = () if from_spirv or folder or not has_sources else source_files(path, options)
-    fault = _why_unfit(place) if from_spirv else None
+    sources = () if from_spirv or not has_sources or copy is not None else source_files(path, options)
+    fault = _why_unfit(file) if from_spirv else None
     if fault is not None:
         reason = f"{_refusal(str(path), device)}{fault}"
         return Build(path.stem, device, chosen.of_build, options, ok=False, reason=reason, path=str(path))
-    with temporary_folder() as output:
-        command = chosen.command(compiler(chosen), "compile", "-file", str(path), "-device", device)
-        command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", output]
+    name, cwd = (str(path), None) if copy is None else (copy.name, copy.folder)
+    with temporary_folder() as folder:
+        command = chosen.command(compiler(chosen), "compile", "-file", name, "-device", device)
+        command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
         command += ["-spirv_input"] if from_spirv else []
-        naming = ("-gline-tables-only",)
-        full = options if from_spirv else source_options(path, options, naming=naming, folder=folder)
+        if copy is not None:
+            full = copy.options
+        else:
+            full = options if from_spirv else source_options(path, options, naming=("-gline-tables-only",))
         command += ["-options", full] if full else []
         env = {**os.environ, **environment} if environment else None
-        completed = run(
-            command, timeout=timeout, cwd=folder or None, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start
-        )
-        binary, debug, spirv = _outputs(Path(output))
+        completed = run(command, timeout=timeout, cwd=cwd, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
+        binary, debug, spirv = _outputs(Path(folder))
     if from_spirv and not spirv:
-        spirv = place.read_bytes()
+        spirv = file.read_bytes()
     ok = completed.ok and bool(binary)
     return Build(
         name=path.stem,
@@ -120,10 +124,9 @@ def compile_source(
         options=options,
         command=command_line(command),
         ok=ok,
-        reason=None if ok else _reason(completed, path, device, place),
+        reason=None if ok else _reason(completed, path, device, file),
         seconds=completed.seconds,
         path=str(path),
-        folder=folder,
         parts=HeldParts(
             log=completed.log, binary=binary if ok else b"", debug=debug if ok else b"", spirv=spirv, sources=sources
         ),
@@ -237,7 +240,7 @@ def _refusal(source: str, device: str) -> str:
     return f"{source} does not compile for {device}: "
 
 
-def _reason(completed: Completed, source: Path, device: str, place: Path) -> str:
+def _reason(completed: Completed, source: Path, device: str, file: Path) -> str:
     if completed.signal is not None:
         return f"ocloc was killed by {completed.signal} while it compiled {source} for {device}"
     messages = error_lines(completed.log, str(source))
@@ -254,7 +257,7 @@ def _reason(completed: Completed, source: Path, device: str, place: Path) -> str
         return f"{_refusal(str(source), device)}{first.message}{where}{more}"
     if completed.ok:
         return f"ocloc reported success for {source} on {device} but wrote no binary; is the temporary folder full?"
-    if place.is_file() and place.stat().st_size == 0:  # ocloc itself ends with a number, and no word of it.
+    if file.is_file() and file.stat().st_size == 0:  # ocloc itself ends with a number, and no word of it.
         return f"{_refusal(str(source), device)}the file is empty; write a kernel into it"
     lines = [line for line in completed.log.splitlines() if line.strip() and not line.startswith("Command was:")]
     detail = f": {lines[-1].strip()}" if lines else ""

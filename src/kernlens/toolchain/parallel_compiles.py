@@ -10,7 +10,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError
@@ -25,6 +25,9 @@ from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders, source_files
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source, first_bytes, is_refused
 from kernlens.toolchain.toolchains import Toolchain
+
+if TYPE_CHECKING:
+    from kernlens.toolchain.parcels import SourceCopy
 
 #: Seconds that the main thread waits without looking whether a signal came.
 _LONGEST_WAIT = 0.5
@@ -46,18 +49,19 @@ class CompileJob:
     timeout: float = TIMEOUT
     #: Whether somebody else may have written the source: what compiles it can open nothing else.
     is_foreign: bool = False
-    #: The temporary folder with all that the compile may read, as ``compile_source`` has it; a foreign one sees nothing else.
-    folder: str = ""
+    #: What the compiler reads in place of ``source``, a file of another machine or revision; a foreign compile sees nothing but
+    #: its folder.
+    copy: SourceCopy | None = None
 
     @property
     def key(self) -> str | None:
         """Its ``compile_key``, made anew: the files may be others by now."""
-        if not self.folder:
+        if self.copy is None:
             return compile_key(self.source, self.device, self.options, self.toolchain)
         # What can read all files of this machine may depend on any.
-        return (
-            folder_key(self.folder, self.source, self.device, self.options, self.toolchain) if self.is_foreign else None
-        )
+        if not self.is_foreign:
+            return None
+        return folder_key(self.copy.folder, self.source, self.device, self.options, self.toolchain)
 
 
 def compile_job(
@@ -73,7 +77,7 @@ def compile_job(
         return _compiled(job, on_start, has_sources), False
     entry = cache.get(key)
     if entry is not None:
-        return _from_entry(job, unpacked(entry), has_sources), True
+        return build_of(job, unpacked(entry), has_sources=has_sources), True
     result = _compiled(job, on_start, has_sources)
     is_steady = job.key == key
     if is_steady and (result.ok or is_refused(result)):
@@ -83,29 +87,36 @@ def compile_job(
 
 def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
     try:
-        # The folders elsewhere that a compile in a temporary folder may include from are named by the user.
-        shown = [job.folder, *filter(os.path.isabs, include_folders(job.options))] if job.folder else [str(job.source)]
+        shown = [str(job.source)]
+        if job.copy is not None:  # The folders elsewhere that it may include from are named by the user.
+            shown = [job.copy.folder, *filter(os.path.isabs, include_folders(job.options))]
         with foreign_text(shown, unconfined=not job.is_foreign):
             return compile_source(
-                job.source, job.device, job.options, job.toolchain, job.timeout, on_start,
-                has_sources=has_sources, folder=job.folder,
-            )  # fmt: skip
+                job.source,
+                job.device,
+                job.options,
+                job.toolchain,
+                job.timeout,
+                on_start,
+                has_sources=has_sources,
+                copy=job.copy,
+            )
     except KernlensError as error:
         command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
         return replace(_named(job), command=command, ok=False, reason=str(error), parts=HeldParts(log=log))
 
 
-def _from_entry(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> Build:
+def build_of(job: CompileJob, fields: dict[str, Any], *, has_sources: bool) -> Build:
+    """Return the Build of a job of which ``packed`` has kept these fields."""
     build = replace(_named(job), **fields)
-    if not has_sources or job.folder or is_spirv(first_bytes(job.source)):
+    if not has_sources or job.copy is not None or is_spirv(first_bytes(job.source)):
         return build
     return build.with_parts(sources=source_files(job.source, job.options))
 
 
 def _named(job: CompileJob) -> Build:
     """Return what is known of a job's Build before it is compiled."""
-    path, toolchain = str(job.source), job.toolchain.of_build
-    return Build(job.source.stem, job.device, toolchain, job.options, path=path, folder=job.folder)
+    return Build(job.source.stem, job.device, job.toolchain.of_build, job.options, path=str(job.source))
 
 
 class _Running(Children):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.report.describe import plural
 from kernlens.toolchain.clang import find_front_end, missing_front_end
-from kernlens.toolchain.compile_cache import LIMIT, OFF, VARIABLE, CompileCache, cache_folder
+from kernlens.toolchain.compile_cache import OFF, SIZE_VARIABLE, VARIABLE, CompileCache, cache_folder, cache_limit
 from kernlens.toolchain.gpus import INTEL_DRIVERS, Gpu, find_gpus
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.packages import how_to_get, reinstall
@@ -105,16 +106,37 @@ def _compiler(toolchain: Toolchain, default: str) -> Check:
 
 
 def _cache() -> Check:
-    """Return the check of the compile cache: where it is, and how much room it takes."""
+    """Return the check of the compile cache: where it is, how much it holds and may hold, and what it would drop first."""
     folder = cache_folder()
-    if folder is None or not folder.exists():
-        return Check("cache", True, f"nothing is kept: {VARIABLE}={OFF}" if folder is None else f"{folder}, empty")
+    if folder is None:
+        return Check("cache", True, f"nothing is kept: {VARIABLE}={OFF}")
     try:
-        sizes = list(CompileCache(folder).entries())
+        limit = cache_limit()
+    except KernlensError as error:
+        return Check("cache", False, str(error), f"{SIZE_VARIABLE}=10GB", needed=False)
+    allowed = f"{_gigabytes(limit)} GB at most, {SIZE_VARIABLE} changes it"
+    if not folder.exists():
+        return Check("cache", True, f"{folder}: empty; {allowed}")
+    try:
+        entries = list(CompileCache(folder, limit).entries())
     except (KernlensError, OSError) as error:
         return Check("cache", False, str(error), f"{VARIABLE}=FOLDER, for one that is yours", needed=False)
-    use = f"{len(sizes):,} compile{'' if len(sizes) == 1 else 's'}, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
-    return Check("cache", True, f"{folder}: {use}; rm -r {folder} empties it")
+    if not entries:
+        return Check("cache", True, f"{folder}: empty; {allowed}")
+    use = (
+        f"{len(entries):,} entr{'y' if len(entries) == 1 else 'ies'}, {_gigabytes(sum(size for size, _ in entries))} GB"
+    )
+    age = _age(min(used for _, used in entries))
+    return Check("cache", True, f"{folder}: {use} of {allowed}; the oldest was used {age}; rm -r {folder} empties it")
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:,.3f}".rstrip("0").rstrip(".")
+
+
+def _age(used: float) -> str:
+    days = int(max(time.time() - used, 0) // 86_400)
+    return "today" if days == 0 else f"{days:,} day{'' if days == 1 else 's'} ago"
 
 
 def project() -> Iterator[Check]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.cli.output import finish_output, prepare_output, print_lines, print_message
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.report.style import cut, rendered, style
@@ -93,6 +94,35 @@ def test_a_pager_shows_what_is_printed_on_a_terminal(
     assert not (tmp_path / "shown").exists()
     monkeypatch.setenv("KERNLENS_PAGER", str(pager))
     assert kernlens("disasm", file).out.startswith("scale"), "a pipe needs no pager"
+
+
+def test_what_fits_needs_no_pager(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Colours take no room, a line of twice the width takes two; messages come when the user has left the pager."""
+    shown = tmp_path / "shown"
+    pager = tmp_path / "pager"
+    pager.write_text(f"#!/bin/sh\ncat > {shown}\necho left\n")
+    pager.chmod(0o755)
+    for name, value in {"TERM": "xterm", "COLUMNS": "20", "LINES": "6", "KERNLENS_PAGER": str(pager)}.items():
+        monkeypatch.setenv(name, value)
+
+    def printed(*lines: str) -> str:
+        shown.unlink(missing_ok=True)
+        with monkeypatch.context() as patch, Terminal(patch) as read:
+            prepare_output()
+            print_lines(lines)
+            print_message()
+            print_message("a message")
+            print_lines(["the end"])
+            finish_output()
+            return read()
+
+    bold = style("x" * 20, bold=True)
+    assert printed(bold, bold, bold, bold).endswith("a message\nthe end\n")
+    assert not shown.exists()
+    assert printed("x" * 40, "x" * 60).endswith(f"{'x' * 60}\na message\nthe end\n")
+    assert not shown.exists()
+    assert printed("x" * 40, "x" * 61) == "left\na message\n"
+    assert shown.read_text() == f"{'x' * 40}\n{'x' * 61}\nthe end\n"
 
 
 def test_listings_are_cut_at_the_width_of_a_terminal(

@@ -172,10 +172,10 @@ def test_files_of_which_a_key_is_made(reason: str, monkeypatch: pytest.MonkeyPat
     """A compile whose key would take so much is not kept."""
     (tmp_path / "a.h").write_text("/" * 40)
     (tmp_path / "k.cl").write_text('#include "a.h"\n')
-    assert compile_keys._files_read(tmp_path / "k.cl", "")
+    assert compile_keys.files_read(tmp_path / "k.cl", "")
     monkeypatch.setattr(compile_keys, "TOTAL_LIMIT", 45 if reason.startswith("it") else 30)
     with pytest.raises(ValueError, match=reason):
-        compile_keys._files_read(tmp_path / "k.cl", "")
+        compile_keys.files_read(tmp_path / "k.cl", "")
 
 
 def test_macros_of_a_condition() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from kernlens.errors import KernlensError
-from kernlens.toolchain.compile_cache import CompileCache, cache_folder, open_cache, packed
+from kernlens.toolchain.compile_cache import CompileCache, cache_folder, cache_limit, open_cache, packed
 from kernlens.toolchain.compile_keys import compile_key
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_job, compile_many
 from kernlens.toolchain.toolchains import toolchain
@@ -239,7 +240,7 @@ def entries() -> list[Path]:
 
 
 def test_a_folder_is_bounded_and_what_was_asked_for_last_stays(tmp_path: Path) -> None:
-    cache = CompileCache(tmp_path / "cache", folder_limit=8 * 4096)
+    cache = CompileCache(tmp_path / "cache", limit=256 * 8 * 4096)
     keys = [f"00{number:062}" for number in range(20)]
     (tmp_path / "cache/00").mkdir()
     (tmp_path / "cache/00/.partial-left").write_bytes(bytes(4096))
@@ -254,6 +255,32 @@ def test_a_folder_is_bounded_and_what_was_asked_for_last_stays(tmp_path: Path) -
     assert not (tmp_path / "cache/00/.partial-left").exists()
     cache.put("01" + "0" * 62, bytes(9 * 4096))
     assert not (tmp_path / "cache/01").exists()
+
+
+@pytest.mark.parametrize(
+    ("stated", "size"),
+    [
+        ("", 2e9),
+        ("10GB", 1e10),
+        ("0.5 TB", 5e11),
+        ("100mb", 1e8),
+        ("99MB", None),
+        ("10", None),
+        ("-1GB", None),
+        ("x", None),
+    ],
+)
+def test_the_limit_is_the_users(
+    stated: str, size: float | None, kernlens: Kernlens, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNLENS_CACHE_SIZE", stated)
+    if size is not None:
+        assert cache_limit() == size
+        return
+    done = kernlens("compile", source, "--device", "skl", "--options", "-I headers")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert f"KERNLENS_CACHE_SIZE={stated} is " in done.err
+    assert "set at least 100 MB, such as KERNLENS_CACHE_SIZE=10GB" in done.err
 
 
 def test_a_folder_that_others_could_have_filled_is_refused(
@@ -313,9 +340,17 @@ def test_doctor_tells_of_it(kernlens: Kernlens, compiler: Path, source: Path, mo
     def told() -> str:
         return next(line for line in kernlens("doctor").out.splitlines() if "cache:" in line.split())
 
-    assert "empty" in told()
+    assert "empty; 2 GB at most" in told()
     assert kernlens("compile", source, "--device", "skl", "--options", "-I headers").status == 0
-    assert "1 compile, 0.0 MB of at most 2,147" in told()
+    assert "1 entry, 0 GB of 2 GB at most, KERNLENS_CACHE_SIZE changes it; the oldest was used today; rm -r" in told()
+    (entry,) = entries()
+    entry.write_bytes(bytes(1_200_000_000 >> 10 << 2))
+    os.utime(entry, (1, 1))
+    monkeypatch.setenv("KERNLENS_CACHE_SIZE", "1.5 gb")
+    assert re.search(r"0\.005 GB of 1\.5 GB at most, .* used \d\d,\d\d\d days ago", told())
+    monkeypatch.setenv("KERNLENS_CACHE_SIZE", "10")
+    assert told().startswith("missing")
+    monkeypatch.delenv("KERNLENS_CACHE_SIZE")
     (source.parent / "cache").chmod(0o777)
     assert "open for others to write into" in told()
     monkeypatch.setenv("KERNLENS_CACHE", "off")
@@ -324,7 +359,7 @@ def test_doctor_tells_of_it(kernlens: Kernlens, compiler: Path, source: Path, mo
 
 def _fill(folder: str, seed: int) -> int:
     """Puts and gets the same few keys, as other processes do; returns how often something else came back."""
-    cache = CompileCache(Path(folder), folder_limit=6 * 4096)
+    cache = CompileCache(Path(folder), limit=256 * 6 * 4096)
     wrong = 0
     for turn in range(150):
         name = f"00{(turn * 7 + seed) % 9:062}"

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError
-from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.build import LINE_OPTIONS, Build, HeldParts, Source
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.folders import make_folder
-from kernlens.toolchain.includes import include_folders
+from kernlens.toolchain.includes import include_folders, source_options
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_job, do_many
+from kernlens.toolchain.parcels import SourceCopy
 from kernlens.toolchain.toolchains import Toolchain
 from kernlens.verbs.sources.scope import SourceText
 
@@ -114,19 +115,20 @@ def _built(
                 make_folder(Path(place, folder))
     except OSError as error:
         raise OutputError(f"a source cannot be written below {place}: {error.strerror}") from error
-    job = CompileJob(
-        Path(text.name), task.compile.device, chosen, text.options, timeout, is_foreign=not unconfined, folder=place
-    )
+    source = Path(text.name)
+    options = source_options(source, text.options, naming=LINE_OPTIONS[:1], folder=place)
+    copy = SourceCopy(place, text.name, options)
+    job = CompileJob(source, task.compile.device, chosen, text.options, timeout, is_foreign=not unconfined, copy=copy)
     build, _ = compile_job(job, cache, job.key if cache is not None else None, on_start)
     sources = tuple(Source(name, content.decode("utf-8", "replace")) for name, content in task.contents.items())
-    return _named(build, os.path.splitext(text.name)[0], sources)
+    return _named(build, os.path.splitext(text.name)[0], sources, place)
 
 
-def _named(build: Build, name: str, sources: tuple[Source, ...]) -> Build:
-    """Return a Build under the name of its source in the tree, without the temporary folder's in what the compiler says."""
+def _named(build: Build, name: str, sources: tuple[Source, ...], folder: str) -> Build:
+    """Return a Build under the name of its source in the tree, without the temporary ``folder`` in what the compiler says."""
 
     def plain(words: str) -> str:
-        return words.replace(f"{build.folder}/", "").replace(build.folder, ".") if build.folder else words
+        return words.replace(f"{folder}/", "").replace(folder, ".")
 
     assert isinstance(build.parts, HeldParts)
     return replace(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from kernlens import __version__
 from kernlens.analysis.line_texts import source_line, source_texts
@@ -25,6 +27,8 @@ from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.parallel_compiles import OnStart, compile_job
 from kernlens.verbs.sweep.cells import Cell
 
+#: A place in the reason why a source does not compile.
+_PLACE = re.compile(r" at ([^:]+)(?=:\d+:\d+)")
 #: The costliest lines of a kernel that are kept, and of each the first instructions.
 _LINES = 3
 _INSTRUCTIONS = 6
@@ -60,14 +64,14 @@ def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: 
         key = figures_key(compile_key, *asked) if compile_key is not None and not request.build else None
         entry = cache.get(key) if cache is not None and key is not None else None
         if entry is not None:
-            return Measured(cell.number, tuple(_rows_of(cell, entry)))
+            return Measured(cell.number, tuple(rows_of(cell, json.loads(entry))))
         needs_sources = request.build or bool(request.order)
         build, is_steady = compile_job(cell.job, cache, compile_key, on_start, has_sources=needs_sources)
-        rows = tuple(_rows(cell, build, request))
+        rows = measured_rows(cell, build, request)
         if request.order and is_steady:  # The lines of sources were read since then.
             is_steady = cell.job.key == compile_key
         if cache is not None and key is not None and build.ok and is_steady:
-            cache.put(key, json.dumps([astuple(row)[5:] for row in rows]).encode())
+            cache.put(key, json.dumps(plain_rows(rows)).encode())
         return Measured(cell.number, rows, build if request.build else None)
     except KernlensError as error:
         return failed(cell, str(error))
@@ -80,10 +84,17 @@ def failed(cell: Cell, reason: str) -> Measured:
     return Measured(cell.number, (replace(_blank(cell), reason=reason),))
 
 
+def measured_rows(cell: Cell, build: Build, request: Wanted) -> tuple[SweepRow, ...]:
+    """Return the rows of a cell that was compiled. Raises KernlensError for a binary that cannot be read."""
+    return tuple(_rows(cell, build, request))
+
+
 def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
     blank = _blank(cell)
     if not build.ok:
-        reason = build.failure.replace(str(cell.job.source), cell.source).replace(f"{request.folder}/", "")
+        reason = build.failure.replace(str(cell.job.source), cell.source)
+        reason = _PLACE.sub(lambda match: f" at {_from(request.folder, match[1])}", reason)
+        reason = reason.replace(f"{request.folder}/", "")
         yield replace(blank, reason=reason)
         return
     count = 0
@@ -103,6 +114,11 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
             )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
+
+
+def _from(folder: str, path: str) -> str:
+    """Return a path as it is called from the working folder, whichever way the compiler came to the file."""
+    return os.path.normpath(os.path.join(folder, path)).removeprefix(f"{folder}/")
 
 
 def _blank(cell: Cell) -> SweepRow:
@@ -134,19 +150,25 @@ def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[Co
     for line in lines:
         ranges = source_map.lines[line.path, line.line]
         numbers = [number for run in ranges for number in range(run.start, run.stop)][:_INSTRUCTIONS]
+        path = os.path.join(request.folder, line.path)
         yield CostlyLine(
-            line.path.removeprefix(f"{request.folder}/"),
+            _from(request.folder, path),
             line.line,
-            source_line(texts, line.path, line.line) or "",
+            source_line(texts, line.path, line.line) or source_line(texts, os.path.normpath(path), line.line) or "",
             column.sum(line.costs),
             column.heading,
             tuple(instructions.texts[number] for number in numbers),
         )
 
 
-def _rows_of(cell: Cell, entry: bytes) -> Iterator[SweepRow]:
-    """Yield the rows that an equal cell was measured to have."""
-    for kernel, values, reason, lines in json.loads(entry):
+def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
+    """Return rows as JSON has them, without what the cell says."""
+    return [astuple(row)[5:] for row in rows]
+
+
+def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
+    """Yield the rows of a cell that ``plain_rows`` has returned of an equal one."""
+    for kernel, values, reason, lines in plain:
         costly = tuple(
             CostlyLine(path, line, source, cost, unit, tuple(texts)) for path, line, source, cost, unit, texts in lines
         )
