@@ -38,7 +38,7 @@ export class App implements Page {
   readonly dialog = new Dialog();
   state: State = { ...START };
   index: Index | null = null;
-  private listed: ProgramInfo[] = [];
+  listed: ProgramInfo[] = [];
   kernel: Kernel | null = null;
   private shades: Shades | null = null;
   private readonly header: Header;

@@ -20,6 +20,8 @@ export interface Page {
   /** Null where no server compiles in place. */
   readonly compiler: Compiler | null;
   readonly index: Index | null;
+  /** The programs of the list, as they were read or in the version that is shown. */
+  readonly listed: readonly ProgramInfo[];
   /** The kernel that is shown. */
   readonly kernel: Kernel | null;
   readonly state: State;
@@ -64,6 +66,8 @@ export interface Before {
 /** A text and a configuration that were compiled; `outcome` is null until that is done again after a reload. */
 export interface KernelVersion {
   readonly number: number;
+  /** The number of the version that it was made from; 0 for the first. */
+  readonly from: number;
   readonly name: string;
   readonly outcome: { readonly program: ProgramInfo | null } | null;
 }

@@ -74,16 +74,17 @@ export class EditView {
     const { list, current } = versions;
     const shown = versions.compiled(current);
     const base = shown === null ? null : versions.before(shown);
-    let last: number | null = null;
     const items = list.map((version): ShownVersion => {
       const { number, name, errors } = version;
       const figure = errors > 0 ? null : (version.instructions.get(kernel) ?? null);
-      const change = figure === null || last === null ? null : figure - last;
-      if (figure !== null) last = figure;
+      // With which all are compared has nothing to be compared with.
+      const from = number === versions.against ? null : versions.before(version);
+      const former = from?.instructions.get(kernel) ?? null;
+      const change = figure === null || from === null || former === null ? null : { by: figure - former, from: from.number };
       return { number, name, errors, figure, change, isCurrent: version === current, isBase: version === base };
     });
     const isOlder = current.errors > 0 && doing === null;
-    const told = !isOlder ? null : shown === null ? null : `Figures and machine code are those of version ${shown.number}, the last that compiled.`;
+    const told = !isOlder ? null : shown === null ? null : `Figures and machine code are those of version ${shown.number}, which it was made from.`;
     this.strip.show(items, told);
   }
 
