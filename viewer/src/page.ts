@@ -82,6 +82,10 @@ export interface Compiler {
   paneOf(program: ProgramInfo, path: string): SourcePane | null;
   /** Panes were made anew, or are of other programs. */
   freshen(): void;
+  /** Another kernel was chosen and is on its way; null: it is there. The fields are its own, and locked as long as it is not there. */
+  expect(entry: Entry | null): void;
+  /** Says that what is on its way takes its time. */
+  tellLoading(): void;
   /** The program that stands in the document for one that was edited, by their ids. */
   standsFor(id: string): string;
   /** The fields that say for what a program is compiled; null if it cannot be. */

@@ -87,3 +87,24 @@ test("a version that was compiled here stands where its kernel was", () => {
   const groups = itemsOf(own, [version, programs[1]], [{ ...read, kernels: { ...read.kernels, shown: read.kernels.name } }, programs[1]]);
   expect(Array.from(groups, ([{ title }, items]) => [title, items.map(({ key }) => key)])).toEqual([["1 program without kernels", ["f -1"]], ["b.cl", ["v 0"]], ["other document", ["v 1"]]]);
 });
+
+test("a version for another device than the others says so", () => {
+  const { entries, programs } = document(NAMES);
+  const [read] = programs;
+  const base = { ...read, device: "tgllp", kernels: { ...read.kernels, shown: read.kernels.name } };
+  const own = entries.map((entry) => ({ ...entry, program: { ...read, id: "v" } }));
+  const besides = (version: ProgramInfo, of: Entry[]): string[] => Array.from(itemsOf(of, [version, programs[1]], [base, programs[1]]).values(), (items) => items.map(({ beside }) => beside)).flat().slice(1);
+  expect(besides(own[0].program, own.map((entry) => ({ ...entry, program: own[0].program })))).toEqual(["a.cl · dg2", "dg2", "dg2", "dg2"]);
+  expect(besides(base, entries.map((entry) => ({ ...entry, program: base })))).toEqual(["a.cl", "", "", ""]);
+});
+
+test("what is compiled here keeps its place until the order is asked for again", () => {
+  const { entries, programs } = document([["first", FIRST, 900], ["second", FIRST, 20]]);
+  const shown = ["first", "second"];
+  const read = { ...programs[0], kernels: { ...programs[0].kernels, shown, instructions: [900, 20], simd: [16, 16], spill_bytes: [0, 0] } } as unknown as ProgramInfo;
+  const version = { ...read, id: "v", kernels: { ...read.kernels, instructions: [10, 20] } };
+  const own = entries.map((entry, row) => ({ ...entry, program: version, instructions: version.kernels.instructions[row] }));
+  const order = (ranking: ProgramInfo[]): string[] => arranged(itemsOf(own, [version], [read], ranking), "worst", null, () => true).flatMap(({ item }) => item?.shown ?? []);
+  expect(order([read])).toEqual(["first", "second"]);
+  expect(order([version])).toEqual(["second", "first"]);
+});

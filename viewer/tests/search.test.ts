@@ -75,6 +75,9 @@ test("of a program that was compiled anew the list's version is found, and no ke
 });
 
 test("registers are of one kernel", () => {
+  expect(hits("r12")).toBeNull();
+  expect(hits("R7")).toBeNull();
+  expect(queryOf("r1234")).toEqual({ kind: "text", text: "r1234" });
   expect(hits("reg:r12")).toBeNull();
 });
 

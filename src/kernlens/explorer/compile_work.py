@@ -77,7 +77,7 @@ class Result:
 
     def programs(self) -> tuple[Program, ...]:
         """Return the programs, without their stages."""
-        return open_build(self.build.with_parts(snapshots=()))
+        return _as_asked(open_build(self.build.with_parts(snapshots=())), self.build)
 
 
 class Newest(Generic[Item]):
@@ -231,13 +231,18 @@ class CompileWork:
         document = None
         if built.ok:
             document = explore_document(
-                pipeline.programs, title=built.source, version=__version__, own_roots=self.own_roots
+                _as_asked(pipeline.programs, built), title=built.source, version=__version__, own_roots=self.own_roots
             )
         tell({"event": "stage", "done": _STEPS, "of": _STEPS})
         size = len(built.binary) + len(built.debug) + len(built.spirv) + len(built.log)
         size += sum(snapshot.size or 0 for snapshot in built.snapshots) + sum(len(each.text) for each in built.sources)
         ids = tuple(entry["id"] for entry in document.index["programs"]) if document else ()
         return Result(built, (pipeline.written_below, outside), document, ids, size)
+
+
+def _as_asked(programs: Sequence[Program], build: Build) -> tuple[Program, ...]:
+    """Return the programs with the options that were asked for: the binary names the server's own folders too."""
+    return tuple(replace(each, build=replace(each.build, options=build.options)) for each in programs)
 
 
 def diagnostics(build: Build) -> list[dict[str, Any]]:

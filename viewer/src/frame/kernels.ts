@@ -26,6 +26,6 @@ export function entriesOf(index: Pick<Index, "programs">): Entry[] {
 }
 
 /** Worst first: what spills most, then what has most instructions. A figure that is not known is no reason to look there. */
-export function worse(left: Entry, right: Entry): number {
+export function worse(left: Pick<Entry, "spill" | "instructions">, right: Pick<Entry, "spill" | "instructions">): number {
   return (right.spill ?? 0) - (left.spill ?? 0) || (right.instructions ?? 0) - (left.instructions ?? 0);
 }
