@@ -142,7 +142,7 @@ def test_the_search_finds_the_same_kernels_after_a_compile(viewer: Viewer) -> No
 
     def names() -> list[str]:
         viewer.tab.evaluate("new Promise(done => setTimeout(done, 300))")
-        return [row.split()[0] for row in viewer.find("nav .k .name").all_inner_texts()]
+        return [row.split()[0] for row in viewer.find("nav .k > .name").all_inner_texts()]
 
     before = found("math")
     assert before.split("\n")[-1] == "1 of 2 kernels"
