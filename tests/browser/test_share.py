@@ -240,7 +240,7 @@ def test_what_is_seen_is_saved_as_a_report(
     opened.find("header button", has_text="Share").click()
     assert opened.find(".share .item").count() == 2, "a report has no server to ask"
     opened.press("Escape")
-    assert opened.find("button", has_text="Edit").count() == 0, "nor one that compiles"
+    assert opened.find(".source-pane .opt", has_text="Edit").count() == 0, "nor one that compiles"
     assert opened.axe() == []
 
 
