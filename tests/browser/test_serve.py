@@ -62,7 +62,7 @@ def test_typing_edits_where_the_caret_is(server: Server, open_served: OpenServed
     viewer.find(".said", has_text="missing").wait_for(timeout=LONG)
     assert viewer.find(".source .problem.error").count() == 1
     assert versions(viewer)[1] == "2 line 3 1 error"
-    assert viewer.text(".of-which") == "Figures and machine code are those of version 1, the last that compiled."
+    assert viewer.text(".of-which") == "Figures and machine code are those of version 1, which it was made from."
     assert viewer.text(".facts") == before
     assert viewer.text(".standing") == "1 error"
     assert viewer.axe() == []

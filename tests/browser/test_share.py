@@ -227,7 +227,7 @@ def test_what_is_seen_is_saved_as_a_report(
     viewer = reader().tab(address(server))
     there = pin_the_square_root(viewer)
     with viewer.tab.expect_download() as download:
-        choose(viewer, "Save as report…")
+        choose(viewer, "Save as report")
     path = tmp_path / download.value.suggested_filename
     assert path.name == "other.html"
     download.value.save_as(path)
@@ -239,6 +239,8 @@ def test_what_is_seen_is_saved_as_a_report(
     assert place(opened) == there
     opened.find("header button", has_text="Share").click()
     assert opened.find(".share .item").count() == 2, "a report has no server to ask"
+    opened.press("Escape")
+    assert opened.find(".source-pane .opt", has_text="Edit").count() == 0, "nor one that compiles"
     assert opened.axe() == []
 
 
@@ -252,7 +254,7 @@ def test_versions_and_their_comparison_are_in_the_report(
     viewer.tab.keyboard.type("\n  data[1] = sqrt(data[2]);")
     viewer.find(".version", has_text="line 4").wait_for()
     with viewer.tab.expect_download() as download:
-        choose(viewer, "Save as report…")
+        choose(viewer, "Save as report")
     download.value.save_as(tmp_path / "twice.html")
     programs = Report((tmp_path / "twice.html").read_text()).index["programs"]
     assert [program["beside"] for program in programs] == [{"0": "1 as read"}, {"0": "2 line 4"}]

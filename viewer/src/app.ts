@@ -38,7 +38,7 @@ export class App implements Page {
   readonly dialog = new Dialog();
   state: State = { ...START };
   index: Index | null = null;
-  private listed: ProgramInfo[] = [];
+  listed: ProgramInfo[] = [];
   kernel: Kernel | null = null;
   private shades: Shades | null = null;
   private readonly header: Header;
@@ -67,6 +67,7 @@ export class App implements Page {
     this.share = new Share(new Sharing(this));
     this.header = new Header(this.search.field.element, this.share.button, {
       pickKernel: () => this.showKernels(),
+      peak: () => this.pinning.peak(),
       help: () => this.help(),
       theme: () => this.turnTheme(),
     });
@@ -134,30 +135,22 @@ export class App implements Page {
   async open(entry: Entry, how: How = "push"): Promise<void> {
     const { program, row, name } = entry;
     const turn = ++this.opening;
-    const isSame = this.kernel?.program === program && this.kernel.row === row && this.kernel.onOwnLines === this.onOwnLines;
+    const isSame = this.kernel?.program === program && this.kernel.row === row && this.kernel.onOwnLines === this.onOwnLines && this.kernel.problem === null;
     const { z: _, e: __, ...more } = this.state.more;
     // What was pinned, and the text that was edited, are another kernel's.
     const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.hasMade(program) ? this.state.more : more };
     this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...own }, how);
     this.element.classList.remove("drawer");
     if (!isSame) {
-      this.show(program, row, null);
-      const slow = window.setTimeout(() => this.layout.slots.forEach((slot) => slot.busy()), 150);
-      try {
-        const kernel = await this.load(entry);
-        if (turn !== this.opening) return;
-        this.kernel = kernel;
-      } catch (problem) {
-        if (turn !== this.opening) return;
-        if (problem instanceof ServerGone && this.kernel !== null) return this.gone(problem, () => void this.open(entry, how));
-        this.kernel = null;
-        this.pinning.clear();
-        // The editor stays, whatever has become of what was compiled.
-        for (const slot of this.layout.slots) if (slot.linked?.isHeld !== true) slot.message(...failure(problem, () => void this.open(entry, "replace")));
-        return;
-      } finally {
-        clearTimeout(slow);
-      }
+      this.expect(entry);
+      const slow = window.setTimeout(() => this.busy(entry), 150);
+      const kernel = await this.load(entry).catch((problem) => Kernel.unread(program, row, problem, this.onOwnLines));
+      clearTimeout(slow);
+      if (turn !== this.opening) return;
+      this.expect(null);
+      if (kernel.problem instanceof ServerGone && this.kernel !== null) return this.gone(kernel.problem, () => void this.open(entry, how));
+      if (kernel.problem !== null) this.pinning.clear();
+      this.kernel = kernel;
     }
     const { kernel } = this;
     if (kernel === null) return;
@@ -170,13 +163,32 @@ export class App implements Page {
       await this.filler.fill(false);
       if (turn !== this.opening) return;
       this.search.again();
-      this.status.say(`${kernel.program.kernels.shown[row]}, ${kernel.code.count} instructions`);
+      if (kernel.problem !== null) this.tell(`${program.kernels.shown[row]} could not be read: ${sentenceOf(kernel.problem)}`);
+      else this.status.say(`${program.kernels.shown[row]}, ${kernel.code.count} instructions`);
     } else if (this.shades?.colour !== this.state.colour) {
       this.colour(this.state.colour);
     }
     this.pinning.restorePin();
     this.views.show();
     performance.mark("kernlens: shown");
+  }
+
+  /** Another kernel was chosen and is on its way, or is there (null): bars, fields and list are of it already. */
+  private expect(entry: Entry | null): void {
+    this.compiler?.expect(entry);
+    this.element.classList.remove("loading");
+    if (entry === null) return;
+    this.show(entry.program, entry.row, null);
+    // What kept another kernel from being read is none of this one's.
+    if (this.kernel?.problem != null) for (const slot of this.layout.slots) if (slot.linked === null) slot.message(h("p", { class: "dim" }, `Loading ${entry.shown}…`));
+  }
+
+  /** What is on its way takes its time: what is shown is another kernel's. */
+  private busy({ shown }: Entry): void {
+    this.element.classList.add("loading");
+    for (const slot of this.layout.slots) slot.busy();
+    this.compiler?.tellLoading();
+    this.status.say(`loading ${shown}`);
   }
 
   /** A kernel of the document, read once. */
@@ -226,7 +238,7 @@ export class App implements Page {
   }
 
   private showHeader(program: ProgramInfo, row: number, kernel: Kernel | null): void {
-    if (this.index !== null) this.header.show(this.index, program, row, kernel, this.compiler?.before(program, row) ?? null, this.compiler?.versionOf(program)?.number ?? null);
+    if (this.index !== null) this.header.show(this.index, program, row, kernel?.problem == null ? kernel : null, this.compiler?.before(program, row) ?? null, this.compiler?.versionOf(program)?.number ?? null);
   }
 
   private show(program: ProgramInfo, row: number, kernel: Kernel | null): void {
@@ -254,6 +266,7 @@ export class App implements Page {
   private openFailed(program: ProgramInfo | null, how: How): void {
     if (this.index === null) return;
     this.opening++;
+    this.expect(null);
     // What can be edited is opened in the editor, without a kernel as long as there is none.
     const kernel = program !== null && this.compiler?.canTry(program) ? Kernel.none(program) : null;
     this.kernel = kernel;

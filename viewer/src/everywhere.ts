@@ -1,5 +1,5 @@
 import type { KernelWords, SearchIndex } from "./document/search";
-import type { Index } from "./document/schema";
+import type { Index, ProgramInfo } from "./document/schema";
 import { keyOf } from "./frame/arrange";
 import { isWord, type Query } from "./frame/query";
 
@@ -34,10 +34,11 @@ export class SourceText {
 }
 
 /**
- * How often each kernel has what is looked for, by its key; kernels that do not have it are not there. Null where kernels
- * that are not read cannot tell. Without `texts` nothing is looked for in sources.
+ * How often each kernel of the list has what is looked for, by its key; kernels that do not have it are not there. Null where
+ * kernels that are not read cannot tell. Without `texts` nothing is looked for in sources. `read` are the programs as they were
+ * read, which is what `search` knows; `listed` has in each one's place what the list shows: itself, or a version of it.
  */
-export function findAll(index: Index, search: SearchIndex | null, texts: ReadonlyMap<string, SourceText>, query: Query): Map<string, number> | null {
+export function findAll(read: readonly ProgramInfo[], listed: readonly ProgramInfo[], search: SearchIndex | null, texts: ReadonlyMap<string, SourceText>, query: Query): Map<string, number> | null {
   if (query.kind === "register") return null;
   const lines = new Map<string, number[]>();
   for (const [chunk, text] of isWord(query) ? [] : texts) {
@@ -48,11 +49,11 @@ export function findAll(index: Index, search: SearchIndex | null, texts: Readonl
   const opcodes = search === null ? [] : search.opcodes.map((name) => test.opcode(name));
   const functions = search === null ? [] : search.functions.map((name) => test.name(name));
   const hits = new Map<string, number>();
-  index.programs.forEach((program, number) => {
+  listed.forEach((program, number) => {
     const { kernels } = program;
     if (kernels.name.length === 0 && query.kind === "text" && (query.text === "failed" ? !program.ok : test.name(program.name))) hits.set(keyOf(program, -1), 1);
     // Of a version that was compiled here it is known what the kernel had as it was read.
-    const chunks = new Map(program.files.map(({ path, chunk }) => [path, chunk]));
+    const chunks = new Map((read[number] ?? program).files.map(({ path, chunk }) => [path, chunk]));
     kernels.name.forEach((name, row) => {
       const words = search?.kernels[number]?.get(name) ?? null;
       const isNamed = test.name(name) || test.name(kernels.shown[row] ?? name);

@@ -6,7 +6,7 @@ import { count, fill, h, plural } from "./dom";
 import { type Kind, NAMES, type Slot } from "./frame/layout";
 import { failure } from "./frame/message";
 import { picker, shortest } from "./frame/tabs";
-import { noStages, withoutKernel } from "./no_stages";
+import { noStages, unread, withoutKernel } from "./no_stages";
 import type { Page } from "./page";
 import { CodePane } from "./panes/code";
 import { SourcePane } from "./panes/source";
@@ -172,6 +172,7 @@ export class Filler {
 
   private code(slot: Slot, kernel: Kernel): void {
     if (kernel.row < 0) return slot.message(h("p", {}, `There is no machine code: ${withoutKernel(kernel)}`));
+    if (kernel.problem !== null) return unread(slot, kernel, this.page);
     if (kernel.code.count === 0)
       return slot.message(h("p", {}, `There is no machine code to show: ${kernel.missing.code ?? "the kernel is empty"}`));
     const pane = new CodePane(kernel, this.isShort, this.pinning);
@@ -256,7 +257,7 @@ export class Filler {
   private files(): string[] {
     const { kernel } = this;
     if (kernel === null) return [];
-    if (kernel.row < 0) return kernel.files; // it does not compile
+    if (kernel.row < 0 || kernel.problem !== null) return kernel.files; // it does not compile, or is not known
     const counts = kernel.files.map(() => 0);
     for (let key = 0; key < kernel.places.keys; key++) counts[kernel.places.keyFile[key]] += kernel.weights.instructions[key];
     const files = counts.flatMap((each, file) => (each > 0 ? [file] : []));
@@ -271,13 +272,16 @@ export class Filler {
     if (paths.length === 0) return fill(slot.tabs, h("span", { class: "tab on" }, "Source"));
     const open = (path: string): void => void this.selectFile(slot, path).then(() => this.pinning.restoreLight());
     const name = (path: string): string => `${path === edited ? "✎ " : ""}${shortest(path, paths)}`;
-    const tabs = paths.slice(0, 3).map((path) => {
+    // Two names have room; the file that is shown is one of them.
+    const front = paths.slice(0, 2);
+    if (paths.includes(slot.path) && !front.includes(slot.path)) front[front.length - 1] = slot.path;
+    const tabs = front.map((path) => {
       const errors = kernel === null ? 0 : (page.compiler?.errorsIn(kernel.program, path) ?? 0);
       const tab = this.tab(name(path), errors === 0 ? path : `${path}: ${plural(errors, "error")}`, path === slot.path, () => open(path));
       if (errors > 0) tab.append(h("span", { class: "dot", "aria-label": plural(errors, "error"), role: "img" }));
       return tab;
     });
-    const rest = paths.slice(3);
+    const rest = paths.filter((path) => !front.includes(path));
     fill(slot.tabs, ...tabs, rest.length === 0 ? null : picker("More files", rest.map((path) => [path, path]), slot.path, open, "", `${rest.length} more`));
     const notes: [word: string, title: string][] = [];
     if (kernel !== null && kernel.warning !== null) notes.push(["lines in doubt", kernel.warning]);

@@ -20,6 +20,8 @@ export interface Page {
   /** Null where no server compiles in place. */
   readonly compiler: Compiler | null;
   readonly index: Index | null;
+  /** The programs of the list, as they were read or in the version that is shown. */
+  readonly listed: readonly ProgramInfo[];
   /** The kernel that is shown. */
   readonly kernel: Kernel | null;
   readonly state: State;
@@ -64,6 +66,8 @@ export interface Before {
 /** A text and a configuration that were compiled; `outcome` is null until that is done again after a reload. */
 export interface KernelVersion {
   readonly number: number;
+  /** The number of the version that it was made from; 0 for the first. */
+  readonly from: number;
   readonly name: string;
   readonly outcome: { readonly program: ProgramInfo | null } | null;
 }
@@ -78,6 +82,10 @@ export interface Compiler {
   paneOf(program: ProgramInfo, path: string): SourcePane | null;
   /** Panes were made anew, or are of other programs. */
   freshen(): void;
+  /** Another kernel was chosen and is on its way; null: it is there. The fields are its own, and locked as long as it is not there. */
+  expect(entry: Entry | null): void;
+  /** Says that what is on its way takes its time. */
+  tellLoading(): void;
   /** The program that stands in the document for one that was edited, by their ids. */
   standsFor(id: string): string;
   /** The fields that say for what a program is compiled; null if it cannot be. */

@@ -3,6 +3,7 @@ import { lastAtMost } from "./document/csr";
 import { h, fill } from "./dom";
 import { adviceSheet } from "./frame/advice";
 import { Inspector } from "./frame/inspector";
+import { peakSheet } from "./frame/peak";
 import { Lighting } from "./lighting";
 import { Links, type Target } from "./links";
 import { tokenWords } from "./machine/explain";
@@ -185,6 +186,21 @@ export class Pinning implements CodeSurroundings {
     };
     const sheet = adviceSheet(kernel, show, compiler?.trials(kernel) ?? null);
     dialog.open("Advice", sheet);
+  }
+
+  /** Goes to where most registers are live, and lists these with who wrote them. */
+  peak(): void {
+    const { kernel, dialog, layout } = this.page;
+    const peak = kernel?.code.peak ?? null;
+    if (kernel === null || peak === null) return;
+    const slot = layout.of("code");
+    if (slot !== null) layout.bringToFront(slot);
+    this.goToRow(peak.row);
+    const show = (register: number, writer: number): void => {
+      dialog.close();
+      this.goToRegister(writer, register, true);
+    };
+    dialog.open(`Registers live at the peak: ${peak.registers}`, ...peakSheet(kernel, peak.row, show));
   }
 
   follow(row: number, token: string): void {

@@ -1,4 +1,5 @@
 import { readText } from "./document/read";
+import type { ProgramInfo } from "./document/schema";
 import { readSearch, type SearchIndex } from "./document/search";
 import { sentenceOf } from "./document/source";
 import { findAll, SourceText, sourceChunks } from "./everywhere";
@@ -22,8 +23,9 @@ const AT_ONCE = 4;
 export class Searching {
   readonly field: SearchField;
   private query: Query | null = null;
-  /** What all kernels were searched for. */
+  /** What all kernels were searched for, and which they were: of one that was compiled anew the version. */
   private sought: Query | null = null;
+  private soughtIn: readonly ProgramInfo[] = [];
   private at = -1;
   private words: Promise<SearchIndex | null> | null = null;
   private texts: Promise<Map<string, SourceText>> | null = null;
@@ -79,12 +81,13 @@ export class Searching {
 
   /** All kernels, without reading them. */
   private async findEverywhere(query: Query | null): Promise<void> {
-    const { index } = this.page;
-    if (query === this.sought || index === null) return;
+    const { index, listed } = this.page;
+    if ((query === this.sought && (query === null || listed === this.soughtIn)) || index === null) return;
     this.sought = query;
+    this.soughtIn = listed;
     const turn = ++this.turn;
     const tell = (hits: Map<string, number> | null): void => {
-      const kernels = index.programs.reduce((sum, { kernels: { name } }) => sum + name.length, 0);
+      const kernels = listed.reduce((sum, { kernels: { name } }) => sum + name.length, 0);
       this.list.filter(hits, query?.kind === "text" && !isWord(query) ? query.text : "");
       this.field.showEverywhere(hits === null ? null : { kernels: hits.size, all: kernels });
     };
@@ -95,12 +98,12 @@ export class Searching {
     }
     const slow = window.setTimeout(() => turn === this.turn && this.field.showEverywhere("reading what kernels have…"), 150);
     try {
-      const words = await this.read();
+      const [{ programs: read }, words] = await Promise.all([this.page.source.index(), this.read()]);
       const texts = isWord(query) || query.kind === "opcode" || query.kind === "function" ? new Map<string, SourceText>() : await this.readTexts();
       if (turn !== this.turn) return;
       performance.mark("kernlens: search");
       if (query.kind === "pattern") query.pattern.begin();
-      tell(findAll(index, words, texts, query));
+      tell(findAll(read, listed, words, texts, query));
       if (query.kind === "pattern" && query.pattern.isOver) this.field.warn(TOO_MUCH);
       performance.measure("kernlens: searched", "kernlens: search");
     } catch (problem) {

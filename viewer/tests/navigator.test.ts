@@ -98,7 +98,28 @@ test("spills are told by their messages where the binary does not state their by
     programs: [{ id: "p", name: "p", format: null, device: null, toolchain: null, versions: [], files: [], stages: [], reasons: {}, ok: true, kernels: { ...columns, shown: columns.name, chunk: columns.name, lines: [1, 1, 1, 1] } }],
   });
   const entries = entriesOf(kernels);
-  expect(entries.map(({ spills }) => spills)).toEqual(["64 bytes spilled", "", "5 spills and fills in the code; the binary does not state the bytes", ""]);
+  expect(entries.map(({ spills }) => spills)).toEqual(["64 bytes of scratch for spills", "", "5 spills and fills in the code; the binary does not state the bytes", ""]);
   expect([...entries].sort(worse).map(({ name }) => name)).toEqual(["counted", "stated", "unknown", "none"]);
-  expect(findAll(kernels, null, new Map(), queryOf("spills") as Query)).toEqual(new Map([["p 0", 64], ["p 2", 5]]));
+  expect(findAll(kernels.programs, kernels.programs, null, new Map(), queryOf("spills") as Query)).toEqual(new Map([["p 0", 64], ["p 2", 5]]));
+});
+
+test("a version for another device than the others says so", () => {
+  const { entries, programs } = document(NAMES);
+  const [read] = programs;
+  const base = { ...read, device: "tgllp", kernels: { ...read.kernels, shown: read.kernels.name } };
+  const own = entries.map((entry) => ({ ...entry, program: { ...read, id: "v" } }));
+  const besides = (version: ProgramInfo, of: Entry[]): string[] => Array.from(itemsOf(of, [version, programs[1]], [base, programs[1]]).values(), (items) => items.map(({ beside }) => beside)).flat().slice(1);
+  expect(besides(own[0].program, own.map((entry) => ({ ...entry, program: own[0].program })))).toEqual(["a.cl · dg2", "dg2", "dg2", "dg2"]);
+  expect(besides(base, entries.map((entry) => ({ ...entry, program: base })))).toEqual(["a.cl", "", "", ""]);
+});
+
+test("what is compiled here keeps its place until the order is asked for again", () => {
+  const { entries, programs } = document([["first", FIRST, 900], ["second", FIRST, 20]]);
+  const shown = ["first", "second"];
+  const read = { ...programs[0], kernels: { ...programs[0].kernels, shown, instructions: [900, 20], simd: [16, 16], spill_bytes: [0, 0], spill_store_bytes: [null, null] } } as unknown as ProgramInfo;
+  const version = { ...read, id: "v", kernels: { ...read.kernels, instructions: [10, 20] } };
+  const own = entries.map((entry, row) => ({ ...entry, program: version, instructions: version.kernels.instructions[row] }));
+  const order = (ranking: ProgramInfo[]): string[] => arranged(itemsOf(own, [version], [read], ranking), "worst", null, () => true).flatMap(({ item }) => item?.shown ?? []);
+  expect(order([read])).toEqual(["first", "second"]);
+  expect(order([version])).toEqual(["second", "first"]);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { overlap, Registers } from "../src/document/registers";
+import { byLine } from "../src/frame/peak";
 import { namedFor, namedIn } from "../src/machine/named";
 import { parse } from "../src/machine/parse";
 
@@ -38,6 +39,20 @@ test("of a destination, who reads it", () => {
 
 test("what was there before the code", () => {
   expect(registers.held(3, 9, false)).toMatchObject({ writers: [], readers: [3], isBefore: true, ranges: [[0, 3]] });
+});
+
+test("the registers that are live at a row, and who wrote them", () => {
+  // r4 holds two values there, r9 what was there before.
+  expect(registers.liveAt(1)).toEqual([{ register: 4, writers: [0, 1] }, { register: 9, writers: [] }]);
+  expect(registers.liveAt(3)).toEqual([{ register: 4, writers: [0] }, { register: 9, writers: [] }]);
+  // Nobody reads it: it was written where its range begins.
+  expect(registers.liveAt(5)).toEqual([{ register: 4, writers: [5] }]);
+  expect(new Registers({ ...USE, value: [-1, -1, -1] }, null, 6).liveAt(1)).toBeNull();
+});
+
+test("live registers by the line that wrote them, most first", () => {
+  const live = [{ register: 1, writers: [] }, { register: 2, writers: [0] }, { register: 3, writers: [0, 4] }, { register: 5, writers: [4] }];
+  expect(byLine(live, (row) => row + 10).map(({ key, live: of }) => [key, of.map(({ register }) => register)])).toEqual([[10, [2, 3]], [null, [1]], [14, [5]]]);
 });
 
 test("a register that a row does not read", () => {

@@ -31,8 +31,8 @@ function index(change: object = {}): Index {
 
 const TEXTS = new Map([["c", new SourceText(TEXT)]]);
 
-function hits(typed: string): Record<string, number> | null {
-  const all = findAll(index(), readSearch(WRITTEN, index()), TEXTS, queryOf(typed) as Query);
+function hits(typed: string, listed = index().programs): Record<string, number> | null {
+  const all = findAll(index().programs, listed, readSearch(WRITTEN, index()), TEXTS, queryOf(typed) as Query);
   return all === null ? null : Object.fromEntries(all);
 }
 
@@ -62,13 +62,28 @@ test.each([
   expect(hits(typed)).toEqual(expected);
 });
 
+test("of a program that was compiled anew the list's version is found, and no kernel counts twice", () => {
+  const [read, failed] = index().programs;
+  const version = { ...read, id: "v", files: [{ path: "a.cl", chunk: "other", missing: null }], kernels: { ...read.kernels, spill_bytes: [8, 0] } };
+  const listed = [version, failed];
+  expect(hits("math", listed)).toEqual({ "v 0": 2 });
+  expect(hits("atomic", listed)).toEqual({ "v 0": 3 });
+  expect(hits("line:7", listed)).toEqual({ "v 1": 1 });
+  expect(hits("re:return .*\\+", listed)).toEqual({ "v 0": 1 });
+  expect(hits("spills", listed)).toEqual({ "v 0": 8 });
+  expect(hits("failed", listed)).toEqual({ "f -1": 1 });
+});
+
 test("registers are of one kernel", () => {
+  expect(hits("r12")).toBeNull();
+  expect(hits("R7")).toBeNull();
+  expect(queryOf("r1234")).toEqual({ kind: "text", text: "r1234" });
   expect(hits("reg:r12")).toBeNull();
 });
 
 test("without words names and figures are there", () => {
-  expect(Object.fromEntries(findAll(index(), null, TEXTS, queryOf("spills") as Query) ?? [])).toEqual({ "p 1": 64 });
-  expect(Object.fromEntries(findAll(index(), null, TEXTS, queryOf("blur") as Query) ?? [])).toEqual({ "p 0": 1 });
+  expect(Object.fromEntries(findAll(index().programs, index().programs, null, TEXTS, queryOf("spills") as Query) ?? [])).toEqual({ "p 1": 64 });
+  expect(Object.fromEntries(findAll(index().programs, index().programs, null, TEXTS, queryOf("blur") as Query) ?? [])).toEqual({ "p 0": 1 });
 });
 
 test("a text is looked for line by line, each line once", () => {

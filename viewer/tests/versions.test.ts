@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 
 import type { Configuration } from "../src/document/options";
+import type { Index } from "../src/document/schema";
 import { type Draft, firstOf, MOST, nameOf, type Outcome, Versions } from "../src/editing/versions";
 import { matched, places, textOf } from "../src/panes/lines";
+import { type Choice, choicesOf, usual } from "../src/views/sides";
 import { numbers } from "./numbers";
 import { sample } from "./sample";
 
@@ -93,6 +95,36 @@ test("each compile is a version; figures are compared with the one before that c
   expect(versions.before(second)).toBe(versions.first);
   versions.against = 2;
   expect(versions.before(versions.first)).toBe(second);
+});
+
+test("a version is compared with the one that it was made from, not with the one before it", async () => {
+  const versions = await begun();
+  const second = versions.take(draft("1"), await outcome(110), false);
+  versions.choose(versions.first);
+  const third = versions.take(draft(null, { options: "-w" }), await outcome(95), false);
+  expect([third.from, versions.before(third), versions.before(second)]).toEqual([1, versions.first, versions.first]);
+  expect(versions.before(versions.first)).toBeNull();
+  // One of it that failed shows the figures of what it was made from.
+  versions.choose(versions.first);
+  const failed = versions.take(draft("2"), await outcome(null), false);
+  expect([versions.compiled(failed), versions.before(failed)]).toEqual([versions.first, versions.first]);
+  versions.against = 2;
+  expect([versions.before(third), versions.before(second)]).toEqual([second, versions.first]);
+});
+
+test("Compare begins with the shown version and the one that it is compared with", async () => {
+  const { program } = await sample();
+  const built = [1, 2, 3].map((number) => ({ ...program, id: `v${number}` }));
+  const versions = built.map((each, at) => ({ number: at + 1, from: [0, 1, 1][at], name: "", outcome: { program: each } }));
+  const index = { programs: [...built.slice(1), built[0]] } as unknown as Index;
+  const choices = choicesOf(index, { versions: () => versions });
+  const side = (number: number): Choice => choices.find(({ version }) => version === number) as Choice;
+  const numbersOf = (here: number, before: number | null): unknown => usual(choices, side(here), before === null ? null : side(before)).map((choice) => choice?.version);
+  expect(numbersOf(3, 1)).toEqual([1, 3]);
+  expect(numbersOf(3, 2)).toEqual([2, 3]);
+  expect(numbersOf(2, 1)).toEqual([1, 2]);
+  // What was read was made from none: the newest is compared with what it was made from.
+  expect(numbersOf(1, null)).toEqual([1, 3]);
 });
 
 test("what failed, and what is typed on in, gives its place to what comes of it", async () => {

@@ -77,7 +77,7 @@ class Result:
 
     def programs(self) -> tuple[Program, ...]:
         """Return the programs, without their stages."""
-        return open_build(self.build.with_parts(snapshots=()))
+        return tuple(as_asked(open_build(self.build.with_parts(snapshots=())), self.build.options))
 
 
 class Newest(Generic[Item]):

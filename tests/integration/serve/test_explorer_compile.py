@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.explore_reader import Page as Report
 from tests.integration.serve.explorer_fixtures import SOURCE, Server, descendants, in_a_loop, serving, until
 
 #: Sources that keep a compiler busy for minutes, or want more than there is.
@@ -207,6 +208,17 @@ def test_files_of_the_machine_are_not_included(server: Server, include: str) -> 
         assert "root:" not in told
         assert "not for the page" not in told
         assert "PATH=" not in told
+
+
+def test_the_servers_own_folders_are_no_options(server: Server, folder: Path) -> None:
+    """Neither in the page nor in what it saves: nobody asked for them, and they name places of this machine."""
+    result = server.compiled(SOURCE, path="a.cl", options="-cl-mad-enable")
+    (program,) = result["index"]["programs"]
+    assert program["options"].split() == ["-gline-tables-only", "-cl-mad-enable"]
+    chosen = [{"id": program["id"], "kernels": ["twice"]}]
+    answer = server.client.post("/api/report", json={"state": "", "programs": chosen, "only_size": False})
+    (shown,) = Report(answer.text).index["programs"]
+    assert shown["options"] == program["options"]
 
 
 def test_files_of_named_folders_are_included(server: Server, folder: Path) -> None:

@@ -264,6 +264,8 @@ export class Kernel {
   /** Why there is no machine code, and why there are no lines; null where there are. */
   readonly missing: { code: string | null; lines: string | null; waits: string | null; advice: string | null };
   readonly warning: string | null;
+  /** What kept it from being read; null if it was. */
+  problem: unknown = null;
   /** Instructions with a line of their own, of the prologue (with and without one), with a neighbour's, and with none. */
   readonly coverage = { own: 0, prologue: 0, bare: 0, inherited: 0, none: 0 };
 
@@ -301,10 +303,20 @@ export class Kernel {
 
   /** A program that has no kernel, because it does not compile: its files, and nothing of them. */
   static none(program: ProgramInfo): Kernel {
-    const why = program.reason ?? "the program holds no kernel";
+    return Kernel.empty(program, -1, program.name, program.reason ?? "the program holds no kernel");
+  }
+
+  /** A kernel that could not be read: its program's files, which can be edited all the same. */
+  static unread(program: ProgramInfo, row: number, problem: unknown, onOwnLines: boolean): Kernel {
+    const kernel = Kernel.empty(program, row, program.kernels.name[row], "the kernel could not be read", onOwnLines);
+    kernel.problem = problem;
+    return kernel;
+  }
+
+  private static empty(program: ProgramInfo, row: number, name: string, why: string, onOwnLines = false): Kernel {
     const missing = { code: why, lines: why, waits: why, advice: why };
     const places = { file: [], line: [], column: [], caller: [] };
-    return new Kernel(program, -1, { name: program.name, files: program.files.map(({ path }) => path), places, code: null, stages: [], advice: [], missing, warning: null });
+    return new Kernel(program, row, { name, files: program.files.map(({ path }) => path), places, code: null, stages: [], advice: [], missing, warning: null }, onOwnLines);
   }
 
   /** Whether any instruction has a source line: without, there is nothing to link by line. */

@@ -31,6 +31,12 @@ export interface Held {
   ranges: [first: number, last: number][] | null;
 }
 
+/** What a register holds at a row: the rows that may have written it, ascending; none where it was there before the code. */
+export interface LiveRegister {
+  register: number;
+  writers: number[];
+}
+
 /** Limits of what a document may say: makers of documents stay far below. */
 const MOST_REGISTERS = 2 ** 16;
 const MOST_BYTES = 64;
@@ -127,6 +133,22 @@ export class Registers {
     };
   }
 
+  /** The registers that hold a value at a row, ascending, with who wrote it; null where live ranges are not known. */
+  liveAt(row: number): LiveRegister[] | null {
+    if (this.ranges === null) return null;
+    const writers = new Map<number, Set<number>>();
+    this.value.forEach((value, pair) => writers.set(value, (writers.get(value) ?? new Set()).add(this.writer[pair])));
+    const live = new Map<number, Set<number>>();
+    const before = new Set(this.before.value);
+    for (const { register, value, first } of this.ranges.over(row)) {
+      const into = live.get(register) ?? new Set();
+      // What nobody reads was written where its range begins.
+      for (const writer of writers.get(value) ?? (before.has(value) ? [] : [first])) into.add(writer);
+      live.set(register, into);
+    }
+    return ascending(live.keys()).map((register) => ({ register, writers: ascending(live.get(register) ?? []) }));
+  }
+
   /** Rows that read what a register held before the code, of these values. */
   private readersBefore(register: number, values: ReadonlySet<number>): number[] {
     const { byRow } = this.before;
@@ -155,6 +177,12 @@ class Ranges {
       for (const index of rowsOf(this.byValue, value)) ranges.push([this.first[index], this.first[index] + this.rows[index] - 1]);
     }
     return ranges.sort(([left], [right]) => left - right);
+  }
+
+  /** The ranges that a row is in. */
+  *over(row: number): Generator<{ register: number; value: number; first: number }> {
+    for (let index = 0; index < this.first.length; index++)
+      if (this.first[index] <= row && row < this.first[index] + this.rows[index]) yield { register: this.register[index], value: this.value[index], first: this.first[index] };
   }
 
   /** The values of a register whose range begins at a row. */

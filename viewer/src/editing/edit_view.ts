@@ -1,7 +1,9 @@
 import type { Choices } from "../document/options";
+import type { Kernel } from "../document/kernel";
 import type { Diagnostic, ProgramInfo } from "../document/schema";
 import { count, plural } from "../dom";
 import type { BuildFields, Standing } from "../frame/build";
+import type { Entry } from "../frame/kernels";
 import { errorWords, type ShownVersion, VersionStrip } from "../frame/versions";
 import type { Page } from "../page";
 import { SourcePane } from "../panes/source";
@@ -36,6 +38,17 @@ export class EditView {
   /** Lets the time stand until it is drawn again: nothing is said to be compiled before it is shown. */
   rest(): void {
     clearTimeout(this.clock);
+  }
+
+  /** The fields are those of a kernel that is on its way, and locked until it is there (null). */
+  expect(entry: Entry | null, edit: Edit | null, choices: Choices | null): void {
+    if (entry === null || choices === null) return this.fields?.unlock();
+    this.rest();
+    this.fields?.lock(edit?.draft.configuration ?? likeOf(entry.program, choices));
+  }
+
+  tellLoading(entry: Entry | null): void {
+    if (entry !== null) this.fields?.tell({ words: `loading ${entry.shown}…`, kind: "busy" });
   }
 
   draw(edit: Edit | null, choices: Choices): void {
@@ -74,16 +87,17 @@ export class EditView {
     const { list, current } = versions;
     const shown = versions.compiled(current);
     const base = shown === null ? null : versions.before(shown);
-    let last: number | null = null;
     const items = list.map((version): ShownVersion => {
       const { number, name, errors } = version;
       const figure = errors > 0 ? null : (version.instructions.get(kernel) ?? null);
-      const change = figure === null || last === null ? null : figure - last;
-      if (figure !== null) last = figure;
+      // With which all are compared has nothing to be compared with.
+      const from = number === versions.against ? null : versions.before(version);
+      const former = from?.instructions.get(kernel) ?? null;
+      const change = figure === null || from === null || former === null ? null : { by: figure - former, from: from.number };
       return { number, name, errors, figure, change, isCurrent: version === current, isBase: version === base };
     });
     const isOlder = current.errors > 0 && doing === null;
-    const told = !isOlder ? null : shown === null ? null : `Figures and machine code are those of version ${shown.number}, the last that compiled.`;
+    const told = !isOlder ? null : shown === null ? null : `Figures and machine code are those of version ${shown.number}, which it was made from.`;
     this.strip.show(items, told);
   }
 
@@ -102,6 +116,13 @@ export class EditView {
     if (now === null) return "compiled";
     return before === null ? `compiled, ${plural(now, "instruction")}` : `compiled, ${count(before)} to ${plural(now, "instruction")}`;
   }
+}
+
+/** Whether a kernel is another one than that which is shown, whose edit `edit` is: not a version of it. */
+export function isOther(entry: Entry, kernel: Kernel | null, edit: Edit | null): boolean {
+  if (kernel === null) return false;
+  const isSameSource = entry.program === kernel.program || edit?.has(entry.program) === true;
+  return !isSameSource || entry.name !== kernel.name;
 }
 
 /** What stands in the document for an edited program: what its current version was compiled to, or the last that was. */

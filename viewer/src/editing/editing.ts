@@ -5,17 +5,18 @@ import { readText } from "../document/read";
 import type { Index, ProgramInfo } from "../document/schema";
 import { sentenceOf } from "../document/source";
 import { BuildFields } from "../frame/build";
-import { entriesOf } from "../frame/kernels";
+import { type Entry, entriesOf } from "../frame/kernels";
 import type { Slot } from "../frame/layout";
 import type { Before, Compiler, Page } from "../page";
 import { matched, textOf } from "../panes/lines";
 import type { SourcePane } from "../panes/source";
+import { Address } from "./address";
 import { Beside } from "./beside";
 import { likeOf } from "./compiles";
 import { asRead, Edit } from "./edit";
-import { EditView, shownOf } from "./edit_view";
+import { EditView, isOther, shownOf } from "./edit_view";
 import { askedBy } from "./keys";
-import { configurationsIn, configurationsOut, drawn, packed, type SharedText } from "./shared_text";
+import { configurationsIn, drawn, type SharedText } from "./shared_text";
 import { recall, remember } from "./storage";
 import { mainFile, Trials } from "./trials";
 import { whole } from "./whole";
@@ -32,15 +33,16 @@ export class Editing implements Compiler {
   /** The editor of the file that was typed in last, and whose it is. */
   private held: { pane: SourcePane; edit: Edit } | null = null;
   private readonly beside: Beside;
-  private readonly trialsOf = new Map<string, Trials>();
-  /** The edit of which was told that no link holds it. */
-  private told: Edit | null = null;
+  /** The kernel that was chosen and is on its way. */
+  private coming: Entry | null = null;
+  private readonly address: Address;
 
   constructor(
     private readonly page: Page,
     private readonly source: HttpSource,
   ) {
     this.beside = new Beside(page);
+    this.address = new Address(page);
     this.view = new EditView(
       page,
       (number) => this.act((edit) => this.select(edit, number)),
@@ -78,6 +80,22 @@ export class Editing implements Compiler {
 
   private get active(): Edit | null {
     return this.editOf(this.page.kernel?.program);
+  }
+
+  /** Whether another kernel than the shown one is on its way: what is shown is not to be changed any more. */
+  private get isLeft(): boolean {
+    return this.coming !== null && isOther(this.coming, this.page.kernel, this.active);
+  }
+
+  expect(entry: Entry | null): void {
+    const wasLeft = this.isLeft;
+    this.coming = entry;
+    this.view.expect(this.isLeft ? entry : null, this.editOf(entry?.program), this.choices);
+    if (wasLeft && !this.isLeft) this.draw(this.active);
+  }
+
+  tellLoading(): void {
+    this.view.tellLoading(this.coming);
   }
 
   hasMade(program: ProgramInfo): boolean {
@@ -126,9 +144,7 @@ export class Editing implements Compiler {
   trials(kernel: Kernel): HTMLElement | null {
     const { program } = kernel;
     if (!this.canTry(program)) return null;
-    const trials = this.trialsOf.get(program.id) ?? new Trials(this.source, program);
-    this.trialsOf.set(program.id, trials);
-    return trials.show(kernel);
+    return Trials.of(program, this.source).show(kernel);
   }
 
   allPasses(): void {
@@ -150,7 +166,7 @@ export class Editing implements Compiler {
     const told = await this.ask();
     const { kernel } = this.page;
     if (told !== null) this.page.tell(told);
-    return told !== null || kernel === null ? null : this.begin(kernel.program);
+    return told !== null || kernel === null || this.isLeft ? null : this.begin(kernel.program);
   }
 
   private begin(program: ProgramInfo): Promise<Edit | null> {
@@ -235,7 +251,7 @@ export class Editing implements Compiler {
   }
 
   private act(act: (edit: Edit) => void): void {
-    if (this.active !== null) act(this.active);
+    if (this.active !== null && !this.isLeft) act(this.active);
   }
 
   private async typed(pane: SourcePane): Promise<void> {
@@ -271,11 +287,11 @@ export class Editing implements Compiler {
 
   /** The editor stays, whatever comes into its place. */
   private hold(edit: Edit, pane: SourcePane): void {
+    for (const slot of this.stages()) slot.fold("editing", "folded while you edit");
     if (this.held?.pane === pane) return;
     this.release();
     this.held = { pane, edit };
     pane.isHeld = pane.pane.isEdited = true;
-    for (const slot of this.stages()) slot.fold("editing", "folded while you edit");
     pane.pane.showCursor();
     this.page.showEditing();
   }
@@ -296,7 +312,8 @@ export class Editing implements Compiler {
     this.adopt();
     remember(edit.base.id, edit.versions.written());
     this.share(edit);
-    const program = page.kernel?.program;
+    // Whoever has chosen another kernel meanwhile stays there.
+    const program = (this.coming ?? page.kernel)?.program;
     if (program === undefined || !edit.has(program)) return;
     if (edit.doing === null) this.write(edit);
     const shown = shownOf(edit);
@@ -325,7 +342,7 @@ export class Editing implements Compiler {
       page.go({ line: now < 0 ? null : { ...line, line: now + 1 }, offset: null, exact: false }, "replace");
     } else page.go({ offset: null, exact: false }, "replace");
     const entries = entriesOf(index).filter((entry) => entry.program === program);
-    const entry = entries.find(({ name }) => name === kernel.name) ?? entries[0];
+    const entry = entries.find(({ name }) => name === (this.coming ?? kernel).name) ?? entries[0];
     if (entry === undefined) page.openProgram(program);
     else await page.open(entry, "replace");
   }
@@ -340,17 +357,7 @@ export class Editing implements Compiler {
 
   /** Puts the draft into the address. */
   private share(edit: Edit): void {
-    const { draft, base } = edit;
-    const [edited = null, ...others] = Object.entries(draft.texts);
-    void packed({ program: base.id, path: edited?.[0] ?? "" }, edited?.[1] ?? null).then((word) => {
-      if (edit.draft !== draft || this.active !== edit) return;
-      const { z: _, e: __, ...more } = this.page.state.more;
-      const isLinked = word !== null && others.length === 0 && !edit.isRead;
-      this.page.go({ more: isLinked ? { ...more, z: word, e: configurationsOut([draft.configuration]) } : more }, "replace");
-      if (word === null) this.page.tell("The edited text is too long for a link: save it in a file.");
-      else if (others.length > 0 && this.told !== edit) this.page.tell("A link holds the edit of one file only: save these in files.");
-      this.told = others.length > 0 ? edit : null;
-    });
+    this.address.share(edit, () => this.active === edit && !this.isLeft);
   }
 
   /** Panes were made anew, or are of other programs: makes them editors, and shows the edit that they are of. */
@@ -358,6 +365,8 @@ export class Editing implements Compiler {
     const { page } = this;
     const program = page.kernel?.program;
     if (this.choices === null || program === undefined) return;
+    // What is edited is another kernel's source.
+    if (this.held?.edit.has(program) !== true) for (const slot of this.stages()) slot.unfold("editing");
     for (const pane of this.view.sources()) {
       if (pane.bare || pane.pane.isEditable || !this.canTry(pane.kernel.program)) continue;
       pane.edit({
@@ -375,7 +384,7 @@ export class Editing implements Compiler {
   }
 
   private draw(edit: Edit | null): void {
-    if (edit === this.active && this.choices !== null) this.view.draw(edit, this.choices);
+    if (edit === this.active && this.choices !== null && !this.isLeft) this.view.draw(edit, this.choices);
   }
 
   /** Shows beside the lines what their figures were in the version before. */

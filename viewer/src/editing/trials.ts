@@ -24,6 +24,8 @@ export function progressWords(event: CompileEvent): string | null {
 
 /** Build options tried on the source of a program: a button, how far it is, and the table of the kernel that is shown. */
 export class Trials {
+  /** By program: what was tried stays as long as its program does. */
+  private static readonly all = new WeakMap<ProgramInfo, Trials>();
   readonly element: HTMLElement;
   private readonly button = h("button", { class: "tool", type: "button", onclick: () => this.press() });
   private readonly state = h("span", { class: "state", role: "status" });
@@ -44,6 +46,12 @@ export class Trials {
     this.button.title = "Compile the source with other build options, and compare this kernel per work-item";
     this.element = h("section", { class: "trials", "aria-label": "Build options" }, h("p", {}, this.button, " ", this.state), this.result);
     this.draw();
+  }
+
+  static of(program: ProgramInfo, source: HttpSource): Trials {
+    const trials = Trials.all.get(program) ?? new Trials(source, program);
+    Trials.all.set(program, trials);
+    return trials;
   }
 
   /** Shows what came of it for this kernel of the program. */

@@ -42,7 +42,7 @@ export class Versions {
   current: Version;
   /** The texts that were read, by path: of files that were edited. */
   readonly read = new Map<string, string>();
-  /** The number of the version that others are compared with; null: the version before. */
+  /** The number of the version that others are compared with; null: each with the one that it was made from. */
   against: number | null = null;
 
   constructor(first: Version) {
@@ -62,16 +62,26 @@ export class Versions {
     return this.list.find((version) => sameDraft(version, draft)) ?? null;
   }
 
-  /** The version that one is compared with; null if there is none before it that compiled. */
+  /** The version that one is compared with: the chosen one, else the one that it was made from; null if there is none. */
   before(version: Version): Version | null {
-    const compiled = this.list.filter((each) => each.errors === 0 && each !== version);
-    const chosen = this.against === null ? undefined : compiled.find(({ number }) => number === this.against);
-    return chosen ?? compiled.findLast(({ number }) => number < version.number) ?? null;
+    const chosen = this.against === null || this.against === version.number ? null : this.numbered(this.against);
+    return chosen !== null && chosen.errors === 0 ? chosen : this.compiledUpTo(this.parent(version));
   }
 
-  /** The newest version up to this one that compiled: its figures and machine code are what is shown. */
+  /** The version itself, else the nearest that it was made from that compiled: its figures and machine code are what is shown. */
   compiled(version: Version): Version | null {
-    return this.list.findLast(({ number, errors }) => number <= version.number && errors === 0) ?? null;
+    return this.compiledUpTo(version);
+  }
+
+  private compiledUpTo(version: Version | null): Version | null {
+    let at = version;
+    while (at !== null && at.errors > 0) at = this.parent(at);
+    return at;
+  }
+
+  /** The version that one was made from; of one that is not kept any more the nearest before it. */
+  private parent({ from }: Version): Version | null {
+    return this.list.findLast(({ number }) => number <= from) ?? null;
   }
 
   /** Takes over what a draft was compiled to, as the current version: in place of the newest one if that failed or if it is typed

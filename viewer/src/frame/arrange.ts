@@ -1,6 +1,6 @@
 import type { Group, ProgramInfo } from "../document/schema";
 import { plural } from "../dom";
-import { type Entry, worse } from "./kernels";
+import { type Entry, spillOf, worse } from "./kernels";
 
 /** What the list shows, from top to bottom, before anything is drawn: builds, groups and kernels, as a tree. */
 
@@ -12,11 +12,16 @@ export interface Item {
   program: ProgramInfo;
   row: number;
   entry: Entry | null;
+  /** The figures that give it its place: its own, or those that it had when the order was asked for. */
+  ranked: Figures | null;
   /** The whole name; what of it the row shows; what tells it from others of this name. */
   name: string;
   shown: string;
   beside: string;
 }
+
+/** The figures that orders go by. */
+type Figures = Pick<Entry, "instructions" | "simd" | "spill">;
 
 /** A build or a group, open or closed. */
 export interface Head {
@@ -42,17 +47,19 @@ export function id(row: Row | undefined): string {
 
 /**
  * The items of a document by their groups; programs without kernels are a group of their own, the first. A version that was
- * compiled here stands in the place of the program that was read (`base`), and its kernels in their groups.
+ * compiled here stands in the place of the program that was read (`base`), and its kernels in their groups. `ranking` are the
+ * programs whose figures give kernels their places: an edit moves none away from where its reader saw it.
  */
-export function itemsOf(entries: Entry[], programs: ProgramInfo[], base: ProgramInfo[]): Map<Group, Item[]> {
+export function itemsOf(entries: Entry[], programs: ProgramInfo[], base: ProgramInfo[], ranking: ProgramInfo[] = programs): Map<Group, Item[]> {
   const groups = new Map<Group, Item[]>();
   const empty = programs.filter(({ kernels }) => kernels.name.length === 0);
   if (empty.length > 0) {
     const alone: Group = { build: "", title: "", words: "", before: "", after: "" };
-    const items = empty.map((program) => ({ key: keyOf(program, -1), program, row: -1, entry: null, name: program.name, shown: program.name, beside: program.device ?? "" }));
+    const items = empty.map((program) => ({ key: keyOf(program, -1), program, row: -1, entry: null, ranked: null, name: program.name, shown: program.name, beside: program.device ?? "" }));
     groups.set({ ...alone, title: `${plural(empty.length, "program")} without kernels` }, items);
   }
   const place = new Map(programs.map((program, at) => [program, base[at] as ProgramInfo | undefined]));
+  const ranks = new Map(programs.map((program, at) => [program, ranking[at] as ProgramInfo | undefined]));
   for (const entry of entries) {
     const { program, row, shown } = entry;
     const read = place.get(program);
@@ -61,7 +68,10 @@ export function itemsOf(entries: Entry[], programs: ProgramInfo[], base: Program
     const group = of.kernels.group[of === program ? row : at];
     const text = String(of === program ? row : at);
     const { before, after } = group;
-    const item = { key: keyOf(program, row), program, row, entry, name: shown, shown: of.rows.get(text) ?? shown.slice(before.length, shown.length - after.length), beside: of.beside.get(text) ?? "" };
+    // The figures of a version for another device are not to be taken for those of the others.
+    const device = read !== undefined && program.device !== read.device ? (program.device ?? "") : "";
+    const beside = [of.beside.get(text) ?? "", device].filter((words) => words !== "").join(" · ");
+    const item = { key: keyOf(program, row), program, row, entry, ranked: figuresIn(ranks.get(program), entry), name: shown, shown: of.rows.get(text) ?? shown.slice(before.length, shown.length - after.length), beside };
     const items = groups.get(group);
     if (items === undefined) groups.set(group, [item]);
     else items.push(item);
@@ -69,12 +79,20 @@ export function itemsOf(entries: Entry[], programs: ProgramInfo[], base: Program
   return groups;
 }
 
+/** The figures of a kernel in another version of its program; its own if that has no such kernel. */
+function figuresIn(program: ProgramInfo | undefined, entry: Entry): Figures {
+  const row = program === undefined || program === entry.program ? -1 : program.kernels.shown.indexOf(entry.shown);
+  if (program === undefined || row < 0) return entry;
+  const { instructions, simd } = program.kernels;
+  return { instructions: instructions[row], simd: simd[row], spill: spillOf(program.kernels, row) };
+}
+
 /** How the order puts one item before another. A figure that is not known is no reason to look there. */
 function comparing(order: Order, hits: ReadonlyMap<string, number> | null): (left: Item, right: Item) => number {
-  const figure = ({ entry }: Item): number => (entry === null ? Infinity : (entry.instructions ?? -1));
+  const figure = ({ ranked }: Item): number => (ranked === null ? Infinity : (ranked.instructions ?? -1));
   // What failed comes first.
-  const worst = (left: Item, right: Item): number => (left.entry === null || right.entry === null ? Number(right.entry === null) - Number(left.entry === null) : worse(left.entry, right.entry));
-  const width = ({ entry }: Item): number => entry?.simd ?? (entry === null ? 0 : 1000);
+  const worst = (left: Item, right: Item): number => (left.ranked === null || right.ranked === null ? Number(right.ranked === null) - Number(left.ranked === null) : worse(left.ranked, right.ranked));
+  const width = ({ ranked }: Item): number => ranked?.simd ?? (ranked === null ? 0 : 1000);
   switch (order) {
     case "worst":
       return hits === null ? worst : (left, right) => (hits.get(right.key) ?? 0) - (hits.get(left.key) ?? 0) || worst(left, right);

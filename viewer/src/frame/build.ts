@@ -81,6 +81,23 @@ export class BuildFields {
     this.offer();
   }
 
+  /** Shows what another kernel was built with, which is on its way: until it is there nothing can be chosen for it. */
+  lock(configuration: Configuration | null): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    if (configuration !== null) this.show(configuration);
+    this.tell({ words: "", kind: "" });
+    for (const control of this.controls) control.disabled = true;
+  }
+
+  unlock(): void {
+    for (const control of this.controls) control.disabled = false;
+  }
+
+  private get controls(): (HTMLSelectElement | HTMLInputElement)[] {
+    return [this.device, this.toolchain, this.options];
+  }
+
   tell({ words, kind }: Standing): void {
     const shown = visible(kind === "done" ? `✓ ${words}` : words);
     if (this.state.textContent !== shown) this.state.textContent = this.state.title = shown;

@@ -27,7 +27,7 @@ function figuresOf({ program: { kernels }, row, kernel }: Shown): Record<"instru
 
 /** The figures beside the kernel's name, each with what it was in the version that it is compared with; a figure that is not known
  * is left out. */
-export function figures(index: Index, shown: Shown, before: Shown | null): HTMLElement[] {
+export function figures(index: Index, shown: Shown, before: Shown | null, showPeak: () => void): HTMLElement[] {
   const { instructions, simd, registers, peak, spill, messages, waits } = figuresOf(shown);
   const old = before === null ? null : figuresOf(before);
   const parts: HTMLElement[] = [];
@@ -39,11 +39,14 @@ export function figures(index: Index, shown: Shown, before: Shown | null): HTMLE
     const words = old != null && old.simd !== null && old.simd !== simd ? [h("s", {}, `SIMD${old.simd}`), " → "] : [];
     parts.push(h("span", { class: narrow ? "warn" : null, title }, ...words, h("b", {}, `SIMD${simd}`)));
   }
-  if (peak !== null && registers !== null)
-    parts.push(h("span", { title: "Live registers at the peak, of the registers of a thread" }, ...changed(old?.peak, peak), optional(`/${registers}`), " GRFs", optional(" live at peak")));
+  if (peak !== null && registers !== null) {
+    const title = "Live registers at the peak, of the registers of a thread: shows where that is, and who wrote them ";
+    const words = [...changed(old?.peak, peak), optional(`/${registers}`), " GRFs", optional(" live at peak")];
+    parts.push(shown.kernel?.code.peak == null ? h("span", { title }, ...words) : h("button", { class: "fact-link", type: "button", title, onclick: showPeak }, ...words));
+  }
   else if (registers !== null) parts.push(h("span", {}, h("b", {}, count(registers)), " GRFs available"));
   if (spill !== null)
-    parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of values that did not fit into the registers" }, ...changed(old?.spill, spill), " B spilled"));
+    parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of scratch memory for values that did not fit into the registers. What moves there and back is more, as values are stored and filled several times: the spills' colour counts that." }, ...changed(old?.spill, spill), " B", optional(" of scratch"), " for spills"));
   else if (messages !== null && (messages > 0 || old?.messages != null))
     parts.push(h("span", { class: messages > 0 ? "warn" : null, title: spillWords(shown.program.kernels, shown.row) }, ...changed(old?.messages, messages), " spills and fills"));
   if (waits !== null && old?.waits != null && waits !== old.waits) parts.push(h("span", { title: ORIGIN }, ...changed(old.waits, waits), " wait cycles"));
@@ -64,6 +67,7 @@ function changed(old: number | null | undefined, now: number): Node[] {
 
 export interface HeaderActions {
   pickKernel(): void;
+  peak(): void;
   help(): void;
   theme(): void;
 }
@@ -76,7 +80,11 @@ export class Header {
   private readonly version = h("span", { class: "version-chip", hidden: true });
   private readonly facts = h("div", { class: "facts", role: "group", "aria-label": "Figures", tabindex: "0" });
 
-  constructor(search: HTMLElement, share: HTMLElement, actions: HeaderActions) {
+  constructor(
+    search: HTMLElement,
+    share: HTMLElement,
+    private readonly actions: HeaderActions,
+  ) {
     this.name.addEventListener("click", () => actions.pickKernel());
     // Where it scrolls, keys scroll it.
     new ResizeObserver(() => (this.facts.tabIndex = this.facts.scrollWidth > this.facts.clientWidth ? 0 : -1)).observe(this.facts);
@@ -102,8 +110,9 @@ export class Header {
     fill(this.name, h("span", { class: "name" }, shown), h("i", { "aria-hidden": "true" }, "▾"));
     this.name.title = visible(`${shown}: other kernels (K)`);
     this.version.hidden = version === null;
-    this.version.textContent = `version ${version}`;
+    this.version.textContent = `v${version}`;
+    this.version.title = `Version ${version} of this kernel`;
     this.facts.title = before === null ? "" : `Before (${before.name}) and now`;
-    fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, { program, row, kernel }, before)));
+    fill(this.facts, ...(program === null || row < 0 ? [] : figures(index, { program, row, kernel }, before, () => this.actions.peak())));
   }
 }

@@ -9,7 +9,7 @@ export interface Entry {
   instructions: Figure;
   simd: Figure;
   spillBytes: Figure;
-  /** The bytes that spills take; where they are not known, those that they write. */
+  /** What `spillOf` says. */
   spill: number;
   /** The spills in words; "" if there are none. */
   spills: string;
@@ -26,21 +26,26 @@ export function entriesOf(index: Pick<Index, "programs">): Entry[] {
       instructions: program.kernels.instructions[row],
       simd: program.kernels.simd[row],
       spillBytes: program.kernels.spill_bytes[row],
-      spill: program.kernels.spill_bytes[row] ?? program.kernels.spill_store_bytes[row] ?? 0,
+      spill: spillOf(program.kernels, row),
       spills: spillWords(program.kernels, row),
     })),
   );
 }
 
+/** The bytes that a kernel's spills take; where they are not known, those that they write. */
+export function spillOf({ spill_bytes, spill_store_bytes }: Pick<KernelColumns, "spill_bytes" | "spill_store_bytes">, row: number): number {
+  return spill_bytes[row] ?? spill_store_bytes[row] ?? 0;
+}
+
 /** What a kernel spills, in words: bytes, or messages where the binary does not state the bytes; "" if nothing. */
 export function spillWords({ spill_bytes, spill_messages }: Pick<KernelColumns, "spill_bytes" | "spill_messages">, row: number): string {
   const bytes = spill_bytes[row];
-  if (bytes !== null) return bytes > 0 ? `${plural(bytes, "byte")} spilled` : "";
+  if (bytes !== null) return bytes > 0 ? `${plural(bytes, "byte")} of scratch for spills` : "";
   const messages = spill_messages[row] ?? 0;
   return messages > 0 ? `${plural(messages, "spill and fill", "spills and fills")} in the code; the binary does not state the bytes` : "";
 }
 
 /** Worst first: what spills most, then what has most instructions. */
-export function worse(left: Entry, right: Entry): number {
+export function worse(left: Pick<Entry, "spill" | "instructions">, right: Pick<Entry, "spill" | "instructions">): number {
   return right.spill - left.spill || (right.instructions ?? 0) - (left.instructions ?? 0);
 }

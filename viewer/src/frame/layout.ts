@@ -87,11 +87,14 @@ export class Slot {
     if (before === linked) return;
     // The same text made anew, by another compile or in other words, goes on where the reader was.
     const isSame = before?.title === linked.title && before.kernel.name === linked.kernel.name;
-    const first = isSame ? before.pane.first : 0;
+    const isAtTop = before?.kind === "source" && before.pane.isAtTop;
+    const first = isSame && !isAtTop ? before.pane.first : 0;
     this.leave();
     this.linked = linked;
     fill(this.body, linked.pane.element);
-    if (first > 0) linked.pane.show(first, "start");
+    // A cursor would open what is folded there.
+    if (first > 0 && linked.kind === "source") linked.pane.scrollTo(first);
+    else if (first > 0) linked.pane.show(first, "start");
   }
 
   /** Ends the pane, unless somebody else holds on to it. */

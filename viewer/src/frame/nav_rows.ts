@@ -54,7 +54,7 @@ export function counted({ items, count: all }: Head, { hits }: Shown): string {
 
 export function badgeOf({ entry, program }: Item, { simd }: Shown): { text: string; title: string; isBad: boolean } | null {
   if (entry === null) return { text: program.ok ? "no kernel" : "failed", title: program.reason ?? "", isBad: !program.ok };
-  if (entry.spills !== "") return { text: entry.spillBytes === null ? "spills" : `${brief(entry.spillBytes)} B`, title: entry.spills, isBad: false };
+  if (entry.spills !== "") return { text: entry.spillBytes === null ? "spills" : `spills ${brief(entry.spillBytes)} B`, title: entry.spills, isBad: false };
   const widestHere = simd.get(program.device) ?? 0;
   if (entry.simd !== null && entry.simd < widestHere) return { text: String(entry.simd), title: `SIMD${entry.simd}: the widest of this device is ${widestHere}`, isBad: false };
   return null;
@@ -75,5 +75,6 @@ export function wordsOf({ name, beside, entry, program, key }: Item, { hits: all
 /** As wide as its column: the title has all of it. */
 function brief(value: number | null): string {
   if (value === null) return "–";
-  return value >= 99_500 ? `${count(Math.round(value / 1000))}k` : count(value);
+  if (value < 9_950) return count(value);
+  return value < 99_500 ? `${(value / 1000).toFixed(1)}k` : `${count(Math.round(value / 1000))}k`;
 }

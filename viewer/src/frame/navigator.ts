@@ -41,13 +41,16 @@ export class Navigator {
   // Takes the focus where a click is on none of its controls, and in browsers whose buttons take none: it would close as a drawer.
   readonly element = h("nav", { "aria-label": "Kernels", tabindex: "-1" });
   private readonly heading = h("h2", {});
-  private readonly chosen = h("select", { class: "order", "aria-label": "Order", onchange: () => this.turn(this.chosen.value as Order) }, ...ORDERS.map(([value, words]) => h("option", { value }, words)));
+  private readonly chosen = h("select", { class: "order", "aria-label": "Order", title: "Groups come in the order of their first kernel: worst first, that of what spills most, then of the most instructions. What is compiled here keeps its place until the order is chosen again.", onchange: () => this.turn(this.chosen.value as Order) }, ...ORDERS.map(([value, words]) => h("option", { value }, words)));
   private readonly columns = h("div", { class: "nc", role: "group", "aria-label": "Sort by" });
   private readonly all = h("div", { class: "all", role: "none" });
   private readonly above = h("div", { class: "above", "aria-hidden": "true" });
   private readonly list = h("div", { class: "nl", role: "tree", "aria-label": "Kernels", tabindex: "-1" }, this.above, this.all);
   /** The programs as they were read. */
   private base: ProgramInfo[] | null = null;
+  /** The programs as they are now, and as they were when the order was asked for. */
+  programs: ProgramInfo[] = [];
+  private ranking: ProgramInfo[] = [];
   private groups = new Map<Group, Item[]>();
   private kernels = 0;
   private failed = 0;
@@ -83,8 +86,9 @@ export class Navigator {
 
   show(index: Index): void {
     const entries = entriesOf(index);
-    this.base ??= index.programs;
-    this.groups = itemsOf(entries, index.programs, this.base);
+    if (this.base === null) this.base = this.ranking = index.programs;
+    this.programs = index.programs;
+    this.groups = itemsOf(entries, index.programs, this.base, this.ranking);
     this.kernels = entries.length;
     this.failed = index.programs.filter(({ ok, kernels }) => !ok && kernels.name.length === 0).length;
     for (const { device } of index.programs) this.shown.simd.set(device, widest(index, device));
@@ -128,6 +132,8 @@ export class Navigator {
 
   private turn(order: Order): void {
     this.order = this.order === order && order !== "worst" ? "worst" : order;
+    this.ranking = this.programs;
+    this.groups = itemsOf(entriesOf(this), this.programs, this.base ?? this.programs, this.ranking);
     this.arrange();
   }
 
@@ -155,7 +161,7 @@ export class Navigator {
     fill(this.heading, h("span", {}, words), this.failed === 0 || hits !== null ? null : h("span", { class: "warn", title: plural(this.failed, "build failed", "builds failed") }, `${count(this.failed)} failed`));
     const sort = (by: Order, text: string, title: string): HTMLElement => h("button", { type: "button", title, "aria-pressed": String(order === by), onclick: () => this.turn(by) }, text + (order === by ? " ▾" : ""));
     const figure = hits === null ? sort("instructions", "instr", "Sort by instructions") : h("span", {}, "hits");
-    fill(this.columns, sort("name", "name", "Sort by name"), sort("simd", "SIMD", "Sort by SIMD width, narrowest first; it is shown where it is below the device's widest, or where bytes are spilled"), figure);
+    fill(this.columns, sort("name", "name", "Sort by name"), sort("simd", "SIMD", "Sort by SIMD width, narrowest first; it is shown where it is below the device's widest. Kernels that spill say so in its place."), figure);
     this.placed = rows.map((row) => ({ row, top: 0, height: 0, lines: [] }));
     this.place();
   }

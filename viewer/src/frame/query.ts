@@ -21,6 +21,8 @@ export function queryOf(typed: string): Query | string | null {
   const text = typed.trim();
   if (text === "") return null;
   const [, prefix, rest] = /^(re|op|line|reg|send|fn):\s*(.*)$/i.exec(text) ?? [];
+  // A register's name is not looked for in the names of kernels: `r42` is one of this kernel's, as `reg:r42`.
+  if (prefix === undefined && /^r\d{1,3}$/i.test(text)) return { kind: "register", name: text.toLowerCase() };
   if (prefix === undefined) return { kind: "text", text: text.toLowerCase() };
   if (rest === "" && prefix !== "send") return null;
   switch (prefix.toLowerCase()) {

@@ -38,7 +38,7 @@ export class Share {
     if (source instanceof HttpSource) {
       const secret = [h("strong", { class: "warn" }, "Secret."), " Holds this server's token: whoever has it may read and compile as you. For your own tabs."];
       items.push(item("Copy link with access", null, secret, () => this.copyAccess(source)));
-      items.push(item("Save as report…", this.size, ["One HTML file of what is seen, with its versions and the comparison. It needs no server."], () => void this.save(source)));
+      items.push(item("Save as report", this.size, ["One HTML file of what is seen, with its versions and the comparison. It needs no server."], () => void this.save(source)));
     }
     items.push(item("Print summary", null, ["Two pages: figures with the costliest lines, and the code of the pinned line."], () => page.print()));
     this.element.append(...items);

@@ -39,7 +39,7 @@ export class Status {
 
   pin(sentence: string | null): void {
     fill(this.pinned, sentence === null ? null : `● ${sentence}`);
-    fill(this.keys, sentence === null ? "hover lights, click pins" : "n N next lit · Esc unpin");
+    fill(this.keys, sentence === null ? "hover lights, click pins" : "n N next lit line · Esc unpin");
   }
 
   cover(kernel: Kernel | null): void {
@@ -56,9 +56,9 @@ export function coverageWords(kernel: Kernel): string {
   if (all === 0) return "";
   if (own === all) return `all ${plural(all, "instruction")} have a line of their own`;
   const parts = [`${count(own)} of ${plural(all, "instruction")} ${own === 1 ? "has a line of its" : "have a line of their"} own`];
-  if (prologue > 0) parts.push(`${count(prologue)} of the prologue inherit${prologue === 1 ? "s" : ""} one`);
+  if (prologue > 0) parts.push(`${count(prologue)} of the prologue show${prologue === 1 ? "s" : ""} one that is not counted`);
   if (bare > 0) parts.push(`${count(bare)} of the prologue ${bare === 1 ? "has" : "have"} none`);
-  if (inherited > 0) parts.push(`${count(inherited)} inherit${inherited === 1 ? "s" : ""} a neighbour's`);
+  if (inherited > 0) parts.push(`${count(inherited)} show${inherited === 1 ? "s" : ""} the line of an instruction beside ${inherited === 1 ? "it" : "them"}, as the compiler gave none`);
   if (none > 0) parts.push(`${count(none)} ${parts.length > 1 ? "more " : ""}${none === 1 ? "has" : "have"} none`);
   return parts.join(", ");
 }

@@ -4,9 +4,9 @@ import { count, fill, h } from "../dom";
 export interface ShownVersion {
   number: number;
   name: string;
-  /** Its figure, and by how much that differs from the version before; null where it is not known. */
+  /** Its figure, and by how much that differs from the version that it is compared with; null where it is not known. */
   figure: number | null;
-  change: number | null;
+  change: { by: number; from: number } | null;
   errors: number;
   isCurrent: boolean;
   /** The others are compared with it. */
@@ -64,7 +64,7 @@ export class VersionStrip {
       h("i", {}, String(number)),
       h("span", { class: "name" }, name),
       errors > 0 ? h("b", { class: "errors" }, words) : h("b", {}, words),
-      errors > 0 || change === null ? null : h("b", { class: change > 0 ? "up" : change < 0 ? "down" : null }, change === 0 ? "±0" : `${change > 0 ? "+" : "−"}${count(Math.abs(change))}`),
+      errors > 0 || change === null ? null : h("b", { class: change.by > 0 ? "up" : change.by < 0 ? "down" : null, title: `Against version ${change.from}` }, change.by === 0 ? "±0" : `${change.by > 0 ? "+" : "−"}${count(Math.abs(change.by))}`),
     );
   }
 

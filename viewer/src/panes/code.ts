@@ -276,8 +276,9 @@ export class CodePane extends Linked {
     if (this.hasWaits) parts.push(part("wt-head", "waits"));
     parts.push(part("lane"));
     // As wide as letters of the code are, with smaller ones in them.
-    const column = (characters: number, name: string): HTMLElement => {
+    const column = (characters: number, name: string, title = ""): HTMLElement => {
       const element = part("wide-head");
+      element.title = title;
       element.style.width = `${characters}ch`;
       element.append(part("", name));
       return element;
@@ -285,7 +286,7 @@ export class CodePane extends Linked {
     const row = part("heads");
     // The pane's lines are named by themselves.
     row.setAttribute("aria-hidden", "true");
-    row.append(...parts, column(4, ""), column(head - 4, "opcode"), column(size, "lanes"), part("operands-head", "to, from"), part("tokens-head", "waits for"));
+    row.append(...parts, column(4, ""), column(head - 4, "opcode"), column(size, "lanes", "How many lanes the instruction works on, and from which on: 16·16 are lanes 16 to 31"), part("operands-head", "to, from"), part("tokens-head", "waits for"));
     return row;
   }
 

@@ -110,6 +110,16 @@ export class Pane {
     return to <= line.to ? line.number - 1 : Math.min(doc.lineAt(to).number, doc.lines - 1);
   }
 
+  get isAtTop(): boolean {
+    return this.view.scrollDOM.scrollTop <= 0;
+  }
+
+  /** Brings a line to the top, or the fold that it is in. */
+  scrollTo(line: number): void {
+    const at = this.view.state.doc.line(Math.min(Math.max(0, line), this.lineCount - 1) + 1);
+    this.view.dispatch({ effects: EditorView.scrollIntoView(at.from, { y: "start", x: "start" }) });
+  }
+
   get isFocused(): boolean {
     return this.view.hasFocus;
   }

@@ -46,8 +46,14 @@ export class CompareView implements View {
     const current = kernel === null ? null : choiceOf(this.choices, kernel.program, kernel.row);
     const known = (word: string | undefined): Choice | null => this.choices.find(({ key }) => key === word) ?? null;
     const asked = [known(state.more.a), known(state.more.b)] as const;
-    this.chosen = asked[0] === null && asked[1] === null ? usual(this.choices, current) : asked;
+    this.chosen = asked[0] === null && asked[1] === null ? usual(this.choices, current, this.beforeOf(kernel)) : asked;
     this.draw();
+  }
+
+  /** The version that the figures of the shown one are compared with. */
+  private beforeOf(kernel: Kernel | null): Choice | null {
+    const before = kernel === null ? null : (this.page.compiler?.before(kernel.program, kernel.row) ?? null);
+    return before === null ? null : choiceOf(this.choices, before.program, before.row);
   }
 
   private choose(old: Choice | null, now: Choice | null): void {

@@ -14,6 +14,8 @@ export interface Choice {
   /** The document's program that it is a version of, and the version's number; 0 if there is only what was read. */
   base: number;
   version: number;
+  /** The number of the version that it was made from. */
+  from: number;
 }
 
 /** All kernels of the document in its order, in all versions that compiled. */
@@ -22,13 +24,13 @@ export function choicesOf(index: Index, compiler: Pick<Compiler, "versions"> | n
   const choices = index.programs.flatMap((program, base) => {
     if (known.has(program)) return [];
     const versions = compiler?.versions(program) ?? [];
-    const compiled = versions.flatMap(({ number, name, outcome }) => (outcome?.program == null ? [] : [{ program: outcome.program, version: number, words: `version ${number} ${name}` }]));
-    const shown = versions.length > 1 && compiled.length > 0 ? compiled : [{ program, version: 0, words: "" }];
-    return shown.flatMap(({ program: built, version, words }) => {
+    const compiled = versions.flatMap(({ number, from, name, outcome }) => (outcome?.program == null ? [] : [{ program: outcome.program, version: number, from, words: `version ${number} ${name}` }]));
+    const shown = versions.length > 1 && compiled.length > 0 ? compiled : [{ program, version: 0, from: 0, words: "" }];
+    return shown.flatMap(({ program: built, version, from, words }) => {
       known.add(built);
       return entriesOf({ programs: [built] }).map((entry): Choice => {
         const detail = [built.device ?? "?", built.toolchain ?? "?", withoutLines(built.options ?? ""), words, programWords(built, entry.shown)].filter((word) => word !== "").join(" · ");
-        return { entry, key: `${built.id}:${entry.name}`, title: entry.shown, detail, base, version };
+        return { entry, key: `${built.id}:${entry.name}`, title: entry.shown, detail, base, version, from };
       });
     });
   });
@@ -74,14 +76,18 @@ function distance(left: ProgramInfo, right: ProgramInfo): number {
 }
 
 /**
- * What is compared when nothing was chosen: the last two versions of the kernel, else it and its nearest other build, in the
+ * What is compared when nothing was chosen: the version that is shown with `before`, with which its figures are compared; of one
+ * that was made from none the newest with the one that it was made from. Else the kernel and its nearest other build, in the
  * document's order; else nothing with it, and never another kernel.
  */
-export function usual(choices: readonly Choice[], here: Choice | null): [old: Choice | null, now: Choice | null] {
+export function usual(choices: readonly Choice[], here: Choice | null, before: Choice | null = null): [old: Choice | null, now: Choice | null] {
   if (here === null) return [null, null];
+  if (before !== null) return [before, here];
   const { name, program } = here.entry;
   const versions = choices.filter(({ base, entry, version }) => base === here.base && entry.name === name && version > 0);
-  if (versions.length > 1) return [versions[versions.length - 2], versions[versions.length - 1]];
+  const newest = versions.at(-1);
+  const from = versions.findLast(({ version }) => version <= (newest?.from ?? 0));
+  if (newest !== undefined && from !== undefined) return [from, newest];
   const [other] = choices
     .filter((choice) => choice !== here && isSameKernel(choice.entry, here.entry))
     .sort((left, right) => distance(left.entry.program, program) - distance(right.entry.program, program));

@@ -170,7 +170,7 @@ def _groups_of(
         yield from ((titles[file], members, True) for file, members in files.items() if len(members) > 1)
         if alone:
             yield (
-                f"{len(alone)} files with one kernel each" if len(alone) > 1 else titles[kernels[alone[0]].file],
+                "files with one kernel each" if len(alone) > 1 else titles[kernels[alone[0]].file],
                 alone,
                 False,
             )
