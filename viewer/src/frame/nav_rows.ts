@@ -11,6 +11,8 @@ export interface Shown {
   /** The largest figures. */
   most: number;
   mostHits: number;
+  /** The list has room for names and hardly any more. */
+  isNarrow: boolean;
   /** The widest SIMD of each device. */
   simd: Map<string | null, number>;
 }
@@ -52,9 +54,9 @@ export function counted({ items, count: all }: Head, { hits }: Shown): string {
   return hits === null ? count(all) : `${count(items.length)} of ${count(all)}`;
 }
 
-export function badgeOf({ entry, program }: Item, { simd }: Shown): { text: string; title: string; isBad: boolean } | null {
+export function badgeOf({ entry, program }: Item, { simd, isNarrow }: Shown): { text: string; title: string; isBad: boolean } | null {
   if (entry === null) return { text: program.ok ? "no kernel" : "failed", title: program.reason ?? "", isBad: !program.ok };
-  if (entry.spills !== "") return { text: entry.spillBytes === null ? "spills" : `spills ${brief(entry.spillBytes)} B`, title: entry.spills, isBad: false };
+  if (entry.spills !== "") return { text: entry.spillBytes === null ? "spills" : `${isNarrow ? "" : "spills "}${brief(entry.spillBytes)} B`, title: entry.spills, isBad: false };
   const widestHere = simd.get(program.device) ?? 0;
   if (entry.simd !== null && entry.simd < widestHere) return { text: String(entry.simd), title: `SIMD${entry.simd}: the widest of this device is ${widestHere}`, isBad: false };
   return null;

@@ -20,6 +20,8 @@ const BESIDE = 84;
 const BADGE = 14;
 const ARROW = 38;
 const INDENT = 10;
+/** Below this width badges are as short as they can be. */
+const NARROW = 220;
 
 const ORDERS: [Order, string][] = [
   ["worst", "worst first"],
@@ -61,7 +63,7 @@ export class Navigator {
   private readonly turned = new Map<string, boolean>();
   private current = "";
   private active = "";
-  private readonly shown: Shown = { hits: null, sought: "", most: 1, mostHits: 1, simd: new Map() };
+  private readonly shown: Shown = { hits: null, sought: "", most: 1, mostHits: 1, isNarrow: false, simd: new Map() };
   private widths: Widths | null = null;
   private width = 0;
   private height = 0;
@@ -169,6 +171,7 @@ export class Navigator {
   /** Breaks names into lines: where the rows are. */
   private place(): void {
     this.width = this.list.clientWidth;
+    this.shown.isNarrow = this.width < NARROW;
     this.widths ??= this.measured();
     if (this.widths === null) return;
     let top = 0;
