@@ -12,7 +12,7 @@ import click
 
 from kernlens.cli import option
 from kernlens.cli.output import Progress, print_json, print_lines, print_message, refuse_input, written
-from kernlens.errors import OutputError
+from kernlens.errors import KernlensError, OutputError
 
 if TYPE_CHECKING:
     from kernlens.model.best_sets import BestSet, Weighing
@@ -65,6 +65,8 @@ _ORDERS = {
 @option.file("Write all rows as Parquet.", "--parquet", "parquet_file")
 @option.file("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
 @option.file("Write the sets of one source and device for a tuner (T4 JSON): those that spill are marked.", "--tuning")
+@option.file("Add all rows, with commit and date, to this Parquet file.", "--append", "history_file")
+@option.file("Write a page with the metric of --sort over the commits of --append's file: X.html.", "--plot")
 @option.file("Save all programs in a recording.", "-o", "--output")
 @option.parallel
 @click.option(
@@ -95,6 +97,8 @@ def command(
     parquet_file: str | None,
     heat_map_file: str | None,
     tuning: str | None,
+    history_file: str | None,
+    plot: str | None,
     output: str | None,
     jobs: int | None,
     timeout: float,
@@ -122,7 +126,13 @@ def command(
     has_pressure = ordered_by in PRESSURES or (by is not None and by.needs_pressure)
     has_waits = ordered_by in WAITS or (by is not None and by.needs_waits)
     figures = measured_figures(has_pressure=has_pressure, has_waits=has_waits)
-    _check_outputs(csv_file, parquet_file, heat_map_file, output, [tuning])
+    _check_outputs(csv_file, parquet_file, heat_map_file, output, [tuning, history_file, plot])
+    if plot is not None and history_file is None:
+        raise click.UsageError("--plot shows the history of --append FILE; add that")
+    if history_file is not None:
+        from kernlens.verbs.sweep.history import check_history
+
+        check_history(history_file)
     sets = [*options, *(options_in_file(options_file) if options_file else [])]
     planned = matrix(
         sources,
@@ -159,11 +169,18 @@ def command(
             except SweepStoppedError as error:
                 rows, stopped = error.rows, error
     best = None if by is None else best_sets(rows, by)
+    pages: list[str] = []
+    if history_file is not None:
+        try:
+            pages += _appended(history_file, rows, ordered_by)
+        except KernlensError as error:  # The other files are written all the same.
+            recorded.errors.append(OutputError(str(error)))
     with written(
         [
             (csv_file, lambda: _csv(rows, figures, best)),
             (parquet_file, lambda: _parquet(rows, best)),
             (tuning, lambda: _tuning(rows)),
+            (plot if pages else None, lambda: (piece.encode() for piece in pages)),
             (heat_map_file, lambda: _heat_map(rows, ordered_by, planned, is_picture=not is_page)),
         ],
         recorded.errors,
@@ -264,6 +281,14 @@ def _parquet(rows: Sequence[SweepRow], best: Sequence[BestSet] | None) -> list[b
     from kernlens.report.sweep_parquet import sweep_parquet
 
     return [sweep_parquet(rows, None if best is None else marks(best))]
+
+
+def _appended(path: str, rows: Sequence[SweepRow], figure: Figure) -> Iterator[str]:
+    """Append the rows to a history, and return the page of it."""
+    from kernlens.report.history_page import history_page
+    from kernlens.verbs.sweep.history import append, points_of
+
+    return history_page(points_of(append(path, rows), figure), figure)
 
 
 def _tuning(rows: Sequence[SweepRow]) -> list[bytes]:

@@ -19,20 +19,22 @@ def check_parquet() -> None:
         raise UnsupportedError("--parquet needs pyarrow: pip install pyarrow, or use --csv") from error
 
 
+def sweep_columns(rows: Sequence[SweepRow], marks: Mapping[int, tuple[int, int]] | None = None) -> Table:
+    """Return the table of a sweep's rows; ``marks`` are those of ``csv_rows``."""
+    plain = Sweep(rows).table
+    marked = [marks.get(id(row), (0, 0)) for row in rows] if marks is not None else []
+    numbers = {name: [each[place] for each in marked] for place, name in enumerate(MARKS) if marks is not None}
+    texts = {name: list(map(_text, plain[name])) for name, kind in plain.kinds.items() if kind is str}
+    return Table({**plain.columns, **texts, **numbers}, {**plain.kinds, **dict.fromkeys(numbers, int)})
+
+
 def sweep_parquet(rows: Sequence[SweepRow], marks: Mapping[int, tuple[int, int]] | None = None) -> bytes:
     """Return the content of a Parquet file; ``marks`` are those of ``csv_rows``. Raises UnsupportedError without pyarrow."""
     check_parquet()
     import pyarrow.parquet
 
-    plain = Sweep(rows).table
-    marked = [marks.get(id(row), (0, 0)) for row in rows] if marks is not None else []
-    numbers = {name: [each[place] for each in marked] for place, name in enumerate(MARKS) if marks is not None}
-    kinds = {**plain.kinds, **dict.fromkeys(numbers, int)}
-    texts = {name: list(map(_text, plain[name])) for name, kind in plain.kinds.items() if kind is str}
     content = io.BytesIO()
-    pyarrow.parquet.write_table(
-        Table({**plain.columns, **texts, **numbers}, kinds).to_arrow(), content, compression="zstd"
-    )
+    pyarrow.parquet.write_table(sweep_columns(rows, marks).to_arrow(), content, compression="zstd")
     return content.getvalue()
 
 

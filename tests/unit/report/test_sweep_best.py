@@ -97,8 +97,8 @@ def test_the_command(kernlens: Kernlens, source: None) -> None:
     document = kernlens(*command, "--weigh", "size,live-grfs", "--json").document
     assert (document["weigh"], [each["kernel"] for each in document["best"]]) == ("size,live-grfs", ["scale", "plain"])
     assert "live_grfs" in document["rows"][0]["figures"]
-    rows = package.sweep("scale.cl", "dg2", options=["-DA=1", "-DA=2"])
-    assert best_sets(rows, "size")[0].best.options == "-DA=1"
+    swept = package.sweep("scale.cl", "dg2", options=["-DA=1", "-DA=2"])
+    assert best_sets(swept, "size")[0].best.options == "-DA=1"
 
 
 def test_words_that_go_wrong(kernlens: Kernlens, source: None) -> None:
