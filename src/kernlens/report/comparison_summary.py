@@ -72,8 +72,8 @@ def totals_lines(totals: Totals) -> Iterator[str]:
     sums = [f"{mean.old:,} -> {mean.new:,}" for mean in totals.means]
     width = max(map(len, (_SUMS, *sums)))
     yield style(f"  {'metric':<15}  {_SUMS:<{width}}  new / old, geometric mean", dim=True)
-    for mean, words in zip(totals.means, sums, strict=True):
-        yield _mean_line(mean, f"{words:<{width}}", totals.compared - totals.equal)
+    for mean, both in zip(totals.means, sums, strict=True):
+        yield _mean_line(mean, f"{both:<{width}}", totals.compared - totals.equal)
     narrower = [each for each in totals.simd if each.new < each.old]
     wider = [each for each in totals.simd if each.new > each.old]
     yield _changes_line("SIMD width", (narrower, "narrower", "red"), (wider, "wider", "green"))
