@@ -18,6 +18,7 @@ from kernlens.report.style import style
 
 #: Kernels, and sources, that a line of the summary names.
 _NAMED = 5
+_SUMS = "old -> new, sum"
 #: Sources that do not compile, of which the reason is told.
 _FAILURES = 10
 
@@ -68,9 +69,11 @@ def totals_lines(totals: Totals) -> Iterator[str]:
     others = totals.others
     yield "  " + ", ".join([*words, *([f"{others:,} changed with as many instructions"] if others else [])])
     yield ""
-    yield style("  metric           old -> new, sum   new / old, geometric mean", dim=True)
-    for mean in totals.means:
-        yield _mean_line(mean, totals.compared - totals.equal)
+    sums = [f"{mean.old:,} -> {mean.new:,}" for mean in totals.means]
+    width = max(map(len, (_SUMS, *sums)))
+    yield style(f"  {'metric':<15}  {_SUMS:<{width}}  new / old, geometric mean", dim=True)
+    for mean, both in zip(totals.means, sums, strict=True):
+        yield _mean_line(mean, f"{both:<{width}}", totals.compared - totals.equal)
     narrower = [each for each in totals.simd if each.new < each.old]
     wider = [each for each in totals.simd if each.new > each.old]
     yield _changes_line("SIMD width", (narrower, "narrower", "red"), (wider, "wider", "green"))
@@ -79,14 +82,14 @@ def totals_lines(totals: Totals) -> Iterator[str]:
     yield _changes_line("spills", (more, "more", "red"), (less, "less", "green"))
 
 
-def _mean_line(mean: Mean, differing: int) -> str:
+def _mean_line(mean: Mean, sums: str, differing: int) -> str:
     if mean.ratio is None:
         return f"  {mean.figure.heading:<15}  unknown: {mean.figure.unknown}"
     percent = (mean.ratio - 1) * 100
     words = f"{mean.ratio:.3f} ({percent:+.1f}%)"
     colour = "red" if round(percent, 1) > 0 else "green" if round(percent, 1) < 0 else None
     note = f"  of {mean.kernels:,} of the {differing:,} kernels" if mean.kernels != differing else ""
-    return f"  {mean.figure.heading:<15}  {f'{mean.old:,} -> {mean.new:,}':<16}  {style(words, fg=colour)}{note}"
+    return f"  {mean.figure.heading:<15}  {sums}  {style(words, fg=colour)}{note}"
 
 
 def _changes_line(heading: str, *groups: tuple[Sequence[ValueChange], str, str]) -> str:

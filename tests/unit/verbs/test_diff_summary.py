@@ -47,7 +47,7 @@ def test_the_sums_are_those_of_the_kernels(sides: Path, kernlens: Kernlens) -> N
     for line in (
         "  4 kernels compared, 3 differ",
         "  1 equal, 1 grown, 1 shrunk, 1 changed with as many instructions",
-        "  instructions     36 -> 12          0.585 (-41.5%)",
+        "  instructions     36 -> 12         0.585 (-41.5%)",
         "  wait cycles      unknown: before Xe-LP",
         "  SIMD width       1 narrower: scale 16 -> 8; 1 wider: scale 8 -> 16",
         "  spills           as before",
