@@ -113,7 +113,13 @@ class _Forms(dict[str, Form]):
         key = f"{'r'.join(pieces[::3])}//{remark}"
         template = self._templates.get(key)
         if template is None:
-            template = self._templates[key] = _template(pieces[::3], remark, self._width)
+            # How much space is between two registers depends on their names.
+            words = _MACRO_REGION.sub(r"\1", " ".join("\0".join(pieces[::3]).split()))
+            spaced = f"{words}//{remark}"
+            template = self._templates.get(spaced)
+            if template is None:
+                template = self._templates[spaced] = _template(words.split("\0"), remark, self._width)
+            self._templates[key] = template
         places, width = self._places, self._width
         cells = [
             places[name] if part is None else places[name] + int(part) % width * size // _CELL
@@ -143,9 +149,7 @@ def register_bytes(device: Device | None) -> int:
     return 64 if device is not None and device.ip is not None and device.ip >= IpVersion(12, 60, 0) else 32
 
 
-def _template(pieces: list[str], remark: str, width: int) -> Template:
-    # How much space is between two registers depends on their names.
-    between = _MACRO_REGION.sub(r"\1", " ".join("\0".join(pieces).split())).split("\0")
+def _template(between: list[str], remark: str, width: int) -> Template:
     code = "r".join(between)
     plain = [_OTHER_NAMES.sub(lambda name: name[1] or name[2], piece) for piece in between]
     regions = [region for piece in between[1:] if (region := _REGION.match(piece))]
