@@ -29,10 +29,11 @@ def cells(accesses: Iterable[Access]) -> set[int]:
 
 
 def check(form: Form, effect: Effect, accumulators: int) -> None:
-    written = {cell for run in form.written for cell in run if cell < accumulators}
+    runs = form.template.written
+    written = {form.first + cell for run in runs for cell in run if form.first + cell < accumulators}
     stated = cells(effect.writes)
     # What a message answers may be less than the registers that it is written into.
-    assert written >= stated if form.is_message else written == stated
+    assert written >= stated if form.template.is_message else written == stated
     assert (form.first if stated else -1) == min(stated, default=-1)
     read = [cell for cell in form.read if cell < accumulators]
     assert set(read) <= {min(cells([access])) for access in effect.reads if access[0] >= GENERAL}

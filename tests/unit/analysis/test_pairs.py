@@ -117,8 +117,8 @@ def test_a_renamed_kernel_that_was_edited_is_found_by_what_is_left_of_its_code()
 def test_of_copies_that_of_the_same_program_is_the_renamed_one() -> None:
     old = [coded("a", {"k": [ADD], "x": LONG}), coded("b", {"m": [ADD], "y": LONG})]
     new = [coded("a", {"k": [ADD], "x2": LONG}), coded("b", {"m": [ADD], "y2": LONG})]
-    found = {(both.old.name, both.new.name) for both in with_renamed(pair(old, new)).renamed}
-    assert found == {("x", "x2"), ("y", "y2")}
+    pairs = {(both.old.name, both.new.name) for both in with_renamed(pair(old, new)).renamed}
+    assert pairs == {("x", "x2"), ("y", "y2")}
 
 
 @pytest.mark.parametrize("kind", ["alike", "nearly alike", "different"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
+from itertools import compress
+from operator import not_
 
 from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.comparison.normal_form import Code, Origin
@@ -20,6 +22,9 @@ NO_LINE = LineKey("no line", 0, 0)
 #: What only waits (``sync``, ``nop``) on all lines that did not change otherwise.
 OTHER_WAITS = LineKey("sync of the other lines", 0, 0)
 WITHOUT_LINE = (PROLOGUE, NEIGHBOURS, NO_LINE, OTHER_WAITS)
+#: The numbers of these groups.
+_APART = (PROLOGUE, NEIGHBOURS, NO_LINE)
+_PROLOGUE, _NEIGHBOURS, _NO_LINE = range(len(_APART))
 #: How a line has changed: its instructions are others; or the same on other operands; or only their waits.
 INSTRUCTIONS, OPERANDS, WAITS = "instructions", "operands", "sync"
 
@@ -52,32 +57,37 @@ def changed_lines(
     # Where the stages of one side alone were kept, nothing tells what the other side's instructions inherit.
     maps = [kernel.source_map for kernel in kernels] if has_lines else [None, None]
     is_told = all(source_map is not None and source_map.stated for source_map in maps)
-    old_keys = _keys(maps[0], codes[0], sources.old_key, is_told)
-    new_keys = _keys(maps[1], codes[1], sources.new_key, is_told)
-    old_groups, new_groups = _groups(old_keys), _groups(new_keys)
-    has_same_prologue = _forms(codes[0], old_groups.get(PROLOGUE, ())) == _forms(codes[1], new_groups.get(PROLOGUE, ()))
+    known = {key: number for number, key in enumerate(_APART)}
+    sides = (
+        _Side(codes[0], _numbers(maps[0], len(codes[0]), sources.old_key, is_told, known)),
+        _Side(codes[1], _numbers(maps[1], len(codes[1]), sources.new_key, is_told, known)),
+    )
+    keys = list(known)
+    removed, added = (sides[0].counts - sides[1].counts), (sides[1].counts - sides[0].counts)
+    losses, gains = _by_number(removed), _by_number(added)
+    has_same_prologue = sides[0].forms(_PROLOGUE) == sides[1].forms(_PROLOGUE)
     changes = []
     others: tuple[list[int], list[int]] = [], []
-    for key in dict.fromkeys([*old_groups, *new_groups]):
-        old, new = old_groups.get(key, ()), new_groups.get(key, ())
-        before, after = _count(codes[0], old), _count(codes[1], new)
-        if before != after:
+    for number in dict.fromkeys([*sides[0].groups, *sides[1].groups]):
+        old, new = (side.groups.get(number, []) for side in sides)
+        waits = [[index for index in side.groups.get(number, ()) if side.code.waits[index]] for side in sides]
+        if number in losses or number in gains:
             change = INSTRUCTIONS
-        elif key != PROLOGUE and _operands(codes[0], old, old_keys, has_same_prologue) != _operands(
-            codes[1], new, new_keys, has_same_prologue
+        elif number != _PROLOGUE and sides[0].operands(number, has_same_prologue) != sides[1].operands(
+            number, has_same_prologue
         ):
             change = OPERANDS
         else:
-            for code, indexes, waits in zip(codes, (old, new), others, strict=True):
-                waits += [index for index in indexes if code.forms[index].waits]
+            others[0].extend(waits[0])
+            others[1].extend(waits[1])
             continue
-        removed, added = (before - after).total(), (after - before).total()
-        waits_of = len(old) - before.total(), len(new) - after.total()
+        key = keys[number]
         is_cause = key in sources.edited if sources.edited else None
-        changes.append(LineChange(key, change, old, new, removed, added, *waits_of, is_cause))
+        counts = losses[number], gains[number], len(waits[0]), len(waits[1])
+        changes.append(LineChange(key, change, tuple(old), tuple(new), *counts, is_cause))
     if len(others[0]) != len(others[1]):
-        old, new = (tuple(sorted(indexes)) for indexes in others)
-        changes.append(LineChange(OTHER_WAITS, WAITS, old, new, 0, 0, len(old), len(new)))
+        rows = tuple(sorted(others[0])), tuple(sorted(others[1]))
+        changes.append(LineChange(OTHER_WAITS, WAITS, *rows, 0, 0, len(rows[0]), len(rows[1])))
     changes.sort(
         key=lambda line: (
             not line.is_cause,
@@ -90,66 +100,83 @@ def changed_lines(
     return changes
 
 
-def _keys(
-    source_map: SourceMap | None, code: Code, key_of: Callable[[str, int], LineKey], is_told: bool
-) -> list[LineKey]:
-    """Return the line of each instruction; ``is_told``: those that inherit it stand apart."""
+def _by_number(counts: Counter[tuple[int, str]]) -> Counter[int]:
+    result: Counter[int] = Counter()
+    for (number, _), count in counts.items():
+        result[number] += count
+    return result
+
+
+def _numbers(
+    source_map: SourceMap | None,
+    count: int,
+    key_of: Callable[[str, int], LineKey],
+    is_told: bool,
+    known: dict[LineKey, int],
+) -> list[int]:
+    """Return the number of each instruction's line, and note the numbers of those that are ``known``; ``is_told``: those
+    that inherit it stand apart."""
     if source_map is None:
-        return [NO_LINE] * len(code)
-    known: dict[tuple[str, int], LineKey] = {}
-    keys = [PROLOGUE] * source_map.prologue
-    for index in range(source_map.prologue, len(code)):
-        place = source_map.places[index]
-        if place is None:
-            keys.append(NO_LINE)
-            continue
-        if is_told and source_map.origins[index] == INHERITED:
-            keys.append(NEIGHBOURS)
-            continue
+        return [_NO_LINE] * count
+    numbers: dict[int, int] = {id(None): _NO_LINE}
+    lines: dict[tuple[str, int], int] = {}
+    places = source_map.places
+    # Instructions of one row share their place.
+    for place in {id(place): place for place in places if place is not None}.values():
         line = place.path, place.line
-        if line not in known:
-            known[line] = key_of(*line)
-        keys.append(known[line])
-    return keys
+        if line not in lines:
+            lines[line] = known.setdefault(key_of(*line), len(known))
+        numbers[id(place)] = lines[line]
+    result = [numbers[each] for each in map(id, places)]
+    if is_told:
+        for index, origin in enumerate(source_map.origins):
+            if origin == INHERITED:
+                result[index] = _NEIGHBOURS
+    result[: source_map.prologue] = [_PROLOGUE] * source_map.prologue
+    return result
 
 
-def _groups(keys: Sequence[LineKey]) -> dict[LineKey, tuple[int, ...]]:
-    groups: dict[LineKey, list[int]] = {}
-    for index, key in enumerate(keys):
-        groups.setdefault(key, []).append(index)
-    return {key: tuple(indexes) for key, indexes in groups.items()}
+class _Side:
+    """One side's instructions by the number of their line."""
+
+    def __init__(self, code: Code, numbers: list[int]) -> None:
+        self.code = code
+        self._numbers = numbers
+        self.groups: dict[int, list[int]] = {}
+        for index, number in enumerate(numbers):
+            if number in self.groups:
+                self.groups[number].append(index)
+            else:
+                self.groups[number] = [index]
+        #: The instructions that do something, by line and text.
+        self.counts = Counter(compress(zip(numbers, code.texts, strict=True), map(not_, code.waits)))
+
+    def forms(self, number: int) -> list[str]:
+        """Return the texts of a line's instructions."""
+        return _forms(self.code, self.groups.get(number, ()))
+
+    def operands(self, number: int, has_same_prologue: bool) -> Counter[tuple[Hashable, ...]]:
+        """Count the instructions of a line by their text and the lines that their operands come from."""
+        texts, origins, waits, numbers = self.code.texts, self.code.origins, self.code.waits, self._numbers
+
+        def source(origin: Origin) -> Hashable:
+            if isinstance(origin, int):
+                return origin if has_same_prologue else None
+            writer, place = origin
+            line = numbers[writer]
+            if line == _PROLOGUE:
+                return (writer, place) if has_same_prologue else None
+            # Of its own line, what the operand is made by; which of several lines computes what they share, the compiler
+            # decides anew.
+            return (texts[writer] if line == number else line), place
+
+        return Counter(
+            (texts[index], *map(source, origins[index])) for index in self.groups.get(number, ()) if not waits[index]
+        )
 
 
 def _forms(code: Code, indexes: Iterable[int]) -> list[str]:
     return [code.texts[index] for index in indexes]
-
-
-def _count(code: Code, indexes: Iterable[int]) -> Counter[str]:
-    """Count the instructions that do something."""
-    return Counter(code.texts[index] for index in indexes if not code.forms[index].waits)
-
-
-def _operands(
-    code: Code, indexes: Iterable[int], keys: Sequence[LineKey], has_same_prologue: bool
-) -> Counter[tuple[Hashable, ...]]:
-    """Count the instructions of a line by their text and the lines that their operands come from."""
-
-    def source(origin: Origin, own: LineKey) -> Hashable:
-        if isinstance(origin, int):
-            return origin if has_same_prologue else None
-        writer, place = origin
-        key = keys[writer]
-        if key == PROLOGUE:
-            return (writer, place) if has_same_prologue else None
-        # Of its own line, what the operand is made by; which of several lines computes what they share, the compiler
-        # decides anew.
-        return (code.texts[writer] if key == own else key), place
-
-    return Counter(
-        (code.texts[index], *(source(origin, keys[index]) for origin in code.origins[index]))
-        for index in indexes
-        if not code.forms[index].waits
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from typing import NamedTuple
 
 from kernlens.analysis.comparison.renaming import is_renaming
 from kernlens.dataclass import dataclass
@@ -19,7 +20,7 @@ from kernlens.model.instruction import Instructions
 
 #: A general register, or an accumulator, which the compiler uses as one where it can; what is between them, with their
 #: regions and types, is alike in many instructions.
-_REGISTER = re.compile(r"\b(?:r|(acc))(\d+)(?:\.(\d+))?(?![\d.])")
+_REGISTER = re.compile(r"\b((?:r|acc)\d+)(?:\.(\d+))?(?![\d.])")
 #: What follows a general register: its stride and its type.
 _REGION = re.compile(r"(?:<(\d+)[^>]*>)?(?::([a-z]\w*))?")
 _OTHER_NAMES = re.compile(r"\b(?:(f|a)\d+\.\d+|(L)\d+\b)")
@@ -57,25 +58,11 @@ Origin = tuple[int, int] | int
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """An instruction's text without names. ``first`` is the first cell that it writes, -1 if none, and ``written`` are all;
-    ``read`` are the first cells of the registers that it reads; ``labels`` the offsets that it may go to. ``waits``: it
-    does nothing else; ``is_conditional``: it has a predicate; ``is_message``: it reads whole registers."""
-
-    text: str
-    first: int
-    written: tuple[range, ...]
-    read: tuple[int, ...]
-    labels: tuple[int, ...]
-    waits: bool
-    is_conditional: bool
-    is_message: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Template:
-    """The common parts of instructions that differ in the numbers of general registers only. ``sizes`` are those of the
-    registers' types; ``written`` are the cells that it writes from the first register on, none if it reads that one too."""
+class Template:
+    """The common parts of instructions that differ in the numbers of general registers only: their ``text`` without these,
+    and the ``sizes`` of the registers' types. ``written`` are the cells that it writes from the first register on, none if
+    it reads that one too; ``labels`` the offsets that it may go to. ``waits``: it does nothing else; ``is_conditional``: it
+    has a predicate; ``is_message``: it reads whole registers."""
 
     text: str
     sizes: tuple[int, ...]
@@ -86,48 +73,75 @@ class _Template:
     is_message: bool
 
 
+class Form(NamedTuple):
+    """An instruction without names. ``first`` is the first cell that it writes, -1 if none, and ``read`` are the first cells
+    of the registers that it reads."""
+
+    template: Template
+    first: int
+    read: tuple[int, ...]
+
+
 class Reader:
     """A maker of forms; what is alike is read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int], Form] = {}
-        self._templates: dict[tuple[str, str, int], _Template] = {}
+        self._forms: dict[int, _Forms] = {}
 
     def forms(self, instructions: Instructions, device: Device | None) -> list[Form]:
         """Return the form of each instruction."""
-        known, width = self._known, register_bytes(device)
-        forms = []
-        for text in instructions.texts:
-            form = known.get((text, width))
-            if form is None:
-                form = known[text, width] = self._form(text, width)
-            forms.append(form)
-        return forms
+        width = register_bytes(device)
+        if width not in self._forms:
+            self._forms[width] = _Forms(width)
+        return list(map(self._forms[width].__getitem__, instructions.texts))
 
-    def _form(self, text: str, width: int) -> Form:
+
+class _Forms(dict[str, Form]):
+    """The forms of texts, for registers of ``width`` bytes; those that are asked for first are made. Nearly all time of a
+    comparison is spent here."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self._width = width
+        self._templates: dict[str, Template] = {}
+        self._places = _Places(width)
+
+    def __missing__(self, text: str) -> Form:
         code, _, remark = text.partition("//")
         # Options in braces: those of the scoreboard depend on the code around.
-        code = _MACRO_REGION.sub(r"\1", " ".join(code.partition("{")[0].split()))
-        between, numbers = _split(code)
-        key = "r".join(between), remark, width
+        pieces = _REGISTER.split(code.partition("{")[0])
+        key = f"{'r'.join(pieces[::3])}//{remark}"
         template = self._templates.get(key)
         if template is None:
-            template = self._templates[key] = _template(between, remark, width)
+            # How much space is between two registers depends on their names.
+            words = _MACRO_REGION.sub(r"\1", " ".join("\0".join(pieces[::3]).split()))
+            spaced = f"{words}//{remark}"
+            template = self._templates.get(spaced)
+            if template is None:
+                template = self._templates[spaced] = _template(words.split("\0"), remark, self._width)
+            self._templates[key] = template
+        places, width = self._places, self._width
         cells = [
-            (_place(number, accumulator) * width + int(part or 0) % width * size) // _CELL
-            for (accumulator, number, part), size in zip(numbers, template.sizes, strict=True)
+            places[name] if part is None else places[name] + int(part) % width * size // _CELL
+            for name, part, size in zip(pieces[1::3], pieces[2::3], template.sizes, strict=True)
         ]
-        first = cells.pop(0) if template.written else -1
-        return Form(
-            template.text,
-            first,
-            tuple(range(first + run.start, first + run.stop, run.step) for run in template.written),
-            tuple(cells),
-            template.labels,
-            template.waits,
-            template.is_conditional,
-            template.is_message,
-        )
+        form = Form(template, cells[0], tuple(cells[1:])) if template.written else Form(template, -1, tuple(cells))
+        self[text] = form
+        return form
+
+
+class _Places(dict[str, int]):
+    """The first cell of each register, by its name."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self._cells = width // _CELL
+
+    def __missing__(self, name: str) -> int:
+        is_accumulator = name.startswith("acc")
+        place = _REGISTERS + int(name[3:]) % _ACCUMULATORS if is_accumulator else int(name[1:]) % _REGISTERS
+        self[name] = place * self._cells
+        return self[name]
 
 
 def register_bytes(device: Device | None) -> int:
@@ -135,17 +149,7 @@ def register_bytes(device: Device | None) -> int:
     return 64 if device is not None and device.ip is not None and device.ip >= IpVersion(12, 60, 0) else 32
 
 
-def _split(code: str) -> tuple[list[str], list[tuple[str | None, str, str | None]]]:
-    """Return the pieces between the registers, and of each register whether it is an accumulator, its number and its part."""
-    pieces = _REGISTER.split(code)
-    return pieces[::4], list(zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True))
-
-
-def _place(number: str, accumulator: str | None) -> int:
-    return _REGISTERS + int(number) % _ACCUMULATORS if accumulator else int(number) % _REGISTERS
-
-
-def _template(between: list[str], remark: str, width: int) -> _Template:
+def _template(between: list[str], remark: str, width: int) -> Template:
     code = "r".join(between)
     plain = [_OTHER_NAMES.sub(lambda name: name[1] or name[2], piece) for piece in between]
     regions = [region for piece in between[1:] if (region := _REGION.match(piece))]
@@ -162,7 +166,7 @@ def _template(between: list[str], remark: str, width: int) -> _Template:
     elif nowhere := _NOWHERE.fullmatch(text):
         text = nowhere[1]
     is_conditional, is_message = _PREDICATE.match(code) is not None, mnemonic.startswith("send")
-    return _Template(text, sizes, written, labels, mnemonic in WAITING, is_conditional, is_message)
+    return Template(text, sizes, written, labels, mnemonic in WAITING, is_conditional, is_message)
 
 
 def _written(region: re.Match[str], size: int, channels: int, code: str, remark: str, width: int) -> tuple[range, ...]:
@@ -195,51 +199,67 @@ class Code:
     @cached_property
     def texts(self) -> list[str]:
         """The text of each form."""
-        return [form.text for form in self.forms]
-
-    @property
-    def origins(self) -> list[tuple[Origin, ...]]:
-        """The origins of the registers that each instruction reads: if control can take several ways, in the code's order."""
-        return self._flow[0]
+        return [form.template.text for form in self.forms]
 
     @cached_property
-    def _flow(self) -> tuple[list[tuple[Origin, ...]], list[Origin]]:
-        """The origins, and for each write that may leave what was there, as it is conditional, the origin of that."""
+    def waits(self) -> list[bool]:
+        """True for each instruction that only waits."""
+        return [form.template.waits for form in self.forms]
+
+    @cached_property
+    def origins(self) -> list[tuple[Origin, ...]]:
+        """The origins of the registers that each instruction reads: if control can take several ways, in the code's order."""
         forms = self.forms
-        # What an instruction writes ends within as many registers behind the last as there are.
-        writers = [-1] * (2 * (_REGISTERS + _ACCUMULATORS) * self._width // _CELL)
         register = self._width // _CELL
-        straight = self._straight
+        firsts = [form.first for form in forms]
+        writers = self._writers()
         origins: list[tuple[Origin, ...]] = []
-        left: list[Origin] = []
-        for index, form in enumerate(forms):
+        for index, (template, first, read) in enumerate(forms):
             operands: list[Origin] = []
-            for cell in form.read:
-                # A message's header is written in part, and what nobody sets in it is left from another value.
-                writer = max(writers[cell : cell + register]) if form.is_message else writers[cell]
-                operands.append(cell if writer < 0 else (writer, cell - forms[writer].first))
+            for cell in read:
+                writer = writers[cell]
+                if template.is_message:
+                    # A message's header is written in part, and what nobody sets in it is left from another value.
+                    writer = max(writers[cell : cell + register])
+                operands.append(cell if writer < 0 else (writer, cell - firsts[writer]))
             origins.append(tuple(operands))
-            if form.written:
-                if form.is_conditional or index >= straight:
-                    left += [index, writers[form.first], writers[form.written[-1][-1]]]
-                for run in form.written:
-                    writers[run.start : run.stop : run.step] = [index] * len(run)
-        return origins, left
+            for run in template.written:
+                writers[first + run.start : first + run.stop : run.step] = [index] * len(run)
+        return origins
+
+    def _writers(self) -> list[int]:
+        """Return for each cell that nobody wrote it. What an instruction writes ends within as many registers behind the last
+        as there are."""
+        return [-1] * (2 * (_REGISTERS + _ACCUMULATORS) * self._width // _CELL)
+
+    @cached_property
+    def _left(self) -> list[int]:
+        """For each write that may leave what was there, as it is conditional: it, and who wrote that, at both ends."""
+        writers, straight = self._writers(), self._straight
+        left: list[int] = []
+        for index, (template, first, _) in enumerate(self.forms):
+            if template.written and (template.is_conditional or index >= straight):
+                left += [index, writers[first], writers[first + template.written[-1][-1]]]
+            for run in template.written:
+                writers[first + run.start : first + run.stop : run.step] = [index] * len(run)
+        return left
 
     @property
     def _straight(self) -> int:
         """The number of instructions up to the first that control may skip or repeat."""
-        targets = self._targets
-        ends = [index for index, of_one in enumerate(targets) if of_one]
-        return min(
-            [*ends[:1], *(target for of_one in targets for target in of_one if target is not None)], default=len(self)
-        )
+        ends = list(self._targets)[:1]
+        targets = (target for of_one in self._targets.values() for target in of_one if target is not None)
+        return min([*ends, *targets], default=len(self))
 
     @cached_property
-    def _targets(self) -> list[tuple[int | None, ...]]:
+    def _targets(self) -> dict[int, tuple[int | None, ...]]:
+        """The instructions that each branch may go to, None for what is none."""
+        branches = {index: form.template.labels for index, form in enumerate(self.forms) if form.template.labels}
+        if not branches:
+            return {}
         index_of = {offset: index for index, offset in enumerate(self.instructions.offsets)}
         index_of[self.instructions.size] = len(self)
-        return [tuple(index_of.get(label) for label in form.labels) for form in self.forms]
+        return {index: tuple(map(index_of.get, labels)) for index, labels in branches.items()}
 
     def is_same(self, other: Code) -> bool:
         """Return whether the instructions are the same one by one, names and addresses aside: each reads what the same
@@ -252,5 +272,5 @@ class Code:
             return False
         old, new = self.instructions.effects, other.instructions.effects
         if old is None or new is None:
-            return self._flow == other._flow
+            return self.origins == other.origins and self._left == other._left
         return is_renaming(old, new, self.instructions.texts)

@@ -147,16 +147,16 @@ def pair(old: Iterable[Program], new: Iterable[Program]) -> Pairing:
     return joined(Pairing(tuple(kernels), tuple(only_old), tuple(only_new), tuple(programs)), moved)
 
 
-def joined(pairing: Pairing, found: Sequence[KernelPair]) -> Pairing:
+def joined(pairing: Pairing, pairs: Sequence[KernelPair]) -> Pairing:
     """Return the pairing with pairs of what only one side had."""
-    if not found:
+    if not pairs:
         return pairing
     order: dict[int, int] = {}
-    for each in (*pairing.kernels, *found):
+    for each in (*pairing.kernels, *pairs):
         order.setdefault(id(each.new_program), len(order))
-    paired = {id(kernel) for each in found for kernel in (each.old, each.new)}
+    paired = {id(kernel) for each in pairs for kernel in (each.old, each.new)}
     return Pairing(
-        tuple(sorted((*pairing.kernels, *found), key=lambda each: order[id(each.new_program)])),
+        tuple(sorted((*pairing.kernels, *pairs), key=lambda each: order[id(each.new_program)])),
         tuple(each for each in pairing.only_old if id(each.kernel) not in paired),
         tuple(each for each in pairing.only_new if id(each.kernel) not in paired),
         pairing.programs,
