@@ -2,7 +2,7 @@
 
     python scripts/explore_sample.py sharpen.klens -o FOLDER
 
-FOLDER then holds index.json, chunks/ID.zst, chunks/ID.json (the same unpacked), and page.html, whose script is a
+FOLDER then holds index.json, chunks/ID.deflate, chunks/ID.json (the same unpacked), and page.html, whose script is a
 placeholder.
 """
 
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import zlib
 from pathlib import Path
-
-import zstandard
 
 import kernlens
 from kernlens.report.explore import explore_document
@@ -29,8 +28,8 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (words.output / "index.json").write_text(json.dumps(whole.index, indent=1))
     for chunk_id, content in whole.chunks.items():
-        (folder / f"{chunk_id}.zst").write_bytes(content)
-        (folder / f"{chunk_id}.json").write_bytes(zstandard.ZstdDecompressor().decompress(content))
+        (folder / f"{chunk_id}.deflate").write_bytes(content)
+        (folder / f"{chunk_id}.json").write_bytes(zlib.decompress(content, wbits=-15))
     with (words.output / "page.html").open("w") as file:
         file.writelines(page(whole, "/* the viewer */"))
 

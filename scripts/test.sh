@@ -14,10 +14,18 @@ cd "$ROOT"
 export PYTHONDONTWRITEBYTECODE=1
 say "ruff"
 "$VENV/bin/ruff" check .
-say "mypy"
-"$VENV/bin/mypy"
+# mypy takes one processor for a minute, the others mostly one.
+types=$(mktemp)
+"$VENV/bin/mypy" >"$types" 2>&1 &
+checking=$!
+trap 'kill $checking 2>/dev/null || true; rm -f "$types"' EXIT
 check_viewer
 check_vscode
+say "mypy"
+wait "$checking" || { cat "$types"; exit 1; }
+cat "$types"
+trap - EXIT
+rm -f "$types"
 if [ $# -eq 0 ]; then
   # What the extra "fuzz" (pyproject.toml) installs here: atheris, or nothing.
   if "$VENV/bin/python" -m pip show --quiet atheris 2>/dev/null; then

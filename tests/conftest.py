@@ -33,6 +33,34 @@ ANYWHERE = (
     "tests/integration/toolchain/",
 )
 
+#: Files that take half a minute or more, the longest first: the processes of a run begin with them, so that none is left with
+#: one at the end while the others wait.
+LONG = (
+    "tests/integration/layers/test_native_sanitizers.py",
+    "tests/integration/layers/test_program_snapshots.py",
+    "tests/integration/inspect/test_slow_files.py",
+    "tests/integration/docs/test_pages.py",
+    "tests/browser/test_serve.py",
+    "tests/integration/testing/test_fuzz.py",
+    "tests/integration/capture/test_capture.py",
+    "tests/integration/sweep/test_sweep_cluster.py",
+    "tests/integration/mcp/test_mcp.py",
+    "tests/integration/link/test_linking_driver.py",
+    "tests/integration/layers/test_opencl_layer.py",
+    "tests/integration/docs/test_json_keys.py",
+    "tests/integration/layers/test_opencl_layer_builds.py",
+    "tests/integration/stages/test_stages_command.py",
+    "tests/integration/layers/test_opencl_layer_stages.py",
+    "tests/browser/test_links.py",
+    "tests/integration/capture/test_capture_changes.py",
+    "tests/browser/test_views.py",
+    "tests/integration/drivers/test_opencl_live.py",
+    "tests/integration/docs/test_docs_site.py",
+    "tests/integration/compile/test_foreign_text.py",
+    "tests/integration/annotate/test_own_lines.py",
+    "tests/browser/test_widths.py",
+)
+
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 # What a run of the tests says depends on the tree alone: the same examples each time, and no limit on a busy machine's time.
@@ -128,6 +156,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
         for each in bound:
             each.add_marker(pytest.mark.skip(reason=reason))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        rank = {name: at for at, name in enumerate(LONG)}
+        # Behind a browser's client, which leaves an event loop running, asyncio starts no other in this process.
+        items.sort(
+            key=lambda each: (
+                each.nodeid.startswith("tests/browser/"),
+                rank.get(each.nodeid.partition("::")[0], len(LONG)),
+            )
+        )
 
 
 @pytest.hookimpl(wrapper=True)

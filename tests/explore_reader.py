@@ -12,8 +12,6 @@ from html.parser import HTMLParser
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import zstandard
-
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=:?@^_/{|}~"
 VALUES = {digit: value for value, digit in enumerate(DIGITS)}
 LIMIT = 1 << 26
@@ -31,12 +29,19 @@ def bytes_of_base85(text: str) -> bytes:
     return bytes(content)
 
 
+def inflated(packed: bytes) -> bytes:
+    """Return what DEFLATE packed: all of it, and nothing behind it."""
+    reader = zlib.decompressobj(wbits=-15)
+    content = reader.decompress(packed)
+    assert reader.eof
+    assert not reader.unused_data
+    return content
+
+
 def unpacked(frame: bytes) -> Any:
     """Return the JSON in a frame."""
-    size = zstandard.frame_content_size(frame)
-    assert 0 <= size <= LIMIT
-    content = zstandard.ZstdDecompressor().decompress(frame)
-    assert len(content) == size
+    content = inflated(frame)
+    assert len(content) <= LIMIT
     return json.loads(content.decode("utf-8", "strict"))
 
 
@@ -60,9 +65,12 @@ NOT_OWN = 1 | 2 | 4
 @dataclass
 class Stage:
     document: Mapping[str, Any]
+    #: The lines of the stages before it; takes its own.
+    known: list[str]
 
     def __post_init__(self) -> None:
-        self.rows = self.document["text"].split("\n")
+        self.known += self.document["text"].split("\n") if self.document["text"] is not None else []
+        self.rows = [self.known[number] for number in summed(self.document["row"])]
         self.lines = summed(self.document["line"])
         self.places = summed(self.document["place"])
         ids = self.document["id"]
@@ -87,7 +95,8 @@ class KernelChunk:
                 outer = self._places[caller]  # Callers come before their callees.
                 calls = ((outer.path, outer.line, outer.column), *outer.calls)
             self._places.append(Place(document["files"][file], line, column, calls))
-        self.stages = {stage["stage"]: Stage(stage) for stage in document["stages"] if not stage["missing"]}
+        known: list[str] = []
+        self.stages = {stage["stage"]: Stage(stage, known) for stage in document["stages"] if not stage["missing"]}
         code = document["code"]
         if code is not None:
             self.rows = code["text"].split("\n")
@@ -160,7 +169,7 @@ class Page:
         self._chunks = blocks.texts.get("chunks", "")
         packed = bytes_of_base85(blocks.texts["viewer"])[: int(blocks.sizes["viewer"])]
         #: The script that the page unpacks and runs.
-        self.viewer = zlib.decompress(packed, wbits=-15).decode()
+        self.viewer = inflated(packed).decode()
 
     def chunk(self, chunk_id: str) -> Any:
         entry = self.index["chunks"][chunk_id]

@@ -5,7 +5,8 @@ Each ``Tabular`` answer has a ``table``, and gives it to pandas, polars, DuckDB 
 
 from __future__ import annotations
 
-from kernlens.analysis.comparison.kernel_changes import FigureChange, KernelChange, LineChange
+from kernlens.analysis.comparison.kernel_changes import FigureChange, KernelChange
+from kernlens.analysis.comparison.line_changes import LineChange
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting, PassParting

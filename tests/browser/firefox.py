@@ -1,7 +1,6 @@
 """Debian's Firefox, asked by its own protocol (Marionette: a TCP connection, messages of JSON with their lengths).
 
-The driver of ``playwright`` takes no Firefox but the one that it brings, or a newer one than Debian has. Commands are those
-of WebDriver: https://www.w3.org/TR/webdriver2/.
+The driver of ``playwright`` takes no Firefox but the one that it brings, or a newer one than Debian has.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-#: Seconds that a page or an answer may take on a busy machine.
-LONG = 90
+from tests.browser.webdriver import LONG, WebDriver
+
 _SETTINGS: dict[str, Any] = {
     "marionette.port": 0,  # any that is free; Firefox says which in a file of its profile
     "browser.download.folderList": 2,
@@ -30,16 +29,9 @@ _SETTINGS: dict[str, Any] = {
     "network.captive-portal-service.enabled": False,
     "network.connectivity-service.enabled": False,
 }
-#: A page's root, and what is in it.
-_ROOT = "const root = document.getElementById('kernlens')?.shadowRoot ?? null;"
-#: The elements of a selector with a text, that can be seen.
-_SEEN = """const [selector, text] = arguments;
-const isSeen = each => each.checkVisibility() && each.textContent.includes(text);
-const seen = [...root?.querySelectorAll(selector) ?? []].filter(isSeen);
-"""
 
 
-class Firefox:
+class Firefox(WebDriver):
     """A Firefox with a new profile in ``folder``, where what it saves goes too; a context manager."""
 
     def __init__(self, folder: Path) -> None:
@@ -110,47 +102,12 @@ class Firefox:
         """Open another tab, and go on in it."""
         self.ask("WebDriver:SwitchToWindow", handle=self.ask("WebDriver:NewWindow", type="tab")["handle"])
 
-    def run(self, script: str, *arguments: Any) -> Any:
-        """Return what the body of a function returns; ``root`` is the viewer's."""
-        return self.ask("WebDriver:ExecuteScript", script=_ROOT + script, args=list(arguments))
+    def execute(self, script: str, arguments: list[Any]) -> Any:
+        return self.ask("WebDriver:ExecuteScript", script=script, args=arguments)
 
-    def until(self, script: str, *arguments: Any) -> Any:
-        """Wait until that is true, and return it."""
-        value = None
-        for _ in range(LONG * 5):
-            if value := self.run(script, *arguments):
-                return value
-            time.sleep(0.2)
-        raise AssertionError(f"it did not happen: {script}")
-
-    def see(self, selector: str, text: str = "") -> None:
-        """Wait until an element with this text is there to be seen."""
-        self.until(_SEEN + "return seen.length > 0", selector, text)
-
-    def click(self, selector: str, text: str = "") -> None:
-        """Click the first such element at its left, in the middle of its height."""
-        self.see(selector, text)
-        x, y = self.run(
-            _SEEN
-            + "seen[0].scrollIntoView({block: 'nearest'}); const {left, top, width, height} = seen[0].getBoundingClientRect();"
-            + "return [Math.round(left + Math.min(12, width / 2)), Math.round(top + height / 2)]",
-            selector,
-            text,
-        )
-        steps: list[dict[str, Any]] = [{"type": "pointerMove", "x": x, "y": y, "duration": 0}]
-        steps += [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
-        self.ask("WebDriver:PerformActions", actions=[{"type": "pointer", "id": "mouse", "actions": steps}])
-
-    def press(self, *keys: str) -> None:
-        """Press keys at once, and let them go."""
-        steps = [{"type": "keyDown", "value": key} for key in keys]
-        steps += [{"type": "keyUp", "value": key} for key in reversed(keys)]
-        self.ask("WebDriver:PerformActions", actions=[{"type": "key", "id": "keys", "actions": steps}])
+    def act(self, actions: list[dict[str, Any]]) -> None:
+        self.ask("WebDriver:PerformActions", actions=actions)
 
     def pdf(self) -> bytes:
         """Return what would be printed."""
         return base64.b64decode(self.ask("WebDriver:Print"))
-
-
-#: Keys as WebDriver names them.
-SHIFT, ESCAPE, ENTER = "\ue008", "\ue00c", "\ue007"

@@ -52,6 +52,7 @@ def small_document(
         "code": code(rows, 0 if has_lines else -1) if has_code else None,
         "stages": [] if stage is None else [{
             "stage": "llvm-codegen", "attempt": 1, "text": stage, "missing": stage_missing,
+            "row": deltas(range(stage.count("\n") + 1)),
             "line": deltas(range(1, stage.count("\n") + 2)),
             "place": deltas([-2, 0 if has_lines else -1, *[-2] * (stage.count("\n") - 1)][: stage.count("\n") + 1]),
             "id": None, "ids": None, "functions": [],

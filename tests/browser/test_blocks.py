@@ -82,7 +82,8 @@ def test_blocks_are_those_of_the_analysis(open_report: Open, darktable_kernels: 
     )
     # A click scrolls the code; what is pinned there is lit here.
     items[-1].click()
-    viewer.line("gen", "block 31").wait_for()
+    # The outline and the code's headers have one word for a block.
+    viewer.line("gen", "block B31").wait_for()
     viewer.find(f".gen .cm-line.R{firsts[-1]}").click(position={"x": 40, "y": 8})
     viewer.find(".block.on").wait_for()
     assert viewer.find(".block.on .name").inner_text() == "B31"

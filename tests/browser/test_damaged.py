@@ -84,6 +84,7 @@ WRONG: dict[str, Callable[[Chunk], None]] = {
     "a place that calls itself": places(caller=[0]),
     "calls without an end": deep,
     "a stage's line too many": stage(line=[1, 1, 1, 1, 1]),
+    "a stage's row of no line": stage(row=[0, 9, 0]),
     "a stage's place beyond the last": stage(place=[5, 0, 0]),
     "a stage without a name": stage(stage=None),
     "functions of nothing": stage(functions=[[]]),

@@ -10,8 +10,10 @@ import pytest
 
 from kernlens.report.explore import ExploreDocument
 from kernlens.report.explore.single_file import page, viewer_script
-from tests.browser.firefox import ESCAPE, SHIFT, Firefox
+from tests.browser.firefox import Firefox
 from tests.browser.test_share import KERNELS, pages
+from tests.browser.walk import walk_through_a_report, walk_through_an_edit
+from tests.browser.webdriver import ESCAPE, SHIFT
 from tests.explore_reader import Page as Report
 from tests.integration.serve.explorer_fixtures import serving
 
@@ -79,3 +81,13 @@ def test_a_notebooks_output_works_in_a_closed_frame(firefox: Firefox, sharpen: E
     firefox.click(".source .cm-line", "buffer[rad")
     firefox.see("footer .pinned", "Pinned line")
     firefox.ask("WebDriver:SwitchToFrame", id=None)
+
+
+def test_a_reader_walks_through_a_report(firefox: Firefox, sharpen_page: Path) -> None:
+    walk_through_a_report(firefox, sharpen_page.as_uri())
+
+
+def test_a_reader_edits_and_compares(firefox: Firefox, tmp_path: Path) -> None:
+    (tmp_path / "some.cl").write_text(KERNELS)
+    with serving(tmp_path / "some.cl", "--device", "dg2") as server:
+        walk_through_an_edit(firefox, f"http://127.0.0.1:{server.port}/#t={server.token}")

@@ -35,7 +35,7 @@ ROWS_READ = """async () => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "most"), [(1440, 0.01), (1024, 0.2), (390, 1)])
+@pytest.mark.parametrize(("width", "most"), [(1440, 0.01), (1024, 0.1), (390, 1)])
 def test_no_operand_is_cut(open_report: Open, sharpen_page: Path, width: int, most: float) -> None:
     viewer = open_report(sharpen_page, width=width, height=900)
     show_code(viewer)
@@ -44,6 +44,24 @@ def test_no_operand_is_cut(open_report: Open, sharpen_page: Path, width: int, mo
     assert read["cut"] == 0
     assert read["sideways"] <= 0
     assert read["wraps"] <= most * read["all"]
+
+
+def test_a_window_that_was_narrow_gives_the_code_its_width(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page, width=390, height=900)
+    for width, most in ((1024, 0.1), (1440, 0)):
+        viewer.tab.set_viewport_size({"width": width, "height": 900})
+        viewer.tab.wait_for_timeout(200)
+        read = viewer.tab.evaluate(ROWS_READ)
+        assert read["all"] == 245
+        assert read["wraps"] <= most * read["all"], width
+
+
+def test_the_source_is_read_beside_the_code(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page, width=1160, height=660)
+    viewer.find(".source .cm-line").first.wait_for()
+    box = viewer.find(".source-pane").bounding_box()
+    assert box is not None
+    assert box["width"] >= 320
 
 
 def show_code(viewer: Viewer) -> None:

@@ -226,6 +226,15 @@ def test_a_source_that_does_not_compile_opens_in_the_editor(tmp_path: Path, open
         assert "does not compile" in viewer.text(".code-pane .message")
         assert viewer.axe() == []
         assert viewer.cut_texts() == []
+        # A message is read whole, however narrow its pane is.
+        viewer.tab.set_viewport_size({"width": 390, "height": 844})
+        pane = viewer.find(".source .cm-scroller").bounding_box()
+        assert pane is not None
+        for message in viewer.find(".source .said").all():
+            box = message.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= pane["x"] + pane["width"]
+        viewer.tab.set_viewport_size({"width": 1440, "height": 900})
         viewer.find(".said button[title='Write count in place of cuont']").click()
         viewer.find(".said button[title='Insert ;']").click()
         viewer.line("source", "int last = count - 1;").wait_for()

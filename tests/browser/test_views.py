@@ -88,22 +88,30 @@ def _figure(value: int | None) -> str:
     return DASH if value is None else f"{value:,}"
 
 
-def _line_words(line: dict[str, Any]) -> tuple[str, str, str, str]:
-    """Return how a line of ``diff --json`` stands in the page: the line, what only one side has, and both counts."""
+def _line_words(line: dict[str, Any]) -> tuple[str, ...]:
+    """Return how a line of ``diff --json`` stands in the page: the line, what only one side has, waits, and both counts."""
     numbers = [number for number in dict.fromkeys((line["old_line"], line["new_line"])) if number]
     place = " → ".join(map(str, numbers))
     if line["path"] is None:
         place = "prologue" if line["prologue"] else "a neighbour's line" if line["inherited"] else "no line"
-    removed, added = (sum(pair[side] is None for pair in line["instructions"]) for side in ("new", "old"))
-    signs = [f"{sign}{count:,}" if count else "" for sign, count in ((MINUS, removed), ("+", added))]
-    return place, *signs, f"{line['old']:,} → {line['new']:,}"  # type: ignore[return-value]
+        place = "sync of the other lines" if line["change"] == "sync" else place
+    waits = line["new_sync"] - line["old_sync"]
+    signs = [
+        f"{sign}{abs(count):,}" if count else ""
+        for sign, count in (
+            (MINUS, line["removed"]),
+            ("+", line["added"]),
+            (MINUS if waits < 0 else "+", waits),
+        )
+    ]
+    return place, *signs, f"{line['old']:,} → {line['new']:,}"
 
 
 def _shown_lines(viewer: Viewer) -> list[tuple[str, ...]]:
     cells: list[list[str]] = viewer.find(".compare .lines tbody tr").evaluate_all(
         "rows => rows.map(row => Array.from(row.cells, cell => cell.textContent))"
     )
-    return [tuple(row[:4]) for row in cells if row[0] != "all"]
+    return [tuple(row[:5]) for row in cells if row[0] != "all"]
 
 
 def test_an_edited_line_is_the_one_that_differs(open_report: Open, two: list[Program]) -> None:
@@ -124,7 +132,11 @@ def test_an_edited_line_is_the_one_that_differs(open_report: Open, two: list[Pro
     edited.locator("button").click()
     assert "on" in (edited.get_attribute("class") or "")
     gone, come = viewer.find(".sides .gone").count(), viewer.find(".sides .come").count()
-    assert edited.locator("td").all_inner_texts()[1:3] == [f"{MINUS}{gone}" if gone else "", f"+{come}"]
+    waits = viewer.find(".sides .come .op", has_text="sync").count()
+    assert viewer.find(".sides .gone .op", has_text="sync").count() == 0
+    assert edited.locator("td").all_inner_texts()[1:4] == [
+        f"{sign}{count}" if count else "" for sign, count in ((MINUS, gone), ("+", come - waits), ("+", waits))
+    ]
     assert viewer.find(".sides .none").count() == gone + come
     viewer.find(".compare button", has_text="all").first.click()
     assert viewer.find(".sides .row").count() > max(old, new)
@@ -239,6 +251,13 @@ def test_passes_of_a_kernel_are_those_of_stages(
         counts = Counter(line[0] for line in drawn.elements())
         signs = f"{MINUS}{counts['-']:,}" if counts["-"] else "", f"+{counts['+']:,}" if counts["+"] else ""
         assert shown[name] in (signs, (signs[0], "moved"))
+    # Heads stand above their columns.
+    for head, column in (("pass", ".name"), ("phase", ".phase")):
+        above = viewer.find(".passes-heads span", has_text=head).first.bounding_box()
+        below = viewer.find(f".passes li {column}").first.bounding_box()
+        assert above is not None
+        assert below is not None
+        assert above["x"] == pytest.approx(below["x"], abs=2), head
     touched = viewer.find(".passes input.touched")
     for line in (11, 12):
         touched.fill(str(line))
@@ -288,8 +307,10 @@ def test_a_sweep_has_a_cell_for_each_kernel_and_configuration(open_report: Open,
     (tmp_path / "twice.cl").write_text(OLD)
     # As recordings name them, which tell builds apart; in the order in which the compiles ended.
     programs = [
-        replace(program, name=f"twice:{program.device}:system")
-        for program in kernlens.compile(tmp_path / "twice.cl", ["dg2", "pvc", "tgllp"])
+        replace(program, name=f"twice:{program.device}{toolchain}")
+        for toolchain, program in zip(
+            (":system", "", ""), kernlens.compile(tmp_path / "twice.cl", ["dg2", "pvc", "tgllp"]), strict=True
+        )
     ]
     devices = [str(program.device) for program in programs]
     viewer = open_report(explore_document(programs, title="swept"), at="#v=sweep&figure=code_size")

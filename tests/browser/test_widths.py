@@ -1,4 +1,4 @@
-"""From a wide screen to a telephone, in both themes: nothing is cut off, nothing scrolls sideways, nothing is hard to read."""
+"""From a wide screen to a telephone: nothing is cut off, nothing scrolls sideways, no room is lost."""
 
 from __future__ import annotations
 
@@ -46,11 +46,37 @@ def test_a_click_beside_its_controls_leaves_the_drawer_open(open_report: Open, s
     viewer.find("nav").wait_for(state="hidden")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(open_report: Open, sharpen_page: Path, theme: str) -> None:
-    viewer = open_report(sharpen_page, theme=theme)
-    # On lit rows, on hot ones, on the pinned one; then on hues, and in a sheet.
-    viewer.pin("gen", "send")
-    assert viewer.axe() == []
-    viewer.press("4", "?")
-    assert viewer.axe() == []
+def test_the_header_has_two_rows_on_a_telephone(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page, width=390, height=844)
+    box = viewer.find("header").bounding_box()
+    assert box is not None
+    assert box["height"] <= 74
+    # The search is a button there, and opens over the header.
+    viewer.find(".find").click()
+    viewer.tab.keyboard.type("op:send")
+    viewer.find(".results .it", has_text="instructions").wait_for()
+    field = viewer.find(".find").bounding_box()
+    assert field is not None
+    assert field["width"] > 350
+    viewer.press("Escape", "Escape")
+    # A view has all of the room: no band is left where the panes' tabs were.
+    viewer.find("button[data-view=compare]").click()
+    view, build = viewer.find(".view").bounding_box(), viewer.find(".build").bounding_box()
+    assert view is not None
+    assert build is not None
+    assert view["y"] == build["y"] + build["height"]
+
+
+def test_the_share_menu_stays_in_a_window_that_gets_narrow(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page)
+    viewer.find("header button", has_text="Share").click()
+    viewer.find(".share[open]").wait_for()
+    viewer.tab.set_viewport_size({"width": 390, "height": 844})
+    viewer.tab.wait_for_timeout(100)
+    assert viewer.cut_texts() == []
+    # What nothing can be done with is not there.
+    viewer.press("Escape")
+    viewer.press("?")
+    viewer.find("dialog[open] .help").wait_for()
+    assert "compile" not in viewer.text("dialog[open] .help")
+    assert viewer.find(".source-pane .opt").count() == 0

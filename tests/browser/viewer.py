@@ -100,25 +100,34 @@ class Viewer:
         )
 
     def axe(self) -> list[str]:
-        """Return what axe-core finds serious or critical, rule by rule with the first elements."""
+        """Return what axe-core finds, rule by rule with the first elements: in the theme that is shown."""
         # Through the debugger's protocol: the page's policy lets no other script in.
         if not AXE.exists():
             if missing := os.environ.get("KERNLENS_AXE_MISSING"):
                 pytest.skip(f"axe-core: {missing}")
             pytest.fail("axe-core is missing, which comes with what the viewer is built with: bash scripts/viewer.sh")
         session = self.tab.context.new_cdp_session(self.tab)
-        session.send("Runtime.evaluate", {"expression": AXE.read_text()})
+        if session.send("Runtime.evaluate", {"expression": "typeof axe"})["result"]["value"] == "undefined":
+            session.send("Runtime.evaluate", {"expression": AXE.read_text()})
         answer: dict[str, Any] = session.send(
             "Runtime.evaluate",
             {
                 "expression": """axe.run(document, {resultTypes: ["violations"]}).then(found => JSON.stringify(found.violations
-                  .filter(({impact}) => impact === "serious" || impact === "critical")
                   .map(({id, nodes}) => `${id} (${nodes.length}): ` + nodes.slice(0, 3).map(({html, any}) =>
                     html.slice(0, 160) + " " + (any[0]?.message ?? "").slice(0, 160)).join(" | "))))""",
                 "awaitPromise": True,
             },
         )
+        session.detach()
         violations: list[str] = json.loads(answer["result"]["value"])
+        return violations
+
+    def axe_in_both_themes(self) -> list[str]:
+        """Return what axe-core finds in the light theme and in the dark one."""
+        violations = []
+        for theme in ("light", "dark"):
+            self.tab.emulate_media(color_scheme=theme)
+            violations += [f"{theme}: {each}" for each in self.axe()]
         return violations
 
     def cut_texts(self) -> list[str]:

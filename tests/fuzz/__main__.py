@@ -22,6 +22,7 @@ def _campaign(chosen: argparse.Namespace) -> int:
     fuzzer.prepare()
     from tests.fuzz.campaign import report, run
     from tests.fuzz.targets import TARGETS, named
+    from tests.whole import WHOLE
 
     targets = named(chosen.targets or list(TARGETS))
     findings = Path(chosen.findings or tempfile.mkdtemp(prefix="kernlens-findings-")).absolute()
@@ -31,7 +32,8 @@ def _campaign(chosen: argparse.Namespace) -> int:
     count = -(-chosen.count // len(targets))
     if not (count or chosen.brief):
         options.append(f"-max_total_time={max(1, int(chosen.seconds * chosen.jobs / len(targets)))}")
-    counts = {target.name: target.brief if chosen.brief else count or -1 for target in targets}
+    briefs = {target.name: target.brief if WHOLE else -(-target.brief // 2) for target in targets}
+    counts = briefs if chosen.brief else {target.name: count or -1 for target in targets}
     with tempfile.TemporaryDirectory(prefix="kernlens-fuzz-") as scratch:
         work = Path(chosen.work or scratch).absolute()
         return report(run(targets, counts, options, findings, work, chosen.jobs), findings)
@@ -58,7 +60,11 @@ def main() -> int:
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--seconds", type=float, default=60.0, help="for all targets together; 60 if not given")
     amount.add_argument("--count", type=int, default=0, help="inputs of all targets together")
-    amount.add_argument("--brief", action="store_true", help="so many inputs of each as a run of all tests tries")
+    amount.add_argument(
+        "--brief",
+        action="store_true",
+        help="half as many inputs of each as before a release, or with KERNLENS_WHOLE all",
+    )
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="targets at a time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--findings", help="the folder for inputs that found something; a new one if not given")

@@ -15,8 +15,8 @@ CORPUS = Path(__file__).parent / "corpus"
 class Target:
     """The function that takes one input's bytes to a family of readers.
 
-    ``brief`` is how many inputs it gets in a run of all tests: about six seconds' worth. ``size`` is the most bytes that the
-    fuzzer makes. Inputs that are ``binary`` have headers with lengths in them.
+    ``brief`` is how many inputs it gets before a release, about six seconds' worth; a run of all tests tries half of them.
+    ``size`` is the most bytes that the fuzzer makes. Inputs that are ``binary`` have headers with lengths in them.
     """
 
     run: Callable[[bytes], None]

@@ -343,7 +343,7 @@ export class App implements Page {
   }
 
   help(): void {
-    this.dialog.open("Keys and words", helpSheet(recall("letters") !== "off", (on) => remember("letters", on ? "on" : "off")));
+    this.dialog.open("Keys and words", helpSheet(recall("letters") !== "off", (on) => remember("letters", on ? "on" : "off"), this.compiler !== null));
   }
 
   showKernels(): void {

@@ -57,7 +57,7 @@ export function findAll(index: Index, search: SearchIndex | null, texts: Readonl
       const words = search?.kernels[number]?.get(name) ?? null;
       const isNamed = test.name(name) || test.name(kernels.shown[row] ?? name);
       let count = isNamed ? 1 : 0;
-      if (query.kind === "text" && query.text === "spills") count = kernels.spill_bytes[row] ?? 0;
+      if (query.kind === "text" && query.text === "spills") count = kernels.spill_bytes[row] ?? kernels.spill_messages[row] ?? 0;
       if (words !== null && search !== null) count += inWords(words, query, opcodes, functions) + inLines(words, query, search.files, chunks, lines);
       if (count > 0) hits.set(keyOf(program, row), count);
     });

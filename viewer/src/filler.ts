@@ -346,7 +346,8 @@ export class Filler {
         onchange: () => {
           const [what, kind] = menu.value.split(" ");
           menu.value = "";
-          if (what === "tables") void this.tables(slot);
+          if (what === "operands") this.turnOperands();
+          else if (what === "tables") void this.tables(slot);
           else if (what === "split") layout.split(slot);
           else if (what === "swap") layout.swap(slot);
           else if (what === "close") layout.close(slot);
@@ -354,6 +355,7 @@ export class Filler {
         },
       },
       h("option", { value: "", disabled: true, hidden: true }, "⋯"),
+      slot.kind === "code" ? h("option", { value: "operands" }, this.isShort ? "Operands as IGA writes them (o)" : "Short operands (o)") : null,
       h("option", { value: "split" }, "Split: a second pane beside this one"),
       h("option", { value: "swap" }, "Exchange with the next pane"),
       layout.slots.length > 1 ? h("option", { value: "close" }, "Close this pane") : null,
@@ -364,9 +366,6 @@ export class Filler {
     fill(
       slot.tools,
       ...(slot.kind === "code" && this.kernel !== null ? this.steps(this.kernel) : []),
-      slot.kind !== "code"
-        ? null
-        : h("button", { class: "opt", type: "button", "aria-pressed": String(this.isShort), title: "Short operands, or as IGA writes them (o)", onclick: () => this.turnOperands() }, "Short operands"),
       slot.kind === "source" ? this.editTool(slot) : null,
       menu,
     );
@@ -376,8 +375,7 @@ export class Filler {
   private editTool({ linked }: Slot): HTMLElement | null {
     const { compiler } = this.page;
     if (!(linked instanceof SourcePane) || linked.bare) return null;
-    if (compiler === null) return button("Edit", "Reports are read only: kernlens serve edits", () => this.page.tell("Reports are read only: kernlens serve edits and compiles in place."));
-    if (!compiler.canTry(linked.kernel.program)) return null;
+    if (compiler?.canTry(linked.kernel.program) !== true) return null;
     if (compiler.versionOf(linked.kernel.program) === null) return button("Edit", "Change the source, and see what it costs (e)", () => void compiler.start());
     return button("Revert", "Back to version 1, as it was read", () => compiler.revert());
   }
@@ -389,4 +387,4 @@ function button(words: string, title: string, onclick: () => void): HTMLElement 
 
 /** Where all panes have room beside the blocks; and where there are two. */
 const ROOMY = matchMedia("(min-width: 1900px), (max-width: 760px)");
-const TIGHT = matchMedia("(min-width: 761px) and (max-width: 1150px)");
+const TIGHT = matchMedia("(min-width: 761px) and (max-width: 1299px)");

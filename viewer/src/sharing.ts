@@ -104,8 +104,14 @@ export class Sharing implements Shared {
     if (old !== undefined && now !== undefined) return { words: `From ${wordsOf(old)} to ${wordsOf(now)}`, old: old.program, oldRow: old.row, now: now.program, nowRow: now.row };
     const before = compiler?.before(kernel.program, kernel.row) ?? null;
     if (before === null) return null;
-    return { words: `From version “${before.name}”`, old: before.program, oldRow: before.row, now: kernel.program, nowRow: kernel.row };
+    return { words: `From version “${before.name}”${differing(before.program, kernel.program)}`, old: before.program, oldRow: before.row, now: kernel.program, nowRow: kernel.row };
   }
+}
+
+/** How the builds of two versions differ, beside their sources. */
+function differing(old: ProgramInfo, now: ProgramInfo): string {
+  const parts = (["device", "toolchain", "options"] as const).filter((part) => old[part] !== now[part]);
+  return parts.map((part) => `, ${part} ${old[part] || "none"} → ${now[part] || "none"}`).join("");
 }
 
 function wordsOf({ program, shown }: Entry): string {

@@ -57,9 +57,12 @@ test("the token leaves the address, and the rest of the link stays as it was wri
   expect(otherTab()).toBe(TOKEN);
 });
 
-test("under a name that others may answer to, the token is this tab's alone", () => {
+test("under a name that others may answer to, the token is this tab's alone", async () => {
   visit(`#t=${TOKEN}`, "localhost");
   expect(takeToken()).toBe(TOKEN);
+  answers(TOKEN);
+  await new HttpSource(TOKEN).changed();
+  expect(localStorage.getItem("kernlens.token")).toBeNull();
   vi.stubGlobal("sessionStorage", storage());
   expect(takeToken()).toBe("");
   localStorage.setItem("kernlens.token", TOKEN);

@@ -8,24 +8,14 @@ import { Places } from "../src/document/places";
 import { readIndex, readPasses, readTable, readText } from "../src/document/read";
 import { ReportSource } from "../src/document/report";
 import { DocumentError, Kept, sentenceOf } from "../src/document/source";
-import { MOST_BYTES, unpack } from "../src/document/unpack";
+import { unpack } from "../src/document/unpack";
 import { numbers } from "./numbers";
 import { type Chunk, inlined, pageOf, sample } from "./sample";
 
-/** A zstd frame (RFC 8878) of one block that is not compressed; `size` is what it says of its content. */
-function frameOf(content: Uint8Array, size = content.length): Uint8Array {
-  const frame = new Uint8Array(content.length + 12);
-  const view = new DataView(frame.buffer);
-  view.setUint32(0, 0xfd2fb528, true);
-  frame[4] = 0xa0; // a single segment, its size in four bytes
-  view.setUint32(5, size, true);
-  const block = (content.length << 3) | 1; // the last one, raw
-  frame.set([block & 255, (block >> 8) & 255, block >> 16], 9);
-  frame.set(content, 12);
-  return frame;
+async function packed(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
-
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 // --- a report
 
@@ -64,22 +54,21 @@ test("base 85: every four bytes, white space between digits, and what is no digi
   for (const wrong of ["0000<", "0000é", "0000"]) expect(() => decode85(wrong)).toThrow(DocumentError);
 });
 
-test("a frame is unpacked", () => {
-  expect(unpack(frameOf(bytesOf('{"größe": [1]}')))).toEqual({ größe: [1] });
+test("what is packed is unpacked, however many pieces it comes in", async () => {
+  expect(await unpack(await packed('{"größe": [1]}'))).toEqual({ größe: [1] });
+  const long = { text: "äöü".repeat(100_000), random: Array.from({ length: 50_000 }, Math.random) };
+  expect(await unpack(await packed(JSON.stringify(long)))).toEqual(long);
 });
 
 test.each([
-  ["is no zstd frame", Uint8Array.of(1, 2, 3, 4, 5, 6, 7)],
-  ["is no zstd frame", new Uint8Array(0)],
-  ["it is no JSON", frameOf(bytesOf("{"))],
-  ["it is no JSON", frameOf(bytesOf("[]"), 7)],
-  ["is damaged", Uint8Array.of(...frameOf(bytesOf("[]")), ...frameOf(bytesOf("[]")))],
-  ["more than is shown", frameOf(bytesOf("[]"), MOST_BYTES + 1)],
-  ["does not say how large it is", Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 0x58, 0, 0, 0, 0, 0, 0, 0)],
-  ["is damaged", frameOf(bytesOf("[]")).subarray(0, 10)],
-])("a frame that is wrong %s", (words, frame) => {
-  expect(() => unpack(frame)).toThrow(words);
-  expect(() => unpack(frame)).toThrow(DocumentError);
+  ["is damaged", Uint8Array.of(1, 2, 3, 4, 5, 6, 7)],
+  ["is damaged", new Uint8Array(0)],
+  ["is damaged", (await packed("[1, 2, 3]")).subarray(0, 5)],
+  ["it is no JSON", await packed("{")],
+  ["has more than 4 bytes: more than is shown", await packed("[1,2]")],
+])("what is packed and wrong %s", async (words, frame) => {
+  await expect(unpack(frame, words.includes("more") ? 4 : undefined)).rejects.toThrow(words);
+  await expect(unpack(frame, words.includes("more") ? 4 : undefined)).rejects.toThrow(DocumentError);
 });
 
 // --- indexes and small chunks
@@ -246,7 +235,9 @@ const DAMAGES: [words: string, damage: (chunk: Chunk) => void][] = [
   ["places.line holds -1", ({ places }) => (places.line[0] = -1)],
   ["places.file holds 1", ({ places }) => (places.file[0] = 1)],
   ["place 0 is called from one behind it", ({ places }) => (places.caller[0] = 0)],
-  ["a stage's place has 3 entries, not 4", ({ stages }) => (stages[0].text += "\n")],
+  ["a stage's place has 3 entries, not 4", ({ stages }) => stages[0].row.push(0)],
+  ["a stage's row holds 3", ({ stages }) => (stages[0].row = [0, 1, 2])],
+  ["a stage's text is too large", ({ stages }) => Object.assign(stages[0], { text: "x".repeat(2 ** 20), row: new Array(65).fill(0), line: new Array(65).fill(1), place: [0, ...new Array(64).fill(0)] })],
   ["own holds 1", (chunk) => (chunk.own = [1])],
   ["own is no list", (chunk) => (chunk.own = null)],
   ["files is no list", (chunk) => (chunk.files = "add.cl")],
@@ -272,6 +263,16 @@ test("a kernel without code or a stage's text says why", async () => {
   Object.assign(chunk.stages[0], { text: "", missing: "too large" });
   const { code, missing, stages } = new Kernel(program, 0, chunk);
   expect([code.count, missing.code, stages[0].missing, stages[0].count]).toEqual([0, "no decoder knows it", "too large", 0]);
+});
+
+test("stages share lines", async () => {
+  const { program, chunk } = await sample();
+  const [first] = chunk.stages;
+  const second = { ...first, stage: "visa", text: "mine", row: [0, 3, -2], functions: [] };
+  const third = { ...second, stage: "spirv", text: null, row: [3, -3, 0] };
+  const { stages } = new Kernel(program, 0, { ...chunk, stages: [first, second, third] });
+  const [a, b] = stages[0].lines;
+  expect(stages.map(({ lines }) => lines)).toEqual([stages[0].lines, [a, "mine", b], ["mine", a, a]]);
 });
 
 // --- columns

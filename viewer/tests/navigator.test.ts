@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 
+import { readIndex } from "../src/document/read";
 import type { Group, KernelColumns, ProgramInfo } from "../src/document/schema";
+import { findAll } from "../src/everywhere";
 import { arranged, type Item, itemsOf, type Order } from "../src/frame/arrange";
-import type { Entry } from "../src/frame/kernels";
+import { type Entry, entriesOf, worse } from "../src/frame/kernels";
 import { linesOf, pieces, type Style } from "../src/frame/names";
+import { type Query, queryOf } from "../src/frame/query";
 import { numbers } from "./numbers";
 
 /** Each letter is a pixel wide. */
@@ -48,7 +51,7 @@ function document(names: [string, Group, number][]): { entries: Entry[]; program
   const kernels = { name: names.map(([name]) => name), group: names.map(([, of]) => of) } as KernelColumns;
   const program = { id: "p", device: "dg2", kernels, rows: new Map(), beside: new Map([["0", "a.cl"]]), edited: false, ok: true } as unknown as ProgramInfo;
   const failed = { id: "f", name: "bad.cl", device: "dg2", ok: false, kernels: { name: [] as string[] } } as ProgramInfo;
-  const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spill: name === "spilling" ? 64 : 0 }));
+  const entries = names.map(([name, , instructions], row): Entry => ({ program, row, name, shown: name, instructions, simd: 16, spillBytes: name === "spilling" ? 64 : 0, spill: name === "spilling" ? 64 : 0, spills: "" }));
   return { entries, programs: [program, failed] };
 }
 
@@ -86,4 +89,16 @@ test("a version that was compiled here stands where its kernel was", () => {
   const own = kernels.name.map((name, row): Entry => ({ ...entries[0], program: version, row, name, shown: name }));
   const groups = itemsOf(own, [version, programs[1]], [{ ...read, kernels: { ...read.kernels, shown: read.kernels.name } }, programs[1]]);
   expect(Array.from(groups, ([{ title }, items]) => [title, items.map(({ key }) => key)])).toEqual([["1 program without kernels", ["f -1"]], ["b.cl", ["v 0"]], ["other document", ["v 1"]]]);
+});
+
+test("spills are told by their messages where the binary does not state their bytes", () => {
+  const columns = { name: ["stated", "none", "counted", "unknown"], spill_bytes: [64, 0, null, null], fill_loads: [null, null, 3, null], spill_stores: [null, null, 2, null], spill_store_bytes: [null, null, 96, null], instructions: [1, 1, 1, 9] };
+  const kernels = readIndex({
+    schema: 2, title: "", opcodes: {}, figures: [], chunks: {},
+    programs: [{ id: "p", name: "p", format: null, device: null, toolchain: null, versions: [], files: [], stages: [], reasons: {}, ok: true, kernels: { ...columns, shown: columns.name, chunk: columns.name, lines: [1, 1, 1, 1] } }],
+  });
+  const entries = entriesOf(kernels);
+  expect(entries.map(({ spills }) => spills)).toEqual(["64 bytes spilled", "", "5 spills and fills in the code; the binary does not state the bytes", ""]);
+  expect([...entries].sort(worse).map(({ name }) => name)).toEqual(["counted", "stated", "unknown", "none"]);
+  expect(findAll(kernels, null, new Map(), queryOf("spills") as Query)).toEqual(new Map([["p 0", 64], ["p 2", 5]]));
 });

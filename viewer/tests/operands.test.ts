@@ -20,6 +20,7 @@ test("an instruction is taken apart", () => {
   expect(jump).toMatchObject({ predicate: "(~f0.1.any8h)", opcode: "goto", channels: 8, mask: "M24", operands: ["L120", "L88"], options: [] });
   expect(parse("sync.nop null {Compacted,$3.dst}")).toMatchObject({ opcode: "sync.nop", channels: 0, mask: "", operands: ["null"] });
   expect(parse("mov (1|M0) r1.0<1>:f r[a0.0, 32]<0;1,0>:f").operands).toEqual(["r1.0<1>:f", "r[a0.0, 32]<0;1,0>:f"]);
+  expect(parse("(W)     bfn.(s0^s1^s2) (1|M0)        r66.0<1>:ud    r17.0<0;0>:ud")).toMatchObject({ predicate: "(W)", opcode: "bfn.(s0^s1^s2)", channels: 1, mask: "M0", operands: ["r66.0<1>:ud", "r17.0<0;0>:ud"] });
   expect(parse("")).toMatchObject({ opcode: "", channels: 0, operands: [], options: [] });
 });
 

@@ -39,8 +39,8 @@ export async function inlined(onOwnLines = false): Promise<Kernel> {
   // Rows of places 0, 1, 2, 3 and none; vISA numbers 0, 1, 1, 2 and none.
   Object.assign(chunk.code, { place: [0, 1, 1, 1, -4], id: [0, 1, 0, 1, -3], flags: [0, 0, 0, 2, 0] });
   chunk.stages = [
-    { stage: "llvm-codegen", attempt: 1, text: "define\n  a\n  b\n  c", missing: null, line: [1, 1, 1, 1], place: [-2, 2, 2, -1], id: [-1, 1, 1, 0], ids: [0, 1, 1, 2], functions: [["add", 0]] },
-    { stage: "spirv", attempt: 1, text: "x\ny", missing: null, line: [1, 1], place: [0, 2], id: null, ids: null, functions: [] },
+    { stage: "llvm-codegen", attempt: 1, text: "define\n  a\n  b\n  c", row: [0, 1, 1, 1], missing: null, line: [1, 1, 1, 1], place: [-2, 2, 2, -1], id: [-1, 1, 1, 0], ids: [0, 1, 1, 2], functions: [["add", 0]] },
+    { stage: "spirv", attempt: 1, text: "x\ny", row: [4, 1], missing: null, line: [1, 1], place: [0, 2], id: null, ids: null, functions: [] },
   ];
   return new Kernel(program, 0, chunk, onOwnLines);
 }

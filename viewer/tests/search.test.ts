@@ -23,7 +23,7 @@ const WRITTEN = {
 afterEach(() => void vi.restoreAllMocks());
 
 function index(change: object = {}): Index {
-  const kernels = { name: ["blur_h", "_Z3mixv"], shown: ["blur_h", "mix()"], spill_bytes: [0, 64] };
+  const kernels = { name: ["blur_h", "_Z3mixv"], shown: ["blur_h", "mix()"], spill_bytes: [0, 64], spill_messages: [null, null] };
   const program = { id: "p", name: "a", ok: true, kernels, files: [{ path: "a.cl", chunk: "c", missing: null }, { path: "b.h", chunk: null, missing: "" }] };
   const failed = { id: "f", name: "bad.cl", ok: false, kernels: { name: [], shown: [], spill_bytes: [] }, files: [{ path: "a.cl", chunk: "c", missing: null }] };
   return { programs: [program, failed], ...change } as unknown as Index;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kernlens.analysis.comparison.kernel_changes import WITHOUT_LINE, KernelChange, LineChange
+from kernlens.analysis.comparison.kernel_changes import KernelChange
+from kernlens.analysis.comparison.line_changes import WITHOUT_LINE, LineChange
 from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figures import CYCLES, LINE_COLUMNS, PEAK, Figure, LineColumn

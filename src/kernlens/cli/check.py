@@ -88,7 +88,7 @@ def _parameter(name: str) -> str:
 )
 @option.flag("Fail if there are kernels that the baseline lacks.", "--fail-on-new")
 @option.flag("Fail if kernels of the baseline are missing.", "--fail-on-missing")
-@option.flag("Fail if a pattern of the file with limits fits no kernel.", "--fail-on-unused")
+@option.flag("Fail if a pattern of kernlens.toml fits no kernel or source.", "--fail-on-unused")
 @option.flag("Pass metrics that the binary does not state.  [default: exit status 2]", "--allow-unknown")
 @option.kernel()
 @option.devices("Compile sources for these devices; check only their programs.")
@@ -126,8 +126,8 @@ def command(
     the source line that is the likely cause.
 
     PATHS are binaries, recordings, folders, or sources to compile for --device. Every metric of docs/figures.md has the
-    options --max-METRIC and --min-METRIC, for example --max-global-loads. A file kernlens.toml next to a path or in the
-    working folder sets limits for patterns of kernel names.
+    options --max-METRIC and --min-METRIC, for example --max-global-loads. The nearest file
+    kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
     """
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.check import MISSING, NEW, UNUSED, found_file, judged, opened_files
@@ -136,7 +136,7 @@ def command(
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing), (UNUSED, fail_on_unused))
     allowances = [_tolerance(words) for words in tolerances]
     with told_failures():
-        programs = opened_files(paths, devices, toolchains, options, source_roots)
+        programs = opened_files(paths, devices, toolchains, options, source_roots, project=budget_file)
         verdict = judged(
             [program for _, program in programs],
             rules,

@@ -109,7 +109,7 @@ def command(
         for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in chosen.images.values()):
             if words:
                 print_message(f"kernlens: the SPIR-V is compiled as it was recorded{words}")
-        planned = plan(chosen.files, devices, toolchains, options=options, timeout=timeout)
+        planned = plan(chosen.files, devices, toolchains, options=options, timeout=timeout, settings=chosen.settings)
         for recorded in dict.fromkeys(image.options for image in chosen.images.values() if image.options):
             print_message(f"kernlens: the recorded options {recorded} are used again, before those given here")
         for name, toolchain in planned.left_out:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from kernlens.cli import option
-from kernlens.cli.output import finish_output, print_json, print_lines, print_message, print_traceback
+from kernlens.cli.output import Progress, finish_output, print_json, print_lines, print_message, print_traceback
 from kernlens.errors import UnsupportedError
 from kernlens.processors import processors
 
@@ -96,17 +96,19 @@ def command(
     build = SourceBuild(device, toolchains[0] if toolchains else DEFAULT, options)
     listener = listening(port)
     with listener, swept_folder() as folder:
-        served = open_served(
-            paths,
-            source_build=build,
-            include=include,
-            limits=limits,
-            source_roots=source_roots,
-            own_roots=option.own_roots(source_roots),
-            is_own=is_own,
-            sampled=sampled,
-            unconfined=unconfined,
-        )
+        with Progress("opening", quiet=as_json, later=True) as progress:
+            served = open_served(
+                paths,
+                source_build=build,
+                include=include,
+                limits=limits,
+                source_roots=source_roots,
+                own_roots=option.own_roots(source_roots),
+                is_own=is_own,
+                sampled=sampled,
+                unconfined=unconfined,
+                on_progress=progress.show,
+            )
         if sampled is not None:
             tell_unmatched(samples, sampled, served.programs)
 

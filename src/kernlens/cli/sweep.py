@@ -15,6 +15,7 @@ from kernlens.cli.output import Progress, print_json, print_lines, print_message
 from kernlens.errors import OutputError
 
 if TYPE_CHECKING:
+    from kernlens.model.best_sets import BestSet, Weighing
     from kernlens.model.figures import Figure
     from kernlens.model.sweep_row import SweepRow
     from kernlens.recording.writer import RecordingWriter
@@ -54,9 +55,16 @@ _ORDERS = {
 @option.value(
     "Number of rows to print (0: all).", "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True
 )
+@option.flag("Print the best set of options for each kernel, and those that nothing beats.", "--best", "is_best")
+@option.value(
+    "What is best, with --best: metrics, the first one counts most. Those with weights (NAME=0.5) count together."
+    "  [default: spills,cycles,size]",
+    "--weigh", metavar="METRIC,...",
+)  # fmt: skip
 @option.file("Write all rows as CSV.", "--csv", "csv_file")
 @option.file("Write all rows as Parquet.", "--parquet", "parquet_file")
 @option.file("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
+@option.file("Write the sets of one source and device for a tuner (T4 JSON): those that spill are marked.", "--tuning")
 @option.file("Save all programs in a recording.", "-o", "--output")
 @option.parallel
 @click.option("--scheduler", metavar="ADDRESS", help="Compile on the workers of this Dask scheduler.")
@@ -73,9 +81,12 @@ def command(
     no_lines: bool,
     figure: str,
     top: int,
+    is_best: bool,
+    weigh: str | None,
     csv_file: str | None,
     parquet_file: str | None,
     heat_map_file: str | None,
+    tuning: str | None,
     output: str | None,
     jobs: int | None,
     timeout: float,
@@ -90,16 +101,19 @@ def command(
     """
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs has no effect with --scheduler: each Dask worker uses its own threads")
+    from kernlens.model.best_sets import best_sets
     from kernlens.model.figures import PRESSURES, WAITS, figure_named
     from kernlens.model.sweep_row import measured_figures
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
     from kernlens.verbs.sweep.sweep import in_order, measure
+    from kernlens.verbs.sweep.tuning import check_tuning
 
-    ordered_by = figure_named(figure)
-    has_pressure, has_waits = ordered_by in PRESSURES, ordered_by in WAITS
+    ordered_by, by = figure_named(figure), _weighing(weigh, is_best=is_best)
+    has_pressure = ordered_by in PRESSURES or (by is not None and by.needs_pressure)
+    has_waits = ordered_by in WAITS or (by is not None and by.needs_waits)
     figures = measured_figures(has_pressure=has_pressure, has_waits=has_waits)
-    _check_outputs(csv_file, parquet_file, heat_map_file, output)
+    _check_outputs(csv_file, parquet_file, heat_map_file, output, [tuning])
     sets = [*options, *(options_in_file(options_file) if options_file else [])]
     planned = matrix(
         sources,
@@ -109,6 +123,8 @@ def command(
         lines=not no_lines,
         timeout=timeout,
     )
+    if tuning is not None:
+        check_tuning((cell.source, cell.job.device, cell.job.toolchain.name) for cell in planned.cells)
     for name, chosen in planned.left_out:
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
     is_page = heat_map_file is not None and not _is_picture(heat_map_file)
@@ -127,16 +143,26 @@ def command(
         )
         with Progress("compiling", quiet=as_json) as progress:
             rows = in_order(planned, results, progress.show, recorded.keep)
+    best = None if by is None else best_sets(rows, by)
     with written(
         [
-            (csv_file, lambda: _csv(rows, figures)),
-            (parquet_file, lambda: _parquet(rows)),
-            (heat_map_file, lambda: _heat_map(rows, ordered_by, is_picture=not is_page)),
+            (csv_file, lambda: _csv(rows, figures, best)),
+            (parquet_file, lambda: _parquet(rows, best)),
+            (tuning, lambda: _tuning(rows)),
+            (heat_map_file, lambda: _heat_map(rows, ordered_by, planned, is_picture=not is_page)),
         ],
         recorded.errors,
     ):
-        _print(rows, planned, ordered_by, top, as_json)
+        _print(rows, planned, ordered_by, top, as_json, best, by)
     sys.exit(3 if any(row.reason for row in rows) else 0)
+
+
+def _weighing(text: str | None, *, is_best: bool) -> Weighing | None:
+    from kernlens.model.best_sets import DEFAULT_WEIGHING, weighing
+
+    if text is not None and not is_best:
+        raise click.UsageError("--weigh has no effect without --best")
+    return weighing(DEFAULT_WEIGHING if text is None else text) if is_best else None
 
 
 def _is_picture(path: str) -> bool:
@@ -144,14 +170,18 @@ def _is_picture(path: str) -> bool:
 
 
 def _check_outputs(
-    csv_file: str | None, parquet_file: str | None, heat_map_file: str | None, output: str | None
+    csv_file: str | None,
+    parquet_file: str | None,
+    heat_map_file: str | None,
+    output: str | None,
+    others: Sequence[str | None],
 ) -> None:
     """Refuse what could not be written before hours are spent on it."""
     from kernlens.recording.target import is_recorded
     from kernlens.report.heat_map_picture import check_pictures
     from kernlens.report.sweep_parquet import check_parquet
 
-    files = [path for path in (csv_file, parquet_file, heat_map_file, output) if path is not None]
+    files = [path for path in (csv_file, parquet_file, heat_map_file, output, *others) if path is not None]
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise click.UsageError("two output options name the same file")
     for path in files:
@@ -205,34 +235,55 @@ class _Recorded:
                 self.errors.append(unfinished)
 
 
-def _csv(rows: Sequence[SweepRow], figures: Sequence[Figure]) -> Iterator[bytes]:
+def _csv(rows: Sequence[SweepRow], figures: Sequence[Figure], best: Sequence[BestSet] | None) -> Iterator[bytes]:
+    from kernlens.report.sweep_best import marks
     from kernlens.report.sweep_table import csv_rows
 
-    return (f"{line}\n".encode() for line in csv_rows(rows, figures))
+    return (f"{line}\n".encode() for line in csv_rows(rows, figures, None if best is None else marks(best)))
 
 
-def _parquet(rows: Sequence[SweepRow]) -> list[bytes]:
+def _parquet(rows: Sequence[SweepRow], best: Sequence[BestSet] | None) -> list[bytes]:
+    from kernlens.report.sweep_best import marks
     from kernlens.report.sweep_parquet import sweep_parquet
 
-    return [sweep_parquet(rows)]
+    return [sweep_parquet(rows, None if best is None else marks(best))]
 
 
-def _heat_map(rows: Sequence[SweepRow], figure: Figure, *, is_picture: bool) -> Iterator[bytes]:
+def _tuning(rows: Sequence[SweepRow]) -> list[bytes]:
+    import json
+
+    from kernlens.verbs.sweep.tuning import tuning_document
+
+    return [f"{json.dumps(tuning_document(rows), indent=1)}\n".encode()]
+
+
+def _heat_map(rows: Sequence[SweepRow], figure: Figure, planned: Matrix, *, is_picture: bool) -> Iterator[bytes]:
     from kernlens.report.heat_map import heat_map, heat_map_page
     from kernlens.report.heat_map_picture import KERNELS_IN_PICTURE, heat_map_picture
 
     if is_picture:
-        yield heat_map_picture(heat_map(rows, figure, KERNELS_IN_PICTURE))
+        yield heat_map_picture(heat_map(rows, figure, KERNELS_IN_PICTURE, planned.titles))
     else:
-        yield from (piece.encode() for piece in heat_map_page(heat_map(rows, figure)))
+        yield from (piece.encode() for piece in heat_map_page(heat_map(rows, figure, titles=planned.titles)))
 
 
-def _print(rows: Sequence[SweepRow], planned: Matrix, figure: Figure, top: int, as_json: bool) -> None:
+def _print(
+    rows: Sequence[SweepRow],
+    planned: Matrix,
+    figure: Figure,
+    top: int,
+    as_json: bool,
+    best: Sequence[BestSet] | None,
+    by: Weighing | None,
+) -> None:
     from kernlens.report.describe import plural
+    from kernlens.report.sweep_best import best_document, best_table
     from kernlens.report.sweep_table import failure_lines, sweep_document, sweep_table
 
     if as_json:
-        print_json(sweep_document(rows))
+        print_json(sweep_document(rows) | (best_document(best, by) if best is not None and by is not None else {}))
+    elif best is not None and by is not None:
+        print_lines(best_table(best, by, top))
     else:
         print_lines(sweep_table(rows, figure, top))
     print_message(*(f"kernlens: {line}" for line in failure_lines(rows, top)))

@@ -39,6 +39,7 @@ def tried_programs(
     quiet: bool,
 ) -> list[Tried]:
     """Return the trials of the kernels of a selection, program by program, with a bar on a terminal."""
+    from kernlens.toolchain.source_settings import settings_for
     from kernlens.toolchain.toolchains import DEFAULT
     from kernlens.verbs.tried import tried
 
@@ -51,7 +52,7 @@ def tried_programs(
                     build.source,
                     build.device or "",
                     toolchain=build.toolchain.name if build.toolchain else DEFAULT,
-                    options=options,
+                    options=settings_for(build.source).options(options),
                     macros=macros,
                     kernels=[kernel.name for kernel in kernels if kernel.name in program.entry_kernels],
                     jobs=jobs,

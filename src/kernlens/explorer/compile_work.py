@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -226,18 +226,27 @@ class CompileWork:
             raise UnsupportedError(f"{error}; kernlens serve --include DIR allows what lies below DIR") from error
         tell({"event": "stage", "done": 1, "of": _STEPS})
         outside = os.path.realpath(folder)
-        pipeline = replace(pipeline, build=_by_hand(pipeline.build, outside))
+        # The server's own folders are no options of whoever asked: versions would seem to differ in them.
+        pipeline = replace(pipeline, build=replace(_by_hand(pipeline.build, outside), options=build.options))
         built = pipeline.build
         document = None
         if built.ok:
             document = explore_document(
-                pipeline.programs, title=built.source, version=__version__, own_roots=self.own_roots
+                as_asked(pipeline.programs, build.options),
+                title=built.source,
+                version=__version__,
+                own_roots=self.own_roots,
             )
         tell({"event": "stage", "done": _STEPS, "of": _STEPS})
         size = len(built.binary) + len(built.debug) + len(built.spirv) + len(built.log)
         size += sum(snapshot.size or 0 for snapshot in built.snapshots) + sum(len(each.text) for each in built.sources)
         ids = tuple(entry["id"] for entry in document.index["programs"]) if document else ()
         return Result(built, (pipeline.written_below, outside), document, ids, size)
+
+
+def as_asked(programs: Iterable[Program], options: str | None) -> list[Program]:
+    """Return the programs with the options that they were asked for with: binaries name the server's own folders, too."""
+    return [replace(program, build=replace(program.build, options=options)) for program in programs]
 
 
 def diagnostics(build: Build) -> list[dict[str, Any]]:

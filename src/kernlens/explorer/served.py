@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from kernlens import __version__
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.explorer.compile_work import Newest, Results, confined, diagnostics
+from kernlens.explorer.compile_work import Newest, Results, as_asked, confined, diagnostics
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
@@ -27,6 +27,7 @@ from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.foreign_text import shown_to_compilers
 from kernlens.toolchain.includes import include_folders, with_lines
 from kernlens.toolchain.source_reading import is_wide, open_regular
+from kernlens.toolchain.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import targets_of
 from kernlens.verbs.programs import is_source
@@ -126,9 +127,11 @@ def open_served(
     is_own: bool = False,
     sampled: SampledKernels | None = None,
     unconfined: bool = False,
+    on_progress: Callable[[int, int, str], None] | None = None,
 ) -> Served:
     """Open all paths. What is in their files is read now, so that they may change or vanish afterwards. ``sampled`` has a
-    profiler's samples of the programs' kernels.
+    profiler's samples of the programs' kernels. ``on_progress`` is told, before each path of several, or a source, is opened,
+    how many are done, how many there are, and its name.
 
     Raises KernlensError for what cannot be read; a source that does not compile is served with what the compiler says.
     """
@@ -143,15 +146,18 @@ def open_served(
             raise NotFoundError(f"there is no folder {folder} to include files from")
         if not unconfined:
             shown_to_compilers([folder])  # which says so if it is too wide
-    for path in dict.fromkeys(paths):
+    for number, path in enumerate(unique := dict.fromkeys(paths)):
+        if on_progress is not None and (len(unique) > 1 or is_source(path)):
+            on_progress(number, len(unique), os.path.basename(path))
         if os.path.isfile(path) and (table := sweep_in(path)) is not None:
             sweep = table
             continue
         if is_source(path):
             beside = [folder for folder in (os.path.dirname(os.path.abspath(path)),) if not is_wide(folder)]
-            folders += beside
-            for build in _compiled(path, source_build, include, beside, limits, unconfined=unconfined):
-                programs += open_build(build) if build.ok else ()
+            settings = settings_for(path)
+            folders += [*beside, *map(os.path.abspath, settings.include)]
+            for build in _compiled(path, source_build, settings, include, beside, limits, unconfined=unconfined):
+                programs += as_asked(open_build(build), build.options) if build.ok else ()
                 failed += [] if build.ok else [build]
             continue
         contents = open_file(path, source_roots=source_roots, held=True)
@@ -217,19 +223,28 @@ def sweep_in(path: str) -> dict[str, Any] | None:
 
 
 def _compiled(
-    path: str, how: SourceBuild, include: Sequence[str], beside: Sequence[str], limits: Limits, *, unconfined: bool
+    path: str,
+    how: SourceBuild,
+    settings: SourceSettings,
+    include: Sequence[str],
+    beside: Sequence[str],
+    limits: Limits,
+    *,
+    unconfined: bool,
 ) -> Iterator[Build]:
     """Yield a source's build for each device. It sees the files ``beside`` it, those to include, and what its options name."""
     if how.device is None:
         raise UnsupportedError(f"{path} is a source: add the target device, for example --device dg2")
     chosen = toolchain(how.toolchain)
     words = [how.options, *(f'-I "{os.path.abspath(folder)}"' for folder in include)]
-    options = with_lines(" ".join(word for word in words if word))
+    options = settings.options(with_lines(" ".join(word for word in words if word)))
     absolute = os.path.abspath(path)
     shown = [absolute, *beside, *filter(os.path.isdir, include_folders(options))]
     for device, _ in targets_of([how.device], [chosen.name])[0]:
         with confined(limits, shown, unconfined=unconfined):
-            yield compile_stages(absolute, device, options=options, toolchain=chosen.name).build
+            build = compile_stages(absolute, device, options=options, toolchain=chosen.name).build
+        # The folders of --include come to every compile: they are no options of this one.
+        yield replace(build, options=with_lines(how.options))
 
 
 class Chunks:

@@ -1,8 +1,8 @@
-"""``kernlens.toml``: the budgets of a project's kernels (docs/commands/check.md). TOML 1.0, https://toml.io/en/v1.0.0.
+"""``kernlens.toml``: a project's limits and build options (docs/project_file.md). TOML 1.0, https://toml.io/en/v1.0.0.
 
-``[kernel."PATTERN"]`` holds bounds, ``[kernel."PATTERN".device.NAME]`` those that take their place on one device, and
-``[tolerance]`` by how much figures may get worse than a baseline. A later table goes before an earlier one. ``toolchain``,
-before all tables, names the default toolchain.
+``[kernel."PATTERN"]`` holds bounds, ``[kernel."PATTERN".device.NAME]`` those that take their place on one device,
+``[tolerance]`` by how much figures may get worse than a baseline, and ``[source."PATTERN"]`` the build options of sources. A
+later table goes before an earlier one. ``toolchain``, before all tables, names the default toolchain.
 
 In CI the file comes with the change that is checked: with anybody's, that is. What ``tomllib`` needs grows with the square of a
 key's parts, so a file's size and depth are looked at before it sees the text.
@@ -10,6 +10,7 @@ key's parts, so a file's size and depth are looked at before it sees the text.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 
@@ -17,6 +18,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, KernlensError, NotFoundError, likeliest
 from kernlens.model.bounds import Rule, Tolerance, bound, current_bound_names, told, tolerance
 from kernlens.model.figures import as_name
+from kernlens.model.source_table import SourceTable
 
 #: What the file is called where it is looked for.
 NAME = "kernlens.toml"
@@ -37,17 +39,23 @@ _TOKEN = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_TOOLCHAIN, _TABLES = "toolchain", ("kernel", "tolerance")
+_TOOLCHAIN, _TABLES = "toolchain", ("kernel", "source", "tolerance")
 _UNKNOWN, _DEVICE = "allow-unknown", "device"
+_OF_SOURCES = ("options", "include", "define")
+_MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+#: A word of options, and a macro's value, have so many characters at most.
+_LONGEST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetFile:
-    """The content of a file: rules, the strongest last, tolerances, and the name of the default toolchain, if any."""
+    """The content of a file: rules, the strongest last, tolerances, the name of the default toolchain, if any, and the tables
+    of sources, the strongest last."""
 
     rules: tuple[Rule, ...]
     tolerances: tuple[Tolerance, ...]
     toolchain: str | None = None
+    sources: tuple[SourceTable, ...] = ()
 
 
 def read_budget_file(content: bytes, name: str) -> BudgetFile:
@@ -57,7 +65,7 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
 
     if len(content) > LIMIT:
         raise FormatError(
-            f"the file is larger than {LIMIT >> 10} KB, so it is not a file of limits; name one with --budget",
+            f"the file is larger than {LIMIT >> 10} KB, so it is not a {NAME}; name one with --budget or KERNLENS_PROJECT",
             format=name,
         )
     try:
@@ -77,7 +85,11 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
     ]
     figures = _table(document.get("tolerance", {}), f"{name}, tolerance")
     tolerances = tuple(tolerance(key, value, f"{name}, tolerance") for key, value in figures.items())
-    return BudgetFile(tuple(rules), tolerances, toolchain)
+    sources = tuple(
+        _source_table(pattern, table, f'{name}, source."{pattern}"')
+        for pattern, table in _tables(document.get("source", {}), f"{name}, source").items()
+    )
+    return BudgetFile(tuple(rules), tolerances, toolchain, sources)
 
 
 def _check_depth(text: str, name: str) -> None:
@@ -118,6 +130,61 @@ def _rule(pattern: str, table: Mapping[str, object], device: str | None, place: 
         else:
             raise KernlensError(f"{place}: {key} is true or false, not {told(value)}")
     return Rule(pattern, tuple(bounds), device, allows_unknown, place)
+
+
+def _source_table(pattern: str, table: Mapping[str, object], place: str) -> SourceTable:
+    _check_keys(table, {key: key for key in _OF_SOURCES}, place)
+    options = table.get("options", "")
+    words = (options,) if isinstance(options, str) else _words(options, f"{place}: options")
+    for word in words:
+        if _is_unfit(word) or word.count('"') % 2 or ('"' in word and not isinstance(options, str)):
+            raise KernlensError(
+                f"{place}: options is a text as for --build-options, or an array of words without quotes, not {told(word)}"
+            )
+    include = table.get("include", [])
+    folders = (include,) if isinstance(include, str) else _words(include, f"{place}: include")
+    for folder in folders:
+        if not folder or _is_unfit(folder) or '"' in folder:
+            raise KernlensError(f"{place}: include holds folders, and {told(folder)} is none")
+    macros = {
+        macro: _macro(macro, value, f"{place}.define")
+        for macro, value in _table(table.get("define", {}), f"{place}.define").items()
+    }
+    return SourceTable(pattern, options if isinstance(options, str) else words, folders, macros, place)
+
+
+def _macro(name: str, value: object, place: str) -> tuple[str, ...]:
+    """Return the values of a macro: true is that of a macro without value, and false none."""
+    if not _MACRO.fullmatch(name):
+        raise KernlensError(f"{place}: {told(name)} is no name of a macro")
+    if isinstance(value, bool):
+        return ("",) if value else ()
+    values = [_macro_value(each, f"{place}.{name}") for each in (value if isinstance(value, list) else [value])]
+    if not values:
+        raise KernlensError(
+            f"{place}.{name}: the array is empty; name a value, or false for a macro that stays undefined"
+        )
+    return tuple(dict.fromkeys(values))
+
+
+def _macro_value(value: object, place: str) -> str:
+    if isinstance(value, str) and value and not _is_unfit(value) and '"' not in value:
+        return value
+    is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 64
+    if is_number or (isinstance(value, float) and math.isfinite(value)):
+        return str(value)
+    raise KernlensError(f"{place}: a value is a number or a text without quotes, and not {told(value)}")
+
+
+def _words(value: object, place: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise KernlensError(f"{place} is a text or an array of texts, not {told(value)}")
+    return tuple(value)
+
+
+def _is_unfit(word: str) -> bool:
+    """Return whether a text cannot be part of build options: it has control characters, or no end."""
+    return not word.isprintable() or len(word) > _LONGEST
 
 
 def _check_keys(table: Mapping[str, object], known: Mapping[str, str], place: str) -> None:

@@ -13,6 +13,8 @@ from kernlens.model.spills import SPILLED_BYTES
 MEASURED = (*FIGURES, *COSTS)
 #: What tells the rows of a sweep from one another: the names of these fields.
 LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
+#: The columns of what is the best set of a kernel, and what nothing beats: 1 or 0.
+MARKS = ("best", "pareto")
 
 
 def measured_figures(*, has_pressure: bool = False, has_waits: bool = False) -> tuple[Figure, ...]:
@@ -83,8 +85,9 @@ class SweepRow:
         return dict(zip(_places(values), values, strict=False))
 
     def value(self, figure: Figure) -> int | None:
-        """Return the value of one figure; None if it is not known."""
-        return self.values[_places(self.values)[figure.key]] if self.values else None
+        """Return the value of one figure; None if it is not known, or was not measured."""
+        place = _places(self.values).get(figure.key) if self.values else None
+        return None if place is None else self.values[place]
 
 
 class Sweep(list[SweepRow], Tabular):

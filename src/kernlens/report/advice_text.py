@@ -31,7 +31,7 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
     if not count:
         next_step = "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"
     elif not is_tried and any(piece.rule == SPILL for each in kernels for piece in each.advice):
-        next_step = "; --try compares 256 registers and narrower sub-groups"
+        next_step = "; --try compares other options and sub-group sizes"
     else:
         next_step = ""
     yield f"{plural(len(kernels), 'kernel')}: {plural(count, 'piece') if count else 'no pieces'} of advice{next_step}"

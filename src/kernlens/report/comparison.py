@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from kernlens.analysis.comparison.kernel_changes import (
+from kernlens.analysis.comparison.kernel_changes import FigureChange, KernelChange
+from kernlens.analysis.comparison.line_changes import (
     NEIGHBOURS,
     OPERANDS,
+    OTHER_WAITS,
     PROLOGUE,
     WITHOUT_LINE,
-    FigureChange,
-    KernelChange,
     LineChange,
     instruction_pairs,
 )
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
-from kernlens.analysis.comparison.source_lines import LineKey
+from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.analysis.comparison.stage_partings import Parting
-from kernlens.analysis.line_texts import source_texts
 from kernlens.model.figures import EVERY_FIGURE, notes_on_unknown
 from kernlens.model.instruction import Instructions
 from kernlens.model.program import Program
@@ -27,11 +26,19 @@ from kernlens.report.table import table
 
 #: Unchanged instructions that are shown around changed ones.
 _CONTEXT = 3
-_WITHOUT_LINE = {PROLOGUE: "prologue", NEIGHBOURS: "instructions under a neighbour's line: the compiler gave them none"}
+_WITHOUT_LINE = {
+    PROLOGUE: "prologue",
+    NEIGHBOURS: "instructions under a neighbour's line: the compiler gave them none",
+    OTHER_WAITS: "sync and nop of the other lines",
+}
+#: Over the changed lines; of what only waits, ``sync`` has how many more the new side has.
+_COLUMNS = "      old    new      -      +   sync  instructions"
 
 
-def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange]) -> Iterator[str]:
-    """Yield the lines on what was compared, and how much of it differs."""
+def summary(
+    old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange], most: int | None = None
+) -> Iterator[str]:
+    """Yield the lines on what was compared, and how much of it differs; of what only one side has ``most`` are named."""
     yield style(f"- {old}", fg="red")
     yield style(f"+ {new}", fg="green")
     count = plural(len(pairing.kernels), "kernel")
@@ -41,8 +48,24 @@ def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange
         else (f"  {count} compared, all equal" if pairing.kernels else "  no kernel is in both")
     )
     for mark, unpaired in (("-", pairing.only_old), ("+", pairing.only_new)):
-        for entry in unpaired:
-            yield style(f"{mark} only here: {_whose(entry)}", fg="red" if mark == "-" else "green")
+        colour = "red" if mark == "-" else "green"
+        for entry in unpaired[:most]:
+            yield style(f"{mark} only here: {_whose(entry)}", fg=colour)
+        if most is not None and len(unpaired) > most:
+            yield style(f"{mark} only here: {len(unpaired) - most:,} more", fg=colour)
+    yield from renamed_lines(pairing)
+
+
+def renamed_lines(pairing: Pairing) -> Iterator[str]:
+    """Yield the kernels that have another name now, and how they were found."""
+    for each in pairing.renamed:
+        yield style(f"  renamed: {pair_words(each)}, found by {each.paired_by}  {_programs(each)}", fg="yellow")
+
+
+def pair_words(pair: KernelPair) -> str:
+    """Return the name of a pair's kernel; both if they differ."""
+    old, new = kernel_words(pair.old), kernel_words(pair.new)
+    return new if old == new else f"{old} -> {new}"
 
 
 def _whose(entry: Unpaired) -> str:
@@ -55,7 +78,7 @@ def figure_rows(changes: Sequence[KernelChange]) -> tuple[list[str], list[list[s
     figures = [figure for figure in EVERY_FIGURE if any(change.change_of(figure) for change in changes)]
     rows = [
         [
-            kernel_words(change.pair.new),
+            pair_words(change.pair),
             change.pair.new_program.name,
             *(_figure_cell(change.change_of(figure)) for figure in figures),
         ]
@@ -93,7 +116,7 @@ def kernel_lines(
 ) -> Iterator[str]:
     """Yield a changed kernel: its figures, where its compiles part, its changed lines, and if wanted their instructions."""
     yield ""
-    yield style(f"{kernel_words(change.pair.new)}  {_programs(change.pair)}", bold=True)
+    yield style(f"{pair_words(change.pair)}  {_programs(change.pair)}", bold=True)
     if change.figures:
         yield "  " + ", ".join(
             f"{figure_change.figure.heading} {_figure_cell(figure_change)}" for figure_change in change.figures
@@ -103,20 +126,23 @@ def kernel_lines(
     if change.is_same_code:
         yield "  the instructions are the same, registers' names aside"
         return
-    if not change.lines:
+    if all(line.key == OTHER_WAITS for line in change.lines):
         yield "  the same instructions on every line, in another order or on other registers"
     if not change.has_lines:
         reasons = {kernel.line_table_reason for kernel in (change.pair.old, change.pair.new)} - {None}
         yield style(f"  no source lines: {'; '.join(sorted(map(str, reasons)))}", fg="yellow")
     yield from _edited(change)
-    text_of = _texts(change.pair)
     path = None
     for line in change.lines:
-        if line.key.path != path and line.key not in WITHOUT_LINE:
+        if line.key in WITHOUT_LINE:
+            if path is None:
+                path = ""
+                yield style(_COLUMNS, dim=True)
+        elif line.key.path != path:
             path = line.key.path
             yield f"  {style(path, fg='green')}"
-            yield style("      old    new  instructions", dim=True)
-        yield _line(line, text_of)
+            yield style(_COLUMNS, dim=True)
+        yield _line(line, change.sources)
         if has_instructions:
             yield from _instructions(change, line)
 
@@ -150,35 +176,35 @@ def parting_words(parting: Parting) -> str:
 def _edited(change: KernelChange) -> Iterator[str]:
     if not change.edited:
         return
-    text_of = _texts(change.pair)
     yield "  edited, and no instruction that changed is of these lines:"
     for key in change.edited:
-        yield f"    {style(key.path, fg='green')}:{key.new or key.old} | {text_of(key)}"
+        yield f"    {style(key.path, fg='green')}:{key.new or key.old} | {_text(key, change.sources)}"
 
 
-def _texts(pair: KernelPair) -> Callable[[LineKey], str]:
-    """Return a function from a line to its text, the new side's where there are both."""
-    old, new = source_texts(pair.old_program), source_texts(pair.new_program)
-
-    def text(key: LineKey) -> str:
-        lines, number = (new.get(key.path), key.new) if key.new else (old.get(key.path), key.old)
-        return lines[number - 1].rstrip().expandtabs(4) if lines and 0 < number <= len(lines) else ""
-
-    return text
+def _text(key: LineKey, sources: SourceLines) -> str:
+    """Return the text of a line, the new one where there are both."""
+    old, new = sources.texts(key)
+    return ((new if key.new else old) or "").expandtabs(4)
 
 
-def _line(line: LineChange, text_of: Callable[[LineKey], str]) -> str:
+def _line(line: LineChange, sources: SourceLines) -> str:
     key = line.key
-    counts = style(f"{len(line.old):6,} {len(line.new):6,}", fg="yellow")
+    counts = " ".join([f"{len(line.old):6,} {len(line.new):6,}", *_growth(line)])
     marks = ["on other operands"] if line.change == OPERANDS else []
     if line.is_cause:
-        marks.append("edited")
+        marks.append("edited" if key.old and key.new else "added" if key.new else "deleted")
     remark = style(f"  ; {', '.join(marks)}", dim=True) if marks else ""
     if key in WITHOUT_LINE:
         words = _WITHOUT_LINE.get(key, "instructions without a source line")
-        return f"   {counts}  {words}{remark}"
+        return f"   {style(counts, fg='yellow')}  {words}{remark}"
     number = f"{key.new or key.old}" if key.old in (key.new, 0) or not key.new else f"{key.old} -> {key.new}"
-    return f"   {counts}  {number:>6} | {style(text_of(key), bold=True)}{remark}"
+    return f"   {style(counts, fg='yellow')}  {number:>6} | {style(_text(key, sources), bold=True)}{remark}"
+
+
+def _growth(line: LineChange) -> Iterator[str]:
+    """Yield the columns of what only one side has, and of how many more instructions that only wait the new side has."""
+    for count in (-line.removed, line.added, line.new_waits - line.old_waits):
+        yield f"{count:+6,}" if count else 6 * " "
 
 
 def _instructions(change: KernelChange, line: LineChange) -> Iterator[str]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kernlens.analysis.comparison.kernel_changes import (
+from kernlens.analysis.comparison.kernel_changes import KernelChange
+from kernlens.analysis.comparison.line_changes import (
     NEIGHBOURS,
     PROLOGUE,
     WITHOUT_LINE,
     InstructionPair,
-    KernelChange,
     LineChange,
     instruction_pairs,
 )
-from kernlens.analysis.comparison.pairs import Pairing, Unpaired
+from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
+from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.program import Program
 from kernlens.report.json_text import attributes
@@ -23,17 +24,31 @@ from kernlens.report.program_document import metric_keys, place_document
 Document = dict[str, Any]
 
 
-def comparison_document(old: str, new: str, pairing: Pairing, kernels: Sequence[Document]) -> Document:
+def comparison_document(
+    old: str, new: str, pairing: Pairing, kernels: Sequence[Document], *, equal: bool, summary: Document
+) -> Document:
     """Return the whole document; ``kernels`` are those that differ, as ``kernel_document`` returns them."""
     return {
         "schema": 1,
-        "equal": not (kernels or pairing.only_old or pairing.only_new),
+        "equal": equal,
         "old": old,
         "new": new,
         "compared": len(pairing.kernels),
+        "summary": summary,
         "only_old": _unpaired(pairing.only_old),
         "only_new": _unpaired(pairing.only_new),
+        "renamed": [_pair_document(each) for each in pairing.renamed],
         "kernels": list(kernels),
+    }
+
+
+def _pair_document(pair: KernelPair) -> Document:
+    return {
+        "name": pair.new.name,
+        "old_name": pair.old.name,
+        "paired_by": pair.paired_by.replace(" ", "_"),
+        "old": _program(pair.old_program),
+        "new": _program(pair.new_program),
     }
 
 
@@ -48,18 +63,14 @@ def _program(program: Program) -> Document:
 def kernel_document(change: KernelChange, parting: Parting | None, *, has_instructions: bool) -> Document:
     """Return a kernel that differs; ``parting`` is where its compiles part, if that was asked for."""
     document: Document = {
-        "name": change.pair.new.name,
-        "old": _program(change.pair.old_program),
-        "new": _program(change.pair.new_program),
+        **_pair_document(change.pair),
         "figures": [
             {**metric_keys(figure_change.figure), "old": figure_change.old, "new": figure_change.new}
             for figure_change in change.figures
         ],
         "same_instructions": change.is_same_code,
         "lines": [_line(change, line, has_instructions) for line in change.lines],
-        "edited": [
-            {"path": key.path, "old_line": key.old or None, "new_line": key.new or None} for key in change.edited
-        ],
+        "edited": [_place(change, key) for key in change.edited],
     }
     if parting is not None:
         document["parting"] = {"equal_stage": parting.before, "stage": parting.stage, "pass": None}
@@ -71,21 +82,36 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
 
 def _line(change: KernelChange, line: LineChange, has_instructions: bool) -> Document:
     key = line.key
-    is_line = key not in WITHOUT_LINE
     document: Document = {
-        "path": key.path if is_line else None,
-        "old_line": key.old or None,
-        "new_line": key.new or None,
+        **_place(change, key),
         "prologue": key == PROLOGUE,
         "inherited": key == NEIGHBOURS,
         "change": line.change,
         "edited": line.is_cause,
         "old": len(line.old),
         "new": len(line.new),
+        **attributes(line, "removed", "added"),
+        "old_sync": line.old_waits,
+        "new_sync": line.new_waits,
     }
     if has_instructions:
         document["instructions"] = [_pair(change, pair) for pair in instruction_pairs(_codes(change), line)]
     return document
+
+
+def _place(change: KernelChange, key: LineKey) -> Document:
+    """Return a line on both sides; nothing for instructions without one."""
+    if key in WITHOUT_LINE:
+        return dict.fromkeys(("path", "old_path", "old_line", "new_line", "old_text", "new_text"))
+    old_text, new_text = change.sources.texts(key)
+    return {
+        "path": key.path,
+        "old_path": change.sources.old_path(key),
+        "old_line": key.old or None,
+        "new_line": key.new or None,
+        "old_text": old_text,
+        "new_text": new_text,
+    }
 
 
 def _pair(change: KernelChange, pair: InstructionPair) -> Document:

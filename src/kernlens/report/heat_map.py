@@ -7,9 +7,10 @@ cell, and the worst have a mark too.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from shlex import quote
+from types import MappingProxyType
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import dataclass
@@ -91,14 +92,20 @@ class HeatMap:
         return [tuple(column[part] or "no options" for part in differing) for column in self.columns]
 
 
-def heat_map(rows: Iterable[SweepRow], figure: Figure, limit: int = _KERNELS) -> HeatMap:
-    """Return the heat map of a sweep's rows, with ``limit`` kernels at most."""
+def heat_map(
+    rows: Iterable[SweepRow],
+    figure: Figure,
+    limit: int = _KERNELS,
+    titles: Mapping[tuple[str, str], str] = MappingProxyType({}),
+) -> HeatMap:
+    """Return the heat map of a sweep's rows, with ``limit`` kernels at most. ``titles`` are, by source and options, the sets
+    of options that columns stand for, where sources have options of their own besides."""
     cells: dict[tuple[str, str, Column], SweepRow] = {}
     failures: dict[tuple[str, Column], str] = {}
     columns: dict[Column, None] = {}
     sources: dict[str, None] = {}
     for row in rows:
-        column = row.device, row.toolchain, row.options
+        column = row.device, row.toolchain, titles.get((row.source, row.options), row.options)
         columns[column] = None
         if row.kernel is None:
             failures[row.source, column] = row.reason

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.comparison.sample_changes import SampleChange
-from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.report.describe import kernel_words
 from kernlens.report.program_document import place_document
 from kernlens.report.style import style
@@ -27,13 +26,20 @@ def sample_change_lines(change: SampleChange, width: int | None = None) -> Itera
     yield from table(["reason", *_HEADINGS], [row[:-1] for row in rows], width=width)
     if not change.lines:
         return
-    texts = source_texts(pair.new_program), source_texts(pair.old_program)
     rows = []
     for line in change.lines[:_SHOWN]:
         key = line.key
-        text = source_line(texts[0], key.path, key.new) if key.new else source_line(texts[1], key.path, key.old)
+        old, new = change.sources.texts(key)
         number = f"{key.new or key.old}" if key.old in (key.new, 0) or not key.new else f"{key.old} -> {key.new}"
-        rows.append(_row(f"{key.path.rsplit('/', 1)[-1]}:{number}", line.old, line.new, totals, text or ""))
+        rows.append(
+            _row(
+                f"{key.path.rsplit('/', 1)[-1]}:{number}",
+                line.old,
+                line.new,
+                totals,
+                ((new if key.new else old) or "").strip(),
+            )
+        )
     yield ""
     yield from table(["line", *_HEADINGS, "source"], rows, width=width)
     if len(change.lines) > _SHOWN:

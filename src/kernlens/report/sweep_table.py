@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
 from kernlens.model.former_keys import with_former_keys
-from kernlens.model.sweep_row import LABELS, MEASURED, SweepRow, worst_first
+from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
 from kernlens.report.style import rendered, style
@@ -56,10 +56,15 @@ def _telling(rows: Iterable[SweepRow]) -> list[str]:
     return [name for name in labels if name == "device" or len({getattr(row, name) for row in rows}) > 1]
 
 
-def csv_rows(rows: Iterable[SweepRow], figures: Sequence[Figure] = MEASURED) -> Iterator[str]:
+def csv_rows(
+    rows: Iterable[SweepRow],
+    figures: Sequence[Figure] = MEASURED,
+    marks: Mapping[int, tuple[int, int]] | None = None,
+) -> Iterator[str]:
     """Yield the heading and a line for each row, which has these ``figures``. Texts that files hold begin with nothing
-    that spreadsheets take for a formula; options are as the user wrote them."""
-    yield csv_line((*LABELS, *(figure.key for figure in figures), "reason"))
+    that spreadsheets take for a formula; options are as the user wrote them. With ``marks``, by the ids of rows, there are
+    columns for the best sets and for those that nothing beats."""
+    yield csv_line((*LABELS, *(figure.key for figure in figures), "reason", *(MARKS if marks is not None else ())))
     for row in rows:
         values = ("" if value is None else value for value in row.values or (None,) * len(figures))
         yield csv_line(
@@ -72,6 +77,7 @@ def csv_rows(rows: Iterable[SweepRow], figures: Sequence[Figure] = MEASURED) -> 
                 _text(row.kernel or ""),
                 *values,
                 _text(row.reason),
+                *(marks.get(id(row), (0, 0)) if marks is not None else ()),
             )
         )
 

@@ -64,15 +64,15 @@ def written_sources(
 def check_options(options: str, recorded: str, folders: Collection[str]) -> None:
     """Raise UnsupportedError for an option that names a file, unless it is among the ``recorded`` ones too or names one of
     these ``folders`` to include from."""
-    known = set(_file_options(recorded))
-    for word, value in _file_options(options):
+    known = set(file_options(recorded))
+    for word, value in file_options(options):
         if (word, value) in known or (word == "-I" and os.path.abspath(value) in folders):
             continue
         raise UnsupportedError(f"the build option {word}{' ' if value else ''}{value} may name a file of this machine")
 
 
-def _file_options(options: str) -> Iterator[tuple[str, str]]:
-    """Yield each option that is none of those which name no file, with the word that belongs to it."""
+def file_options(options: str) -> Iterator[tuple[str, str]]:
+    """Yield each option that may name a file, with the word that belongs to it."""
     for word, value in options_with_values(split_options(options)):
         if word in ("-I", "-x", "-s"):
             yield word, value or ("." if word == "-I" else "")

@@ -127,11 +127,11 @@ def find_toolchains() -> tuple[Toolchain, ...]:
 
 def default_toolchain() -> str:
     """Return the name of the default toolchain: ``KERNLENS_TOOLCHAIN``, else ``toolchain`` in the ``kernlens.toml`` of the
-    working folder, else ``system``; if that has no compiler, ``newest`` or the first of the others.
+    working folder or in ``KERNLENS_PROJECT``, else ``system``; if that has no compiler, ``newest`` or the first of the others.
 
     Raises FormatError or NotFoundError for a ``kernlens.toml`` that cannot be read.
     """
-    chosen = os.environ.get("KERNLENS_TOOLCHAIN") or _of_budget_file()
+    chosen = os.environ.get("KERNLENS_TOOLCHAIN") or _of_project_file()
     if chosen or _system_compiler() is not None:
         return chosen or SYSTEM
     names = sorted(roots(), key=lambda name: (name != NEWEST, name))
@@ -139,14 +139,13 @@ def default_toolchain() -> str:
     return names[0] if names else SYSTEM
 
 
-def _of_budget_file() -> str | None:
-    if not os.path.lexists("kernlens.toml"):
+def _of_project_file() -> str | None:
+    if not os.path.lexists("kernlens.toml") and not os.environ.get("KERNLENS_PROJECT"):
         return None
-    from kernlens.formats.budget_file import LIMIT, NAME, read_budget_file
-    from kernlens.toolchain.source_reading import open_regular
+    from kernlens.toolchain.project_file import own_project_file, read_project
 
-    with open_regular(NAME) as file:
-        return read_budget_file(file.read(LIMIT + 1), NAME).toolchain
+    path = own_project_file()
+    return read_project(path).toolchain if path else None
 
 
 def toolchain(name: str = DEFAULT) -> Toolchain:

@@ -21,7 +21,7 @@ from kernlens.analysis.comparison.kernel_changes import Comparison
 from kernlens.analysis.comparison.pairs import KernelPair, pair
 from kernlens.analysis.likely_cause import changed_cause, costliest_cause
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
-from kernlens.formats.budget_file import LIMIT, NAME, BudgetFile, read_budget_file
+from kernlens.formats.budget_file import NAME, BudgetFile
 from kernlens.isa.devices import device as find_device
 from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
@@ -29,7 +29,8 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
 from kernlens.toolchain.includes import join_options
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.project_file import project_file, read_project
+from kernlens.toolchain.source_settings import settings_for, unused_tables
 from kernlens.verbs.programs import Opening, is_source, programs_of
 
 PathName = str | os.PathLike[str]
@@ -58,14 +59,17 @@ def check(
     with ``options``. ``kernel`` are names or patterns of the kernels to check. ``budget`` is the file of budgets; without it
     ``kernlens.toml`` counts, if there is one beside a path or in the working folder. ``baseline`` is what no figure may be
     worse than, but for ``tolerances``: ``{"code-size": "5%", "instructions": "any"}``. ``fail_on`` may hold ``new`` and
-    ``missing``: kernels that only one side has fail the check then; and ``unused``: a pattern of the file that fits no kernel
-    is an error then. ``allow_unknown``: what a binary does not say passes.
+    ``missing``: kernels that only one side has fail the check then; and ``unused``: a pattern of the file that fits no kernel,
+    or no source in the file's folder, is an error then. ``allow_unknown``: what a binary does not say passes.
 
     Raises KernlensError: NotFoundError for a pattern that fits no kernel, a bound that there is not and a baseline of
     another device, ToolError for a source that does not compile.
     """
-    programs, names = programs_at(paths, _words(device), _words(toolchain), join_options(options), source_roots)
-    file = os.fspath(budget) if budget is not None else found_file(names)
+    file = None if budget is None else os.fspath(budget)
+    programs, names = programs_at(
+        paths, _words(device), _words(toolchain), join_options(options), source_roots, project=file
+    )
+    file = file or found_file(names)
     return judged(
         programs,
         [Rule("*", tuple(bound(name, value) for name, value in bounds.items()))] if bounds else [],
@@ -91,13 +95,14 @@ def programs_at(
     source_roots: Sequence[str],
     *,
     stages: bool = False,
+    project: str | None = None,
 ) -> tuple[list[Program], list[str]]:
     """Return the Programs among the paths, then those that the others hold, and the names of these paths."""
     items = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
     names = [os.fspath(each) for each in items if not isinstance(each, Program)]
     programs = [each for each in items if isinstance(each, Program)]
     if names:
-        programs += opened(names, devices, toolchains, options, source_roots, stages=stages)
+        programs += opened(names, devices, toolchains, options, source_roots, stages=stages, project=project)
     return programs, names
 
 
@@ -109,9 +114,11 @@ def opened(
     source_roots: Sequence[str],
     *,
     stages: bool = False,
+    project: str | None = None,
 ) -> list[Program]:
     """Return the programs of these paths, as ``opened_files`` does."""
-    return [program for _, program in opened_files(paths, devices, toolchains, options, source_roots, stages=stages)]
+    files = opened_files(paths, devices, toolchains, options, source_roots, stages=stages, project=project)
+    return [program for _, program in files]
 
 
 def opened_files(
@@ -122,11 +129,15 @@ def opened_files(
     source_roots: Sequence[str],
     *,
     stages: bool = False,
+    project: str | None = None,
 ) -> list[tuple[str, Program]]:
     """Return the programs of these paths, each with its path, for each of the devices and by each of the toolchains; with
-    ``stages`` those of sources with the stages of their compiles."""
+    ``stages`` those of sources with the stages of their compiles. ``project`` is the ``kernlens.toml`` that counts for sources
+    in place of the nearest."""
     openings = [
-        Opening(path, device, toolchain, options if is_source(path) else "")
+        Opening(path, device, toolchain, options, settings_for(path, file=project))
+        if is_source(path)
+        else Opening(path, device, toolchain)
         for path in paths
         for device in dict.fromkeys(devices or (None,))
         for toolchain in dict.fromkeys(toolchains or (None,))
@@ -138,10 +149,9 @@ def opened_files(
 
 
 def found_file(paths: Sequence[str]) -> str | None:
-    """Return the ``kernlens.toml`` in the folder of a path, or the working folder; None if there is none."""
-    folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in paths]
-    files = (os.path.join(folder, NAME) for folder in [*folders, ""])
-    return next((file for file in files if os.path.lexists(file)), None)
+    """Return the ``kernlens.toml`` that counts for the first path that has one, or for the working folder; None if there is
+    none."""
+    return next(filter(None, map(project_file, paths or [""])), None)
 
 
 def judged(
@@ -176,6 +186,8 @@ def judged(
     )
     if rules.unused and UNUSED in fail_on:
         raise rules.unused[0][1]
+    for sentence in unused_tables(budget_file) if budget_file and UNUSED in fail_on else ():
+        raise NotFoundError(sentence)
     undecoded = [place for place in chosen if rules.needs_decoding(place)]
     _decode(undecoded)
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
@@ -219,8 +231,7 @@ def judged(
 
 
 def _read(path: str) -> BudgetFile:
-    with open_regular(path, "budget file") as file:
-        budgets = read_budget_file(file.read(LIMIT + 1), path)
+    budgets = read_project(path)
     for rule in budgets.rules:
         try:
             if rule.device is not None:

@@ -20,6 +20,7 @@ from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import existing_source, join_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT, check_device, devices_of
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
+from kernlens.toolchain.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import DEFAULT, Toolchain
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.compile_images import compilable
@@ -43,15 +44,21 @@ def plan(
     *,
     options: str = "",
     timeout: float = TIMEOUT,
+    settings: Callable[[Path], SourceSettings] = settings_for,
 ) -> Plan:
-    """Return the compiles of every source for every device with every toolchain (none: the default one).
+    """Return the compiles of every source for every device with every toolchain (none: the default one), with the ``options``
+    added to those that its ``settings`` have.
 
     A device is called by any name that ``kernlens.isa.devices`` knows; ``all`` means all that a toolchain compiles for.
     Raises NotFoundError for a source or toolchain that does not exist, and for a device that no toolchain compiles for.
     """
     paths = [existing_source(source) for source in sources]
     targets, left_out = targets_of(devices, toolchains)
-    jobs = [CompileJob(path, own, chosen, options, timeout) for path in paths for own, chosen in targets]
+    jobs = [
+        CompileJob(path, own, chosen, words, timeout)
+        for path, words in [(path, settings(path).options(options)) for path in paths]
+        for own, chosen in targets
+    ]
     return Plan(jobs, left_out)
 
 
@@ -159,7 +166,7 @@ def compile(
     }
     words = with_lines(join_options(options)) if lines else join_options(options)
     with compilable(paths, kernels, constants) as chosen:
-        planned = plan(chosen.files, names, [toolchain], options=words)
+        planned = plan(chosen.files, names, [toolchain], options=words, settings=chosen.settings)
         jobs = [chosen.job(job, unconfined=unconfined) for job in planned.jobs]
         results: list[Build | None] = [None] * len(jobs)
         saved = None if recording is None else Path(recording)

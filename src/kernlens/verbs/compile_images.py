@@ -17,6 +17,7 @@ from kernlens.model.build import HeldParts
 from kernlens.model.spirv import check_constants
 from kernlens.toolchain.includes import existing_source
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.source_settings import NO_SETTINGS, SourceSettings, settings_for
 
 if TYPE_CHECKING:
     from kernlens.loading.spirv_images import SpirvImage
@@ -38,6 +39,10 @@ class Compilable:
     files: Sequence[str]
     images: Mapping[str, SpirvImage]
     folder: str
+
+    def settings(self, file: Path) -> SourceSettings:
+        """Return what the nearest ``kernlens.toml`` has for a file; nothing for an image, whose options were recorded."""
+        return NO_SETTINGS if str(file) in self.images else settings_for(file)
 
     def job(self, job: CompileJob, *, unconfined: bool = False) -> CompileJob:
         """Return the compile of a file; of an image with the options that a recording has of it before the job's own. As

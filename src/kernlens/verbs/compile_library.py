@@ -12,6 +12,7 @@ from kernlens.isa.devices import ALL
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.folders import make_folder
 from kernlens.toolchain.ocloc import check_device, compile_source
+from kernlens.toolchain.source_settings import settings_for
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.compile import targets_of
 
@@ -40,11 +41,12 @@ def compile_modules(
             check_device(device, chosen)
     modules: list[LibraryModule] = []
     for source in sources:
-        content = compile_library(source, options, timeout)
+        words = settings_for(source).options(options)
+        content = compile_library(source, words, timeout)
         spirv = _write(folder, f"{content.name}.spv", content.spirv)
         modules.append(LibraryModule(source, None, spirv))
         for device in devices:
-            binary = _device_module(spirv, device, options, toolchain, timeout)
+            binary = _device_module(spirv, device, words, toolchain, timeout)
             modules.append(LibraryModule(source, device, _write(folder, f"{content.name}.{device}.bin", binary)))
     return modules
 

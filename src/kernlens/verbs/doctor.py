@@ -11,14 +11,17 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
+from kernlens.report.describe import plural
 from kernlens.toolchain.clang import find_front_end, missing_front_end
 from kernlens.toolchain.compile_cache import LIMIT, OFF, VARIABLE, CompileCache, cache_folder
 from kernlens.toolchain.gpus import INTEL_DRIVERS, Gpu, find_gpus
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.project_file import project_file, read_project
 from kernlens.toolchain.registered import register_roots
 from kernlens.toolchain.shown_files import mechanism
+from kernlens.toolchain.source_settings import unused_tables
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains, library_folders
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
@@ -56,6 +59,7 @@ def checks() -> Iterator[Check]:
     yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"))
     yield _level_zero_driver(toolchains)
     yield _cache()
+    yield from project()
     yield _module("pyopencl", "live OpenCL objects", "pip install pyopencl")
     yield _front_end()
     yield _program("spirv-link", "linking SPIR-V")
@@ -111,6 +115,23 @@ def _cache() -> Check:
         return Check("cache", False, str(error), f"{VARIABLE}=FOLDER, for one that is yours", needed=False)
     use = f"{len(sizes):,} compile{'' if len(sizes) == 1 else 's'}, {sum(sizes) / 1e6:,.1f} MB of at most {LIMIT / 1e6:,.0f}"
     return Check("cache", True, f"{folder}: {use}; rm -r {folder} empties it")
+
+
+def project() -> Iterator[Check]:
+    """Yield the check of the working folder's ``kernlens.toml``, if there is one: what it has, and what fits nothing."""
+    path = project_file("")
+    if path is None:
+        return
+    try:
+        content, unused = read_project(path), unused_tables(path)
+    except KernlensError as error:
+        yield Check("project file", False, str(error), f"edit {path}", needed=False)
+        return
+    kernels, sources = len({rule.pattern for rule in content.rules}), len(content.sources)
+    parts = [f"limits for {plural(kernels, 'pattern')} of kernels"] if kernels else []
+    parts += [f"build options for {plural(sources, 'pattern')} of sources"] if sources else []
+    finding = f"{path}: {', '.join(parts) or 'no limits and no build options'}"
+    yield Check("project file", not unused, "; ".join([finding, *unused]), f"edit {path}", needed=False)
 
 
 def _trial(toolchain: Toolchain) -> Check:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # Every verb imports this module, and few open anything throu
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
     from kernlens.toolchain.parallel_compiles import CompileJob
+    from kernlens.toolchain.source_settings import SourceSettings
 
 Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
@@ -32,12 +33,14 @@ class BuildsError(ToolError):
 @dataclass(frozen=True, slots=True)
 class Opening:
     """A path, and what of it is wanted, or how a source is compiled: the device, the toolchain, the build options;
-    None: any device and toolchain of what is compiled already, and the default toolchain."""
+    None: any device and toolchain of what is compiled already, and the default toolchain. ``settings`` are those of the
+    source in a ``kernlens.toml``; None: in the nearest."""
 
     path: str
     device: str | None = None
     toolchain: str | None = None
     options: str = ""
+    settings: SourceSettings | None = None
 
 
 def is_source(path: str) -> bool:
@@ -233,9 +236,13 @@ def _compiled(openings: Sequence[Opening]) -> list[list[Build]]:
 
 def _jobs(opening: Opening) -> Sequence[CompileJob]:
     from kernlens.toolchain.includes import with_lines
+    from kernlens.toolchain.source_settings import settings_for
     from kernlens.verbs.compile import plan
 
-    options = with_lines(opening.options)
     return plan(
-        [opening.path], [opening.device or ""], [opening.toolchain] if opening.toolchain else [], options=options
+        [opening.path],
+        [opening.device or ""],
+        [opening.toolchain] if opening.toolchain else [],
+        options=with_lines(opening.options),
+        settings=lambda path: opening.settings or settings_for(path),
     ).jobs

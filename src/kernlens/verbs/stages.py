@@ -15,6 +15,7 @@ from kernlens.model.stage import Attempts, Snapshot, of_kernel
 from kernlens.model.stages import OTHER_DEVICES
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.includes import join_options, with_lines
+from kernlens.toolchain.source_settings import settings_for
 from kernlens.toolchain.toolchains import DEFAULT
 
 if TYPE_CHECKING:
@@ -67,9 +68,8 @@ def stages(
             " kernlens.load returns"
         )
     else:
-        pipeline = compile_stages(
-            source, device, options=with_lines(words) if lines else words, toolchain=toolchain, all_passes=all_passes
-        )
+        words = settings_for(source).options(with_lines(words) if lines else words)
+        pipeline = compile_stages(source, device, options=words, toolchain=toolchain, all_passes=all_passes)
     if recording is not None:
         record([pipeline], Path(recording))
     build = pipeline.build
@@ -141,7 +141,7 @@ def stages_in(
         from kernlens.verbs.compile import targets_of
 
         devices = [own for own, _ in targets_of([device], [name])[0]]
-    words = with_lines("") if options is None else options
+    words = settings_for(path).options(with_lines("") if options is None else options)
     return [compile_stages(path, own, options=words, toolchain=name, all_passes=all_passes) for own in devices]
 
 

@@ -195,3 +195,17 @@ def test_native_functions_are_as_short_as_sentences_say(
     assert source_map is not None
     rows = sum(place is not None and (place.line, place.column) == (4, 1) for place in source_map.places)
     assert count[0] <= rows <= count[1]
+
+
+def test_only_what_the_device_still_has_is_advised() -> None:
+    """Only from Xe-HP on a thread can have 256 registers, and what has them needs no word of them."""
+    source, large = ROOT / "examples" / "kernels" / "window.cl", "-cl-intel-256-GRF-per-thread"
+
+    def changes(device: str, options: str = "") -> str:
+        (kernel,) = kernlens.advise(source, device=device, toolchain="newest", options=options).kernels
+        (advice,) = [each for each in kernel.advice if each.rule == "spill"]
+        return advice.short.rpartition(", or try ")[2]
+
+    assert changes("dg2") == "256 registers and narrower sub-groups"
+    assert changes("dg2", large) == "narrower sub-groups"
+    assert changes("tgllp") == "narrower sub-groups"

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.analysis.comparison.kernel_changes import NEIGHBOURS, WITHOUT_LINE, Comparison
+from kernlens.analysis.comparison.kernel_changes import Comparison
+from kernlens.analysis.comparison.line_changes import NEIGHBOURS, WITHOUT_LINE
 from kernlens.analysis.comparison.pairs import pair
 from kernlens.analysis.likely_cause import costliest_cause
 from kernlens.loading import open_build

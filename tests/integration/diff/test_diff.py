@@ -62,6 +62,25 @@ def test_every_kernel_of_two_compilers_is_paired(recordings: tuple[Path, Path]) 
         assert kernel["same_instructions"] or kernel["lines"]
         for line in kernel["lines"]:
             assert line["old"] or line["new"]
+            growth = line["added"] - line["removed"] + line["new_sync"] - line["old_sync"]
+            assert growth == line["new"] - line["old"]
+        (grown,) = [each["new"] - each["old"] for each in kernel["figures"] if each["metric"] == "instructions"] or [0]
+        assert sum(line["new"] - line["old"] for line in kernel["lines"]) == grown
+
+
+def test_what_a_line_gains_and_loses_is_what_its_instructions_show(recordings: tuple[Path, Path]) -> None:
+    for kernel in compared(*recordings, "--kernel", "d*", status=1)["kernels"]:
+        for line in kernel["lines"]:
+            alone: dict[tuple[str, bool], int] = {}
+            for pair in line["instructions"]:
+                for side, other in (("old", "new"), ("new", "old")):
+                    if pair[other] is None:
+                        words = pair[side]["text"].removeprefix("(W)").split()
+                        key = side, words[0].split(".")[0] in ("sync", "nop", "wait")
+                        alone[key] = alone.get(key, 0) + 1
+            assert [alone.get((side, False), 0) for side in ("old", "new")] == [line["removed"], line["added"]]
+            waits = alone.get(("new", True), 0) - alone.get(("old", True), 0)
+            assert waits == line["new_sync"] - line["old_sync"]
 
 
 def test_the_comparison_of_two_compilers_takes_seconds(recordings: tuple[Path, Path]) -> None:
@@ -98,6 +117,22 @@ def test_a_comment_is_no_change(newest_root: Path, tmp_path: Path) -> None:
         (tmp_path / side / "work.cl").write_text(text)
     options = ("--device", "bmg", "--toolchain", "newest")
     assert compared("old/work.cl", "new/work.cl", *options, status=0, cwd=tmp_path)["equal"]
+
+
+def test_a_deleted_line_shows_its_old_text(tmp_path: Path) -> None:
+    """Of a file with another name too: a line is named by its new path."""
+    line = "    out[i + n] = a;"
+    for side, text in (("old", SOURCE.replace("}\n", f"{line}\n}}\n")), ("new", SOURCE)):
+        (tmp_path / f"{side}.cl").write_text(text)
+    words = ("old.cl", "new.cl", "--device", "dg2")
+    (kernel,) = compared(*words, status=1, cwd=tmp_path)["kernels"]
+    (deleted,) = (each for each in kernel["lines"] if each["path"] and not each["new_line"])
+    assert (deleted["old_path"], deleted["old_line"]) == ("old.cl", 6)
+    assert (deleted["old_text"], deleted["new_text"]) == (line, None)
+    assert (deleted["new"], deleted["added"]) == (0, 0)
+    assert deleted["old"] == deleted["removed"] + deleted["old_sync"] > 0
+    shown = kernlens("diff", *words, cwd=tmp_path).stdout
+    assert f" 6 | {line}  ; deleted\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.analysis.comparison.kernel_changes import INSTRUCTIONS, NO_LINE, PROLOGUE, Comparison, KernelChange
+from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange
+from kernlens.analysis.comparison.line_changes import INSTRUCTIONS, NO_LINE, PROLOGUE
 from kernlens.analysis.comparison.pairs import pair
 from kernlens.analysis.comparison.source_lines import LineKey
 

@@ -23,8 +23,10 @@ from tests.integration.layers import native_builds
 from tests.integration.layers.layer_trials import BRIEF, WAYS, trials
 from tests.integration.layers.opencl_layer_fixtures import (
     LONG_CHECKS,
+    MODULES,
     SHORT_PARTS,
     SLICES,
+    SOURCES,
     Platform,
     checks_of,
     fill,
@@ -32,7 +34,7 @@ from tests.integration.layers.opencl_layer_fixtures import (
     passed,
     pocl,
 )
-from tests.whole import before_release, each_run
+from tests.whole import before_release
 
 __all__ = ["codes"]
 
@@ -120,8 +122,16 @@ def platform_named(name: str, layer: Path, folder: Path) -> Platform:
     return sanitized_platform(pocl(folder) if name == "pocl" else intel(name, SLICES[name]), layer, folder)
 
 
-@pytest.mark.parametrize("part", each_run(*SHORT_PARTS, others=LONG_CHECKS))
-@pytest.mark.parametrize("name", ["pocl", "dg2"])
+@pytest.mark.parametrize(
+    ("name", "part"),
+    # Of PoCL, whose builds take four times as long here, one part: test_opencl_layer.py asks it for all.
+    [
+        *(("dg2", part) for part in SHORT_PARTS),
+        ("pocl", MODULES),
+        *(pytest.param("dg2", part, marks=before_release) for part in LONG_CHECKS),
+        *(pytest.param("pocl", part, marks=before_release) for part in (SOURCES, *LONG_CHECKS)),
+    ],
+)
 def test_every_check_of_the_layer(name: str, part: str, layer: Path, tmp_path: Path) -> None:
     platform = platform_named(name, layer, tmp_path)
     result = platform.run(layer, "checks", str(layer / "module.spv"), *checks_of(part, layer))
@@ -149,9 +159,9 @@ def test_the_process_around_the_layer(name: str, arguments: str, layer: Path, tm
 
 @pytest.mark.parametrize(
     ("name", "how"),
-    # Of Intel's driver the way that only it has, its own build; before a release all.
+    # Each way once: the application's own build on Intel's driver, the others on PoCL; before a release all.
     [
-        *(("pocl", how) for how in WAYS),
+        *(pytest.param("pocl", how, marks=before_release if how == WAYS[0] else []) for how in WAYS),
         *(pytest.param("dg2", how, marks=[] if how == WAYS[0] else before_release) for how in WAYS),
     ],
 )

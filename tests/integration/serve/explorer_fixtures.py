@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
-import orjson
-import zstandard
+
+from tests.explore_reader import unpacked
 
 Result = TypeVar("Result")
 
@@ -56,7 +56,7 @@ class Server:
     def chunk(self, chunk: str) -> Any:
         answer = self.get(f"/api/chunk/{chunk}")
         assert answer.status_code == 200, answer.text
-        return orjson.loads(zstandard.ZstdDecompressor().decompress(answer.content))
+        return unpacked(answer.content)
 
     def request(self, text: str, *, path: str = "a.cl", session: str = "", **configuration: Any) -> dict[str, Any]:
         """Return the body of a compile for one configuration."""

@@ -212,6 +212,9 @@ def test_files_of_the_machine_are_not_included(server: Server, include: str) -> 
 def test_files_of_named_folders_are_included(server: Server, folder: Path) -> None:
     result = server.compiled('#include "third.h"\n' + SOURCE.replace("2.0f", "THIRD"), path="/elsewhere/b.cl")
     assert result["ok"], result
+    # They are no options of whoever asked, and stand in no version.
+    for index in (server.index(), result["index"]):
+        assert [program["options"] for program in index["programs"]] == ["-gline-tables-only"]
     # They may change: what includes any is compiled each time.
     third = folder / "included" / "third.h"
     before = third.read_text()

@@ -289,3 +289,23 @@ def test_a_machine_without_the_extra(recording: Path, tmp_path: Path) -> None:
         2,
         "kernlens: kernlens serve needs starlette: pip install starlette\n",
     )
+
+
+def test_opening_tells_what_is_done(recording: Path) -> None:
+    """A source takes seconds: who waits sees which."""
+    source = recording.parent / "good.cl"
+
+    def told(*paths: Path) -> list[tuple[int, int, str]]:
+        steps: list[tuple[int, int, str]] = []
+        open_served(
+            [*map(str, paths)],
+            source_build=SourceBuild("dg2", "system", ""),
+            include=(),
+            limits=Limits(),
+            source_roots=(),
+            on_progress=lambda done, total, name: steps.append((done, total, name)),
+        )
+        return steps
+
+    assert told(recording, source) == [(0, 2, "both.klens"), (1, 2, "good.cl")]
+    assert told(recording) == []

@@ -13,12 +13,11 @@ import kernlens as package
 from kernlens.analysis.comparison.matching import common_pairs
 from kernlens.analysis.comparison.normal_form import Code, Reader
 from kernlens.analysis.comparison.pairs import pair
-from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.analysis.comparison.stage_partings import PassParting, parting
 from kernlens.errors import KernlensError
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.isa.devices import device
-from kernlens.model.build import Build, BuildToolchain, Source
+from kernlens.model.build import Build, BuildToolchain
 from kernlens.model.instruction import Instructions
 from kernlens.model.kernel import Kernel, KernelParts
 from kernlens.model.program import Program
@@ -174,32 +173,30 @@ def test_what_a_predicate_leaves_comes_from_before() -> None:
     assert code(first, second.format("W"), add).is_same(code(first, apart[0].replace("f0.0", "W"), apart[1]))
 
 
+@pytest.mark.parametrize("left", [14, 40], ids=["of another value", "never set"])
+def test_what_nobody_sets_of_a_header_comes_from_nowhere(left: int) -> None:
+    """Only the third dword of r14 is set; the first one is left from the value before, if there is any."""
+    before = f"mov (16|M0) r{left}.0<1>:f 0x0:f"
+    load = "(W) send.dc0 (16|M0) r107 r14 null:0 0x0 0x02484402 // wr:1h+0, rd:4; oword aligned block read x8"
+    assert code(before, "(W) mov (1|M0) r14.2<1>:ud 0x24:uw", load).origins[2] == ((1, -4),)
+
+
+@pytest.mark.parametrize("step", ["(sat)r4.0<1>", "r4.0<2>"])
+def test_what_is_written_saturated_or_in_steps_comes_from_there(step: str) -> None:
+    texts = (
+        "mov (8|M0) r4.1<2>:ud 0x0:ud",
+        f"mov (8|M0) {step}:ud r9.0<1;1,0>:ud",
+        "mov (8|M0) r20.0<1>:ud r4.{}<1;1,0>:ud",
+    )
+    origins = [code(*texts[:2], texts[2].format(part)).origins[2] for part in (0, 1)]
+    assert origins == [((1, 0),), ((1, 2),) if "sat" in step else ((0, 0),)]
+
+
 def test_registers_of_64_bytes_hold_twice_as_much() -> None:
     """What 16 channels write of 4 bytes is one register of pvc's, two of dg2's."""
     texts = "mov (16|M0) r20.0<1>:f 0x0:f", "mov (16|M0) r4.0<1>:f r21.0<1;1,0>:f"
     assert code(*texts).origins[1] == ((0, 16),)
     assert code(*texts, name="pvc").origins[1] == (21 * 32,)
-
-
-# Sources
-
-
-def lines(old: str, new: str, name: str = "a.cl") -> SourceLines:
-    return SourceLines([Source("a.cl", old)], [Source(name, new)])
-
-
-def test_lines_follow_what_stands_before_them() -> None:
-    pairs = lines("one\ntwo\nthree\nfour", "zero\none\nTWO\nthree")
-    assert pairs.edited == {LineKey("a.cl", 0, 1), LineKey("a.cl", 2, 3), LineKey("a.cl", 4, 0)}
-    assert pairs.old_key("a.cl", 3) == pairs.new_key("a.cl", 4) == LineKey("a.cl", 3, 4)
-    assert pairs.old_key("other.cl", 3) == pairs.new_key("other.cl", 3)
-
-
-@pytest.mark.parametrize("name", ["a.cl", "there/a.cl", "b.cl"])
-def test_a_file_is_found_in_another_folder_and_by_another_name(name: str) -> None:
-    pairs = lines("one\ntwo", "one\ntwo and more", name)
-    assert pairs.edited == {LineKey(name, 2, 2)}
-    assert pairs.old_key("a.cl", 2) == pairs.new_key(name, 2)
 
 
 # Pairs
@@ -342,7 +339,8 @@ def test_figures_and_lines_that_changed(kernlens: Kernlens, folder: Path) -> Non
     done = kernlens("diff", "old.bin", "new.bin")
     assert done.status == 1
     assert "scale   new      16 -> 8  3 -> 5        48 -> 80" in done.out
-    assert "        2      4       3 |     a[id] *= 2;\n" in done.out
+    assert "      old    new      -      +   sync  instructions\n" in done.out
+    assert "        2      4            +2              3 |     a[id] *= 2;\n" in done.out
     assert "int id" not in done.out, "the first line has the same instruction"
     assert "mov r" not in done.out
     shown = kernlens("diff", "old.bin", "new.bin", "--lines").out
@@ -357,6 +355,8 @@ def test_the_document(kernlens: Kernlens, folder: Path) -> None:
     assert kernel["figures"][0] == {"metric": "simd", "figure": "simd", "old": 16, "new": 8}
     (line,) = kernel["lines"]
     assert (line["path"], line["old_line"], line["new_line"], line["old"], line["new"]) == ("scale.cl", 3, 3, 2, 4)
+    assert [line[key] for key in ("removed", "added", "old_sync", "new_sync")] == [0, 2, 0, 0]
+    assert line["old_text"] == line["new_text"] == "    a[id] *= 2;"
     assert [pair["old"] and pair["old"]["offset"] for pair in line["instructions"]] == [16, 32, None, None]
 
 

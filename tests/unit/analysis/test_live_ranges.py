@@ -82,6 +82,20 @@ def test_bytes_of_a_register_hold_values_of_their_own() -> None:
     assert ranges(Effects(REGISTER_BYTES, code, {})) == ["a 0-2 v0", "a 1-4 v1", "a 3-4 v2"]
 
 
+def test_what_a_register_holds_for_long_is_not_forgotten() -> None:
+    """Many writes of a register's other bytes: the reader's writer stays, and is not what was there before the code."""
+    low, high = (GENERAL, 0xF), (GENERAL + 4, 0xF)
+    code = [Effect((), (low,)), *[Effect((), (high,))] * 200, Effect((low, high), ())]
+    assert sorted(register_uses(of(Effects(REGISTER_BYTES, code, {})))) == [(201, 0, 0, 0xF), (201, 0, 200, 0xF0)]
+    assert ranges(Effects(REGISTER_BYTES, code, {}))[0] == "a 0-201 v0"
+
+
+def test_many_partial_writes_leave_the_last() -> None:
+    """What lanes may have left of an earlier write is none of what was there before the code."""
+    uses = list(register_uses(of(effects("a= " + "a~ " * 100 + "=a"))))
+    assert [use.writer for use in uses] == list(range(100, 36, -1))
+
+
 def test_unknown_effects_have_no_ranges() -> None:
     instructions = of(effects("a="))
     instructions.effects = None

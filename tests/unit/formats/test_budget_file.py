@@ -186,3 +186,52 @@ def test_a_file_that_is_wrong(content: str, error: type[KernlensError], reason: 
     with pytest.raises(error, match=reason) as raised:
         read_budget_file(content.encode("latin-1"), "here.toml")
     assert str(raised.value).startswith("here.toml")
+
+
+def test_tables_of_sources() -> None:
+    content = """
+    [source."*.cl"]
+    options = "-w -cl-std=CL2.0"
+    include = "inc"
+    define = { A = 1, B = [0x10, "x y", 1.5, 16], C = true, D = false }
+    [source."b*"]
+    options = ["-w", "-D NAME=a b"]
+    include = ["a", "b"]
+    """
+    first, second = read_budget_file(content.encode(), "here.toml").sources
+    assert (first.pattern, first.options, first.include, first.origin) == (
+        "*.cl",
+        "-w -cl-std=CL2.0",
+        ("inc",),
+        'here.toml, source."*.cl"',
+    )
+    assert first.macros == {"A": ("1",), "B": ("16", "x y", "1.5"), "C": ("",), "D": ()}
+    assert (second.options, second.include, second.macros) == (("-w", "-D NAME=a b"), ("a", "b"), {})
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("option = 1", r'here.toml, source."\*": there is no key .option.; did you mean options'),
+        ("options = 1", "options is a text or an array of texts, not 1"),
+        ("options = [1]", "options is a text or an array of texts, not an array"),
+        ('options = "-w \\n -w"', "options is a text as for --build-options"),
+        ("options = '-I \"a'", "options is a text as for --build-options"),
+        ("options = ['-D\"a\"']", "an array of words without quotes"),
+        ("include = {}", "include is a text or an array of texts, not a table"),
+        ("include = ['']", "include holds folders, and '' is none"),
+        ("include = ['a\"b']", "include holds folders"),
+        ("define = ['A']", "this is a table, not an array"),
+        ("define = { 'A B' = 1 }", "'A B' is no name of a macro"),
+        ("define = { A = [] }", "define.A: the array is empty"),
+        ("define = { A = [true] }", "a value is a number or a text without quotes, and not True"),
+        ("define = { A = nan }", "not nan"),
+        ("define = { A = '' }", "not ''"),
+        ('define = { A = "1\\u0007" }', "a value is a number or a text"),
+        ("define = { A = 1979-05-27 }", "a value is a number or a text"),
+        (f"define = {{ A = 0x{'f' * 5000} }}", "not a number of more than 18 digits"),
+    ],
+)
+def test_tables_of_sources_that_are_none(table: str, reason: str) -> None:
+    with pytest.raises(KernlensError, match=reason):
+        read_budget_file(f'[source."*"]\n{table}'.encode(), "here.toml")

@@ -145,3 +145,10 @@ def test_where_more_is_better_less_is_worse() -> None:
     assert shades == sorted(shades, reverse=True)
     assert shades[-1] == 0
     assert {row.kernel for row in rows if id(row) in shown.worst} == {"k8", "k16"}
+
+
+def test_sources_with_options_of_their_own_share_columns() -> None:
+    rows = [row("k", 1, options="-DOWN -w"), row("l", 2, options="-w", source="b.cl"), row("l", 3, source="b.cl")]
+    shown = heat_map(rows, SPILLS, titles={("a.cl", "-DOWN -w"): "-w", ("b.cl", "-w"): "-w", ("b.cl", ""): ""})
+    assert [options for _, _, options in shown.columns] == ["-w", ""]
+    assert shown.text(rows[0], "a.cl", shown.columns[0]) == "▲ 1"

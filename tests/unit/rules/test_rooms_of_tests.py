@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.cli.verb_group import VERBS
+from tests.conftest import LONG
 from tests.tree import PACKAGE, ROOT
 
 TESTS = ROOT / "tests"
@@ -47,3 +48,8 @@ def test_what_is_misplaced_would_be_seen(tmp_path: Path) -> None:
         *("elsewhere/test_unknown.py", "isa/deep/test_too_deep.py", "test_flat.py"),
         *(".", "elsewhere", "isa/deep"),
     ]
+
+
+def test_files_that_take_long_are_there() -> None:
+    assert [name for name in LONG if not (ROOT / name).is_file()] == []
+    assert len(set(LONG)) == len(LONG)

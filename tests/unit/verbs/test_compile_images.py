@@ -82,6 +82,13 @@ def test_only_images_that_hold_the_kernel(
     assert compiled(compiler) == 0  # as a compiler of what comes out of another file can write nothing beside it
 
 
+def test_images_have_no_options_of_kernlens_toml(kernlens: Kernlens, library: Path) -> None:
+    Path("kernlens.toml").write_text('[source."*"]\noptions = "-DSOURCES"')
+    assert kernlens("compile", library, "--kernel", SCALE, "--device", "skl").status == 0
+    (build,) = Recording("lib.klens").builds()
+    assert build.options == "-gline-tables-only"
+
+
 def test_python_compiles_images(library: Path, compiler: Path) -> None:
     programs = compile_sources(library, ["skl", "dg2"], kernel="rng::f?ll*", recording=Path("lib.klens"))
     builds = list(Recording("lib.klens").builds())

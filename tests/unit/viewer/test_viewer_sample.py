@@ -16,7 +16,7 @@ def written() -> str:
 
 
 def document_in(text: str) -> dict[str, Any]:
-    """The document of a page, unpacked: packed by another zstd it has other bytes."""
+    """The document of a page, unpacked: packed by another zlib it has other bytes."""
     shown = Page(text)
     document: dict[str, Any] = shown.index | {"chunks": {chunk: shown.chunk(chunk) for chunk in shown.index["chunks"]}}
     return document

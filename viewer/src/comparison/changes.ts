@@ -1,29 +1,32 @@
 import { INHERITED, type Kernel, PROLOGUE } from "../document/kernel";
 import { Code } from "./forms";
 import { commonPairs } from "./matching";
-import { type LineKey, SourceLines, type SourceText, wordOf } from "./source_lines";
+import { type LineKey, lineWord, SourceLines, type SourceText, wordOf } from "./source_lines";
 
 /** What a group of instructions without a line of their own is called. */
-const WITHOUT_LINE = ["prologue", "a neighbour's line", "no line"].map((path): LineKey => ({ path, old: 0, new: 0 }));
-const [THE_PROLOGUE, NEIGHBOURS, NO_LINE] = WITHOUT_LINE;
+const WITHOUT_LINE = ["prologue", "a neighbour's line", "no line", "sync of the other lines"].map((path): LineKey => ({ path, old: 0, new: 0 }));
+const [THE_PROLOGUE, NEIGHBOURS, NO_LINE, OTHER_WAITS] = WITHOUT_LINE;
 
 /** Rows that stand side by side, -1 where a side has none. */
 export type RowPair = readonly [old: number, new: number];
 
-/** A line whose instructions differ: others, or the same on other operands. */
+/** A line whose instructions differ: others, the same on other operands, or those of all other lines that only wait. */
 export interface LineChange {
   key: LineKey;
   /** Whether it is a line of the source, not a name for instructions without one. */
   isLine: boolean;
-  change: "instructions" | "operands";
+  change: "instructions" | "operands" | "sync";
   /** Whether the source line itself was edited; null where no edit is known. */
   isCause: boolean | null;
   old: number[];
   new: number[];
-  /** Its instructions side by side, and how many only one side has. */
+  /** Its instructions side by side, in the order of the new code. */
   pairs: RowPair[];
+  /** How many instructions only one side has, and on both sides those that only wait, which count apart. */
   removed: number;
   added: number;
+  oldWaits: number;
+  newWaits: number;
 }
 
 /** What differs between two kernels, as `kernlens diff` says it. */
@@ -47,7 +50,7 @@ export interface Side {
 export function kernelChange(old: Side, now: Side): KernelChange {
   const codes = [old, now].map(({ kernel }) => new Code(kernel.code, kernel.program.register_bytes ?? 32)) as [Code, Code];
   const hasLines = old.kernel.missing.lines === null && now.kernel.missing.lines === null;
-  const lines = hasLines ? new SourceLines(old.sources, now.sources) : new SourceLines([], []);
+  const lines = hasLines ? sourceLines(old, now) : new SourceLines([], []);
   // Where the stages of one side alone were recorded, nothing tells what the other side's instructions inherit.
   const isTold = isToldOf(old.kernel) && isToldOf(now.kernel);
   const keys = [keysOf(old.kernel, hasLines, isTold, (path, line) => lines.oldKey(path, line)), keysOf(now.kernel, hasLines, isTold, (path, line) => lines.newKey(path, line))] as const;
@@ -57,6 +60,21 @@ export function kernelChange(old: Side, now: Side): KernelChange {
   const changes = isSame ? [] : changedLines(codes, keys, groups as [Groups, Groups], known, lines.edited);
   const changed = changes.filter(({ isLine }) => isLine).length;
   return { isSame, lines: changes, unchanged: [...known.values()].filter((key) => !WITHOUT_LINE.includes(key)).length - changed, edited: lines.editedLines };
+}
+
+/** The lines of both sides; what two kernels of one source have in common stands at other places of it. */
+function sourceLines(old: Side, now: Side): SourceLines {
+  const lines = new SourceLines(old.sources, now.sources);
+  return lines.edited.size > 0 || old.kernel.name === now.kernel.name ? lines : new SourceLines(old.sources, now.sources, [linesOf(old.kernel), linesOf(now.kernel)]);
+}
+
+/** The lines that have code of the kernel's own, as `lineWord` names them. */
+function linesOf({ code, files, places }: Kernel): ReadonlySet<string> {
+  const lines = new Set<string>();
+  code.key.forEach((key, row) => {
+    if (key >= 0 && (code.flags[row] & (PROLOGUE | INHERITED)) === 0) lines.add(lineWord(files[places.keyFile[key]], places.keyLine[key]));
+  });
+  return lines;
 }
 
 type Groups = Map<string, number[]>;
@@ -94,20 +112,30 @@ function changedLines(codes: [Code, Code], keys: readonly [LineKey[], LineKey[]]
   const prologue = groups.map((of, side) => (of.get(wordOf(THE_PROLOGUE)) ?? []).map((row) => codes[side].texts[row]).join("\n"));
   const hasSamePrologue = prologue[0] === prologue[1];
   const changes: LineChange[] = [];
+  const others: [number[], number[]] = [[], []];
   for (const [word, key] of known) {
     const rows = groups.map((of) => of.get(word) ?? []) as [number[], number[]];
-    const isOther = counts(rows, codes, (code, row) => code.texts[row]);
-    const change = isOther ? "instructions" : key !== THE_PROLOGUE && counts(rows, codes, (code, row, side) => operandsOf(code, row, keys[side], hasSamePrologue)) ? "operands" : null;
-    if (change === null) continue;
-    const pairs = pairsOf(codes, rows);
-    const [removed, added] = [pairs.filter(([, now]) => now < 0).length, pairs.filter(([old]) => old < 0).length];
-    changes.push({ key, isLine: !WITHOUT_LINE.includes(key), change, isCause: edited.size > 0 ? edited.has(word) : null, old: rows[0], new: rows[1], pairs, removed, added });
+    const waits = rows.map((of, side) => of.filter((row) => codes[side].forms[row].waits));
+    const [removed, added] = counts(rows, codes, (code, row) => code.texts[row]);
+    const isOther = removed + added > 0;
+    const change = isOther ? "instructions" : key !== THE_PROLOGUE && counts(rows, codes, (code, row, side) => operandsOf(code, row, keys[side], hasSamePrologue))[0] > 0 ? "operands" : null;
+    if (change === null) {
+      for (const side of [0, 1]) others[side].push(...waits[side]);
+      continue;
+    }
+    const [oldWaits, newWaits] = waits.map(({ length }) => length);
+    changes.push({ key, isLine: !WITHOUT_LINE.includes(key), change, isCause: edited.size > 0 ? edited.has(word) : null, old: rows[0], new: rows[1], pairs: linePairs(codes, rows), removed, added, oldWaits, newWaits });
+  }
+  const [oldWaits, newWaits] = others.map(({ length }) => length);
+  if (oldWaits !== newWaits) {
+    for (const rows of others) rows.sort((left, right) => left - right);
+    changes.push({ key: OTHER_WAITS, isLine: false, change: "sync", isCause: null, old: others[0], new: others[1], pairs: linePairs(codes, others), removed: 0, added: 0, oldWaits, newWaits });
   }
   return changes;
 }
 
-/** Whether two sets of instructions that do something count differently by a word of each. */
-function counts(rows: readonly [number[], number[]], codes: readonly [Code, Code], wordOfRow: (code: Code, row: number, side: number) => string): boolean {
+/** How many instructions that do something only one side has, told apart by a word of each. */
+function counts(rows: readonly [number[], number[]], codes: readonly [Code, Code], wordOfRow: (code: Code, row: number, side: number) => string): [removed: number, added: number] {
   const balance = new Map<string, number>();
   for (const side of [0, 1]) {
     for (const row of rows[side]) {
@@ -116,7 +144,8 @@ function counts(rows: readonly [number[], number[]], codes: readonly [Code, Code
       balance.set(word, (balance.get(word) ?? 0) + (side === 0 ? 1 : -1));
     }
   }
-  return [...balance.values()].some((count) => count !== 0);
+  const sum = (sign: number): number => [...balance.values()].reduce((all, count) => all + Math.max(0, sign * count), 0);
+  return [sum(1), sum(-1)];
 }
 
 /** An instruction's text with the lines that its operands come from. */
@@ -132,7 +161,27 @@ function operandsOf(code: Code, row: number, keys: readonly LineKey[], hasSamePr
   return [code.texts[row], ...sources].join("\r");
 }
 
-/** A line's old and new instructions side by side, in the order of the code. */
+/** A line's old and new instructions side by side: what moved within the line stands where it is new. */
+function linePairs(codes: readonly [Code, Code], rows: readonly [number[], number[]]): RowPair[] {
+  const pairs = pairsOf(codes, rows);
+  const left = new Map<string, number[]>();
+  for (const [old, now] of pairs.toReversed()) {
+    if (now >= 0) continue;
+    const alike = left.get(codes[0].texts[old]);
+    if (alike === undefined) left.set(codes[0].texts[old], [old]);
+    else alike.push(old);
+  }
+  const gone = new Set<number>();
+  const joined = pairs.map((pair): RowPair => {
+    const moved = pair[0] < 0 ? left.get(codes[1].texts[pair[1]])?.pop() : undefined;
+    if (moved === undefined) return pair;
+    gone.add(moved);
+    return [moved, pair[1]];
+  });
+  return joined.filter(([old, now]) => now >= 0 || !gone.has(old));
+}
+
+/** Old and new instructions side by side, in the order of the code. */
 function pairsOf(codes: readonly [Code, Code], rows: readonly [number[], number[]]): RowPair[] {
   const forms = rows.map((of, side) => of.map((row) => codes[side].texts[row]));
   const pairs: RowPair[] = [];

@@ -11,8 +11,8 @@ const REGISTER = /\b(?:r|(acc))(\d+)(?:\.(\d+))?(?![\d.])/;
 /** What follows a general register: its stride and its type. */
 const REGION = /^(?:<(\d+)[^>]*>)?(?::([a-z]\w*))?/;
 const OTHER_NAMES = /\b(?:(f|a)\d+\.\d+|(L)\d+\b)/g;
-const CHANNELS = /\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s)?\s*$/;
-const PREDICATE = /^\((?:W&)?~?f/;
+/** In front of the first register, which is the destination then: the channels, a condition, saturation. */
+const CHANNELS = /\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s)?\s*(?:\(sat\))?$/;
 const LABEL = /\bL(\d+)\b/g;
 const REPLY = /\brd:(\d+)/;
 const SYSTOLIC = /\bdpasw?\.\d+x(\d+)/;
@@ -22,6 +22,7 @@ const TYPE_SIZES: ReadonlyMap<string, number> = new Map([
   ...["uq", "q", "df"].map((type) => [type, 8] as const),
 ]);
 const USUAL_SIZE = 4;
+const CALL_BYTES = 8;
 /** Bytes that are told apart when a register is written in parts. */
 const CELL = 2;
 /** Registers that any thread has, and more; accumulators follow them. */
@@ -38,15 +39,23 @@ const WAITING: ReadonlySet<string> = new Set(["sync", "nop", "wait"]);
 /** What a line of code may have; longer ones are no instructions. */
 const MOST_LETTERS = 2000;
 
-/** An instruction's text without names, and the first cells of the registers that it writes (-1: none) and reads. */
+/** Cells from the first, a step apart. */
+interface Run {
+  first: number;
+  end: number;
+  step: number;
+}
+
+/** An instruction's text without names, the cells that it writes (`first` is -1: none), and the first cell of each register that it reads. */
 interface Form {
   text: string;
   first: number;
-  count: number;
+  written: readonly Run[];
   read: readonly number[];
   labels: readonly number[];
   waits: boolean;
-  isConditional: boolean;
+  /** It reads whole registers. */
+  isMessage: boolean;
 }
 
 /** Where an operand comes from: the row that wrote it and how far behind the first cell that this wrote; row -1: the cell itself. */
@@ -65,21 +74,22 @@ function formOf(line: string, width: number): Form {
   const regions = between.slice(1).map((piece) => REGION.exec(piece) as RegExpExecArray);
   const sizes = regions.map((region) => TYPE_SIZES.get(region[2] ?? "") ?? USUAL_SIZE);
   const channels = CHANNELS.exec(plain[0]);
-  const written = regions.length > 0 && channels !== null ? Math.max(writtenBytes(regions[0], sizes[0] * Number(channels[1]), joined, remark, width), 1) : 0;
+  const mnemonic = joined.replace(/^\(W\) /, "").split(" ")[0].split(".")[0];
+  const written = regions.length > 0 && channels !== null && mnemonic !== "ret" ? writtenCells(regions[0], sizes[0], Number(channels[1]), joined, remark, width) : [];
   const cells = sizes.map((size, at) => {
     const [accumulator, number, part] = pieces.slice(4 * at + 1, 4 * at + 4) as (string | undefined)[];
     const place = accumulator === undefined ? Number(number) % REGISTERS : REGISTERS + (Number(number) % ACCUMULATORS);
     return Math.floor((place * width + (Number(part ?? 0) % width) * size) / CELL);
   });
-  const mnemonic = joined.replace(/^\(W\) /, "").split(" ")[0].split(".")[0];
+  const isWritten = written.length > 0;
   return {
     text: textOf(plain.join("r"), sizes),
-    first: written > 0 ? cells[0] : -1,
-    count: Math.ceil(written / CELL),
-    read: written > 0 ? cells.slice(1) : cells,
+    first: isWritten ? cells[0] : -1,
+    written: written.map(({ first, end, step }) => ({ first: cells[0] + first, end: cells[0] + end, step })),
+    read: isWritten ? cells.slice(1) : cells,
     labels: Array.from(joined.matchAll(LABEL), (label) => Number(label[1])),
     waits: WAITING.has(mnemonic),
-    isConditional: PREDICATE.test(joined),
+    isMessage: mnemonic.startsWith("send"),
   };
 }
 
@@ -89,13 +99,18 @@ function textOf(plain: string, sizes: readonly number[]): string {
   return NOWHERE.exec(plain)?.[1] ?? plain;
 }
 
-/** How many bytes an instruction writes whose channels write `size` together. */
-function writtenBytes(region: RegExpExecArray, size: number, code: string, remark: string, width: number): number {
+/** The cells that an instruction writes, each channel an element of `size` bytes. */
+function writtenCells(region: RegExpExecArray, size: number, channels: number, code: string, remark: string, width: number): Run[] {
   const reply = REPLY.exec(remark);
-  if (reply !== null) return Math.min(Number(reply[1]), REGISTERS) * width;
-  if (region[2] === undefined) return width;
+  if (reply !== null) return [{ first: 0, end: (Math.min(Number(reply[1]), REGISTERS) * width) / CELL || 1, step: 1 }];
+  // A call writes where it comes back to, and its mask.
+  if (region[2] === undefined) return [{ first: 0, end: (code.startsWith("call") ? CALL_BYTES : width) / CELL, step: 1 }];
   const systolic = SYSTOLIC.exec(code);
-  return Math.min(size * Math.max(Number(region[1] ?? 1), 1) * (systolic === null ? 1 : Number(systolic[1])), REGISTERS * width);
+  const elements = channels * (systolic === null ? 1 : Number(systolic[1]));
+  const stride = Math.max(Number(region[1] ?? 1), 1) * size;
+  const end = Math.min(Math.ceil((stride * (elements - 1) + size) / CELL), (REGISTERS * width) / CELL);
+  if (stride <= Math.max(size, CELL)) return [{ first: 0, end, step: 1 }];
+  return Array.from({ length: Math.ceil(size / CELL) }, (_, first) => ({ first, end, step: Math.floor(stride / CELL) }));
 }
 
 function partition(text: string, separator: string): [before: string, after: string] {
@@ -152,12 +167,15 @@ export class Code {
   private followed(): Origin[][] {
     const size = ((REGISTERS + ACCUMULATORS) * 2 * this.width) / CELL;
     const writers = new Int32Array(size).fill(-1);
-    return this.forms.map(({ first, count, read }, row) => {
+    return this.forms.map(({ isMessage, read, written }, row) => {
       const operands = read.map((cell): Origin => {
-        const writer = writers[Math.min(cell, size - 1)];
+        // A message's header is written in part, and what nobody sets in it is left from another value.
+        const writer = isMessage ? writers.subarray(cell, cell + this.width / CELL).reduce((last, other) => Math.max(last, other), -1) : writers[Math.min(cell, size - 1)];
         return { writer, place: writer < 0 ? cell : cell - this.forms[writer].first };
       });
-      if (first >= 0) writers.fill(row, first, Math.min(first + count, size));
+      for (const { first, end, step } of written) {
+        for (let cell = first; cell < Math.min(end, size); cell += step) writers[cell] = row;
+      }
       return operands;
     });
   }

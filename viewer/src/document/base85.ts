@@ -4,7 +4,7 @@ import { DocumentError } from "./source";
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=:?@^_/{|}~";
 
 /** The bytes of a text in base 85; groups are whole, white space between digits counts for nothing. */
-export function decode85(text: string): Uint8Array {
+export function decode85(text: string): Uint8Array<ArrayBuffer> {
   const value = new Int16Array(128).fill(-1);
   for (let index = 0; index < 85; index++) value[ALPHABET.charCodeAt(index)] = index;
   const bytes = new Uint8Array(Math.ceil(text.length / 5) * 4);

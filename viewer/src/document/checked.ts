@@ -46,7 +46,9 @@ export function textsByName(value: unknown, what: string): Map<string, string> {
 export function integers(value: unknown, length: number, low: number, high: number, what: string): Int32Array {
   const entries = list(value, what);
   if (entries.length !== length) damaged(`${what} has ${entries.length} entries, not ${length}`);
-  return Int32Array.from(entries, (each) => integer(each, low, high, what));
+  const values = new Int32Array(length);
+  for (let row = 0; row < length; row++) values[row] = integer(entries[row], low, high, what);
+  return values;
 }
 
 /** A column that is written as differences, the first against 0. */

@@ -175,6 +175,7 @@ const MOST_ROWS = 250_000;
 const MOST_BYTES = 2 ** 20;
 const MOST_REGISTERS = 2 ** 16;
 const MOST_LINES = 2 ** 22;
+const MOST_TEXT = 2 ** 26;
 
 /** Rows, delta coded, and a number for each. */
 function pairsOf(rows: unknown, others: unknown, last: number, what: string): [Int32Array, Int32Array] {
@@ -194,7 +195,7 @@ function kindOf(written: unknown): MessageKind {
   return { words: text(words, what), bytes: figure(bytes, what), spill: spill === true, ...names };
 }
 
-const NO_STAGE = { text: "", line: [], place: [], id: null, ids: null, functions: [] };
+const NO_STAGE = { text: null, row: [], line: [], place: [], id: null, ids: null, functions: [] };
 
 /** One stage's text of a kernel. */
 export class Stage extends Rows {
@@ -207,13 +208,16 @@ export class Stage extends Rows {
   readonly missing: string | null;
   readonly lines: string[];
 
-  constructor(places: Places, written: unknown) {
+  /** `known` are the lines of the stages before it, which have many in common; it takes those of this one. */
+  constructor(places: Places, written: unknown, known: string[]) {
     const whole = object(written, "a stage");
     const missing = textOrNull(whole.missing, "a stage's missing");
     const chunk = missing === null ? whole : { ...whole, ...NO_STAGE };
-    const lines = text(chunk.text, "a stage's text").split("\n");
-    const count = missing === null ? lines.length : 0;
+    for (const line of textOrNull(chunk.text, "a stage's text")?.split("\n") ?? []) known.push(line);
+    const { length: count } = list(chunk.row, "a stage's row");
     if (count > MOST_LINES) damaged(`a stage has ${count} lines`);
+    const lines = Array.from(column(chunk.row, count, 0, known.length - 1, "a stage's row"), (row) => known[row]);
+    if (lines.reduce((sum, { length }) => sum + length, 0) > MOST_TEXT) damaged("a stage's text is too large");
     const ids = chunk.ids === null ? null : integers(chunk.ids, count, 0, MOST, "a stage's ids");
     const id = chunk.id === null ? new Int32Array(count).fill(-1) : column(chunk.id, count, -1, MOST, "a stage's id");
     super(places, column(chunk.place, count, -2, places.key.length - 1, "a stage's place"), id, ids);
@@ -280,7 +284,8 @@ export class Kernel {
     this.own = chunk.own === undefined ? null : list(chunk.own, "own").map((file) => integer(file, 0, this.files.length - 1, "own"));
     this.places = new Places(chunk.places, this.files.length, onOwnLines ? this.own : null);
     this.code = new Code(this.places, chunk.code ?? NO_CODE);
-    this.stages = list(chunk.stages, "stages").map((stage) => new Stage(this.places, stage));
+    const known: string[] = [];
+    this.stages = list(chunk.stages, "stages").map((stage) => new Stage(this.places, stage, known));
     this.advice = adviceOf(chunk.advice, this.code);
     for (const { key, sentence } of this.advice) if (key >= 0) this.advised.set(key, this.advised.has(key) ? `${this.advised.get(key)}\n${sentence}` : sentence);
     this.weights = this.weigh();

@@ -4,7 +4,7 @@ import type { Index } from "./schema";
 import { DocumentError, Kept, type Source } from "./source";
 import { unpack } from "./unpack";
 
-/** A report: the document is in two blocks of the page, the chunks as zstd frames in base 85, one after the other. */
+/** A report: the document is in two blocks of the page, the chunks packed, in base 85, one after the other. */
 export class ReportSource implements Source {
   readonly mode = "report";
   private readonly chunks = new Kept<unknown>(24);
@@ -16,7 +16,7 @@ export class ReportSource implements Source {
   index(): Promise<Index> {
     this.read ??= (async () => {
       const block = this.block("index");
-      return readIndex(unpack(decode85(block.textContent ?? "").subarray(0, Number(block.dataset.bytes))));
+      return readIndex(await unpack(decode85(block.textContent ?? "").subarray(0, Number(block.dataset.bytes))));
     })();
     return this.read;
   }

@@ -99,6 +99,9 @@ export interface KernelColumns {
   simd: Figure[];
   registers: Figure[];
   spill_bytes: Figure[];
+  /** Messages that spill and fill, and the bytes that they write: counted in the code where the binary does not state the bytes. */
+  spill_messages: Figure[];
+  spill_store_bytes: Figure[];
   instructions: Figure[];
   /** The most registers that are live at once: of kernels that were decoded for the index. */
   peak: Figure[];

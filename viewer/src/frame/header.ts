@@ -2,6 +2,7 @@ import type { Kernel } from "../document/kernel";
 import type { Index, ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
 import { count, fill, h, visible } from "../dom";
+import { spillWords } from "./kernels";
 
 /** The widest that any kernel of this document has on a device: what is below deserves a look. */
 export function widest(index: Index, device: string | null): number {
@@ -18,17 +19,16 @@ interface Shown {
   kernel: Kernel | null;
 }
 
-function figuresOf({ program: { kernels }, row, kernel }: Shown): Record<"instructions" | "simd" | "registers" | "peak" | "spill" | "waits", number | null> {
-  let peak = kernels.peak[row];
-  if (peak === null && kernel?.code.live != null) peak = kernel.code.live.reduce((most, live) => Math.max(most, live), 0);
+function figuresOf({ program: { kernels }, row, kernel }: Shown): Record<"instructions" | "simd" | "registers" | "peak" | "spill" | "messages" | "waits", number | null> {
+  const peak = kernels.peak[row] ?? kernel?.code.peak?.registers ?? null;
   const instructions = kernels.instructions[row] ?? kernel?.code.count ?? null;
-  return { instructions, simd: kernels.simd[row], registers: kernels.registers[row], peak, spill: kernels.spill_bytes[row], waits: kernel?.code.waits?.sum ?? null };
+  return { instructions, simd: kernels.simd[row], registers: kernels.registers[row], peak, spill: kernels.spill_bytes[row], messages: kernels.spill_messages[row], waits: kernel?.code.waits?.sum ?? null };
 }
 
 /** The figures beside the kernel's name, each with what it was in the version that it is compared with; a figure that is not known
  * is left out. */
 export function figures(index: Index, shown: Shown, before: Shown | null): HTMLElement[] {
-  const { instructions, simd, registers, peak, spill, waits } = figuresOf(shown);
+  const { instructions, simd, registers, peak, spill, messages, waits } = figuresOf(shown);
   const old = before === null ? null : figuresOf(before);
   const parts: HTMLElement[] = [];
   if (instructions !== null) parts.push(h("span", {}, ...changed(old?.instructions, instructions), " instructions"));
@@ -44,6 +44,8 @@ export function figures(index: Index, shown: Shown, before: Shown | null): HTMLE
   else if (registers !== null) parts.push(h("span", {}, h("b", {}, count(registers)), " GRFs available"));
   if (spill !== null)
     parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of values that did not fit into the registers" }, ...changed(old?.spill, spill), " B spilled"));
+  else if (messages !== null && (messages > 0 || old?.messages != null))
+    parts.push(h("span", { class: messages > 0 ? "warn" : null, title: spillWords(shown.program.kernels, shown.row) }, ...changed(old?.messages, messages), " spills and fills"));
   if (waits !== null && old?.waits != null && waits !== old.waits) parts.push(h("span", { title: ORIGIN }, ...changed(old.waits, waits), " wait cycles"));
   return parts;
 }

@@ -31,8 +31,8 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
       ["/", "search this kernel and all others; Enter, Shift+Enter: next, previous here; Alt+↓, Alt+↑: next, previous kernel"],
       ["c", "compare"],
       ["Shift+C", "copy a link to what is shown"],
-      ["e", "into the source, where what is typed is compiled (kernlens serve)"],
-      ["Ctrl+Enter", "compile (kernlens serve)"],
+      ["e", "into the source, where what is typed is compiled"],
+      ["Ctrl+Enter", "compile"],
       ["Alt+Enter", "in the source: pin the line"],
       ["Ctrl+Alt+← →", "version before, version behind"],
       ["Esc", "close, leave the field, unpin"],
@@ -79,14 +79,17 @@ function table(rows: [string, string][], isKey: boolean): HTMLElement {
   );
 }
 
-/** The sheet that `?` opens. `letters` is whether single letters act, `turn` changes that. */
-export function helpSheet(letters: boolean, turn: (on: boolean) => void): HTMLElement {
+/** Keys that a report has no use for. */
+const OF_SERVERS: ReadonlySet<string> = new Set(["e", "Ctrl+Enter", "Ctrl+Alt+← →"]);
+
+/** The sheet that `?` opens. `letters` is whether single letters act, `turn` changes that; `compiles` whether a server does. */
+export function helpSheet(letters: boolean, turn: (on: boolean) => void, compiles: boolean): HTMLElement {
   const box = h("input", { type: "checkbox", onchange: () => turn(box.checked) });
   box.checked = letters;
   return h(
     "div",
     { class: "help" },
-    ...KEYS.map(([title, keys]) => h("section", {}, h("h3", {}, title), table(keys, true))),
+    ...KEYS.map(([title, keys]) => h("section", {}, h("h3", {}, title), table(keys.filter(([key]) => compiles || !OF_SERVERS.has(key)), true))),
     h("section", {}, h("h3", {}, "Reading the panes"), table(WORDS, false)),
     h("section", {}, h("h3", {}, "Finding"), table(SEARCH, false)),
     h("p", {}, h("label", {}, box, " Single letters are keys (never within a field or an editor)")),

@@ -51,18 +51,26 @@ export class Inspector {
     private readonly opcodes: ReadonlyMap<string, string>,
   ) {
     this.clear(null);
+    DOCKED.addEventListener("change", () => {
+      if (this.isIdle) this.element.hidden = !DOCKED.matches;
+    });
   }
+
+  /** Whether nothing is pinned, of a kernel that is shown. */
+  private isIdle = false;
 
   clear(kernel: Kernel | null): void {
     const sentence =
       kernel?.hasLines === true
         ? "Point at a line of source, of a stage or of machine code: what belongs together lights up in all panes. A click keeps it."
         : "Point at an instruction: what it does stands here. Nothing is linked by line, as no lines are known.";
+    this.isIdle = kernel !== null;
     this.element.hidden = kernel === null || !DOCKED.matches;
     fill(this.element, h("div", { class: "w" }, h("p", { class: "dim" }, sentence)));
   }
 
   show(kernel: Kernel, shown: Shown): void {
+    this.isIdle = false;
     this.element.hidden = false;
     const line = this.line(kernel, shown);
     const isRow = shown.row >= 0;
@@ -76,6 +84,7 @@ export class Inspector {
       isRow ? line : null,
       adviceOfLine(kernel, shown.key, (advice) => this.actions.advise(advice)),
     );
+    tie(this.element);
     // What may scroll is reached by keys, too.
     for (const zone of this.element.children) if (zone.querySelector("button") === null) zone.setAttribute("tabindex", "0");
   }
@@ -216,6 +225,19 @@ export class Inspector {
 
   private link(kernel: Kernel, row: number): HTMLElement {
     return h("button", { class: "link", type: "button", onclick: () => this.actions.goToRow(row) }, hex(kernel.code.offset[row]));
+  }
+}
+
+/** Keeps what ends a sentence on the line of the link before it: a button is a box, and boxes may be parted from what follows. */
+function tie(element: HTMLElement): void {
+  for (const link of element.querySelectorAll("button.link")) {
+    const next = link.nextSibling;
+    const mark = next instanceof Text ? (/^[.,;)]+/.exec(next.data)?.[0] ?? "") : "";
+    if (mark === "" || !(next instanceof Text)) continue;
+    next.data = next.data.slice(mark.length);
+    const tied = h("span", { class: "tied" });
+    link.replaceWith(tied);
+    tied.append(link, mark);
   }
 }
 

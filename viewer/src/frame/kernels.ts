@@ -1,4 +1,5 @@
-import type { Figure, Index, ProgramInfo } from "../document/schema";
+import type { Figure, Index, KernelColumns, ProgramInfo } from "../document/schema";
+import { plural } from "../dom";
 
 export interface Entry {
   program: ProgramInfo;
@@ -7,7 +8,11 @@ export interface Entry {
   shown: string;
   instructions: Figure;
   simd: Figure;
-  spill: Figure;
+  spillBytes: Figure;
+  /** The bytes that spills take; where they are not known, those that they write. */
+  spill: number;
+  /** The spills in words; "" if there are none. */
+  spills: string;
 }
 
 /** All kernels of a document. */
@@ -20,12 +25,22 @@ export function entriesOf(index: Pick<Index, "programs">): Entry[] {
       shown: program.kernels.shown[row] ?? name,
       instructions: program.kernels.instructions[row],
       simd: program.kernels.simd[row],
-      spill: program.kernels.spill_bytes[row],
+      spillBytes: program.kernels.spill_bytes[row],
+      spill: program.kernels.spill_bytes[row] ?? program.kernels.spill_store_bytes[row] ?? 0,
+      spills: spillWords(program.kernels, row),
     })),
   );
 }
 
-/** Worst first: what spills most, then what has most instructions. A figure that is not known is no reason to look there. */
+/** What a kernel spills, in words: bytes, or messages where the binary does not state the bytes; "" if nothing. */
+export function spillWords({ spill_bytes, spill_messages }: Pick<KernelColumns, "spill_bytes" | "spill_messages">, row: number): string {
+  const bytes = spill_bytes[row];
+  if (bytes !== null) return bytes > 0 ? `${plural(bytes, "byte")} spilled` : "";
+  const messages = spill_messages[row] ?? 0;
+  return messages > 0 ? `${plural(messages, "spill and fill", "spills and fills")} in the code; the binary does not state the bytes` : "";
+}
+
+/** Worst first: what spills most, then what has most instructions. */
 export function worse(left: Entry, right: Entry): number {
-  return (right.spill ?? 0) - (left.spill ?? 0) || (right.instructions ?? 0) - (left.instructions ?? 0);
+  return right.spill - left.spill || (right.instructions ?? 0) - (left.instructions ?? 0);
 }

@@ -12,6 +12,8 @@ const KINDS: readonly Kind[] = ["source", "stage", "code"];
 const PARTS: Record<Kind, string> = { source: "1.4fr", stage: "1fr", code: "1.6fr" };
 /** The widest that machine code gets by itself, in percent of the page: beside two panes, and beside a single pane. */
 const MOST = [45, 57];
+/** What it leaves to the others, in pixels: a line of source is read in no less. */
+const LEFT = 340;
 
 /** A place for a pane: its head with tabs, its body with a pane or a message; or a rail, where it has nothing to say. */
 export class Slot {
@@ -149,7 +151,8 @@ function place(element: HTMLElement, parts: readonly HTMLElement[]): void {
 /** The panes, side by side or behind one another, with splitters between them that keys move, too. */
 export class Layout {
   readonly element = h("main", {});
-  readonly switcher = h("div", { class: "switcher", role: "tablist", "aria-label": "Panes" });
+  private readonly panes = h("div", { role: "tablist", "aria-label": "Panes" });
+  readonly switcher = h("section", { class: "switcher", "aria-label": "Panes" }, this.panes);
   slots: Slot[] = [];
   /** The slot that is shown where there is room for one, or for one beside the machine code. */
   private front = 0;
@@ -162,7 +165,7 @@ export class Layout {
 
   constructor() {
     for (const kind of KINDS) this.add(kind);
-    const medium = matchMedia("(max-width: 1150px)");
+    const medium = matchMedia("(max-width: 1299px)");
     const narrow = matchMedia("(max-width: 760px)");
     const adapt = (): void => {
       this.mode = narrow.matches ? "narrow" : medium.matches ? "medium" : "wide";
@@ -292,7 +295,7 @@ export class Layout {
   /** The tabs of the panes, where one is shown. */
   tabs(): void {
     const shown = this.shown();
-    fill(this.switcher, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
+    fill(this.panes, ...(this.mode === "narrow" ? this.slots.map((slot) => this.tab(slot, shown[0])) : []));
     this.switcher.hidden = this.mode !== "narrow";
     for (const slot of shown) this.pairUp(slot, shown);
   }
@@ -314,6 +317,14 @@ export class Layout {
 
   /** Gives the machine code its width first, and what is left to the others; or each what the reader chose. */
   fit(): void {
+    const code = this.of("code")?.linked;
+    const before = code?.width ?? 0;
+    this.divide();
+    // What was not on the screen has a width from now on.
+    if (before === 0 && (code?.width ?? 0) > 0) this.divide();
+  }
+
+  private divide(): void {
     const shown = this.shown();
     const rails = shown.map((slot) => this.isRail(slot));
     const open = shown.filter((_, index) => !rails[index]);
@@ -322,7 +333,7 @@ export class Layout {
       if (rails[index]) return "28px";
       if (this.isSized) return `minmax(0,${slot.share}fr)`;
       const need = slot.kind === "code" && open.length > 1 ? (slot.linked?.width ?? 0) : 0;
-      return need > 0 ? `minmax(0,min(${need}px,${most}vw))` : `minmax(0,${PARTS[slot.kind]})`;
+      return need > 0 ? `minmax(0,min(${need}px,${most}vw,100% - ${LEFT}px))` : `minmax(0,${PARTS[slot.kind]})`;
     });
     let columns = tracks[0] ?? "";
     for (let index = 1; index < tracks.length; index++) columns += `${rails[index] || rails[index - 1] ? " " : " 5px "}${tracks[index]}`;

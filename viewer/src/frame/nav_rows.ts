@@ -54,7 +54,7 @@ export function counted({ items, count: all }: Head, { hits }: Shown): string {
 
 export function badgeOf({ entry, program }: Item, { simd }: Shown): { text: string; title: string; isBad: boolean } | null {
   if (entry === null) return { text: program.ok ? "no kernel" : "failed", title: program.reason ?? "", isBad: !program.ok };
-  if (entry.spill !== null && entry.spill > 0) return { text: `${brief(entry.spill)} B`, title: `${count(entry.spill)} bytes spilled`, isBad: false };
+  if (entry.spills !== "") return { text: entry.spillBytes === null ? "spills" : `${brief(entry.spillBytes)} B`, title: entry.spills, isBad: false };
   const widestHere = simd.get(program.device) ?? 0;
   if (entry.simd !== null && entry.simd < widestHere) return { text: String(entry.simd), title: `SIMD${entry.simd}: the widest of this device is ${widestHere}`, isBad: false };
   return null;
@@ -66,7 +66,7 @@ export function wordsOf({ name, beside, entry, program, key }: Item, { hits: all
   if (entry === null) return `${whole}: ${program.reason ?? (program.ok ? "no kernel" : "failed")}`;
   const figures = entry.instructions === null ? [] : [plural(entry.instructions, "instruction")];
   if (entry.simd !== null) figures.push(`SIMD${entry.simd}`);
-  if (entry.spill !== null && entry.spill > 0) figures.push(`${count(entry.spill)} bytes spilled`);
+  if (entry.spills !== "") figures.push(entry.spills);
   const hits = all?.get(key);
   if (hits !== undefined) figures.unshift(plural(hits, "hit"));
   return [whole, ...figures].join(", ");

@@ -46,6 +46,7 @@ export class Share {
     // A click beside the menu closes it; the browser gives the focus back.
     this.element.addEventListener("click", (event) => event.target === this.element && this.element.close());
     this.element.addEventListener("keydown", (event) => this.move(event));
+    window.addEventListener("resize", () => this.element.open && this.place());
     this.element.addEventListener("close", () => {
       this.button.setAttribute("aria-expanded", "false");
       this.asking?.abort();
@@ -74,14 +75,18 @@ export class Share {
   }
 
   private open(): void {
-    const { bottom, right } = this.button.getBoundingClientRect();
-    this.element.style.top = `${Math.round(bottom + 6)}px`;
     this.element.showModal();
-    // Under the button's end, as far as the page is wide enough.
-    this.element.style.right = `${Math.max(8, Math.min(Math.round(innerWidth - right), innerWidth - this.element.offsetWidth - 8))}px`;
+    this.place();
     this.button.setAttribute("aria-expanded", "true");
     const { source } = this.page;
     if (source instanceof HttpSource) void this.weigh(source);
+  }
+
+  /** Puts the menu under the button's end, as far as the page is wide enough. */
+  private place(): void {
+    const { bottom, right } = this.button.getBoundingClientRect();
+    this.element.style.top = `${Math.round(bottom + 6)}px`;
+    this.element.style.right = `${Math.max(8, Math.min(Math.round(innerWidth - right), innerWidth - this.element.offsetWidth - 8))}px`;
   }
 
   /** Says how large the report is, before it is saved. */

@@ -37,7 +37,7 @@ function head(kernel: Kernel, { title }: Sheet): HTMLElement[] {
   const { program, row, code } = kernel;
   const figures: [string, string | null][] = [
     ["Instructions", count(code.count)],
-    ...figuresOf(program, row),
+    ...figuresOf(program, row, code.peak?.registers ?? null),
     ["Wait cycles", code.waits === null ? null : count(code.waits.sum)],
   ];
   const build: [string, string | null][] = [
@@ -53,14 +53,15 @@ function head(kernel: Kernel, { title }: Sheet): HTMLElement[] {
   ];
 }
 
-function figuresOf({ kernels }: ProgramInfo, row: number): [string, string | null][] {
+function figuresOf({ kernels }: ProgramInfo, row: number, read: number | null): [string, string | null][] {
   const of = (value: number | null): string | null => (value === null ? null : count(value));
-  const peak = kernels.peak[row];
+  const peak = kernels.peak[row] ?? read;
+  const bytes = kernels.spill_bytes[row];
   const registers = kernels.registers[row];
   return [
     ["SIMD", of(kernels.simd[row])],
     ["Live registers at the peak", peak === null ? null : registers === null ? count(peak) : `${peak} of ${registers}`],
-    ["Bytes spilled", of(kernels.spill_bytes[row])],
+    bytes === null ? ["Spills and fills", of(kernels.spill_messages[row])] : ["Bytes spilled", of(bytes)],
   ];
 }
 
@@ -68,7 +69,7 @@ function figuresOf({ kernels }: ProgramInfo, row: number): [string, string | nul
 function change({ change }: Sheet): HTMLElement[] {
   if (change === null) return [];
   const { words, old, oldRow, now, nowRow } = change;
-  const columns = [["Instructions", "instructions"], ["SIMD", "simd"], ["Live registers at the peak", "peak"], ["Bytes spilled", "spill_bytes"]] as const;
+  const columns = [["Instructions", "instructions"], ["SIMD", "simd"], ["Live registers at the peak", "peak"], ["Bytes spilled", "spill_bytes"], ["Spills and fills", "spill_messages"]] as const;
   const cards = columns.flatMap(([word, column]) => {
     const [before, after] = [old.kernels[column][oldRow], now.kernels[column][nowRow]];
     if (before === null || after === null || before === after) return [];

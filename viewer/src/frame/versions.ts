@@ -37,13 +37,22 @@ export class VersionStrip {
     const buttons = shown.map((version) => this.button(version));
     const current = versions.find(({ isCurrent }) => isCurrent);
     const compared = versions.filter(({ errors, number }) => errors === 0 && number !== current?.number);
-    fill(this.bar, buttons[0], older.length === 0 ? null : this.olderOnes(older), ...buttons.slice(1), compared.length === 0 ? null : this.against(compared));
+    fill(this.bar, buttons[0], older.length === 0 ? null : this.olderOnes(older), ...buttons.slice(1), compared.every(({ isBase }) => !isBase) ? null : this.against(compared));
     // One stop for Tab; arrows go on.
     const stops = Array.from(this.bar.querySelectorAll<HTMLElement>("button, select"));
     const at = Math.max(0, stops.findIndex((stop) => stop.getAttribute("aria-current") === "true"));
     stops.forEach((stop, index) => (stop.tabIndex = index === at ? 0 : -1));
+    this.bring(stops[at]);
     this.banner.hidden = told === null;
     if (told !== null && this.banner.textContent !== told) this.banner.textContent = told;
+  }
+
+  /** Scrolls the strip alone, so far that this is seen. */
+  private bring(version: HTMLElement | undefined): void {
+    if (version === undefined) return;
+    const [box, bar] = [version.getBoundingClientRect(), this.bar.getBoundingClientRect()];
+    if (box.right > bar.right) this.bar.scrollLeft += box.right - bar.right + 8;
+    else if (box.left < bar.left) this.bar.scrollLeft -= bar.left - box.left + 8;
   }
 
   private button({ number, name, figure, change, errors, isCurrent, isBase }: ShownVersion): HTMLElement {

@@ -68,12 +68,19 @@ function target(operand: string): string {
   return /^L\d{1,9}$/.test(operand) ? `→${Number(operand.slice(1)).toString(16).padStart(4, "0")}` : operand;
 }
 
-/** Operands without those that are none; of a message whose words are known, without its descriptors. */
-function operandsOf({ operands, channels, opcode }: Parsed, hasWords: boolean): string[] {
-  const isLast = (at: number): boolean => hasWords && opcode.startsWith("send") && at >= operands.length - 2 && /^(?:0x[0-9A-Fa-f]+|a0\.\d+)/.test(operands[at]);
-  const shown = operands.flatMap((operand, at) => (/^null(?![a-z])/.test(operand) || isLast(at) ? [] : [target(shorten(operand, channels))]));
-  // A branch whose two ways are the same goes there.
-  return shown.filter((operand, at) => at === 0 || !operand.startsWith("→") || operand !== shown[at - 1]);
+/** Operands without those that are none; of a message whose words are known, these in place of its descriptors. */
+export function operandsOf({ operands, channels, opcode }: Parsed, words: string | null): string[] {
+  const descriptors = words !== null && opcode.startsWith("send") ? operands.length - 2 : operands.length;
+  const shown: string[] = [];
+  for (let at = 0; at < operands.length; at++) {
+    const operand = operands[at];
+    if (/^null(?![a-z])/.test(operand) || (at >= descriptors && /^(?:0x[0-9A-Fa-f]+|a0\.\d+)/.test(operand))) continue;
+    const short = operand.startsWith("L") ? target(operand) : shorten(operand, channels);
+    // A branch whose two ways are the same goes there.
+    if (!short.startsWith("→") || short !== shown.at(-1)) shown.push(short);
+  }
+  if (words !== null) shown.push(words);
+  return shown;
 }
 
 /** The row of the pane: predicate, opcode, lanes, operands, a message's words; what the scoreboard says stands at the right. */
@@ -81,9 +88,8 @@ export function layOut(parsed: Parsed, columns: Columns, words: string | null = 
   const { predicate, opcode } = parsed;
   const isShort = predicate.length < PREDICATE;
   const head = `${(isShort ? predicate : "").padEnd(PREDICATE)}${opcode} `.padEnd(columns.head) + `${lanesOf(parsed)} `.padEnd(columns.size);
-  const operands = operandsOf(parsed, words !== null);
+  const operands = operandsOf(parsed, words);
   if (!isShort) operands.unshift(predicate);
-  if (words !== null) operands.push(words);
   return (head + operands.join(" ")).trimEnd();
 }
 

@@ -12,7 +12,8 @@ export interface Parsed {
   comment: string;
 }
 
-const SHAPE = /^\s*(\([^)|]*\))?\s*([A-Za-z][\w.]*)?\s*(?:\((\d+)\|(M\d+)\))?\s*(.*)$/;
+/** The function that `bfn` computes is a part of its opcode: `bfn.(s0^s1^s2)`. */
+const SHAPE = /^\s*(\([^)|]*\))?\s*([A-Za-z][\w.]*(?:\([^)|]*\))?)?\s*(?:\((\d+)\|(M\d+)\))?\s*(.*)$/;
 const OPERAND = /[^\s[]*\[[^\]]*\]\S*|\S+/g;
 
 export function parse(line: string): Parsed {

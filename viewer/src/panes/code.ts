@@ -216,7 +216,7 @@ export class CodePane extends Linked {
       low = Math.min(low, places.keyLine[code.key[row]]);
       high = Math.max(high, places.keyLine[code.key[row]]);
     }
-    const parts = [`block ${block}`, plural(end - first, "instruction")];
+    const parts = [`block B${block}`, plural(end - first, "instruction")];
     const name = code.functions.get(first);
     if (name !== undefined) parts.unshift(name);
     if (high >= 0) parts.push(low === high ? `line ${low}` : `lines ${low}–${high}`);

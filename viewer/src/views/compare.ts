@@ -125,15 +125,16 @@ export class CompareView implements View {
       return h("tr", { onclick: () => pick(at) }, h("td", {}, button), ...cells);
     };
     const [before, after] = [left.kernel.code, right.kernel.code];
-    const sums = [shown.reduce((sum, { removed }) => sum + removed, 0), shown.reduce((sum, { added }) => sum + added, 0)];
+    const sum = (of: (line: LineChange) => number): number => shown.reduce((all, line) => all + of(line), 0);
+    const sums = [sum(({ removed }) => removed), sum(({ added }) => added), sum(syncOf)];
     const isWide = new Set(shown.filter(({ isLine }) => isLine).map(({ key }) => key.path)).size > 1;
     const texts = [textsOf(left), textsOf(right)];
     const rows = [
       row(-1, "all", ...figures(sums, before.count, after.count), waitsOf(before.waits?.sum ?? 0, after.waits?.sum ?? 0), h("td", { class: "dim" }, "all machine code")),
-      ...shown.map((line, at) => row(at, placeOf(line, isWide), ...figures([line.removed, line.added], line.old.length, line.new.length), waitsOf(...waits(left.kernel, right.kernel, line)), textOf(line, texts))),
+      ...shown.map((line, at) => row(at, placeOf(line, isWide), ...figures([line.removed, line.added, syncOf(line)], line.old.length, line.new.length), waitsOf(...waits(left.kernel, right.kernel, line)), textOf(line, texts))),
     ];
     const words = wordsOf(change);
-    fill(this.lines, table("Source lines by change", ["line", "−", "+", "instructions", "change", "waits", "source"], rows), h("p", { class: "dim" }, words));
+    fill(this.lines, table("Source lines by change", ["line", "−", "+", "sync", "instructions", "change", "waits", "source"], rows), h("p", { class: "dim" }, words));
     pick(shown.length > 0 ? 0 : -1);
     this.page.status.say(words, 0);
   }
@@ -160,9 +161,14 @@ function number(words: string, kind = ""): HTMLElement {
   return h("td", { class: `number ${kind}`.trimEnd() }, words);
 }
 
-function figures([removed, added]: readonly number[], old: number, now: number): HTMLElement[] {
+/** How many more instructions that only wait a line has. */
+function syncOf({ oldWaits, newWaits }: LineChange): number {
+  return newWaits - oldWaits;
+}
+
+function figures([removed, added, sync]: readonly number[], old: number, now: number): HTMLElement[] {
   const kind = old === now ? "" : kindOf("instructions", old, now);
-  return [number(removed > 0 ? `−${count(removed)}` : "", "removed"), number(added > 0 ? `+${count(added)}` : "", "added"), number(`${count(old)} → ${count(now)}`), number(signed(now - old), kind)];
+  return [number(removed > 0 ? `−${count(removed)}` : "", "removed"), number(added > 0 ? `+${count(added)}` : "", "added"), number(sync === 0 ? "" : signed(sync), "sync"), number(`${count(old)} → ${count(now)}`), number(signed(now - old), kind)];
 }
 
 function waitsOf(old: number, now: number): HTMLElement {

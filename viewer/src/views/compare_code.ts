@@ -2,7 +2,7 @@ import { allPairs, type LineChange } from "../comparison/changes";
 import type { Kernel } from "../document/kernel";
 import { count, h, hex } from "../dom";
 import { nothing } from "../frame/message";
-import { shorten } from "../machine/operands";
+import { messageWords, operandsOf } from "../machine/operands";
 import { parse } from "../machine/parse";
 
 /** Rows of machine code that are drawn at once. */
@@ -23,8 +23,9 @@ const SIGNS: Record<string, string> = { gone: "−", come: "+" };
 /** One instruction, short: its address, opcode, channels and operands; its title has all of it. */
 function half({ code }: Kernel, row: number, kind: "gone" | "come" | ""): HTMLElement {
   if (row < 0) return h("div", { class: "half none" });
-  const { predicate, opcode, channels, operands } = parse(code.lines[row]);
-  const words = operands.map((operand) => operand.replace(/^L(\d+)$/, (_, offset: string) => `→${hex(Number(offset))}`));
+  const parsed = parse(code.lines[row]);
+  const { predicate, opcode, channels } = parsed;
+  const message = code.messages.get(row);
   return h(
     "div",
     { class: `half mono ${kind}`.trimEnd(), title: code.lines[row].trim().replace(/\s+/g, " ") },
@@ -32,6 +33,6 @@ function half({ code }: Kernel, row: number, kind: "gone" | "come" | ""): HTMLEl
     h("span", { class: "at" }, hex(code.offset[row]).slice(2)),
     h("span", { class: "op" }, [predicate === "(W)" ? "" : predicate, opcode].filter((word) => word !== "").join(" ")),
     h("span", { class: "lanes" }, channels === 0 ? "" : channels),
-    h("span", { class: "operands" }, words.map((word) => shorten(word, channels)).join(" ")),
+    h("span", { class: "operands" }, operandsOf(parsed, message === undefined ? null : messageWords(message)).join(" ")),
   );
 }

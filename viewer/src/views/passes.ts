@@ -30,7 +30,7 @@ export class PassesView implements View {
   private readonly touched = h("input", { type: "text", class: "touched", placeholder: "any", "aria-label": "Touched line: a number, or file:number", inputmode: "numeric" });
   private readonly pinned = h("button", { class: "tool", type: "button", onclick: () => this.takePinned() });
   private readonly only = h("button", { class: "tool", type: "button", "aria-pressed": "true", onclick: () => this.turnOnly() }, "Only what changed");
-  private readonly heads = h("div", { class: "heads", "aria-hidden": "true" }, ...["", "pass", "phase", "−", "+", "time"].map((word) => h("span", {}, word)));
+  private readonly heads = h("div", { class: "passes-heads", "aria-hidden": "true" }, ...["", "pass", "phase", "−", "+", "time"].map((word) => h("span", {}, word)));
   private readonly list = h("ol", {});
   private readonly diff = h("div", { class: "diff mono", tabindex: "0", role: "region", "aria-label": "What the pass changed" });
   private runs: Run[] = [];

@@ -54,11 +54,11 @@ function programWords(program: ProgramInfo, shown: string): string {
   return name === shown ? "" : name;
 }
 
-/** A program's name without what recordings add to tell builds apart: `soften:dg2:system#2`. */
+/** A program's name without what recordings add to tell builds apart: `soften:dg2`, `soften:dg2:system#2`. */
 export function sourceOf({ name, device, toolchain }: ProgramInfo): string {
   const bare = name.replace(/#\d+$/, "");
-  const build = `:${device}:${toolchain}`;
-  return bare.endsWith(build) ? bare.slice(0, -build.length) : bare;
+  const build = [`:${device}:${toolchain}`, `:${device}`, `:${toolchain}`].find((words) => bare.endsWith(words)) ?? "";
+  return bare.slice(0, bare.length - build.length);
 }
 
 /** Whether two kernels are builds of the same one: of one name, and of one source or of programs with the same kernels. */

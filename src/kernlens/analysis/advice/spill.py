@@ -12,6 +12,11 @@ from kernlens.model.advice import SPILL, Advice
 from kernlens.model.instruction_kind import STORE
 from kernlens.model.source_map import SourcePlace
 
+#: The architecture and release from which on a thread can have 256 registers: Xe-HP.
+_LARGE_FROM = (12, 50)
+_LARGE = 256
+#: The narrowest sub-group, and that of devices whose registers have 64 bytes.
+_NARROWEST, _NARROWEST_WIDE = 8, 16
 #: Source variables that are named, of those that were spilled.
 _NAMED = 3
 
@@ -33,8 +38,22 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         f"{words}: {messages}{_names(facts)}",
         # A loop that is unrolled less may move an array to memory.
         f"keep fewer values live at once (compute or load them again, "
-        f"{'shorten private arrays' if _has_arrays(facts) else 'unroll less'}), or try 256 registers and narrower sub-groups",
+        f"{'shorten private arrays' if _has_arrays(facts) else 'unroll less'}){_to_try(facts)}",
     )
+
+
+def _to_try(facts: Facts) -> str:
+    """Return what the device still has for this kernel: more registers, narrower sub-groups."""
+    device, resources = facts.program.device, facts.kernel.resources
+    ip = device.ip if device is not None else None
+    changes = []
+    if ip is not None and (ip.architecture, ip.release) >= _LARGE_FROM and (resources.grf_count or 0) < _LARGE:
+        changes.append(f"{_LARGE} registers")
+    effects = facts.code.effects
+    narrowest = _NARROWEST_WIDE if effects is not None and effects.register_bytes == 64 else _NARROWEST
+    if resources.simd is not None and resources.simd > narrowest:
+        changes.append("narrower sub-groups")
+    return f", or try {' and '.join(changes)}" if changes else ""
 
 
 def _has_arrays(facts: Facts) -> bool:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable
 
-from kernlens.analysis.comparison.matching import common_pairs
-from kernlens.analysis.comparison.normal_form import Code, Origin, Reader
+from kernlens.analysis.comparison.line_changes import LineChange, changed_lines
+from kernlens.analysis.comparison.normal_form import Code, Reader
 from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.dataclass import dataclass, field, in_short, replace
 from kernlens.model.figures import FIGURES, STATED, Figure
-from kernlens.model.kernel import Kernel
-from kernlens.model.source_map import INHERITED, SourceMap
 from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES, may_spill
-
-#: What a group of instructions without a line of their own is called: those of the prologue, those that only stand under a
-#: neighbour's line, and all others.
-PROLOGUE = LineKey("prologue", 0, 0)
-NEIGHBOURS = LineKey("a neighbour's line", 0, 0)
-NO_LINE = LineKey("no line", 0, 0)
-WITHOUT_LINE = (PROLOGUE, NEIGHBOURS, NO_LINE)
-#: How a line has changed: its instructions are others; or the same on other operands.
-INSTRUCTIONS, OPERANDS = "instructions", "operands"
 
 #: Memory that each thread takes for what did not fit into registers: of all that can grow, the worst.
 _THREAD_MEMORY = "bytes per hardware thread"
@@ -45,18 +33,6 @@ class FigureChange:
 
 
 @dataclass(frozen=True, slots=True)
-class LineChange:
-    """A source line whose instructions differ: the indexes of the old ones and the new ones. ``change`` is INSTRUCTIONS
-    or OPERANDS. ``is_cause``: the source line itself was edited; None where no edit is known."""
-
-    key: LineKey
-    change: str
-    old: tuple[int, ...]
-    new: tuple[int, ...]
-    is_cause: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class KernelChange:
     """The differences between the kernels of a pair.
 
@@ -72,6 +48,7 @@ class KernelChange:
     edited: tuple[LineKey, ...] = ()
     has_lines: bool = True
     codes: tuple[Code, Code] | None = field(default=None, repr=False)
+    sources: SourceLines = field(default=SourceLines((), ()), repr=False)
 
     def __repr__(self) -> str:
         words = [f"{change.figure.heading} {change.old} -> {change.new}" for change in self.figures[:3]]
@@ -142,125 +119,19 @@ class Comparison:
             return KernelChange(pair, figures, True)
         has_lines = bool(pair.old.source_map and pair.new.source_map)
         sources = self._source_lines(pair) if has_lines else SourceLines((), ())
-        lines = _changed_lines((pair.old, pair.new), (old, new), sources, has_lines)
-        lines.sort(key=lambda line: (not line.is_cause, line.key in WITHOUT_LINE, line.change == OPERANDS, line.key))
+        lines = changed_lines((pair.old, pair.new), (old, new), sources, has_lines=has_lines)
         edited: tuple[LineKey, ...] = ()
         if sources.edited and not any(line.is_cause for line in lines):
             edited = tuple(sorted(sources.edited))
-        return KernelChange(pair, figures, False, tuple(lines), edited, has_lines, (old, new))
+        return KernelChange(pair, figures, False, tuple(lines), edited, has_lines, (old, new), sources)
 
     def _source_lines(self, pair: KernelPair) -> SourceLines:
         key = id(pair.old_program), id(pair.new_program)
         if key not in self._sources:
             self._sources[key] = SourceLines(pair.old_program.sources, pair.new_program.sources)
-        return self._sources[key]
-
-
-def _changed_lines(
-    kernels: tuple[Kernel, Kernel], codes: tuple[Code, Code], sources: SourceLines, has_lines: bool
-) -> list[LineChange]:
-    # Where the stages of one side alone were kept, nothing tells what the other side's instructions inherit.
-    maps = [kernel.source_map for kernel in kernels] if has_lines else [None, None]
-    is_told = all(source_map is not None and source_map.stated for source_map in maps)
-    old_keys = _keys(maps[0], codes[0], sources.old_key, is_told)
-    new_keys = _keys(maps[1], codes[1], sources.new_key, is_told)
-    old_groups, new_groups = _groups(old_keys), _groups(new_keys)
-    has_same_prologue = _forms(codes[0], old_groups.get(PROLOGUE, ())) == _forms(codes[1], new_groups.get(PROLOGUE, ()))
-    changes = []
-    for key in dict.fromkeys([*old_groups, *new_groups]):
-        old, new = old_groups.get(key, ()), new_groups.get(key, ())
-        if _count(codes[0], old) != _count(codes[1], new):
-            change = INSTRUCTIONS
-        elif key != PROLOGUE and _operands(codes[0], old, old_keys, has_same_prologue) != _operands(
-            codes[1], new, new_keys, has_same_prologue
-        ):
-            change = OPERANDS
-        else:
-            continue
-        is_cause = key in sources.edited if sources.edited else None
-        changes.append(LineChange(key, change, old, new, is_cause))
-    return changes
-
-
-def _keys(
-    source_map: SourceMap | None, code: Code, key_of: Callable[[str, int], LineKey], is_told: bool
-) -> list[LineKey]:
-    """Return the line of each instruction; ``is_told``: those that inherit it stand apart."""
-    if source_map is None:
-        return [NO_LINE] * len(code)
-    known: dict[tuple[str, int], LineKey] = {}
-    keys = [PROLOGUE] * source_map.prologue
-    for index in range(source_map.prologue, len(code)):
-        place = source_map.places[index]
-        if place is None:
-            keys.append(NO_LINE)
-            continue
-        if is_told and source_map.origins[index] == INHERITED:
-            keys.append(NEIGHBOURS)
-            continue
-        line = place.path, place.line
-        if line not in known:
-            known[line] = key_of(*line)
-        keys.append(known[line])
-    return keys
-
-
-def _groups(keys: Sequence[LineKey]) -> dict[LineKey, tuple[int, ...]]:
-    groups: dict[LineKey, list[int]] = {}
-    for index, key in enumerate(keys):
-        groups.setdefault(key, []).append(index)
-    return {key: tuple(indexes) for key, indexes in groups.items()}
-
-
-def _forms(code: Code, indexes: Iterable[int]) -> list[str]:
-    return [code.texts[index] for index in indexes]
-
-
-def _count(code: Code, indexes: Iterable[int]) -> Counter[str]:
-    """Count the instructions that do something."""
-    return Counter(code.texts[index] for index in indexes if not code.forms[index].waits)
-
-
-def _operands(
-    code: Code, indexes: Iterable[int], keys: Sequence[LineKey], has_same_prologue: bool
-) -> Counter[tuple[Hashable, ...]]:
-    """Count the instructions of a line by their text and the lines that their operands come from."""
-
-    def source(origin: Origin, own: LineKey) -> Hashable:
-        if isinstance(origin, int):
-            return origin if has_same_prologue else None
-        writer, place = origin
-        key = keys[writer]
-        if key == PROLOGUE:
-            return (writer, place) if has_same_prologue else None
-        # Of its own line, what the operand is made by; which of several lines computes what they share, the compiler
-        # decides anew.
-        return (code.texts[writer] if key == own else key), place
-
-    return Counter(
-        (code.texts[index], *(source(origin, keys[index]) for origin in code.origins[index]))
-        for index in indexes
-        if not code.forms[index].waits
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionPair:
-    """An instruction of a line: its index on each side, None where that side does not have it."""
-
-    old: int | None
-    new: int | None
-
-
-def instruction_pairs(codes: tuple[Code, Code], line: LineChange) -> list[InstructionPair]:
-    """Return the line's old and new instructions side by side, in the order of the code."""
-    before = (-1, -1)
-    lined_up: list[InstructionPair] = []
-    pairs = common_pairs(_forms(codes[0], line.old), _forms(codes[1], line.new))
-    for pair in [*pairs, (len(line.old), len(line.new))]:
-        lined_up += [InstructionPair(line.old[index], None) for index in range(before[0] + 1, pair[0])]
-        lined_up += [InstructionPair(None, line.new[index]) for index in range(before[1] + 1, pair[1])]
-        if pair[0] < len(line.old):
-            lined_up.append(InstructionPair(line.old[pair[0]], line.new[pair[1]]))
-        before = pair
-    return lined_up
+        sources = self._sources[key]
+        if sources.edited or pair.old.name == pair.new.name:
+            return sources
+        # Two kernels of one source: what their lines have in common stands at other places of it.
+        lines = tuple(kernel.source_map.lines if kernel.source_map else () for kernel in (pair.old, pair.new))
+        return SourceLines(pair.old_program.sources, pair.new_program.sources, (lines[0], lines[1]))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from itertools import repeat
 
 from kernlens.analysis.comparison.renaming import is_renaming
 from kernlens.dataclass import dataclass
@@ -24,7 +23,8 @@ _REGISTER = re.compile(r"\b(?:r|(acc))(\d+)(?:\.(\d+))?(?![\d.])")
 #: What follows a general register: its stride and its type.
 _REGION = re.compile(r"(?:<(\d+)[^>]*>)?(?::([a-z]\w*))?")
 _OTHER_NAMES = re.compile(r"\b(?:(f|a)\d+\.\d+|(L)\d+\b)")
-_CHANNELS = re.compile(r"\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s)?\s*$")
+#: In front of the first register, which is the destination then: the channels, a condition, saturation.
+_CHANNELS = re.compile(r"\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s)?\s*(?:\(sat\))?$")
 _PREDICATE = re.compile(r"\((?:W&)?~?f")
 _LABEL = re.compile(r"\bL(\d+)\b")
 _REPLY = re.compile(r"\brd:(\d+)")
@@ -35,6 +35,7 @@ _TYPE_SIZES = {
     **dict.fromkeys(("uq", "q", "df"), 8),
 }
 _USUAL_SIZE = 4
+_CALL_BYTES = 8
 #: Bytes that are told apart when a register is written in parts.
 _CELL = 2
 #: Registers that any thread has, and more; accumulators follow them.
@@ -57,30 +58,32 @@ Origin = tuple[int, int] | int
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """An instruction's text without names. ``first`` is the first cell that it writes, -1 if none, and ``count`` how many;
+    """An instruction's text without names. ``first`` is the first cell that it writes, -1 if none, and ``written`` are all;
     ``read`` are the first cells of the registers that it reads; ``labels`` the offsets that it may go to. ``waits``: it
-    does nothing else; ``is_conditional``: it has a predicate."""
+    does nothing else; ``is_conditional``: it has a predicate; ``is_message``: it reads whole registers."""
 
     text: str
     first: int
-    count: int
+    written: tuple[range, ...]
     read: tuple[int, ...]
     labels: tuple[int, ...]
     waits: bool
     is_conditional: bool
+    is_message: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Template:
     """The common parts of instructions that differ in the numbers of general registers only. ``sizes`` are those of the
-    registers' types; ``written`` is how many bytes it writes from the first register on, 0 if it reads that one too."""
+    registers' types; ``written`` are the cells that it writes from the first register on, none if it reads that one too."""
 
     text: str
     sizes: tuple[int, ...]
-    written: int
+    written: tuple[range, ...]
     labels: tuple[int, ...]
     waits: bool
     is_conditional: bool
+    is_message: bool
 
 
 class Reader:
@@ -114,11 +117,17 @@ class Reader:
             (_place(number, accumulator) * width + int(part or 0) % width * size) // _CELL
             for (accumulator, number, part), size in zip(numbers, template.sizes, strict=True)
         ]
-        if template.written:
-            first, count, read = cells[0], -(-template.written // _CELL), tuple(cells[1:])
-        else:
-            first, count, read = -1, 0, tuple(cells)
-        return Form(template.text, first, count, read, template.labels, template.waits, template.is_conditional)
+        first = cells.pop(0) if template.written else -1
+        return Form(
+            template.text,
+            first,
+            tuple(range(first + run.start, first + run.stop, run.step) for run in template.written),
+            tuple(cells),
+            template.labels,
+            template.waits,
+            template.is_conditional,
+            template.is_message,
+        )
 
 
 def register_bytes(device: Device | None) -> int:
@@ -142,28 +151,34 @@ def _template(between: list[str], remark: str, width: int) -> _Template:
     regions = [region for piece in between[1:] if (region := _REGION.match(piece))]
     sizes = tuple(_TYPE_SIZES.get(region[2] or "", _USUAL_SIZE) for region in regions)
     channels = _CHANNELS.search(plain[0])
-    written = 0
-    if regions and channels:
-        written = max(_written(regions[0], sizes[0] * int(channels[1]), code, remark, width), 1)
-    labels = tuple(int(label[1]) for label in _LABEL.finditer(code))
     mnemonic = code.removeprefix("(W) ").split(" ", 1)[0].split(".", 1)[0]
+    written: tuple[range, ...] = ()
+    if regions and channels and mnemonic != "ret":
+        written = _written(regions[0], sizes[0], int(channels[1]), code, remark, width)
+    labels = tuple(int(label[1]) for label in _LABEL.finditer(code))
     text = "r".join(plain)
     if copy := _COPY.fullmatch(text):
         text = f"{copy[1]} {copy[3]} of {8 * sizes[0]} bits"
     elif nowhere := _NOWHERE.fullmatch(text):
         text = nowhere[1]
-    return _Template(text, sizes, written, labels, mnemonic in WAITING, _PREDICATE.match(code) is not None)
+    is_conditional, is_message = _PREDICATE.match(code) is not None, mnemonic.startswith("send")
+    return _Template(text, sizes, written, labels, mnemonic in WAITING, is_conditional, is_message)
 
 
-def _written(region: re.Match[str], size: int, code: str, remark: str, width: int) -> int:
-    """Return how many bytes an instruction writes whose channels write ``size`` together."""
+def _written(region: re.Match[str], size: int, channels: int, code: str, remark: str, width: int) -> tuple[range, ...]:
+    """Return the cells that an instruction writes, each channel an element of ``size`` bytes."""
     reply = _REPLY.search(remark)
     if reply:
-        return min(int(reply[1]), _REGISTERS) * width
-    if region[2] is None:
-        return width
+        return (range(min(int(reply[1]), _REGISTERS) * width // _CELL or 1),)
+    if region[2] is None:  # A call writes where it comes back to, and its mask.
+        return (range((_CALL_BYTES if code.startswith("call") else width) // _CELL),)
     systolic = _SYSTOLIC.search(code)
-    return min(size * max(int(region[1] or 1), 1) * (int(systolic[1]) if systolic else 1), _REGISTERS * width)
+    elements = channels * (int(systolic[1]) if systolic else 1)
+    stride = max(int(region[1] or 1), 1) * size
+    end = min(-(-(stride * (elements - 1) + size) // _CELL), _REGISTERS * width // _CELL)
+    if stride <= max(size, _CELL):
+        return (range(end),)
+    return tuple(range(cell, end, stride // _CELL) for cell in range(-(-size // _CELL)))
 
 
 class Code:
@@ -191,22 +206,24 @@ class Code:
     def _flow(self) -> tuple[list[tuple[Origin, ...]], list[Origin]]:
         """The origins, and for each write that may leave what was there, as it is conditional, the origin of that."""
         forms = self.forms
-        size = 2 * (_REGISTERS + _ACCUMULATORS) * self._width // _CELL
-        writers = [-1] * size
+        # What an instruction writes ends within as many registers behind the last as there are.
+        writers = [-1] * (2 * (_REGISTERS + _ACCUMULATORS) * self._width // _CELL)
+        register = self._width // _CELL
         straight = self._straight
         origins: list[tuple[Origin, ...]] = []
         left: list[Origin] = []
         for index, form in enumerate(forms):
             operands: list[Origin] = []
             for cell in form.read:
-                writer = writers[min(cell, size - 1)]
+                # A message's header is written in part, and what nobody sets in it is left from another value.
+                writer = max(writers[cell : cell + register]) if form.is_message else writers[cell]
                 operands.append(cell if writer < 0 else (writer, cell - forms[writer].first))
             origins.append(tuple(operands))
-            if form.first >= 0:
-                end = min(form.first + form.count, size)
+            if form.written:
                 if form.is_conditional or index >= straight:
-                    left += [index, writers[form.first], writers[end - 1]]
-                writers[form.first : end] = repeat(index, end - form.first)
+                    left += [index, writers[form.first], writers[form.written[-1][-1]]]
+                for run in form.written:
+                    writers[run.start : run.stop : run.step] = [index] * len(run)
         return origins, left
 
     @property

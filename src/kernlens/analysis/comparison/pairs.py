@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from kernlens.dataclass import dataclass
+from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_path import pieces_of
+
+#: How the kernels of a pair were found to belong together.
+BY_NAME, BY_EQUAL_CODE, BY_SIMILAR_CODE, BY_CHOICE = "name", "equal code", "nearly equal code", "choice"
+#: What a capture calls a program that the application gave no name: a number that is another one when it builds another program
+#: before.
+_NUMBERED = re.compile(r"program-\d+(?:-input-\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,76 +29,110 @@ class Unpaired:
 
 @dataclass(frozen=True, slots=True)
 class KernelPair:
-    """A kernel of both sides, with its program on each."""
+    """A kernel of both sides, with its program on each. ``paired_by`` is what tells that they belong together: ``name``,
+    ``equal code``, ``nearly equal code``, or ``choice``."""
 
     old_program: Program
     new_program: Program
     old: Kernel
     new: Kernel
+    paired_by: str = BY_NAME
+
+    @property
+    def is_renamed(self) -> bool:
+        """True if the kernel has another name now."""
+        return self.paired_by in (BY_EQUAL_CODE, BY_SIMILAR_CODE)
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The pairs that belong together, in the new side's order, and what only one side has."""
+    """The pairs that belong together, in the new side's order, and what only one side has. ``programs`` are those that
+    belong together as a whole."""
 
     kernels: tuple[KernelPair, ...]
     only_old: tuple[Unpaired, ...]
     only_new: tuple[Unpaired, ...]
+    programs: tuple[tuple[Program, Program], ...] = ()
+
+    @property
+    def renamed(self) -> tuple[KernelPair, ...]:
+        """The pairs of kernels that have another name now."""
+        return tuple(each for each in self.kernels if each.is_renamed)
 
 
-def _name(program: Program) -> str:
+def _name(program: Program) -> str | None:
     """Return the name of its build; a recording adds device and toolchain where one name stands for several programs."""
-    return program.build.name or program.name
+    name = program.build.name or program.name
+    return None if _NUMBERED.fullmatch(name) else name
 
 
 def _kernels(program: Program) -> frozenset[str]:
     return frozenset(program.kernels)
 
 
-def _source(program: Program) -> str:
-    """Return the name of the main source, in whatever folder it lies."""
-    return "".join(pieces_of(program.build.source)[-1:])
+def _source(program: Program) -> str | None:
+    """Return the name of the main source, in whatever folder it lies; of a numbered program its name is none."""
+    name = "".join(pieces_of(program.build.source)[-1:])
+    return None if _NUMBERED.fullmatch(name) else name
 
 
 def _device(program: Program) -> str:
     return str(program.device or program.device_id)
 
 
-#: What is asked of a pair, the surest first. Later ones pair programs of other devices, and of other names.
-_KEYS: Sequence[Callable[[Program], Hashable]] = (
+def _content(program: Program) -> int:
+    """Return a number that is the same for the same sources, or the same SPIR-V where there is no source."""
+    texts = tuple(source.text for source in program.build.sources)
+    return hash(texts if any(texts) else bytes(program.spirv))
+
+
+#: What is asked of a pair, the surest first; with None as the first it pairs with nothing. Later ones pair programs of other
+#: devices, and of other names.
+_KEYS: Sequence[Callable[[Program], tuple[Hashable, ...]]] = (
     lambda program: (_name(program), _device(program), program.build.toolchain_title, program.build.options),
     lambda program: (_name(program), _device(program), program.build.toolchain_title),
     lambda program: (_name(program), _device(program), _kernels(program)),
     lambda program: (_name(program), _device(program)),
     lambda program: (_name(program), program.build.toolchain_title, _kernels(program)),
     lambda program: (_name(program), _kernels(program)),
-    _name,
+    lambda program: (_name(program),),
+    lambda program: (
+        _device(program),
+        _kernels(program),
+        program.build.toolchain_title or "",
+        program.build.options or "",
+    ),
     lambda program: (_source(program), _device(program), _kernels(program)),
     lambda program: (_device(program), _kernels(program)),
-    _kernels,
+    lambda program: (_kernels(program),),
     lambda program: (_source(program), _device(program)),
 )
 
+#: A kernel with its program.
+_Place = tuple[Program, Kernel]
+#: The same of kernels whose programs have no counterpart, or one without them.
+_KERNEL_KEYS: Sequence[Callable[[_Place], tuple[Hashable, ...]]] = (
+    lambda place: (
+        place[1].name,
+        _device(place[0]),
+        place[0].build.toolchain_title or "",
+        place[0].build.options or "",
+    ),
+    lambda place: (place[1].name, _device(place[0])),
+    lambda place: (place[1].name,),
+)
+_Item = TypeVar("_Item")
+
 
 def pair(old: Iterable[Program], new: Iterable[Program]) -> Pairing:
-    """Pair the programs by name, device and source, or by their kernels' names if their own differ; in each pair the
-    kernels by name. Programs that are alike in all that are paired in their order."""
-    old_left, new_left = list(old), list(new)
-    order = {id(program): number for number, program in enumerate(new_left)}
-    programs: list[tuple[Program, Program]] = []
-    for key in _KEYS:
-        waiting: dict[Hashable, list[Program]] = {}
-        for program in reversed(old_left):
-            waiting.setdefault(key(program), []).append(program)
-        taken = set()
-        for program in new_left:
-            if alike := waiting.get(key(program)):
-                programs.append((alike.pop(), program))
-                taken |= {id(programs[-1][0]), id(program)}
-        old_left = [program for program in old_left if id(program) not in taken]
-        new_left = [program for program in new_left if id(program) not in taken]
+    """Pair the programs by name, device and source, or by their kernels' names if their own differ or are mere numbers; in
+    each pair the kernels by name, and then those that are left. What is alike in all that is paired by equal source, or
+    else in its order."""
+    old, new = list(old), list(new)
+    programs, old_left, new_left = _pairs(old, new, _KEYS, _content)
     if len(old_left) == len(new_left) == 1:
         programs.append((old_left.pop(), new_left.pop()))
+    order = {id(program): number for number, program in enumerate(new)}
     programs.sort(key=lambda both: order[id(both[1])])
     kernels = [
         KernelPair(before, after, before.kernels[name], kernel)
@@ -97,9 +140,85 @@ def pair(old: Iterable[Program], new: Iterable[Program]) -> Pairing:
         for name, kernel in after.kernels.items()
         if name in before.kernels
     ]
-    only_old = _only_of(programs, old_left)
-    only_new = _only_of([(after, before) for before, after in programs], new_left)
-    return Pairing(tuple(kernels), tuple(only_old), tuple(only_new))
+    only_old = [*_only_of(programs, old_left)]
+    only_new = [*_only_of([(after, before) for before, after in programs], new_left)]
+    elsewhere, _, _ = _pairs(_places(only_old), _places(only_new), _KERNEL_KEYS, lambda place: _content(place[0]))
+    moved = [KernelPair(before[0], after[0], before[1], after[1]) for before, after in elsewhere]
+    return joined(Pairing(tuple(kernels), tuple(only_old), tuple(only_new), tuple(programs)), moved)
+
+
+def joined(pairing: Pairing, found: Sequence[KernelPair]) -> Pairing:
+    """Return the pairing with pairs of what only one side had."""
+    if not found:
+        return pairing
+    order: dict[int, int] = {}
+    for each in (*pairing.kernels, *found):
+        order.setdefault(id(each.new_program), len(order))
+    paired = {id(kernel) for each in found for kernel in (each.old, each.new)}
+    return Pairing(
+        tuple(sorted((*pairing.kernels, *found), key=lambda each: order[id(each.new_program)])),
+        tuple(each for each in pairing.only_old if id(each.kernel) not in paired),
+        tuple(each for each in pairing.only_new if id(each.kernel) not in paired),
+        pairing.programs,
+    )
+
+
+def chosen_pairs(old: Iterable[_Place], new: Iterable[_Place]) -> list[KernelPair]:
+    """Pair kernels whatever they are called: those of one program, device, toolchain and options first."""
+    keys: Sequence[Callable[[_Place], tuple[Hashable, ...]]] = [
+        *(lambda place, key=key: key(place[0]) for key in _KEYS),
+        lambda place: (),
+    ]
+    both, _, _ = _pairs(list(old), list(new), keys, lambda place: _content(place[0]))
+    return [KernelPair(before[0], after[0], before[1], after[1], BY_CHOICE) for before, after in both]
+
+
+def _places(entries: Iterable[Unpaired]) -> list[_Place]:
+    """Return the kernels proper: the code of functions belongs to its program."""
+    return [(each.program, each.kernel) for each in entries if each.kernel and each.kernel.name != PSEUDO_KERNEL]
+
+
+def _pairs(
+    old: list[_Item],
+    new: list[_Item],
+    keys: Iterable[Callable[[_Item], tuple[Hashable, ...]]],
+    content: Callable[[_Item], Hashable],
+) -> tuple[list[tuple[_Item, _Item]], list[_Item], list[_Item]]:
+    """Return the pairs by one key after the other, and what is left of both sides."""
+    pairs: list[tuple[_Item, _Item]] = []
+    for key in keys:
+        if not old or not new:
+            break
+        groups: dict[Hashable, tuple[list[_Item], list[_Item]]] = {}
+        for side, items in enumerate((old, new)):
+            for item in items:
+                value = key(item)
+                if value[:1] != (None,):
+                    groups.setdefault(value, ([], []))[side].append(item)
+        count = len(pairs)
+        for group in groups.values():
+            pairs += _alike(*group, content)
+        taken = {id(item) for both in pairs[count:] for item in both}
+        old = [item for item in old if id(item) not in taken]
+        new = [item for item in new if id(item) not in taken]
+    return pairs, old, new
+
+
+def _alike(old: list[_Item], new: list[_Item], content: Callable[[_Item], Hashable]) -> list[tuple[_Item, _Item]]:
+    """Pair items of which all else is alike: those of equal content, and the others in their order."""
+    if not old or not new or len(old) == len(new) == 1:
+        return list(zip(old, new, strict=False))
+    waiting: dict[Hashable, list[_Item]] = {}
+    for item in reversed(old):
+        waiting.setdefault(content(item), []).append(item)
+    pairs: list[tuple[_Item, _Item]] = []
+    for item in new:
+        if alike := waiting.get(content(item)):
+            pairs.append((alike.pop(), item))
+    taken = {id(item) for both in pairs for item in both}
+    old_left = [item for item in old if id(item) not in taken]
+    new_left = [item for item in new if id(item) not in taken]
+    return [*pairs, *zip(old_left, new_left, strict=False)]
 
 
 def _only_of(pairs: Iterable[tuple[Program, Program]], left: Iterable[Program]) -> Iterable[Unpaired]:

@@ -25,12 +25,13 @@ class LineSamples:
 @dataclass(frozen=True, slots=True)
 class SampleChange:
     """The samples of one kernel on both sides. ``lines`` are those of either side, the ones with most samples on a side
-    first; empty if a side has no lines."""
+    first; empty if a side has no lines. ``sources`` has their texts."""
 
     pair: KernelPair
     old: PlacedSamples
     new: PlacedSamples
     lines: Sequence[LineSamples]
+    sources: SourceLines
 
 
 def sample_change(pair: KernelPair, old: SampledKernels, new: SampledKernels) -> SampleChange | None:
@@ -39,8 +40,8 @@ def sample_change(pair: KernelPair, old: SampledKernels, new: SampledKernels) ->
         return None
     placed = _placed(old, pair.old), _placed(new, pair.new)
     lines: list[LineSamples] = []
+    sources = SourceLines(pair.old_program.sources, pair.new_program.sources)
     if pair.old.source_map and pair.new.source_map:
-        sources = SourceLines(pair.old_program.sources, pair.new_program.sources)
         numbers: dict[LineKey, list[int]] = {}
         sides = ((pair.old.source_map, sources.old_key), (pair.new.source_map, sources.new_key))
         for side, (source_map, key_of) in enumerate(sides):
@@ -48,7 +49,7 @@ def sample_change(pair: KernelPair, old: SampledKernels, new: SampledKernels) ->
                 numbers.setdefault(key_of(line.path, line.line), [0, 0])[side] += line.total
         lines = [LineSamples(key, *both) for key, both in numbers.items() if any(both)]
         lines.sort(key=lambda line: (-max(line.old, line.new), line.key))
-    return SampleChange(pair, *placed, lines)
+    return SampleChange(pair, *placed, lines, sources)
 
 
 def _placed(sampled: SampledKernels, kernel: Kernel) -> PlacedSamples:

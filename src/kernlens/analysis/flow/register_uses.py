@@ -82,21 +82,17 @@ def register_uses(instructions: Instructions) -> Iterator[RegisterUse]:
 def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
     effects, size = liveness.effects.effects, liveness.effects.register_bytes
     whole = (1 << size) - 1
-    #: Register -> its writers within the block, with the bytes that they wrote and whether nothing else is left there.
-    local: dict[int, list[tuple[int, int, bool]]] = {}
+    #: Register -> its writers within the block, each with the bytes that it wrote and nothing has replaced since.
+    local: dict[int, list[tuple[int, int]]] = {}
+    #: Register -> its bytes that hold nothing any more of what was there before the block.
+    replaced: dict[int, int] = {}
     before: dict[int, dict[int, int]] = {}
     for row in code:
         effect = effects[row]
         for register, read in registers_of(effect.reads, size).items():
             #: Writers, each with the bytes that are read of it.
-            writers: dict[int, int] = {}
-            for writer, written, is_all in reversed(local.get(register, ())):
-                if shared := written & read:
-                    writers[writer] = writers.get(writer, 0) | shared
-                    read &= ~written if is_all else whole
-                if not read:
-                    break
-            if read:
+            writers = {writer: shared for writer, written in local.get(register, ()) if (shared := written & read)}
+            if read := read & ~replaced.get(register, 0):
                 if register not in before:
                     places = whole << GENERAL + register * size
                     before[register] = definitions_of(liveness, code.start, places)
@@ -108,9 +104,11 @@ def _uses_in(liveness: Liveness, code: range) -> Iterator[RegisterUse]:
                 yield RegisterUse(row, register, writer, writers[writer])
         for register, written in registers_of(effect.writes, size).items():
             known = local.setdefault(register, [])
-            if written == whole and not effect.is_partial:
-                known.clear()
-            known.append((row, written, not effect.is_partial))
+            if not effect.is_partial:
+                known[:] = [(writer, rest) for writer, bits in known if (rest := bits & ~written)]
+                replaced[register] = replaced.get(register, 0) | written
+            known.append((row, written))
+            # Only partial writes replace nothing, so that only they can be so many.
             del known[:-_MOST_WRITERS]
 
 

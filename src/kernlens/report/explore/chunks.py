@@ -12,7 +12,7 @@ from kernlens.report.explore.packing import RAW_LIMIT, encoded, packed
 
 
 class Packed(NamedTuple):
-    """A chunk: its zstd frame, and how many bytes that unpacks to."""
+    """A chunk, packed, and how many bytes that unpacks to."""
 
     content: bytes
     size: int

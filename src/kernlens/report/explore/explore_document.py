@@ -22,7 +22,7 @@ SCHEMA = 2
 
 
 class ExploreDocument:
-    """A document: ``chunks`` maps ids to zstd frames, whose content is JSON; ``index`` says what they are."""
+    """A document: ``chunks`` maps ids to JSON, packed with DEFLATE; ``index`` says what they are."""
 
     def __init__(self, index: dict[str, Any], chunks: Chunks) -> None:
         self._index = index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import islice
 from typing import Any
 
 from kernlens.analysis.own_lines import own_files
@@ -23,7 +24,7 @@ NO_INSTRUCTION = -2
 #: The most instructions that are shown: with their texts and columns they take 200 bytes each.
 MOST_INSTRUCTIONS = 250_000
 _TOO_LARGE = "it is too large to be shown"
-_EMPTY: dict[str, Any] = {"text": "", "line": [], "place": [], "id": None, "ids": None, "functions": []}
+_EMPTY: dict[str, Any] = {"text": "", "row": None, "line": [], "place": [], "id": None, "ids": None, "functions": []}
 
 
 def kernel_document(
@@ -75,9 +76,10 @@ def kernel_document(
             if source_map is not None and not program.sources:
                 missing["advice"] = "the source text is not known"
     stages, room = [], RAW_LIMIT // 8
+    known: dict[str, int] = {}
     for text in texts.of_kernel(kernel.name):
         room -= sum(map(len, text.rows)) + 4 * len(text.rows)
-        stages.append(_stage(text, places) if room >= 0 else _missing_stage(text, _TOO_LARGE))
+        stages.append(_stage(text, places, known) if room >= 0 else _missing_stage(text, _TOO_LARGE))
     own = places.own_files(own_files(source_map.table, own_roots)) if source_map is not None else []
     return {
         "schema": 2,
@@ -103,7 +105,8 @@ def without_stage_texts(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"stages": stages}
 
 
-def _stage(text: StageText, places: Places) -> dict[str, Any]:
+def _stage(text: StageText, places: Places, known: dict[str, int]) -> dict[str, Any]:
+    """Return a stage; ``known`` numbers the lines of those before it, which stages have in common, and takes its own."""
     if text.missing:
         return _missing_stage(text, text.missing)
     place = [NO_INSTRUCTION] * len(text.rows)
@@ -115,10 +118,13 @@ def _stage(text: StageText, places: Places) -> dict[str, Any]:
         if numbers:
             is_tied = True
             first[row], end[row] = numbers.start, len(numbers)
+    before = len(known)
+    rows = [known.setdefault(row, len(known)) for row in text.rows]
     return {
         "stage": text.of.stage,
         "attempt": text.of.attempt,
-        "text": "\n".join(text.rows),
+        "text": "\n".join(islice(known, before, None)) if len(known) > before else None,
+        "row": deltas(rows),
         "line": deltas(text.lines),
         "place": deltas(place),
         "id": deltas(first) if is_tied else None,

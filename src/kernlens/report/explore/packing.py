@@ -1,18 +1,22 @@
-"""The encodings of an ``explore`` document's parts: JSON, packed with zstd, and as base85 where they stand in a page."""
+"""The encodings of an ``explore`` document's parts: JSON, packed with DEFLATE (RFC 1951), which browsers unpack by themselves,
+and as base85 where they stand in a page."""
 
 from __future__ import annotations
 
 import json
 import re
+import zlib
 from base64 import b85encode
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-#: Level 19 packs texts 15% smaller in ten times the time.
-LEVEL = 9
+#: Level 9 packs texts 1% to 4% smaller in twice the time.
+LEVEL = 6
 #: For one kernel, in a file that is kept.
-SMALLEST = 19
+SMALLEST = 9
+#: What browsers call "deflate-raw": without a header. Chromium has it since 103, Firefox 113, Safari 16.4.
+_RAW = -15
 #: The largest chunk that is made, and that a reader unpacks, in bytes.
 RAW_LIMIT = 1 << 26
 #: What stands at the end of a text that is cut.
@@ -41,10 +45,9 @@ def encoded(value: Any) -> bytes:
 
 
 def packed(content: bytes, level: int = LEVEL) -> bytes:
-    """Return one zstd frame that states the size of its content."""
-    import zstandard
-
-    return zstandard.ZstdCompressor(level=level, write_content_size=True).compress(content)
+    """Return what DEFLATE makes of a content, without a header."""
+    compressor = zlib.compressobj(level, zlib.DEFLATED, _RAW)
+    return compressor.compress(content) + compressor.flush()
 
 
 def deltas(numbers: Iterable[int]) -> list[int]:

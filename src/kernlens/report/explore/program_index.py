@@ -26,6 +26,8 @@ from kernlens.report.explore.search_words import KernelWords, kernel_words_of, s
 
 #: The columns of kernels beside their figures.
 _COLUMNS = ("name", "shown", "lines", "chunk", "group")
+#: The costs that tell spills where a binary does not state their bytes.
+_SPILLS = ("spill_stores", "fill_loads", "spill_store_bytes")
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
 _NOT_KEPT = "no stages of the compile were kept; {command} keeps them"
@@ -96,6 +98,7 @@ class ProgramEntries:
                 "name": [kernel.name for kernel in kernels],
                 "shown": [kernel_words(kernel) for kernel in kernels],
                 **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
+                **_counted_spills(kernels),
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
             },
@@ -314,6 +317,20 @@ def _value(kernel: Kernel, figure: Figure) -> int | None:
         return instruction_count(kernel.code) if figure.needs_decoding else figure.read(kernel)
     except KernlensError:
         return None
+
+
+def _counted_spills(kernels: Sequence[Kernel]) -> dict[str, list[int | None]]:
+    """Return the columns of what spills in the code of those kernels whose binaries do not state the bytes. Only these are
+    decoded, which are few: those with scratch memory."""
+    columns: dict[str, list[int | None]] = {key: [] for key in _SPILLS}
+    for kernel in kernels:
+        try:
+            costs = kernel.unread().costs if kernel.resources.spill_bytes is None else {}
+        except KernlensError:
+            costs = {}
+        for key, column in columns.items():
+            column.append(costs.get(key))
+    return columns if any(any(column) for column in columns.values()) else {}
 
 
 def _reason(kernel: Kernel) -> str | None:

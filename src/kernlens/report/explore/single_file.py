@@ -70,7 +70,7 @@ def notebook_page(program: Program, version: str) -> str | None:
 
 def page(whole: Shown, viewer: str, *, state: str = "", level: int = LEVEL) -> Iterator[str]:
     """Yield the page in pieces. ``viewer`` is the viewer's script; ``state`` is the address's fragment that the page
-    begins with where it is opened without one; ``level`` is zstd's.
+    begins with where it is opened without one; ``level`` is that of :func:`packed`.
 
     The chunks come before the index, which tells where each begins. Raises what the chunks raise.
     """

@@ -6,16 +6,13 @@ scripts by their hashes, so nothing else runs.
 
 from __future__ import annotations
 
-import zlib
 from base64 import b64encode
 from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
-from kernlens.report.explore.packing import ALPHABET, in_base85
+from kernlens.report.explore.packing import ALPHABET, SMALLEST, in_base85, packed
 
-#: What browsers call "deflate-raw": DEFLATE (RFC 1951) without a header. Chromium has it since 103, Firefox 113, Safari 16.4.
-_RAW_DEFLATE = -15
 #: Unpacks the block "viewer" and runs what is in it. A browser too old to do so says it.
 _LOADER = """"use strict";
 (async () => {
@@ -52,10 +49,9 @@ class ViewerBlocks(NamedTuple):
 def viewer_blocks(script: str) -> ViewerBlocks:
     """Return a viewer's script as pages hold it."""
     content = script.encode()
-    compressor = zlib.compressobj(zlib.Z_BEST_COMPRESSION, zlib.DEFLATED, _RAW_DEFLATE, zlib.DEF_MEM_LEVEL + 1)
-    packed = compressor.compress(content) + compressor.flush()
+    frame = packed(content, SMALLEST)
     hashes = (_hash(_LOADER.encode()), _hash(content))
-    return ViewerBlocks(in_base85(packed).decode("ascii"), len(packed), _LOADER, hashes)
+    return ViewerBlocks(in_base85(frame).decode("ascii"), len(frame), _LOADER, hashes)
 
 
 def _hash(content: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
@@ -11,6 +11,7 @@ from kernlens.errors import KernlensError
 from kernlens.toolchain.includes import existing_source, split_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob
+from kernlens.toolchain.source_settings import settings_for
 from kernlens.verbs.compile import targets_of
 
 #: More compiles than this are a slip, such as a device too many in a product.
@@ -29,10 +30,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The cells, in the order of the answer, and the (device, toolchain) left out, as a ``Plan`` does."""
+    """The cells, in the order of the answer, and the (device, toolchain) left out, as a ``Plan`` does. ``titles`` are, by
+    source and options, the sets of options without what ``kernlens.toml`` has for the source."""
 
     cells: Sequence[Cell]
     left_out: Sequence[tuple[str, str]]
+    titles: Mapping[tuple[str, str], str]
 
     def largest_first(self) -> list[Cell]:
         """Return the cells in the order in which to do them: at the end none is left that takes long."""
@@ -48,6 +51,18 @@ def _size(source: Path) -> int:
         return 0
 
 
+def _sets(source: Path, options: Sequence[str], *, lines: bool) -> list[tuple[str, str, str]]:
+    """Return a source's sets of options with what its ``kernlens.toml`` adds: each in short, as a user would write it, and as
+    the compiler gets it. Of those that have the same words there is one."""
+    settings = settings_for(source)
+    sets: dict[tuple[str, ...], tuple[str, str, str]] = {}
+    for stated in options:
+        compiled = settings.sets(with_lines(stated) if lines else stated)
+        for (words, short), (full, _) in zip(settings.sets(stated), compiled, strict=True):
+            sets.setdefault(tuple(split_options(full)), (short, words, full))
+    return list(sets.values())
+
+
 def matrix(
     sources: Sequence[str | os.PathLike[str]],
     devices: Sequence[str],
@@ -59,18 +74,16 @@ def matrix(
 ) -> Matrix:
     """Return every source for every device with every toolchain and set of options, each once.
 
-    With ``lines`` the option for line tables is added. Raises NotFoundError for a source or toolchain that does not exist,
-    and for a device that no toolchain compiles for; KernlensError if there is nothing to do, or too much.
+    A set has what ``kernlens.toml`` says on the source too, and with ``lines`` the option for line tables. Raises
+    NotFoundError for a source or toolchain that does not exist, and for a device that no toolchain compiles for; KernlensError
+    if there is nothing to do, or too much.
     """
     named: dict[str, tuple[str, Path]] = {}
     for source in sources:
         named.setdefault(os.path.realpath(existing_source(source)), (os.fspath(source), Path(source)))
-    sets: dict[tuple[str, ...], tuple[str, str]] = {}
-    for stated in options:
-        full = with_lines(stated) if lines else stated
-        sets.setdefault(tuple(split_options(full)), (stated, full))
     targets, left_out = targets_of(devices, toolchains)
-    count = len(named) * len(targets) * len(sets)
+    sets = {path: _sets(path, options, lines=lines) for _, path in named.values()}
+    count = sum(map(len, sets.values())) * len(targets)
     if not count:
         raise KernlensError("there is nothing to sweep: name sources, devices and toolchains")
     if count > CELLS_LIMIT:
@@ -79,6 +92,7 @@ def matrix(
         (source, stated, CompileJob(path, device, chosen, full, timeout))
         for source, path in named.values()
         for device, chosen in targets
-        for stated, full in sets.values()
+        for _, stated, full in sets[path]
     ]
-    return Matrix([Cell(number, *each) for number, each in enumerate(jobs)], left_out)
+    titles = {(source, words): short for source, path in named.values() for short, words, _ in sets[path]}
+    return Matrix([Cell(number, *each) for number, each in enumerate(jobs)], left_out, titles)

@@ -1,0 +1,223 @@
+"""The best set of build options for each kernel of a sweep, by a weighing of figures, and the sets that nothing beats.
+
+A hardware thread executes as many work-items as the kernel is wide, so counts and cycles of a thread are divided by the width
+before they are compared. They are counts of code: a loop counts once, however often it runs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+from kernlens.dataclass import dataclass, in_short
+from kernlens.errors import KernlensError
+from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAITS, as_name, known_name
+from kernlens.model.sweep_row import SweepRow
+
+#: Spills cost a kernel on every input, where cycles are an estimate that does not know how often loops run.
+DEFAULT_WEIGHING = "spills,cycles,size"
+#: Names for what is not one figure, or has a longer name: the keys of the figures that it is the sum of.
+_SUMS = {"spills": ("spill_stores", "fill_loads"), "cycles": CYCLES, "waits": (WAIT_CYCLES,), "size": ("code_size",)}
+_OF_A_THREAD = frozenset({"instructions", *CYCLES, *(cost.key for cost in COSTS)})
+_FIGURES = {figure.key: figure for figure in EVERY_FIGURE}
+_WEIGHT = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """The sum of the figures ``keys`` as something to compare sets by, ``name`` in options and JSON. ``instead`` is compared
+    where it is not known of any set. ``weight`` is None for what counts before all that follow it."""
+
+    name: str
+    keys: tuple[str, ...]
+    weight: float | None = None
+    instead: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The heading of its column."""
+        return _FIGURES[self.keys[0]].heading if len(self.keys) == 1 else self.name
+
+    @property
+    def more_is_better(self) -> bool:
+        """True if less of it is worse."""
+        return _FIGURES[self.keys[0]].more_is_better
+
+    @property
+    def is_per_work_item(self) -> bool:
+        """True for what a hardware thread has of it, which is divided by the width."""
+        return self.keys[0] in _OF_A_THREAD
+
+    def value(self, row: SweepRow) -> int | None:
+        """Return the sum of a row's figures; None if one is not known."""
+        values = [row.value(_FIGURES[key]) for key in self.keys]
+        return None if None in values else sum(value for value in values if value is not None)
+
+    def measure(self, row: SweepRow, more: int = 0) -> float | None:
+        """Return what sets are compared by, less being better; None if it is not known. ``more`` is added to the value."""
+        value, width = self.value(row), row.value(_FIGURES["simd"])
+        if value is None or (self.is_per_work_item and not width):
+            return None
+        measure = (value + more) / (width or 1) if self.is_per_work_item else float(value + more)
+        return -measure if self.more_is_better else measure
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """The criteria of the best set, the most important first. Those with weights beside one another count together: by the
+    weighted geometric mean of their ratios to the first set."""
+
+    criteria: tuple[Criterion, ...]
+
+    def __str__(self) -> str:
+        return ",".join(each.name if each.weight is None else f"{each.name}={each.weight:g}" for each in self.criteria)
+
+    @property
+    def needs_waits(self) -> bool:
+        """True if it takes the figures of ``WAITS``."""
+        return self._has(figure.key for figure in WAITS)
+
+    @property
+    def needs_pressure(self) -> bool:
+        """True if it takes the figures of ``PRESSURES``."""
+        return self._has(figure.key for figure in PRESSURES)
+
+    def _has(self, keys: Iterable[str]) -> bool:
+        return not {key for criterion in self.criteria for key in criterion.keys}.isdisjoint(keys)
+
+    @property
+    def levels(self) -> list[list[Criterion]]:
+        """The criteria in groups, of which an earlier one counts before a later one."""
+        levels: list[list[Criterion]] = []
+        for criterion in self.criteria:
+            if levels and criterion.weight is not None and levels[-1][0].weight is not None:
+                levels[-1].append(criterion)
+            else:
+                levels.append([criterion])
+        return levels
+
+
+@dataclass(frozen=True, slots=True)
+class BestSet:
+    """The sets of options of one kernel for one device by one toolchain.
+
+    ``first`` is the row of the first set, ``best`` that of the best one, and ``pareto`` those of all sets that no other is
+    at least as good as in every criterion, in the order of the sweep; of equal ones there is the first. ``count`` counts the
+    sets. ``weighing`` is the one asked for, as far as its criteria are known of this kernel.
+    """
+
+    first: SweepRow
+    best: SweepRow
+    pareto: tuple[SweepRow, ...]
+    count: int
+    weighing: Weighing
+
+    def __repr__(self) -> str:
+        return in_short(f"<BestSet {self.best.options!r} for {self.best.kernel!r} on {self.best.device}>")
+
+    @property
+    def deciding(self) -> tuple[Criterion, ...]:
+        """The criteria by which the best set is better than the first: one, or those that are weighed together; none if
+        they are equally good."""
+        for level in self.weighing.levels:
+            if _score(level, self.best, self.first) != _score(level, self.first, self.first):
+                return tuple(level)
+        return ()
+
+    @property
+    def ratio(self) -> float | None:
+        """The ratio of the best set to the first one in the ``deciding`` criteria, per work-item; the weighted mean of
+        several. None if nothing decides, or the first set has 0 of it."""
+        level = self.deciding
+        if len(level) == 1:
+            before, after = level[0].measure(self.first), level[0].measure(self.best)
+            return after / before if before and after is not None else None
+        weights = sum(criterion.weight or 0 for criterion in level)
+        return math.exp(_score(list(level), self.best, self.first)[1] / weights) if level else None
+
+
+def weighing(text: str = DEFAULT_WEIGHING) -> Weighing:
+    """Read a weighing: names of figures, the most important first, or with weights that count together
+    (``wait-cycles=1,code-size=0.1``). Beside all figures there are ``spills`` (stores and fills), ``cycles`` (issue and wait),
+    ``waits`` and ``size``.
+
+    Raises NotFoundError, with the nearest names, for what is no figure, and KernlensError for a weight that is no number above
+    0, and for what is named twice.
+    """
+    known = {name: name for figure in EVERY_FIGURE for name in figure.all_names} | {name: name for name in _SUMS}
+    of_name = {name: figure.key for figure in EVERY_FIGURE for name in figure.all_names}
+    criteria: list[Criterion] = []
+    for part in text.split(","):
+        name, has_weight, number = part.strip().partition("=")
+        word = known_name(known, name.strip(), "metric", "--weigh")
+        if has_weight and (not _WEIGHT.fullmatch(number.strip()) or not float(number)):
+            raise KernlensError(f"--weigh {part}: a weight is a number above 0, such as {word}=0.5")
+        keys = _SUMS.get(word) or (of_name[word],)
+        if keys in [criterion.keys for criterion in criteria]:
+            raise KernlensError(f"--weigh {text}: {word} is named twice; name it once")
+        shown = word if word in _SUMS else as_name(keys[0])
+        weight = float(number) if has_weight else None
+        criteria.append(Criterion(shown, keys, weight, "instructions" if keys[0] in CYCLES else ""))
+    return Weighing(tuple(criteria))
+
+
+def best_sets(rows: Iterable[SweepRow], by: Weighing | str = DEFAULT_WEIGHING) -> list[BestSet]:
+    """Return the best set of each kernel, device and toolchain, in the order of the rows, by a weighing or what ``weighing``
+    reads. Sets with which a kernel does not compile are left out, and those of which a criterion is not known come last; cycles
+    are only known of a sweep with ``waits``. Raises what ``weighing`` raises."""
+    by = weighing(by) if isinstance(by, str) else by
+    groups: dict[tuple[str | None, ...], list[SweepRow]] = {}
+    for row in rows:
+        if row.kernel is not None:
+            groups.setdefault((row.source, row.device, row.toolchain, row.kernel), []).append(row)
+    return [_best(of_kernel, by) for of_kernel in groups.values()]
+
+
+def _best(rows: Sequence[SweepRow], by: Weighing) -> BestSet:
+    known = Weighing(tuple(each for criterion in by.criteria for each in _known(criterion, rows)))
+    first, levels = rows[0], known.levels
+    best = min(rows, key=lambda row: [_score(level, row, first) for level in levels])
+    return BestSet(first, best, _pareto(rows, known.criteria), len(rows), known)
+
+
+def _known(criterion: Criterion, rows: Sequence[SweepRow]) -> Iterable[Criterion]:
+    """Yield a criterion, or what is compared in its place, if it is known of a row."""
+    others = [Criterion(criterion.instead, (criterion.instead,), criterion.weight)] if criterion.instead else []
+    for each in (criterion, *others):
+        if any(each.measure(row) is not None for row in rows):
+            yield each
+            return
+
+
+def _score(level: Sequence[Criterion], row: SweepRow, first: SweepRow) -> tuple[bool, float]:
+    """Return what rows are ordered by, the best first: (it is not known, how good it is)."""
+    measures = [criterion.measure(row) for criterion in level]
+    if None in measures:
+        return True, 0.0
+    if level[0].weight is None:
+        return False, measures[0] or 0.0
+    score = 0.0
+    for criterion in level:
+        # One more of each, so that there is a ratio to 0 too.
+        after, before = criterion.measure(row, 1), criterion.measure(first, 1)
+        score += (
+            (criterion.weight or 0)
+            * (math.log(after / before) if after and before else 0.0)
+            * (-1 if criterion.more_is_better else 1)
+        )
+    return False, score
+
+
+def _pareto(rows: Sequence[SweepRow], criteria: Sequence[Criterion]) -> tuple[SweepRow, ...]:
+    """Return the rows that no other is at least as good as; those of which something is not known are left out."""
+    points: dict[tuple[float, ...], tuple[int, SweepRow]] = {}
+    for place, row in enumerate(rows):
+        measures = tuple(criterion.measure(row) for criterion in criteria)
+        if None not in measures:
+            points.setdefault(tuple(measure for measure in measures if measure is not None), (place, row))
+    front: list[tuple[float, ...]] = []
+    for point in sorted(points):  # What is at least as good as another comes before it.
+        if not any(all(ours <= own for ours, own in zip(other, point, strict=True)) for other in front):
+            front.append(point)
+    return tuple(row for _, row in sorted((points[point] for point in front), key=lambda each: each[0]))

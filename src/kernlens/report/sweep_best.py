@@ -1,0 +1,108 @@
+"""The best sets of options of a sweep as a text table, as marks of rows, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kernlens.analysis.cxx_names import kernel_title
+from kernlens.model.best_sets import BestSet, Weighing
+from kernlens.model.figures import figure_named
+from kernlens.model.sweep_row import SweepRow
+from kernlens.report.describe import plural, short_names
+from kernlens.report.style import style
+from kernlens.report.table import Cell, table
+from kernlens.report.width import Name
+
+_BEST, _PARETO = "*", "+"
+_LABELS = ("source", "device", "toolchain")
+
+
+def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]:
+    """Yield the ``top`` kernels (0: all) that gain most from another set than the first one: this one, and those that nothing
+    beats; then how many kernels gain nothing."""
+    gaining = sorted((each for each in sets if each.deciding), key=_rank)
+    shown = gaining[: top or None]
+    if shown:
+        labels = [name for name in _LABELS if name == "device" or len({getattr(each.first, name) for each in sets}) > 1]
+        names = short_names({each.first.source for each in sets})
+        # Of these depends what the others cost: the width, and how many threads there are.
+        always = [figure_named("simd"), figure_named("grf-count")]
+        by_heading = {each.heading: each for best in shown for each in best.weighing.criteria}
+        for figure in always:
+            by_heading.pop(figure.heading, None)
+        cells: list[list[Cell]] = []
+        for each in shown:
+            for row in _rows(each):
+                is_first = row is each.first
+                values = [getattr(row, name) if is_first else "" for name in labels]
+                cells.append(
+                    [
+                        Name(kernel_title(row.kernel or "")) if is_first else "",
+                        *(names.get(value, value) for value in values),
+                        _mark(each, row),
+                        row.options or "no options",
+                        *(row.value(figure) for figure in always),
+                        *(criterion.value(row) for criterion in by_heading.values()),
+                        _gain(each) if row is each.best else "",
+                    ]
+                )
+        figures = [figure.heading for figure in always]
+        yield from table(["kernel", *labels, "", "options", *figures, *by_heading, "gain"], cells)
+        yield style(f"  {_BEST} the best by {by}; {_PARETO} no other is at least as good in all of these", dim=True)
+    if len(gaining) > len(shown):
+        yield style(f"  and {plural(len(gaining) - len(shown), 'more kernel')}: --top 0, --csv FILE", dim=True)
+    yield f"{len(gaining):,} of {plural(len(sets), 'kernel')} gain from another set than the first"
+
+
+def marks(sets: Sequence[BestSet]) -> dict[int, tuple[int, int]]:
+    """Return for the rows of all sets, by their ids, 1 or 0: whether it is the best, and whether nothing beats it."""
+    known = {id(row): (0, 1) for each in sets for row in each.pareto}
+    return known | {id(each.best): (1, known.get(id(each.best), (0, 0))[1]) for each in sets}
+
+
+def best_document(sets: Sequence[BestSet], by: Weighing) -> dict[str, Any]:
+    """Return the keys that ``--best`` adds to the document of a sweep."""
+    return {"weigh": str(by), "best": list(map(_document, sets))}
+
+
+def _document(each: BestSet) -> dict[str, Any]:
+    row = each.first
+    return {
+        **{name: getattr(row, name) for name in (*_LABELS, "compiler", "kernel")},
+        "toolchain_name": row.toolchain,
+        "sets": each.count,
+        "first": each.first.options,
+        "best": each.best.options,
+        "pareto": [other.options for other in each.pareto],
+        "by": [criterion.name for criterion in each.deciding],
+        "ratio": each.ratio,
+        "criteria": [
+            {"metric": criterion.name, "first": criterion.value(each.first), "best": criterion.value(each.best)}
+            for criterion in each.weighing.criteria
+        ],
+    }
+
+
+def _rows(each: BestSet) -> list[SweepRow]:
+    """Return the rows of a kernel that are shown: the first one, the best one, and the others that nothing beats."""
+    rows = {id(row): row for row in (each.first, each.best, *each.pareto)}
+    return list(rows.values())
+
+
+def _mark(each: BestSet, row: SweepRow) -> str:
+    is_beaten = all(row is not other for other in each.pareto)
+    return (_BEST if row is each.best else "") + ("" if is_beaten else _PARETO)
+
+
+def _rank(each: BestSet) -> tuple[int, float]:
+    """Return what kernels are ordered by: those that a criterion decides which counts before others come first, and of these
+    those that gain most."""
+    ratio = each.ratio or 0.0
+    place = each.weighing.criteria.index(each.deciding[0])
+    return place, -ratio if each.deciding[0].more_is_better else ratio
+
+
+def _gain(each: BestSet) -> str:
+    names = "+".join(criterion.name for criterion in each.deciding)
+    return "" if each.ratio is None else f"{names} {100 * (each.ratio - 1):+.1f}%"

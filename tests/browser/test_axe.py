@@ -1,0 +1,93 @@
+"""Axe finds nothing in any state of the page, in either theme: of a report, and of a page that compiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import Open
+from tests.browser.edits import LONG, compiled, put_caret
+from tests.browser.test_share import KERNELS
+from tests.browser.viewer import Viewer
+from tests.integration.serve.explorer_fixtures import serving
+
+#: What a reader does to the page of sharpen_hblur, and what is there then; a key, or a click.
+STATES: dict[str, tuple[list[str], str]] = {
+    "a pinned line is lit in all colours": (["2"], ".app"),
+    "hues": (["4"], ".source .cm-line[class*=' y']"),
+    "waits": (["5", "w"], ".code-pane .arrow"),
+    "blocks": (["b"], ".blocks .block"),
+    "a list of what is lit": (["b", "1", "L"], "dialog[open] li"),
+    "keys and words": (["Escape", "?"], "dialog[open] .help"),
+    "advice": (["Escape", "a"], "dialog[open]"),
+    "a source line is asked for": (["Escape", "g", "l"], "dialog[open] .ask"),
+    "IGA's operands": (["Escape", "o"], ".gen .cm-line"),
+    "nothing to compare with": (["o", "c"], ".compare .message"),
+}
+
+
+def test_in_a_report(open_report: Open, sharpen_page: Path) -> None:
+    viewer = open_report(sharpen_page, at="#k=sharpen_hblur")
+    assert viewer.axe_in_both_themes() == []
+    viewer.pin("source", "buffer[rad + lid]")
+    for state, (keys, there) in STATES.items():
+        viewer.press(*keys)
+        viewer.find(there).first.wait_for()
+        assert (state, viewer.axe_in_both_themes()) == (state, [])
+    for view in ("passes", "sweep"):
+        viewer.find(f"button[data-view={view}]").click()
+        viewer.find(f".{view} .message").wait_for()
+        assert (view, viewer.axe_in_both_themes()) == (view, [])
+    viewer.find("button[data-view=panes], .views button").first.click()
+    viewer.press("Escape", "/")
+    for typed, words in (("op:send", "3 of 3 kernels"), ("nothing at all", "0 of 3 kernels")):
+        viewer.find(".find input").fill(typed)
+        viewer.find(".results .it", has_text=words).wait_for()
+        assert (typed, viewer.axe_in_both_themes()) == (typed, [])
+    viewer.press("Escape", "Escape")
+    viewer.find("header button", has_text="Share").click()
+    viewer.find(".share[open]").wait_for()
+    assert viewer.axe_in_both_themes() == []
+
+
+@pytest.mark.parametrize("width", [1024, 390])
+def test_in_a_narrow_window(open_report: Open, sharpen_page: Path, width: int) -> None:
+    viewer = open_report(sharpen_page, width=width, height=800, at="#k=sharpen_hblur&l=sharpen.cl:35")
+    viewer.find("footer .pinned", has_text="35").wait_for()
+    if width < 760:
+        viewer.find(".switcher button", has_text="Machine code").click()
+    assert viewer.axe_in_both_themes() == []
+    viewer.press("K")
+    viewer.find(".app.drawer").wait_for()
+    assert viewer.axe_in_both_themes() == []
+
+
+def test_while_a_source_is_edited(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "some.cl").write_text(KERNELS)
+    with serving(tmp_path / "some.cl", "--device", "dg2") as server:
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        tab = context.new_page()
+        tab.set_default_timeout(LONG)
+        tab.goto(f"http://127.0.0.1:{server.port}/#t={server.token}&k=twice")
+        viewer = Viewer(tab)
+        viewer.find(".source-pane .opt", has_text="Edit").click()
+        assert viewer.axe_in_both_themes() == []
+        put_caret(viewer, "*= 2.0f")
+        tab.keyboard.type(" data[1] = missing;")
+        viewer.find(".said", has_text="missing").wait_for()
+        assert viewer.axe_in_both_themes() == []
+        viewer.press(*["Backspace"] * len("missing;"))
+        tab.keyboard.type("sqrt(data[2]);")
+        compiled(viewer)
+        viewer.find(".badge.up").first.wait_for()
+        assert viewer.axe_in_both_themes() == []
+        viewer.press("Escape")
+        viewer.find("button[data-view=compare]").click()
+        viewer.find(".compare:not([aria-busy]) .lines tr", has_text="sqrt").wait_for()
+        assert viewer.axe_in_both_themes() == []
+        viewer.find(".picker input").first.click()
+        viewer.find("[role=option]").first.wait_for()
+        assert viewer.axe_in_both_themes() == []
+        context.close()

@@ -1,0 +1,160 @@
+"""The best set of options of each kernel: by what it is chosen, which sets nothing beats, and what an unknown figure does."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from kernlens.dataclass import replace
+from kernlens.errors import KernlensError, NotFoundError
+from kernlens.model.best_sets import DEFAULT_WEIGHING, BestSet, best_sets, weighing
+from kernlens.model.figures import CYCLES
+from kernlens.model.sweep_row import SweepRow, measured_figures
+from tests.limits import processor_time
+
+FIGURES = measured_figures(has_waits=True)
+
+
+def row(options: str, /, kernel: str | None = "k", device: str = "dg2", **values: int | None) -> SweepRow:
+    """A row with these figures, and 0 of all others, but for a width of 16; ``cycles`` all wait."""
+    values = {"simd": 16, "wait_cycles": values.pop("cycles", 0), **values}
+    figures = tuple(values.get(figure.key, 0) for figure in FIGURES) if kernel else ()
+    return SweepRow("a.cl", device, "system", "NEO 1", options, kernel, figures, "" if kernel else "it failed")
+
+
+def best(rows: list[SweepRow], weigh: str = DEFAULT_WEIGHING) -> BestSet:
+    (result,) = best_sets(rows, weighing(weigh))
+    return result
+
+
+def options(rows: tuple[SweepRow, ...]) -> list[str]:
+    return [row.options for row in rows]
+
+
+def test_spills_count_first_then_cycles_then_size() -> None:
+    rows = [
+        row("", spill_stores=1, fill_loads=1, cycles=100, code_size=10),
+        row("-a", spill_stores=1, cycles=900, code_size=90),
+        row("-b", fill_loads=1, cycles=800, code_size=90),
+        row("-c", fill_loads=1, cycles=800, code_size=80),
+    ]
+    result = best(rows)
+    assert (result.best.options, result.count, result.ratio) == ("-c", 4, 0.5)
+    assert [criterion.name for criterion in result.deciding] == ["spills"]
+    assert options(result.pareto) == ["", "-c"]
+    assert best(rows, "size").best.options == ""
+    assert best(rows, "size").deciding == ()
+    assert best(rows, "size").ratio is None
+    assert best_sets(rows) == [result]
+    assert best_sets(rows, "size") == [best(rows, "size")]
+
+
+def test_a_wider_kernel_does_more_work_in_a_thread() -> None:
+    rows = [row("", cycles=100, code_size=9), row("-w", simd=32, cycles=180, code_size=9)]
+    result = best(rows, "cycles")
+    assert (result.best.options, result.ratio) == ("-w", 0.9)
+    # The code is there once, however wide it is.
+    assert best([row("", code_size=9), row("-w", simd=32, code_size=10)], "size").best.options == ""
+    # Of the width itself more is better.
+    result = best(rows, "simd")
+    assert (result.best.options, result.ratio) == ("-w", 2.0)
+
+
+def test_weights_count_together_by_ratios_to_the_first_set() -> None:
+    rows = [
+        row("", cycles=99, code_size=999),
+        row("-fast", cycles=49, code_size=3999),
+        row("-small", cycles=110, code_size=499),
+    ]
+    assert best(rows, "cycles=1,code-size=0.1").best.options == "-fast"
+    assert best(rows, "cycles=0.1,code-size=1").best.options == "-small"
+    result = best(rows, "cycles=1,code-size=1")
+    # 0.5 x 4 against 1.11 x 0.5
+    assert result.best.options == "-small"
+    assert result.ratio == pytest.approx((1.11 * 0.5) ** 0.5)
+    assert [criterion.name for criterion in result.deciding] == ["cycles", "code-size"]
+    # What has no weight counts before them.
+    assert best([*rows, row("-s", spill_stores=1)], "spills,cycles=1,size=1").best.options == "-small"
+
+
+def test_equally_good_sets_leave_the_first() -> None:
+    rows = [row("", cycles=5), row("-a", cycles=5), row("-b", cycles=5)]
+    result = best(rows)
+    assert (result.best.options, options(result.pareto), result.deciding) == ("", [""], ())
+
+
+def test_what_is_not_known_is_not_compared() -> None:
+    # Before Xe-LP nobody knows cycles: instructions are compared.
+    rows = [row("", cycles=None, instructions=9), row("-a", cycles=None, instructions=8)]
+    result = best(rows)
+    assert result.best.options == "-a"
+    assert result.ratio == pytest.approx(8 / 9)
+    assert [criterion.name for criterion in result.weighing.criteria] == ["spills", "instructions", "size"]
+    # Known of one alone: that one is better than what nobody knows.
+    result = best([row("", cycles=None), row("-a", cycles=7)])
+    assert (result.best.options, options(result.pareto), result.ratio) == ("-a", ["-a"], None)
+    assert best([row("", simd=None, cycles=1), row("-a", cycles=7)], "cycles").best.options == "-a"
+    # A sweep that did not measure them.
+    count = len(measured_figures())
+    short = [replace(each, values=each.values[:count]) for each in rows]
+    assert [each.best.options for each in best_sets(short)] == ["-a"]
+    assert best(rows, "live-grfs").weighing.criteria == ()
+
+
+def test_kernels_devices_and_what_does_not_compile() -> None:
+    rows = [row("", None), row("-a", cycles=3), row("-a", "l", cycles=3), row("-a", device="skl", cycles=3)]
+    rows += [row("-b", cycles=2), row("-b", "l", cycles=4), row("-b", device="skl", cycles=1)]
+    results = best_sets(rows, weighing())
+    assert [(each.first.device, each.first.kernel, each.first.options, each.best.options) for each in results] == [
+        ("dg2", "k", "-a", "-b"),
+        ("dg2", "l", "-a", "-a"),
+        ("skl", "k", "-a", "-b"),
+    ]
+
+
+def test_the_pareto_set_is_what_nothing_beats() -> None:
+    random.seed(7)
+    rows = [
+        row(str(number), spill_stores=random.randrange(6), cycles=random.randrange(6), code_size=random.randrange(6))
+        for number in range(60)
+    ]
+    points = [tuple(each.figures[key] or 0 for key in ("spill_stores", "wait_cycles", "code_size")) for each in rows]
+    unbeaten = [
+        place
+        for place, point in enumerate(points)
+        if points.index(point) == place
+        and not any(all(map(int.__le__, other, point)) and other != point for other in points)
+    ]
+    assert options(best(rows).pareto) == [str(place) for place in unbeaten]
+
+
+def test_many_sets_take_no_time() -> None:
+    rows = [row(f"-D{a} -D{b}", spill_stores=a, cycles=b) for a, b in itertools.product(range(150), range(150))]
+    with processor_time(20):
+        assert options(best(rows).pareto) == ["-D0 -D0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("size,sizes", NotFoundError, "--weigh: there is no metric 'sizes'; did you mean size"),
+        ("", NotFoundError, "there is no metric ''"),
+        ("cycles=0", KernlensError, "a weight is a number above 0, such as cycles=0.5"),
+        ("cycles=-1", KernlensError, "a weight is a number"),
+        ("cycles=1e9", KernlensError, "a weight is a number"),
+        ("cycles=nan", KernlensError, "a weight is a number"),
+        ("wait-cycles,waits", KernlensError, "waits is named twice"),
+    ],
+)
+def test_what_is_no_weighing(text: str, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        weighing(text)
+
+
+def test_figures_that_take_an_analysis_are_known() -> None:
+    assert (weighing().needs_waits, weighing().needs_pressure) == (True, False)
+    assert (weighing("live grfs,Code_Size=2").needs_waits, weighing("live-grfs").needs_pressure) == (False, True)
+    assert str(weighing("live grfs,Code_Size=2")) == "live-grfs,code-size=2"
+    assert {key for criterion in weighing("cycles").criteria for key in criterion.keys} == set(CYCLES)
