@@ -3,7 +3,7 @@ import { readTable, readText } from "./document/read";
 import type { FileInfo, ProgramInfo } from "./document/schema";
 import { LONG, ORIGIN } from "./document/waits";
 import { count, fill, h, plural } from "./dom";
-import { type Kind, NAMES, type Slot } from "./frame/layout";
+import { type Kind, NAMES, type Slot } from "./frame/slot";
 import { failure } from "./frame/message";
 import { picker, shortest } from "./frame/tabs";
 import { noStages, unread, withoutKernel } from "./no_stages";

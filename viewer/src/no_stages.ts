@@ -1,7 +1,7 @@
 import type { Kernel } from "./document/kernel";
 import { copyText, h, sentence } from "./dom";
 import { entriesOf } from "./frame/kernels";
-import type { Slot } from "./frame/layout";
+import type { Slot } from "./frame/slot";
 import { failure } from "./frame/message";
 import type { Page } from "./page";
 

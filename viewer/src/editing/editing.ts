@@ -6,7 +6,6 @@ import type { Index, ProgramInfo } from "../document/schema";
 import { sentenceOf } from "../document/source";
 import { BuildFields } from "../frame/build";
 import { type Entry, entriesOf } from "../frame/kernels";
-import type { Slot } from "../frame/layout";
 import type { Before, Compiler, Page } from "../page";
 import { matched, textOf } from "../panes/lines";
 import type { SourcePane } from "../panes/source";
@@ -15,6 +14,7 @@ import { Beside } from "./beside";
 import { likeOf } from "./compiles";
 import { asRead, Edit } from "./edit";
 import { EditView, isOther, shownOf } from "./edit_view";
+import { HeldEditor } from "./held";
 import { askedBy } from "./keys";
 import { configurationsIn, drawn, type SharedText } from "./shared_text";
 import { recall, remember } from "./storage";
@@ -30,8 +30,7 @@ export class Editing implements Compiler {
   private readonly beginning = new Map<string, Promise<Edit | null>>();
   /** The document as it was read. */
   private base: Index | null = null;
-  /** The editor of the file that was typed in last, and whose it is. */
-  private held: { pane: SourcePane; edit: Edit } | null = null;
+  private readonly held: HeldEditor;
   private readonly beside: Beside;
   /** The kernel that was chosen and is on its way. */
   private coming: Entry | null = null;
@@ -43,6 +42,7 @@ export class Editing implements Compiler {
   ) {
     this.beside = new Beside(page);
     this.address = new Address(page);
+    this.held = new HeldEditor(page);
     this.view = new EditView(
       page,
       (number) => this.act((edit) => this.select(edit, number)),
@@ -103,11 +103,11 @@ export class Editing implements Compiler {
   }
 
   pathOf(program: ProgramInfo): string | null {
-    return this.held?.edit.has(program) ? this.held.pane.title : null;
+    return this.held.of(program)?.title ?? null;
   }
 
   paneOf(program: ProgramInfo, path: string): SourcePane | null {
-    return this.pathOf(program) === path ? (this.held?.pane ?? null) : null;
+    return this.pathOf(program) === path ? this.held.of(program) : null;
   }
 
   standsFor(id: string): string {
@@ -158,7 +158,7 @@ export class Editing implements Compiler {
 
   revert(): void {
     this.act((edit) => this.select(edit, 1));
-    for (const slot of this.stages()) slot.unfold("editing");
+    this.held.unfold();
   }
 
   /** The edit of what is shown. */
@@ -210,7 +210,7 @@ export class Editing implements Compiler {
     if (edit === null) return page.tell("There is no source text here to edit.");
     const slot = page.layout.slotOf(pane);
     if (slot !== null) page.layout.bringToFront(slot);
-    this.hold(edit, pane);
+    this.held.hold(edit, pane);
     const likely = [page.state.line === null ? -1 : pane.lineNow(page.state.line.line - 1), ...page.ranking.flatMap((key) => Array.from(pane.linesOf({ key, exact: null })))];
     const line = likely.find((each) => each >= 0 && pane.pane.sees(each));
     if (line !== undefined && !pane.pane.isFocused) pane.pane.place(line);
@@ -232,7 +232,7 @@ export class Editing implements Compiler {
     if (text === null) return page.tell("The edited text in the link is damaged: what is shown is the recorded one.");
     const pane = shared.path === "" ? this.view.sources()[0] : await page.file(shared.path);
     if (pane == null || (shared.path !== "" && pane.title !== shared.path)) return page.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
-    this.hold(edit, pane);
+    this.held.hold(edit, pane);
     const { read } = pane;
     pane.setText(text);
     edit.take(pane.title, text, read, configuration);
@@ -257,7 +257,7 @@ export class Editing implements Compiler {
   private async typed(pane: SourcePane): Promise<void> {
     const edit = await this.begin(pane.kernel.program);
     if (edit === null) return;
-    this.hold(edit, pane);
+    this.held.hold(edit, pane);
     for (const other of this.view.sources()) if (other !== pane && other.title === pane.title && edit.has(other.kernel.program)) other.setText(pane.text);
     edit.write(pane.title, pane.text, pane.read);
     this.share(edit);
@@ -281,29 +281,6 @@ export class Editing implements Compiler {
     void this.compare();
   }
 
-  private stages(): Slot[] {
-    return this.page.layout.slots.filter(({ kind }) => kind === "stage");
-  }
-
-  /** The editor stays, whatever comes into its place. */
-  private hold(edit: Edit, pane: SourcePane): void {
-    for (const slot of this.stages()) slot.fold("editing", "folded while you edit");
-    if (this.held?.pane === pane) return;
-    this.release();
-    this.held = { pane, edit };
-    pane.isHeld = pane.pane.isEdited = true;
-    pane.pane.showCursor();
-    this.page.showEditing();
-  }
-
-  private release(): void {
-    const { held, page } = this;
-    if (held === null) return;
-    this.held = null;
-    held.pane.isHeld = held.pane.pane.isEdited = false;
-    if (page.layout.slotOf(held.pane) === null) held.pane.pane.destroy();
-  }
-
   /** Another version is the current one: shows its text, and what it was compiled to. */
   private async chosen(edit: Edit): Promise<void> {
     const { page } = this;
@@ -325,7 +302,8 @@ export class Editing implements Compiler {
 
   /** Puts the draft into the panes. */
   private write(edit: Edit): void {
-    const panes = new Set([...this.view.sources(), ...(this.held?.edit === edit ? [this.held.pane] : [])]);
+    const own = this.held.of(edit);
+    const panes = new Set([...this.view.sources(), ...(own === null ? [] : [own])]);
     for (const pane of panes) if (!pane.bare && edit.has(pane.kernel.program)) pane.setText(edit.textOf(edit.draft, pane.title, pane.read));
   }
 
@@ -366,7 +344,7 @@ export class Editing implements Compiler {
     const program = page.kernel?.program;
     if (this.choices === null || program === undefined) return;
     // What is edited is another kernel's source.
-    if (this.held?.edit.has(program) !== true) for (const slot of this.stages()) slot.unfold("editing");
+    if (this.held.of(program) === null) this.held.unfold();
     for (const pane of this.view.sources()) {
       if (pane.bare || pane.pane.isEditable || !this.canTry(pane.kernel.program)) continue;
       pane.edit({

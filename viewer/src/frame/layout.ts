@@ -1,12 +1,11 @@
 import { fill, h, keepingFocus } from "../dom";
 import type { Linked } from "../panes/linked";
 import { recall, remember } from "../remember";
+import { type Kind, NAMES, place, Slot } from "./slot";
 
-export type Kind = "source" | "stage" | "code";
 /** Three panes beside one another; two, of which the left has the others as tabs; one, with tabs. */
 type Mode = "wide" | "medium" | "narrow";
 
-export const NAMES: Record<Kind, string> = { source: "Source", stage: "Stage", code: "Machine code" };
 const KINDS: readonly Kind[] = ["source", "stage", "code"];
 /** What machine code leaves is divided among the others so. */
 const PARTS: Record<Kind, string> = { source: "1.4fr", stage: "1fr", code: "1.6fr" };
@@ -14,142 +13,6 @@ const PARTS: Record<Kind, string> = { source: "1.4fr", stage: "1fr", code: "1.6f
 const MOST = [45, 57];
 /** What it leaves to the others, in pixels: a line of source is read in no less. */
 const LEFT = 340;
-
-/** A place for a pane: its head with tabs, its body with a pane or a message; or a rail, where it has nothing to say. */
-export class Slot {
-  readonly element: HTMLElement;
-  readonly tabs = h("div", { class: "tabs", role: "group" });
-  readonly told = h("em", { class: "told" });
-  readonly tools = h("span", { class: "tools" });
-  /** Leads to the panes that share this place. */
-  readonly pair = h("div", { class: "tabs pair", role: "group", "aria-label": "Other panes here", hidden: true });
-  private readonly note = h("p", { class: "note", hidden: true });
-  private readonly body = h("div", { class: "body" });
-  private readonly bar = h("div", { class: "progress", hidden: true, "aria-hidden": "true" });
-  private readonly rail = h("div", { class: "rail" });
-  linked: Linked | null = null;
-  /** The stage that is shown in a stage's slot; "" is the first there is. */
-  stage = "";
-  /** The file that is shown in a source's slot; "" where the kernel has none. */
-  path = "";
-  /** What its tab says where there is room for one pane. */
-  label: string;
-  /** Why the slot is a rail, by who folded it; the reader may unfold it. */
-  private readonly folds = new Map<string, (Node | string)[]>();
-  private isOpened = false;
-  share = 0;
-
-  constructor(
-    readonly number: number,
-    readonly kind: Kind,
-    private readonly changed: () => void,
-  ) {
-    this.label = NAMES[kind];
-    this.element = h("section", { class: `pane ${kind}-pane slot${number}`, "aria-label": NAMES[kind] });
-    this.tabs.setAttribute("aria-label", `${NAMES[kind]}: what is shown`);
-    const tabs = kind === "stage" ? [this.pair, this.tabs] : [this.tabs, this.pair];
-    this.element.append(this.rail, h("div", { class: "head" }, ...tabs, this.told, this.tools), this.bar, this.note, this.body);
-  }
-
-  /** Whether it gives its width away. */
-  get isFolded(): boolean {
-    return this.folds.size > 0 && !this.isOpened;
-  }
-
-  /** Makes the pane a rail that says why: `by` is who folds it, and who lets it unfold again. Opened by the reader it stays so. */
-  fold(by: string, ...reason: (Node | string)[]): void {
-    const isNew = !this.folds.has(by);
-    this.folds.set(by, reason);
-    this.tell();
-    if (isNew) this.changed();
-  }
-
-  unfold(by: string): void {
-    if (!this.folds.delete(by)) return;
-    this.isOpened = false;
-    this.tell();
-    this.changed();
-  }
-
-  private tell(): void {
-    const reason = Array.from(this.folds.values()).at(-1) ?? [];
-    const open = (): void => {
-      this.isOpened = true;
-      this.changed();
-    };
-    const button = h("button", { type: "button", class: "link", "aria-label": `Open ${NAMES[this.kind]}`, title: "Give this pane its width again", onclick: open }, "open");
-    fill(this.rail, h("b", {}, NAMES[this.kind]), ...reason.map((part) => (typeof part === "string" ? h("span", {}, part) : part)), button);
-  }
-
-  show(linked: Linked): void {
-    this.bar.hidden = true;
-    const before = this.linked;
-    if (before === linked) return;
-    // The same text made anew, by another compile or in other words, goes on where the reader was.
-    const isSame = before?.title === linked.title && before.kernel.name === linked.kernel.name;
-    const isAtTop = before?.kind === "source" && before.pane.isAtTop;
-    const first = isSame && !isAtTop ? before.pane.first : 0;
-    this.leave();
-    this.linked = linked;
-    fill(this.body, linked.pane.element);
-    // A cursor would open what is folded there.
-    if (first > 0 && linked.kind === "source") linked.pane.scrollTo(first);
-    else if (first > 0) linked.pane.show(first, "start");
-  }
-
-  /** Ends the pane, unless somebody else holds on to it. */
-  leave(): void {
-    if (this.linked?.isHeld === false) this.linked.pane.destroy();
-    this.linked = null;
-  }
-
-  /** A sentence in place of a pane, with what to do about it. */
-  message(...parts: (Node | string)[]): void {
-    this.leave();
-    this.bar.hidden = true;
-    this.told.textContent = "";
-    this.warn(null);
-    fill(this.body, h("div", { class: "message" }, ...parts));
-  }
-
-  /** What stands above the pane, or nothing; `draw` changes what it holds. The text stays where it is on the screen. */
-  above(element: HTMLElement | null, draw: () => void): void {
-    const scroller = this.linked?.pane.view.scrollDOM;
-    const top = scroller?.getBoundingClientRect().top ?? 0;
-    const old = this.body.previousElementSibling;
-    if (old !== this.note && old !== element) old?.remove();
-    if (element !== null && element.nextElementSibling !== this.body) this.body.before(element);
-    draw();
-    if (scroller !== undefined) scroller.scrollTop += scroller.getBoundingClientRect().top - top;
-  }
-
-  /** A sentence above a pane, whole; null for none. */
-  warn(sentence: string | null): void {
-    this.note.hidden = sentence === null;
-    fill(this.note, sentence);
-  }
-
-  /** What stands below the pane: a list of the compiler's messages, or nothing. */
-  below(element: HTMLElement | null): void {
-    this.element.querySelector(":scope > .problems")?.remove();
-    if (element !== null) this.element.append(element);
-  }
-
-  /** Says that something takes its time; what is shown stays until it is there. */
-  busy(): void {
-    this.bar.hidden = false;
-  }
-
-  rest(): void {
-    this.bar.hidden = true;
-  }
-}
-
-/** Makes these an element's children. What was the first stays in the page: whoever types there goes on. */
-function place(element: HTMLElement, parts: readonly HTMLElement[]): void {
-  for (const child of Array.from(element.children)) if (!parts.includes(child as HTMLElement)) child.remove();
-  parts.forEach((part, at) => element.children[at] !== part && element.insertBefore(part, element.children[at] ?? null));
-}
 
 /** The panes, side by side or behind one another, with splitters between them that keys move, too. */
 export class Layout {
