@@ -136,7 +136,7 @@ def test_a_kernel_that_cannot_be_read_leaves_a_page_that_works(viewer: Viewer, s
 
 
 def test_the_search_finds_the_same_kernels_after_a_compile(viewer: Viewer) -> None:
-    def found(text: str) -> str:
+    def hits_of(text: str) -> str:
         viewer.find("header input").fill(text)
         return viewer.find(".results .it", has_text=text).last.inner_text()
 
@@ -144,14 +144,14 @@ def test_the_search_finds_the_same_kernels_after_a_compile(viewer: Viewer) -> No
         viewer.tab.evaluate("new Promise(done => setTimeout(done, 300))")
         return [row.split()[0] for row in viewer.find("nav .k > .name").all_inner_texts()]
 
-    before = found("math")
+    before = hits_of("math")
     assert before.split("\n")[-1] == "1 of 2 kernels"
-    found("data")
+    hits_of("data")
     both = names()
     assert sorted(both) == ["first", "second"]
     viewer.press("Escape")
     viewer.tab.get_by_label("Options", exact=True).fill("-cl-mad-enable")
     compiled(viewer)
-    assert found("math") == before
-    assert found("data").split("\n")[-1] == "2 of 2 kernels"
+    assert hits_of("math") == before
+    assert hits_of("data").split("\n")[-1] == "2 of 2 kernels"
     assert sorted(names()) == sorted(both)

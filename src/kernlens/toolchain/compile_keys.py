@@ -87,20 +87,6 @@ def folder_key(folder: str, source: Path, device: str, options: str, chosen: Too
         return None
 
 
-def contents_read(source: Path, options: str) -> str | None:
-    """Return a digest of the contents of all that a compile of ``source`` reads, wherever the files are; None if that cannot
-    be told without compiling it."""
-    try:
-        files = files_read(source, options)
-        if files.reason or files.missing:
-            return None
-        return _digest(
-            sorted({_content_digest(content) or "" for content in files.contents.values() if content is not None})
-        )
-    except (OSError, ValueError, KernlensError):
-        return None
-
-
 def steering_variables() -> dict[str, str]:
     """Return the environment variables that steer compilers. Raises ValueError if one has an effect beside the result."""
     for name in os.environ:

@@ -98,8 +98,8 @@ def test_the_gitlab_job(folder: Path, environment: dict[str, str], tmp_path: Pat
     assert ran.called == {"kernlens.sarif": {"is there": "True"}, "kernlens.xml": {"is there": "True"}}
     calls = ["pip install kernlens.whl", "kernlens toolchain add newest"]
     assert (tmp_path / "calls").read_text().splitlines() == calls
-    kept = run_gitlab(GITLAB, folder, environment, own | {"KERNLENS_PATHS": "kernels/blur.cl"})
-    assert (kept.status, "all kept" in kept.output) == (0, True)
+    checked = run_gitlab(GITLAB, folder, environment, own | {"KERNLENS_PATHS": "kernels/blur.cl"})
+    assert (checked.status, "all kept" in checked.output) == (0, True)
 
 
 def test_the_hook_of_pre_commit(folder: Path, environment: dict[str, str]) -> None:
