@@ -20,7 +20,8 @@ from kernlens.model.instruction import Instructions
 
 #: A general register, or an accumulator, which the compiler uses as one where it can; what is between them, with their
 #: regions and types, is alike in many instructions.
-_REGISTER = re.compile(r"\b((?:r|acc)\d+)(?:\.(\d+))?(?![\d.])")
+#: That a name begins there is asked behind its first letter, which is looked for twice as fast so.
+_REGISTER = re.compile(r"(r(?<!\wr)\d+|acc(?<!\wacc)\d+)(?:\.(\d+))?(?![\d.])")
 #: What follows a general register: its stride and its type.
 _REGION = re.compile(r"(?:<(\d+)[^>]*>)?(?::([a-z]\w*))?")
 _OTHER_NAMES = re.compile(r"\b(?:(f|a)\d+\.\d+|(L)\d+\b)")
