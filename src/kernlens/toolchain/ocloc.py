@@ -127,6 +127,7 @@ def compile_source(
         reason=None if ok else _reason(completed, path, device, file),
         seconds=completed.seconds,
         path=str(path),
+        folder="" if copy is None else copy.folder,
         parts=HeldParts(
             log=completed.log, binary=binary if ok else b"", debug=debug if ok else b"", spirv=spirv, sources=sources
         ),

@@ -116,7 +116,8 @@ def build_of(job: CompileJob, fields: dict[str, Any], *, has_sources: bool) -> B
 
 def _named(job: CompileJob) -> Build:
     """Return what is known of a job's Build before it is compiled."""
-    return Build(job.source.stem, job.device, job.toolchain.of_build, job.options, path=str(job.source))
+    folder = "" if job.copy is None else job.copy.folder
+    return Build(job.source.stem, job.device, job.toolchain.of_build, job.options, path=str(job.source), folder=folder)
 
 
 class _Running(Children):

@@ -121,14 +121,16 @@ def _built(
     job = CompileJob(source, task.compile.device, chosen, text.options, timeout, is_foreign=not unconfined, copy=copy)
     build, _ = compile_job(job, cache, job.key if cache is not None else None, on_start)
     sources = tuple(Source(name, content.decode("utf-8", "replace")) for name, content in task.contents.items())
-    return _named(build, os.path.splitext(text.name)[0], sources, place)
+    return _named(build, os.path.splitext(text.name)[0], sources)
 
 
-def _named(build: Build, name: str, sources: tuple[Source, ...], folder: str) -> Build:
-    """Return a Build under the name of its source in the tree, without the temporary ``folder`` in what the compiler says."""
+def _named(build: Build, name: str, sources: tuple[Source, ...]) -> Build:
+    """Return a Build under the name of its source in the tree, without the temporary folder's in what the compiler says."""
+    # That of the compile, which may have been an earlier one.
+    folder = build.folder
 
     def plain(words: str) -> str:
-        return words.replace(f"{folder}/", "").replace(folder, ".")
+        return words.replace(f"{folder}/", "").replace(folder, ".") if folder else words
 
     assert isinstance(build.parts, HeldParts)
     return replace(

@@ -32,7 +32,7 @@ from kernlens.verbs.sweep.measuring import Measured, Wanted, figures_key, measur
 #: The largest Build, in bytes, that a worker's answer may unpack to.
 _BUILD_LIMIT = 1 << 30
 #: Fields of a Build that a worker tells.
-_BUILD_FIELDS = {"ok", "reason", "command", "seconds", "parts"}
+_BUILD_FIELDS = {"ok", "reason", "command", "seconds", "folder", "parts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,7 @@ def _answer(parcel: bytes, stated: dict[str, Any], task: str, has_cache: bool) -
     with temporary_folder() as folder:
         job = replace(job, copy=files.unpack(folder, stated["compiler_options"]))
         build, _ = compile_job(job, None, None, lambda child: None, has_sources=False)
+        build = replace(build, folder="")
         is_lasting = build.ok or is_refused(build)
     if request.order:
         build = build.with_parts(sources=files.sources)
@@ -239,6 +240,6 @@ def _build(cell: Cell, body: bytes, request: Wanted) -> Any:
         or not isinstance(fields["seconds"], int | float)
     ):
         raise ValueError("its Build has other fields")
-    for text in (fields["reason"] or "", fields["command"], fields["parts"].log):
+    for text in (fields["reason"] or "", fields["command"], fields["folder"], fields["parts"].log):
         _text(text)
     return build_of(cell.job, fields, has_sources=fields["ok"])
