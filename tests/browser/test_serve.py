@@ -25,13 +25,10 @@ OpenServed = Callable[[Server], Viewer]
 @pytest.fixture
 def open_served(browser: Browser) -> Iterator[OpenServed]:
     """Opens a server's page; at the end of the test its policy has refused nothing."""
-    contexts = []
     tabs = []
 
     def open_one(server: Server) -> Viewer:
-        context = browser.new_context(viewport={"width": 1440, "height": 900})
-        contexts.append(context)
-        tab = context.new_page()
+        tab = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         tab.set_default_timeout(60_000)
         tab.add_init_script(LISTEN)
         tab.goto(f"http://127.0.0.1:{server.port}/#t={server.token}")
@@ -40,8 +37,8 @@ def open_served(browser: Browser) -> Iterator[OpenServed]:
 
     yield open_one
     refused = [tab.evaluate("window.refused") for tab in tabs]
-    for context in contexts:
-        context.close()
+    for tab in tabs:
+        tab.context.close()
     assert refused == [[] for _ in tabs]
 
 
