@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import option
-from kernlens.cli.output import is_full, is_styled, print_json, print_lines, written
+from kernlens.cli.output import Progress, is_full, is_styled, print_json, print_lines, written
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kernlens.analysis.comparison.sample_changes import SampleChange
+    from kernlens.report.comparison_summary import Summary
     from kernlens.verbs.diff import Difference
 
 #: Tables of samples are at most so wide, unless --full is given.
@@ -22,7 +23,12 @@ _TABLE_WIDTH = 100
 
 
 @option.verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
-@option.paths()
+@option.paths(required=False)
+@option.value(
+    "Compare revisions: OLD..NEW, OLD...NEW (since they parted) or OLD (with the working tree); PATHS choose sources.",
+    "--git",
+    metavar="REV[..REV]",
+)
 @option.devices(
     "Compile sources for this device; compare only its programs. Two devices: one per side.", metavar="DEVICE[,DEVICE]"
 )
@@ -37,6 +43,10 @@ _TABLE_WIDTH = 100
 )
 @option.kernel()
 @option.flag("Print the old and new instructions of each changed line. --kernel implies it.", "--lines")
+@option.value(
+    "Print the N kernels that got worst.", "--top", metavar="N", type=click.IntRange(0), default=10, show_default=True
+)
+@option.flag("Print all kernels that differ.", "--all", "has_all")
 @option.sort("Sort by growth of this metric, largest first")
 @option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
 @option.flag("With --stages, also print the first compiler pass that differs.", "--all-passes")
@@ -46,6 +56,7 @@ _TABLE_WIDTH = 100
     metavar="FILE",
     type=click.Path(),
 )
+@option.flag("Print the result as Markdown, for a comment on a pull request.", "--markdown", "as_markdown")
 @option.source_root()
 @option.unconfined()
 @option.file("Also write an HTML page.", "--html")
@@ -53,15 +64,19 @@ _TABLE_WIDTH = 100
 @option.json()
 def command(
     paths: tuple[str, ...],
+    git: str | None,
     devices: list[str],
     toolchains: list[str],
     options: tuple[str, ...],
     kernel_names: tuple[str, ...],
     lines: bool,
+    top: int,
+    has_all: bool,
     sort: str | None,
     stages: bool,
     all_passes: bool,
     samples: tuple[str, ...],
+    as_markdown: bool,
     source_roots: tuple[str, ...],
     unconfined: bool,
     html: str | None,
@@ -69,21 +84,29 @@ def command(
 ) -> None:
     """Show what changed between A and B: kernels, metrics, and source lines with their old and new instructions.
 
-    A and B are binaries, recordings, folders, or sources to compile for --device. With one PATH, kernlens compares two
-    devices, two toolchains or two sets of --build-options. The exit status is 0 if both sides are equal and 1 if not.
+    A and B are binaries, recordings, folders of these, or sources and folders of sources to compile for --device. With one
+    PATH, kernlens compares two devices, two toolchains or two sets of --build-options. With --git, it compiles the
+    sources that differ between two revisions, or that include what does. The exit status is 0 if both sides are equal, 1
+    if not, and 3 if a source does not compile.
     """
     if all_passes and not stages:
         raise click.UsageError("--all-passes needs --stages")
     if samples and len(samples) != 2:
         raise click.UsageError("--samples is given twice: the old side's file, then the new side's")
-    if len(paths) > 2:
+    if as_markdown and as_json:
+        raise click.UsageError("--markdown and --json exclude each other")
+    if not paths and git is None:
+        raise click.UsageError("Missing argument 'PATHS...': name two sides, or revisions with --git")
+    if len(paths) > 2 and git is None:
         raise KernlensError(f"diff compares two paths, not {len(paths)}; put the files of one side into a folder")
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.diff import diff
 
-    with told_failures():
+    with told_failures(), Progress("compiling", quiet=as_json, later=True) as progress:
         difference = diff(
-            *paths,
+            *(paths if git is None else ()),
+            git=git,
+            paths=paths if git is not None else (),
             device=devices,
             toolchain=toolchains,
             options=options,
@@ -93,11 +116,16 @@ def command(
             all_passes=all_passes,
             source_roots=source_roots,
             unconfined=unconfined,
+            on_progress=progress.show,
         )
+    shown = None if has_all else top
     has_instructions = lines or bool(kernel_names)
     with written([(html, lambda: _page(difference, has_instructions))]):
-        _print(difference, has_instructions, _sample_changes(difference, samples), as_json)
-    sys.exit(0 if difference.equal else 1)
+        if as_markdown:
+            _print_markdown(difference, shown)
+        else:
+            _print(difference, has_instructions, _sample_changes(difference, samples), shown, as_json)
+    sys.exit(3 if difference.failed else 0 if difference.equal else 1)
 
 
 def _sample_changes(difference: Difference, files: Sequence[str]) -> list[SampleChange]:
@@ -115,9 +143,14 @@ def _sample_changes(difference: Difference, files: Sequence[str]) -> list[Sample
 
 
 def _print(
-    difference: Difference, has_instructions: bool, sample_changes: Sequence[SampleChange], as_json: bool
+    difference: Difference,
+    has_instructions: bool,
+    sample_changes: Sequence[SampleChange],
+    shown: int | None,
+    as_json: bool,
 ) -> None:
-    from kernlens.report.comparison import figure_table, kernel_lines, summary
+    from kernlens.report.comparison import figure_table, kernel_lines
+    from kernlens.report.comparison_summary import more_line, summary_lines
 
     if as_json:
         document = difference.document(lines=has_instructions)
@@ -127,15 +160,35 @@ def _print(
             document["samples"] = [sample_change_document(change) for change in sample_changes]
         print_json(document)
         return
-    print_lines(summary(*_titles(difference), difference.pairing, difference.changes))
-    print_lines(figure_table(difference.changes))
-    for change, parting in zip(difference.changes, difference.partings, strict=True):
+    print_lines(summary_lines(_summary(difference), shown))
+    print_lines(figure_table(difference.changes[:shown]))
+    for change, parting in zip(difference.changes[:shown], difference.partings[:shown], strict=True):
         print_lines(kernel_lines(change, parting=parting, has_instructions=has_instructions))
+    print_lines(more_line(len(difference.changes), shown))
     if sample_changes:
         from kernlens.report.sample_comparison import sample_change_lines
 
         for each in sample_changes:
             print_lines(sample_change_lines(each, None if is_full() else _TABLE_WIDTH))
+
+
+def _summary(difference: Difference) -> Summary:
+    from kernlens.report.comparison_summary import Summary
+
+    return Summary(
+        *_titles(difference),
+        difference.pairing,
+        difference.changes,
+        difference.totals,
+        difference.equal_code,
+        difference.sources,
+    )
+
+
+def _print_markdown(difference: Difference, shown: int | None) -> None:
+    from kernlens.report.comparison_markdown import comparison_markdown
+
+    print_lines(comparison_markdown(_summary(difference), difference.partings, shown))
 
 
 def _titles(difference: Difference) -> tuple[str, str]:
@@ -149,9 +202,7 @@ def _page(difference: Difference, has_instructions: bool) -> Iterator[bytes]:
 
     with is_styled():
         pieces = comparison_page(
-            *_titles(difference),
-            difference.pairing,
-            difference.changes,
+            _summary(difference),
             difference.partings,
             has_instructions=has_instructions,
         )

@@ -138,8 +138,8 @@ def path() -> Decorator:
     return click.argument("path", type=click.Path())
 
 
-def paths(name: str = "paths") -> Decorator:
-    return click.argument(name, nargs=-1, required=True, type=click.Path())
+def paths(name: str = "paths", *, required: bool = True) -> Decorator:
+    return click.argument(name, nargs=-1, required=required, type=click.Path())
 
 
 def json() -> Decorator:

@@ -186,6 +186,11 @@ class KeptDebug:
         return ()
 
     @property
+    def folder(self) -> str:
+        """The temporary folder of the compile, if it worked in one."""
+        return self._build.folder
+
+    @property
     def snapshots(self) -> tuple[Snapshot, ...]:
         """The snapshots of the compile, single passes too."""
         return self._build.snapshots
@@ -256,7 +261,8 @@ class DebugCode(Code):
         return self._debug.compiler
 
     def line_table(self) -> LineTable | None:
-        return self._debug.line_table(self._name)
+        table, folder = self._debug.line_table(self._name), self._debug.folder
+        return table.named_below(folder) if table is not None and folder else table
 
     def line_table_reason(self) -> str | None:
         return self._debug.line_table_reason(self._name)

@@ -187,7 +187,7 @@ class Folder(Contents):
     def __init__(self, path: str, context: Context) -> None:
         self.path = path
         #: The files that begin like something known, with their sizes in bytes.
-        self.sizes = dict(_known_files(path))
+        self.sizes = dict(known_files(path))
         self._context = context
         #: The files that cannot be read, each with the reason.
         self.damaged: dict[str, KernlensError] = {}
@@ -248,7 +248,7 @@ class Folder(Contents):
             raise KernlensError(f"{count} of the folder {self.path} cannot be read: {reasons}")
 
 
-def _known_files(path: str) -> Iterator[tuple[str, int]]:
+def known_files(path: str) -> Iterator[tuple[str, int]]:
     """Yield the path and the size of each file below a folder that begins like something known, or cannot be opened."""
     from kernlens.toolchain.folders import paths_below
 

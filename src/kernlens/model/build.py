@@ -111,7 +111,8 @@ class Build:
     (ISO 8601, UTC), "" if it was not. ``device_ip`` is the device's IP version (``12.55.8``) where a driver says it, and
     ``kernels`` what that driver reports of each kernel. ``missing`` says of a part that is not there, by its name, why.
     ``inputs`` are the builds that it was linked from, as far as they are known. ``constants`` are the values that it gave
-    specialization constants of its SPIR-V, as bits by number.
+    specialization constants of its SPIR-V, as bits by number. ``folder`` is the temporary folder that a compiler worked in, ""
+    if it was the caller's: line tables name files in it, which are called by their names below it.
     """
 
     name: str
@@ -130,6 +131,7 @@ class Build:
     parts: BuildParts = field(default=HeldParts(), repr=False)
     inputs: tuple[Build, ...] = field(default=(), repr=False)
     constants: Mapping[int, int] = field(default_factory=dict)
+    folder: str = ""
 
     @property
     def all_inputs(self) -> tuple[Build, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.flag_bits import indexes_of
+from kernlens.model.source_path import joined
 
 #: Bits of ``LineTable.flags``.
 IS_STMT = 1
@@ -99,6 +100,14 @@ class LineTable:
 
     def __repr__(self) -> str:
         return f"<LineTable rows={len(self)} files={len(set(self.files_of))} version={self.version}>"
+
+    def named_below(self, folder: str) -> LineTable:
+        """Return the same table with the names that its files have below a folder; a file elsewhere keeps its path."""
+        start = f"{folder}/"
+        files = (replace(file, path=joined(self.directory, file.path).removeprefix(start)) for file in self.files)
+        return replace(
+            self, files=tuple(files), directory="", source=joined(self.directory, self.source).removeprefix(start)
+        )
 
     @cached_property
     def rows(self) -> tuple[LineRow, ...]:

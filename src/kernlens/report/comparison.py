@@ -30,8 +30,10 @@ _CONTEXT = 3
 _WITHOUT_LINE = {PROLOGUE: "prologue", NEIGHBOURS: "instructions under a neighbour's line: the compiler gave them none"}
 
 
-def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange]) -> Iterator[str]:
-    """Yield the lines on what was compared, and how much of it differs."""
+def summary(
+    old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange], most: int | None = None
+) -> Iterator[str]:
+    """Yield the lines on what was compared, and how much of it differs; of what only one side has ``most`` are named."""
     yield style(f"- {old}", fg="red")
     yield style(f"+ {new}", fg="green")
     count = plural(len(pairing.kernels), "kernel")
@@ -41,8 +43,11 @@ def summary(old: str, new: str, pairing: Pairing, changes: Sequence[KernelChange
         else (f"  {count} compared, all equal" if pairing.kernels else "  no kernel is in both")
     )
     for mark, unpaired in (("-", pairing.only_old), ("+", pairing.only_new)):
-        for entry in unpaired:
-            yield style(f"{mark} only here: {_whose(entry)}", fg="red" if mark == "-" else "green")
+        colour = "red" if mark == "-" else "green"
+        for entry in unpaired[:most]:
+            yield style(f"{mark} only here: {_whose(entry)}", fg=colour)
+        if most is not None and len(unpaired) > most:
+            yield style(f"{mark} only here: {len(unpaired) - most:,} more", fg=colour)
 
 
 def _whose(entry: Unpaired) -> str:

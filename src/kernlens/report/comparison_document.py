@@ -23,14 +23,17 @@ from kernlens.report.program_document import metric_keys, place_document
 Document = dict[str, Any]
 
 
-def comparison_document(old: str, new: str, pairing: Pairing, kernels: Sequence[Document]) -> Document:
+def comparison_document(
+    old: str, new: str, pairing: Pairing, kernels: Sequence[Document], *, equal: bool, summary: Document
+) -> Document:
     """Return the whole document; ``kernels`` are those that differ, as ``kernel_document`` returns them."""
     return {
         "schema": 1,
-        "equal": not (kernels or pairing.only_old or pairing.only_new),
+        "equal": equal,
         "old": old,
         "new": new,
         "compared": len(pairing.kernels),
+        "summary": summary,
         "only_old": _unpaired(pairing.only_old),
         "only_new": _unpaired(pairing.only_new),
         "kernels": list(kernels),

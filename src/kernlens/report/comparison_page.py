@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kernlens.analysis.comparison.kernel_changes import KernelChange
-from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.stage_partings import Parting
-from kernlens.report.comparison import figure_rows, kernel_lines, summary
+from kernlens.report.comparison import figure_rows, kernel_lines
+from kernlens.report.comparison_summary import Summary, summary_lines
 from kernlens.report.page_look import LOOK
 from kernlens.report.style import html_line, page_head
 
@@ -23,33 +22,21 @@ summary {{ cursor: pointer; }}
 """
 
 
-def comparison_page(
-    old: str,
-    new: str,
-    pairing: Pairing,
-    changes: Sequence[KernelChange],
-    partings: Sequence[Parting | None],
-    *,
-    has_instructions: bool,
-) -> Iterator[str]:
-    """Yield the page in pieces; the arguments are those of the text."""
+def comparison_page(what: Summary, partings: Sequence[Parting | None], *, has_instructions: bool) -> Iterator[str]:
+    """Yield the page in pieces; ``partings`` are where the compiles of each kernel that differs part, None where that was not
+    asked for."""
     yield page_head("kernlens diff", _STYLE)
     yield "<h1>kernlens diff</h1>\n"
-    yield from comparison_body(old, new, pairing, changes, partings, has_instructions=has_instructions)
+    yield from comparison_body(what, partings, has_instructions=has_instructions)
     yield "</html>\n"
 
 
 def comparison_body(
-    old: str,
-    new: str,
-    pairing: Pairing,
-    changes: Sequence[KernelChange],
-    partings: Sequence[Parting | None],
-    *,
-    has_instructions: bool,
+    what: Summary, partings: Sequence[Parting | None], *, most: int | None = None, has_instructions: bool
 ) -> Iterator[str]:
-    """Yield what the page says, in pieces, as notebooks show it too."""
-    yield _block(summary(old, new, pairing, changes))
+    """Yield what the page says, in pieces, as notebooks show it too, with ``most`` kernels."""
+    changes = what.changes[:most]
+    yield _block(summary_lines(what, most))
     if changes:
         headings, rows = figure_rows(changes)
         cells = "".join(f"<th>{html_line(heading)}</th>" for heading in headings)

@@ -151,6 +151,7 @@ def packed(build: Build) -> bytes:
         "reason": build.reason,
         "command": build.command,
         "seconds": build.seconds,
+        "folder": build.folder,
         "log": build.log,
         "sizes": [len(part) for part in parts],
     }

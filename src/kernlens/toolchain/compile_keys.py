@@ -57,6 +57,27 @@ def compile_key(source: Path, device: str, options: str, chosen: Toolchain) -> s
         return None
 
 
+def folder_key(folder: str, source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
+    """Return the key of a compile that sees nothing but the toolchain and ``folder``, in which it works, wherever that is: made
+    of all files there by their names. None, with the reason in the log, if something else may take part."""
+    try:
+        _refuse_file_options(split_options(options))
+        if any(map(os.path.isabs, include_folders(options))):
+            raise ValueError("it may include files from outside")
+        files: dict[str, str | None] = {}
+        for path, _, names in os.walk(folder):
+            for place in (os.path.join(path, name) for name in names):
+                content = _content(place) or b""
+                if unsteady := _directives(content).unsteady:
+                    raise ValueError(f"{place} contains {unsteady}")
+                files[os.path.relpath(place, folder)] = _content_digest(content)
+        parts = [FORMAT, os.fspath(source), device, options]
+        return _digest([*parts, *sorted(files.items()), _identity(chosen), steering_variables()])
+    except (OSError, ValueError, KernlensError) as error:
+        log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
+        return None
+
+
 def contents_read(source: Path, options: str) -> str | None:
     """Return a digest of the contents of all that a compile of ``source`` reads, wherever the files are; None if that cannot
     be told without compiling it."""

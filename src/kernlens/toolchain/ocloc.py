@@ -74,12 +74,15 @@ def compile_source(
     environment: Mapping[str, str] | None = None,
     *,
     has_sources: bool = True,
+    folder: str = "",
 ) -> Build:
     """Compile one source file for one device; a source that the compiler refuses gives a Build that is not ``ok``.
 
     ``source`` holds OpenCL C, or SPIR-V (known by its first bytes). ``device`` is a name that ``devices_of`` lists, or
     an IP version, or a PCI device id. ``using`` is the toolchain (None: the default one). ``timeout`` is in seconds.
     ``environment`` is added to the variables that the compiler inherits. Without ``has_sources`` the Build holds no texts.
+    ``folder`` is a temporary one for the compiler to work in: ``source`` and the folders of ``-I`` are named as they are there,
+    and the Build holds no texts.
 
     Raises NotFoundError for a source that does not exist and for a device that the toolchain does not know, ToolError
     if there is no compiler or it did not finish in time.
@@ -87,24 +90,28 @@ def compile_source(
     path = Path(source)
     split_options(options)  # which refuses those that no compiler should get
     chosen = using if using is not None else toolchain()
-    from_spirv = is_spirv(first_bytes(existing_source(path)))
+    place = Path(folder, path)
+    from_spirv = is_spirv(first_bytes(existing_source(place)))
     check_device(device, chosen)
-    sources = () if from_spirv or not has_sources else source_files(path, options)
-    fault = _why_unfit(path) if from_spirv else None
+    sources = () if from_spirv or folder or not has_sources else source_files(path, options)
+    fault = _why_unfit(place) if from_spirv else None
     if fault is not None:
         reason = f"{_refusal(str(path), device)}{fault}"
         return Build(path.stem, device, chosen.of_build, options, ok=False, reason=reason, path=str(path))
-    with temporary_folder() as folder:
+    with temporary_folder() as output:
         command = chosen.command(compiler(chosen), "compile", "-file", str(path), "-device", device)
-        command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
+        command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", output]
         command += ["-spirv_input"] if from_spirv else []
-        full = options if from_spirv else source_options(path, options, naming=("-gline-tables-only",))
+        naming = ("-gline-tables-only",)
+        full = options if from_spirv else source_options(path, options, naming=naming, folder=folder)
         command += ["-options", full] if full else []
         env = {**os.environ, **environment} if environment else None
-        completed = run(command, timeout=timeout, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
-        binary, debug, spirv = _outputs(Path(folder))
+        completed = run(
+            command, timeout=timeout, cwd=folder or None, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start
+        )
+        binary, debug, spirv = _outputs(Path(output))
     if from_spirv and not spirv:
-        spirv = path.read_bytes()
+        spirv = place.read_bytes()
     ok = completed.ok and bool(binary)
     return Build(
         name=path.stem,
@@ -113,9 +120,10 @@ def compile_source(
         options=options,
         command=command_line(command),
         ok=ok,
-        reason=None if ok else _reason(completed, path, device),
+        reason=None if ok else _reason(completed, path, device, place),
         seconds=completed.seconds,
         path=str(path),
+        folder=folder,
         parts=HeldParts(
             log=completed.log, binary=binary if ok else b"", debug=debug if ok else b"", spirv=spirv, sources=sources
         ),
@@ -229,7 +237,7 @@ def _refusal(source: str, device: str) -> str:
     return f"{source} does not compile for {device}: "
 
 
-def _reason(completed: Completed, source: Path, device: str) -> str:
+def _reason(completed: Completed, source: Path, device: str, place: Path) -> str:
     if completed.signal is not None:
         return f"ocloc was killed by {completed.signal} while it compiled {source} for {device}"
     messages = error_lines(completed.log, str(source))
@@ -241,12 +249,12 @@ def _reason(completed: Completed, source: Path, device: str) -> str:
             near = " or ".join(nearest(unknown[1], OPENCL_OPTIONS)[:1])
             advice = f"did you mean {near}?" if near else "the compiler's own documentation lists those that it has"
             return f"{_refusal(str(source), device)}{first.message}; {advice}"
-        place = f" at {first.path}:{first.line}:{first.column}" if first.path else ""
+        where = f" at {first.path}:{first.line}:{first.column}" if first.path else ""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        return f"{_refusal(str(source), device)}{first.message}{place}{more}"
+        return f"{_refusal(str(source), device)}{first.message}{where}{more}"
     if completed.ok:
         return f"ocloc reported success for {source} on {device} but wrote no binary; is the temporary folder full?"
-    if source.is_file() and source.stat().st_size == 0:  # ocloc itself ends with a number, and no word of it.
+    if place.is_file() and place.stat().st_size == 0:  # ocloc itself ends with a number, and no word of it.
         return f"{_refusal(str(source), device)}the file is empty; write a kernel into it"
     lines = [line for line in completed.log.splitlines() if line.strip() and not line.startswith("Command was:")]
     detail = f": {lines[-1].strip()}" if lines else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -18,10 +19,10 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.processors import processors
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.compile_cache import CompileCache, packed, unpacked
-from kernlens.toolchain.compile_keys import compile_key
+from kernlens.toolchain.compile_keys import compile_key, folder_key
 from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.foreign_text import foreign_text
-from kernlens.toolchain.includes import source_files
+from kernlens.toolchain.includes import include_folders, source_files
 from kernlens.toolchain.ocloc import TIMEOUT, compile_source, first_bytes, is_refused
 from kernlens.toolchain.toolchains import Toolchain
 
@@ -45,11 +46,18 @@ class CompileJob:
     timeout: float = TIMEOUT
     #: Whether somebody else may have written the source: what compiles it can open nothing else.
     is_foreign: bool = False
+    #: The temporary folder with all that the compile may read, as ``compile_source`` has it; a foreign one sees nothing else.
+    folder: str = ""
 
     @property
     def key(self) -> str | None:
         """Its ``compile_key``, made anew: the files may be others by now."""
-        return compile_key(self.source, self.device, self.options, self.toolchain)
+        if not self.folder:
+            return compile_key(self.source, self.device, self.options, self.toolchain)
+        # What can read all files of this machine may depend on any.
+        return (
+            folder_key(self.folder, self.source, self.device, self.options, self.toolchain) if self.is_foreign else None
+        )
 
 
 def compile_job(
@@ -75,10 +83,13 @@ def compile_job(
 
 def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
     try:
-        with foreign_text([str(job.source)], unconfined=not job.is_foreign):
+        # The folders elsewhere that a compile in a temporary folder may include from are named by the user.
+        shown = [job.folder, *filter(os.path.isabs, include_folders(job.options))] if job.folder else [str(job.source)]
+        with foreign_text(shown, unconfined=not job.is_foreign):
             return compile_source(
-                job.source, job.device, job.options, job.toolchain, job.timeout, on_start, has_sources=has_sources
-            )
+                job.source, job.device, job.options, job.toolchain, job.timeout, on_start,
+                has_sources=has_sources, folder=job.folder,
+            )  # fmt: skip
     except KernlensError as error:
         command, log = (error.command or "", error.log) if isinstance(error, ToolError) else ("", "")
         return replace(_named(job), command=command, ok=False, reason=str(error), parts=HeldParts(log=log))
@@ -86,14 +97,15 @@ def _compiled(job: CompileJob, on_start: OnStart, has_sources: bool) -> Build:
 
 def _from_entry(job: CompileJob, fields: dict[str, Any], has_sources: bool) -> Build:
     build = replace(_named(job), **fields)
-    if not has_sources or is_spirv(first_bytes(job.source)):
+    if not has_sources or job.folder or is_spirv(first_bytes(job.source)):
         return build
     return build.with_parts(sources=source_files(job.source, job.options))
 
 
 def _named(job: CompileJob) -> Build:
     """Return what is known of a job's Build before it is compiled."""
-    return Build(job.source.stem, job.device, job.toolchain.of_build, job.options, path=str(job.source))
+    path, toolchain = str(job.source), job.toolchain.of_build
+    return Build(job.source.stem, job.device, toolchain, job.options, path=path, folder=job.folder)
 
 
 class _Running(Children):

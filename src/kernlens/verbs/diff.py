@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange, by_badness
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, pair
 from kernlens.analysis.comparison.stage_partings import Parting, parting
+from kernlens.analysis.comparison.totals import Totals, programs_of_equal_code, totals
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError, NotFoundError
@@ -17,9 +18,12 @@ from kernlens.loading.kernel_parts import decode_kernels
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.figures import Figure, figure_named
 from kernlens.model.program import Program
+from kernlens.model.source_change import SourceChanges
 from kernlens.model.stage import Snapshot, of_kernel
 from kernlens.verbs.programs import Opening, for_device, programs_of
 
+#: Called with the number of finished compiles, that of all, and the newest source's name.
+Progress = Callable[[int, int, str], None]
 #: The most kernels that a notebook shows of a comparison.
 _SHOWN = 50
 
@@ -28,7 +32,8 @@ _SHOWN = 50
 class Difference(Tabular):
     """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
     belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
-    where the compiles of each part, None where that was not asked for."""
+    where the compiles of each part, None where that was not asked for. ``sources`` are those of two folders or revisions that
+    differ; None for other sides."""
 
     old_title: str
     new_title: str
@@ -37,6 +42,7 @@ class Difference(Tabular):
     pairing: Pairing
     changes: tuple[KernelChange, ...]
     partings: tuple[Parting | None, ...]
+    sources: SourceChanges | None = None
 
     def __repr__(self) -> str:
         alone = len(self.pairing.only_old) + len(self.pairing.only_new)
@@ -47,8 +53,24 @@ class Difference(Tabular):
 
     @property
     def equal(self) -> bool:
-        """True if both sides have the same kernels, and none differs."""
-        return not (self.changes or self.pairing.only_old or self.pairing.only_new)
+        """True if both sides have the same kernels, and none differs; False if a source does not compile."""
+        alone = self.pairing.only_old or self.pairing.only_new
+        return not (self.changes or alone or self.failed)
+
+    @property
+    def failed(self) -> bool:
+        """True if a source of a folder or revision does not compile, so that not everything was compared."""
+        return self.sources is not None and self.sources.failed
+
+    @property
+    def totals(self) -> Totals:
+        """The sums over all kernels. Their waits are computed each time that this is asked for."""
+        return totals(self.pairing, self.changes)
+
+    @property
+    def equal_code(self) -> list[tuple[str, int]]:
+        """The names of programs whose sources differ, and whose code is equal, each with the number of lines that differ."""
+        return programs_of_equal_code(self.pairing, self.changes)
 
     @property
     def table(self) -> Table:
@@ -66,21 +88,33 @@ class Difference(Tabular):
 
     def _repr_html_(self) -> str:
         from kernlens.report.comparison_page import comparison_body
+        from kernlens.report.comparison_summary import Summary
 
-        changes, partings = self.changes[:_SHOWN], self.partings[:_SHOWN]
-        body = comparison_body(self.old_title, self.new_title, self.pairing, changes, partings, has_instructions=False)
-        more = len(self.changes) - len(changes)
-        return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more else "")
+        partings = self.partings[:_SHOWN]
+        summary = Summary(
+            self.old_title, self.new_title, self.pairing, self.changes, self.totals, self.equal_code, self.sources
+        )
+        body = comparison_body(summary, partings, most=_SHOWN, has_instructions=False)
+        more = len(self.changes) - _SHOWN
+        return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more > 0 else "")
 
     def document(self, *, lines: bool = False) -> dict[str, Any]:
         """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
         from kernlens.report.comparison_document import comparison_document, kernel_document
+        from kernlens.report.comparison_summary import sources_document, totals_document
 
         documents = [
             kernel_document(change, parting, has_instructions=lines)
             for change, parting in zip(self.changes, self.partings, strict=True)
         ]
-        return comparison_document(self.old_title, self.new_title, self.pairing, documents)
+        summary = {
+            **totals_document(self.totals),
+            "equal_code": [{"program": name, "lines": lines} for name, lines in self.equal_code],
+        }
+        document = comparison_document(
+            self.old_title, self.new_title, self.pairing, documents, equal=self.equal, summary=summary
+        )
+        return document if self.sources is None else document | {"sources": sources_document(self.sources)}
 
 
 #: One side of a comparison: a path, or what ``load`` and ``compile`` return.
@@ -88,9 +122,12 @@ Side = str | os.PathLike[str] | Program | Sequence[Program]
 
 
 def diff(
-    old: Side,
+    old: Side | None = None,
     new: Side | None = None,
     *,
+    git: str | None = None,
+    paths: Sequence[str] = (),
+    repository: str = ".",
     device: str | Sequence[str] | None = None,
     toolchain: str | Sequence[str] | None = None,
     options: str | Sequence[str] = "",
@@ -100,8 +137,15 @@ def diff(
     all_passes: bool = False,
     source_roots: Sequence[str] = (),
     unconfined: bool = False,
+    on_progress: Progress | None = None,
 ) -> Difference:
     """Compare two sides, each a path or Programs: binaries, recordings, folders, or sources, which are compiled for ``device``.
+
+    Of two folders of sources those are compiled that differ, or include what does. ``git`` names two revisions in place of
+    the sides: ``OLD..NEW``, ``OLD...NEW`` (what NEW has changed since it left OLD), or ``OLD``, which is compared with the
+    working tree; ``repository`` is a folder of the repository, and ``paths`` are the sources to compare, and folders of them,
+    relative to it (default: all). ``on_progress`` is called with the number of finished compiles, that of all, and the newest
+    source.
 
     ``device``, ``toolchain`` and ``options`` are one for both sides, or two; with two of one of them ``new`` may be left out.
     ``kernels`` are names or patterns of those to compare, ``sort`` a name of the figure by which they are ordered. ``stages``
@@ -112,6 +156,17 @@ def diff(
     """
     order = figure_named(sort) if sort else None
     choices = [[value] if isinstance(value, str) else list(value or ()) for value in (device, toolchain, options)]
+    named_sides = [side for side in (old, new) if side is not None]
+    folders = [os.fspath(side) for side in named_sides if isinstance(side, str | os.PathLike)]
+    if git is not None or any(map(_is_source_folder, folders)):
+        if stages:
+            raise KernlensError("--stages compares single sources and recordings; name one source on each side")
+        if named_sides and (git is not None or len(folders) < len(named_sides)):
+            raise KernlensError("revisions, and folders of sources, are compared with their like: name no other side")
+        how = _TreeChoices(git, folders, paths, repository, choices, unconfined, on_progress)
+        return _between_trees(how, kernels, order)
+    if old is None:
+        raise KernlensError("there is nothing to compare: name two sides, or revisions of a repository")
     sides = _two_sides([_title(side) for side in (old, new) if side is not None], *choices)
     both = [
         (opening, _programs(side)) for (opening, _), side in zip(sides, (old, old if new is None else new), strict=True)
@@ -133,6 +188,48 @@ def diff(
         all_passes=all_passes,
         unconfined=unconfined,
     )
+
+
+def _is_source_folder(path: str) -> bool:
+    if not os.path.isdir(path):
+        return False
+    from kernlens.verbs.sources.sides import is_source_folder
+
+    return is_source_folder(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _TreeChoices:
+    """The arguments of ``diff`` for folders of sources, or revisions."""
+
+    git: str | None
+    folders: Sequence[str]
+    paths: Sequence[str]
+    repository: str
+    choices: Sequence[Sequence[str]]
+    unconfined: bool
+    on_progress: Progress | None
+
+
+def _between_trees(how: _TreeChoices, kernels: Sequence[str], order: Figure | None) -> Difference:
+    """Compare the sources of two folders or revisions; ``kernels`` and ``order`` are those of ``diff``."""
+    from kernlens.toolchain.process import temporary_folder
+    from kernlens.verbs.sources.comparing import SourceSide, compared
+    from kernlens.verbs.sources.sides import opened_trees
+
+    with opened_trees(how.git, how.folders, how.paths, how.repository) as opened, temporary_folder() as folder:
+        titles = [tree.title for tree in opened.trees]
+        sides = _two_sides(titles if how.git is not None else titles[: len(how.folders)], *how.choices)
+        for opening, title in sides:
+            if opening.device is None:
+                raise KernlensError(f"no target device for {title}: add --device D (kernlens devices lists them)")
+        old, new = (
+            SourceSide(tree, settings, opening.device or "", opening.toolchain or "", opening.options, opened.base)
+            for tree, settings, (opening, _) in zip(opened.trees, opened.settings, sides, strict=True)
+        )
+        done = compared(old, new, folder, paths=opened.paths, unconfined=how.unconfined, on_progress=how.on_progress)
+    named = [title for _, title in sides]
+    return between(done.old, done.new, named, kernels, order, pairing=done.pairing, sources=done.sources)
 
 
 def _programs(side: Side) -> list[Program] | None:
@@ -192,12 +289,15 @@ def between(
     stages: bool = False,
     all_passes: bool = False,
     unconfined: bool = False,
+    pairing: Pairing | None = None,
+    sources: SourceChanges | None = None,
 ) -> Difference:
-    """Compare the programs of two sides, which have these titles, ordered by a figure; the rest is that of ``diff``."""
-    pairing = _chosen(pair(old, new), kernel_names)
+    """Compare the programs of two sides, which have these titles, ordered by a figure; ``pairing`` is what belongs together, if
+    that is known, and the rest is that of ``diff``."""
+    pairing = _chosen(pairing or pair(old, new), kernel_names)
     changes = by_badness(changed(pairing.kernels), order)
     partings = _partings(changes, all_passes, unconfined) if stages else [None] * len(changes)
-    return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings))
+    return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings), sources)
 
 
 def changed(pairs: Sequence[KernelPair]) -> list[KernelChange]:

@@ -63,7 +63,7 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
 OPTIONAL = {
     "advise": {"paths", "tried"},
     "annotate": {"inlined", "live", "unread_sources", "waits_for"},
-    "diff": {"instructions", "parting"},
+    "diff": {"instructions", "parting", "sources"},
     "inspect": {"unreadable"},
     "stages": {"passes"},
 }
@@ -277,7 +277,16 @@ def test_diff(tmp_path: Path) -> None:
     edited = SMALL.replace("sum += x * i", "sum += x - i")
     (tmp_path / "new.cl").write_text(f"#define SCALE 3\n{edited}{scaled}kernel void added() {{}}\n")
     words = ("--device", "dg2", "--lines", "--stages", "--all-passes")
-    compare(shape, answer("diff", "old.cl", "new.cl", *words, cwd=tmp_path, status=1))
+    documents = [answer("diff", "old.cl", "new.cl", *words, cwd=tmp_path, status=1)]
+    for side, text, others in (("old", SMALL, "kernel void f() {}\n"), ("new", f"{SMALL}//\n", "no\n")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "same.cl").write_text(text)
+        (tmp_path / side / "other.cl").write_text(others)
+        window = (ROOT / "examples/kernels/window.cl").read_text()
+        narrower = window.replace("WIDTH 32", "WIDTH 16") if side == "new" else window  # which spills less
+        (tmp_path / side / "window.cl").write_text(narrower)
+    documents.append(answer("diff", "old", "new", "--device", "dg2", cwd=tmp_path, status=3))
+    compare(shape, *documents)
 
 
 def test_check(tmp_path: Path) -> None:

@@ -1,0 +1,122 @@
+"""The sums of a comparison of many kernels: how many grew, by how much on the whole, and which lost width or spill more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from kernlens.analysis.comparison.kernel_changes import KernelChange
+from kernlens.analysis.comparison.pairs import Pairing
+from kernlens.analysis.comparison.source_lines import SourceLines
+from kernlens.dataclass import dataclass
+from kernlens.model.build import Source
+from kernlens.model.figures import Figure, figure_named
+from kernlens.model.kernel import Kernel
+
+#: The figures of which there is a mean: what a change does to the whole.
+MEANS = tuple(map(figure_named, ("instructions", "wait_cycles", "code_size")))
+_INSTRUCTIONS, _SIMD, _SPILL_BYTES = map(figure_named, ("instructions", "simd", "spill_bytes"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The geometric mean of new divided by old of a figure, over the ``kernels`` of which both are known and not 0; None if
+    there are none. ``old`` and ``new`` are the sums of these."""
+
+    figure: Figure
+    ratio: float | None
+    kernels: int
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """A kernel of which a value differs."""
+
+    change: KernelChange
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The sums. Of the ``compared`` kernels ``equal`` do not differ, ``grown`` and ``shrunk`` have more or fewer instructions,
+    and the others as many. The means are those of all that differ. ``simd`` are the kernels with another SIMD width, ``spills``
+    those that spill more or less: in bytes, or in messages where a side does not state bytes."""
+
+    compared: int
+    equal: int
+    grown: int
+    shrunk: int
+    means: tuple[Mean, ...]
+    simd: tuple[ValueChange, ...]
+    spills: tuple[ValueChange, ...]
+
+    @property
+    def others(self) -> int:
+        """The number of kernels that differ with as many instructions."""
+        return self.compared - self.equal - self.grown - self.shrunk
+
+
+def totals(pairing: Pairing, changes: Sequence[KernelChange]) -> Totals:
+    """Return the sums of a comparison; ``changes`` are the kernels of the pairing that differ. Their waits are computed."""
+    counts = [(change, _value_change(change, _INSTRUCTIONS)) for change in changes]
+    return Totals(
+        len(pairing.kernels),
+        len(pairing.kernels) - len(changes),
+        sum(each is not None and each.new > each.old for _, each in counts),
+        sum(each is not None and each.new < each.old for _, each in counts),
+        tuple(_mean(figure, changes) for figure in MEANS),
+        tuple(each for change in changes if (each := _value_change(change, _SIMD))),
+        tuple(each for change in changes if (each := _spill_change(change))),
+    )
+
+
+def programs_of_equal_code(pairing: Pairing, changes: Sequence[KernelChange]) -> list[tuple[str, int]]:
+    """Return the names of programs whose sources differ although their kernels do not, each with the number of lines."""
+    differing = {id(change.pair.new_program) for change in changes}
+    differing |= {id(each.program) for each in (*pairing.only_old, *pairing.only_new)}
+    equal = []
+    for old, new in {id(both.new_program): (both.old_program, both.new_program) for both in pairing.kernels}.values():
+        if differing.isdisjoint((id(old), id(new))) and (lines := _lines(old.build.sources, new.build.sources)):
+            equal.append((new.name, lines))
+    return equal
+
+
+def _lines(old: Sequence[Source], new: Sequence[Source]) -> int:
+    same = {(source.path, source.text) for source in old} & {(source.path, source.text) for source in new}
+    left, right = ([source for source in side if (source.path, source.text) not in same] for side in (old, new))
+    return len(SourceLines(left, right).edited) if left and right else 0
+
+
+def _value_change(change: KernelChange, figure: Figure) -> ValueChange | None:
+    values = change.change_of(figure)
+    if values is None or values.old is None or values.new is None:
+        return None
+    return ValueChange(change, values.old, values.new)
+
+
+def _mean(figure: Figure, changes: Iterable[KernelChange]) -> Mean:
+    values = [
+        (old, new)
+        for change in changes
+        for old, new in [(figure.read(change.pair.old), figure.read(change.pair.new))]
+        if old and new
+    ]
+    if not values:
+        return Mean(figure, None, 0, 0, 0)
+    ratio = math.exp(sum(math.log(new / old) for old, new in values) / len(values))
+    return Mean(figure, ratio, len(values), sum(old for old, _ in values), sum(new for _, new in values))
+
+
+def _spill_change(change: KernelChange) -> ValueChange | None:
+    old, new = (_SPILL_BYTES.read(kernel) for kernel in (change.pair.old, change.pair.new))
+    if old is None or new is None:
+        old, new = _spills(change.pair.old), _spills(change.pair.new)
+    return None if old == new else ValueChange(change, old, new)
+
+
+def _spills(kernel: Kernel) -> int:
+    """Count the messages that spill, and those that fill."""
+    return kernel.costs["spill_stores"] + kernel.costs["fill_loads"]

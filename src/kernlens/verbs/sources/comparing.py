@@ -1,0 +1,167 @@
+"""The comparison of two trees of sources: what differs is compiled on both sides, and its kernels are paired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from kernlens.analysis.comparison.pairs import Pairing, Unpaired, pair
+from kernlens.analysis.comparison.source_lines import SourceLines
+from kernlens.dataclass import dataclass
+from kernlens.errors import NotFoundError
+from kernlens.loading import open_build
+from kernlens.model.build import Build, Source
+from kernlens.model.program import Program
+from kernlens.model.source_change import SourceChange, SourceChanges
+from kernlens.toolchain.compile_cache import open_cache
+from kernlens.toolchain.includes import with_lines
+from kernlens.verbs.compile import targets_of
+from kernlens.verbs.programs import narrowed
+from kernlens.verbs.sources.closures import Closures
+from kernlens.verbs.sources.compiling import Progress, SourceCompile, check_confinement, compiled
+from kernlens.verbs.sources.scope import SourcePair, SourceText, check_paths, paired, sources_of
+from kernlens.verbs.sources.settings import SettingsOf
+from kernlens.verbs.sources.trees import ENDING, Tree
+
+
+@dataclass(frozen=True)
+class SourceSide:
+    """One side: its tree, the settings of its sources, and the device, the toolchain ("": the default one) and the build
+    options to compile them with. Relative folders of ``-I`` in these start from the folder ``base`` of the tree."""
+
+    tree: Tree
+    settings: SettingsOf
+    device: str
+    toolchain: str = ""
+    options: str = ""
+    base: str = ""
+
+    def sources(
+        self, paths: Sequence[str], closures: Closures, other: Mapping[str, SourceText] = MappingProxyType({})
+    ) -> dict[str, SourceText]:
+        """Return its sources by name; ``other`` are those of the other side, if they are known."""
+        stated = with_lines(self.options)
+        return sources_of(
+            self.tree, paths, lambda name: self.settings(name).options(stated), self.base, closures, other
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSources:
+    """The programs of both sides, what of them belongs together, and what came of each source."""
+
+    old: Sequence[Program]
+    new: Sequence[Program]
+    pairing: Pairing
+    sources: SourceChanges
+
+
+def compared(
+    old: SourceSide,
+    new: SourceSide,
+    folder: str,
+    *,
+    paths: Sequence[str] = (),
+    cache: bool = True,
+    workers: int | None = None,
+    unconfined: bool = False,
+    on_progress: Progress | None = None,
+) -> ComparedSources:
+    """Compile the sources of both sides that differ, or include what does, and pair their kernels; ``folder`` is an empty
+    temporary one. Of sides that are compiled for other devices, or by other compilers, every source is.
+
+    Raises NotFoundError for a path without sources, and a device or toolchain that is not there, UnsupportedError if this
+    machine cannot keep compilers from other files and they are not ``unconfined``.
+    """
+    check_paths(paths, (old.tree, new.tree))
+    targets = [targets_of([side.device], [side.toolchain] if side.toolchain else [])[0] for side in (old, new)]
+    closures = Closures()
+    new_sources = new.sources(paths, closures)
+    pairs = paired(old.sources(paths, closures, new_sources), new_sources)
+    if not pairs:
+        raise NotFoundError(
+            f"neither side has a source (*{ENDING}) to compile: name one, or a folder of sources, or compare recordings"
+        )
+    is_same_compile = targets[0] == targets[1]
+    differing = [each for each in pairs if not (is_same_compile and each.is_equal)]
+    if differing:
+        check_confinement(unconfined=unconfined)
+    compiles = [
+        (number, is_new, SourceCompile(text, *target))
+        for number, each in enumerate(differing)
+        for is_new, text in enumerate((each.old, each.new))
+        if text is not None
+        for target in targets[is_new]
+    ]
+    builds = compiled(
+        [each for _, _, each in compiles],
+        folder,
+        open_cache() if cache else None,
+        workers=workers,
+        unconfined=unconfined,
+        on_progress=on_progress,
+    )
+    of_pair: list[tuple[list[Build], list[Build]]] = [([], []) for _ in differing]
+    for (number, is_new, _), build in zip(compiles, builds, strict=True):
+        of_pair[number][is_new].append(build)
+    results = [_compared_pair(each, *own) for each, own in zip(differing, of_pair, strict=True)]
+    return ComparedSources(
+        [program for result in results for program in result.old],
+        [program for result in results for program in result.new],
+        _joined([result.pairing for result in results]),
+        SourceChanges(
+            tuple(each for result in results for each in result.sources.compiled), len(pairs) - len(differing)
+        ),
+    )
+
+
+def _compared_pair(sources: SourcePair, old_builds: Sequence[Build], new_builds: Sequence[Build]) -> ComparedSources:
+    old, new = (
+        [program for build in builds if build.ok for program in open_build(build)]
+        for builds in (old_builds, new_builds)
+    )
+    change = SourceChange(
+        sources.old.name if sources.old else None,
+        sources.new.name if sources.new else None,
+        _lines(sources),
+        *(next((build.failure for build in builds if not build.ok), "") for builds in (old_builds, new_builds)),
+    )
+    pairing = pair(old, new)
+    if change.failed:  # The other side's kernels are not the only ones, but those that can be seen.
+        pairing = Pairing(pairing.kernels, (), ())
+    return ComparedSources(old, new, pairing, SourceChanges((change,)))
+
+
+def _joined(pairings: Sequence[Pairing]) -> Pairing:
+    """Return one pairing; kernels that went from one source to another are paired in it."""
+    kernels = [both for each in pairings for both in each.kernels]
+    only_old = [entry for each in pairings for entry in each.only_old]
+    only_new = [entry for each in pairings for entry in each.only_new]
+    if only_old and only_new:
+        moved = pair(_unpaired(only_old), _unpaired(only_new))
+        return Pairing((*kernels, *moved.kernels), moved.only_old, moved.only_new)
+    return Pairing(tuple(kernels), tuple(only_old), tuple(only_new))
+
+
+def _unpaired(entries: Sequence[Unpaired]) -> list[Program]:
+    """Return the programs of these entries with the kernels of these entries alone."""
+    names: dict[int, tuple[Program, set[str]]] = {}
+    for entry in entries:
+        _, own = names.setdefault(id(entry.program), (entry.program, set()))
+        if entry.kernel is not None:
+            own.add(entry.kernel.name)
+    return [narrowed(program, own) for program, own in names.values()]
+
+
+def _lines(sources: SourcePair) -> int:
+    """Return the number of lines that differ in a source of both sides, and in what it includes on both."""
+    if sources.old is None or sources.new is None:
+        return 0
+    return len(SourceLines(_differing(sources.old, sources.new), _differing(sources.new, sources.old)).edited)
+
+
+def _differing(text: SourceText, other: SourceText) -> list[Source]:
+    """Return the files of a source that differ from the other side's of the same name; the source itself may have two names."""
+    known = {**other.closure.files, text.name: other.closure.files[other.name]}
+    differing = (name for name, number in text.closure.files.items() if known.get(name) != number)
+    return [Source(name, text.tree.read(text.closure.files[name]).decode("utf-8", "replace")) for name in differing]

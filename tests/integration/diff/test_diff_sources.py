@@ -1,0 +1,56 @@
+"""``diff`` of folders of sources with a real compiler: its own headers, nothing else, and once for equal inputs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tests.integration.cli.test_cli import kernlens
+from tests.writers.repositories import Repository
+
+SOURCE = '#include "scale.h"\nkernel void scaled(global float *a) { int i = get_global_id(0); a[i] = scale(a[i]); }\n'
+HEADER = "inline float scale(float x)\n{\n    return x * 2.0f + native_sin(x);\n}\n"
+OTHER = HEADER.replace("2.0f", "3.0f * x")
+
+
+def compared(*words: str | Path, cwd: Path, status: int, **environment: str) -> Any:
+    done = kernlens("diff", *words, "--device", "dg2", "--json", cwd=cwd, **environment)
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_revisions_are_compiled_with_their_own_headers_and_once(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "repository")
+    repository.commit("First", {"k/a.cl": SOURCE, "include/scale.h": HEADER})
+    repository.commit("Second", {"include/scale.h": OTHER})
+    cache = tmp_path / "cache"
+    words = ("--git", "HEAD~1..HEAD", "--build-options", "-I include")
+    document = compared(*words, cwd=repository.folder, status=1, KERNLENS_CACHE=str(cache))
+    (kernel,) = document["kernels"]
+    assert [(line["path"], line["old_line"]) for line in kernel["lines"] if line["edited"]] == [("include/scale.h", 3)]
+    assert kernel["new"]["program"] == "k/a"
+    # The same inputs from a folder elsewhere: the compiler is not started again.
+    entries = sorted(os.listdir(cache))
+    for side, text in (("old", HEADER), ("new", OTHER)):
+        for name, content in (("k/a.cl", SOURCE), ("include/scale.h", text)):
+            path = tmp_path / side / name
+            path.parent.mkdir(parents=True)
+            path.write_text(content)
+    folders = ("old", "new", "--build-options", "-I include")
+    again = compared(*folders, cwd=tmp_path, status=1, KERNLENS_CACHE=str(cache))
+    assert again["kernels"] == document["kernels"]
+    assert sorted(os.listdir(cache)) == entries
+
+
+def test_a_source_of_a_revision_reads_nothing_else_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "secret.h").write_text("#define SECRET 1\n")
+    repository = Repository(tmp_path / "repository")
+    repository.commit("First", {"a.cl": SOURCE.replace("scale.h", "b.h"), "b.h": HEADER})
+    stolen = f'#include "{tmp_path}/secret.h"\n#include "../secret.h"\n' + HEADER
+    repository.commit("Second", {"b.h": stolen})
+    (source,) = compared("--git", "HEAD~1..HEAD", cwd=repository.folder, status=3)["sources"]["compiled"]
+    assert source["old_failure"] is None
+    assert "file not found" in source["new_failure"] or "secret.h" in source["new_failure"]
+    assert str(repository.folder) not in source["new_failure"]
