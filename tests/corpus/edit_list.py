@@ -1,6 +1,9 @@
 """Forty edits of darktable's kernels, each with what an engineer expects ``diff`` to say of it.
 
-The expectations were written before ``diff`` was run on the edits; what was wrong in them then is told at their end.
+The expectations were written before ``diff`` was run on the edits. In that run 36 of 40 were right. In three the expectation
+was wrong, and ``diff`` right: ``convolve`` is compiled for SIMD32, not 16; a factor before a subtraction becomes one ``mad``,
+no second instruction; and a ``long`` index gives the same bytes, as the offset into a surface has 32 bits. The fourth did not
+compile, as ``basic.cl`` includes other sources.
 """
 
 from __future__ import annotations
@@ -197,6 +200,14 @@ EQUAL = (
         new_files={"mix.h": MIX},
     ),
     Edit(
+        "a wide index",
+        "dwt.cl",
+        in_file(
+            "dwt.cl",
+            (INIT, INIT.replace("const int idx = mad24(y, width, x);", "const long idx = (long)y * width + x;")),
+        ),
+    ),
+    Edit(
         "comments, by the newest compiler", "bloom.cl", in_file("bloom.cl", (COMMON, COMMON + HEAD)), toolchain="newest"
     ),
 )
@@ -261,7 +272,7 @@ CHANGED = (
         "a parameter that was not read",
         "dwt.cl",
         in_file("dwt.cl", ("bh[idx] -= bl[idx];", "bh[idx] -= bl[idx] * lpass_mult;")),
-        {"dwt_subtract_layer": Change(MORE, ("* lpass_mult;",))},
+        {"dwt_subtract_layer": Change(AS_MANY, ("* lpass_mult;",))},
     ),
     Edit(
         "one of two equal loops",
@@ -303,7 +314,7 @@ CHANGED = (
         "a narrower kernel",
         "blurs.cl",
         in_file("blurs.cl", ("kernel void", "kernel __attribute__((intel_reqd_sub_group_size(8))) void")),
-        {"convolve": Change(FEWER, ("intel_reqd_sub_group_size(8)",), simd=(16, 8))},
+        {"convolve": Change(FEWER, ("intel_reqd_sub_group_size(8)",), simd=(32, 8))},
     ),
     Edit(
         "a new kernel",
@@ -336,15 +347,6 @@ CHANGED = (
         "bloom.cl",
         in_file("bloom.cl", ("100.0f-(((100.0f-pixel.x)", "90.0f-(((100.0f-pixel.x)")),
         {"bloom_mix": Change(AS_MANY, ("90.0f-",))},
-    ),
-    Edit(
-        "a wide index",
-        "dwt.cl",
-        in_file(
-            "dwt.cl",
-            (INIT, INIT.replace("const int idx = mad24(y, width, x);", "const long idx = (long)y * width + x;")),
-        ),
-        {"dwt_init_buffer": Change(MORE, ("const long idx",))},
     ),
     Edit(
         "comments above, and an edit below",
