@@ -1,4 +1,4 @@
-"""``diff`` of edits of darktable's kernels: what an engineer expects, mirrored from the other end, with ``annotate``'s figures."""
+"""``diff`` of edits of real kernels: what an engineer expects, mirrored from the other end, with the figures of ``annotate``."""
 
 from __future__ import annotations
 
