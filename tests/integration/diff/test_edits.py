@@ -1,4 +1,4 @@
-"""``diff`` of edits of real kernels: what an engineer expects, mirrored from the other end, with the figures of ``annotate``."""
+"""``diff`` of edits of real kernels: what an engineer expects, mirrored from the other end, with ``annotate``'s figures."""
 
 from __future__ import annotations
 
