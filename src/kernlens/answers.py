@@ -10,6 +10,7 @@ from kernlens.analysis.comparison.line_changes import LineChange
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting, PassParting
+from kernlens.analysis.comparison.totals import Totals
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.sweep_row import Sweep, SweepRow
@@ -43,6 +44,7 @@ __all__ = [
     "SweepRow",
     "Table",
     "Tabular",
+    "Totals",
     "Unpaired",
     "Verdict",
 ]

@@ -92,7 +92,7 @@ test("a version that was compiled here stands where its kernel was", () => {
 });
 
 test("spills are told by their messages where the binary does not state their bytes", () => {
-  const columns = { name: ["stated", "none", "counted", "unknown"], spill_bytes: [64, 0, null, null], fill_loads: [null, null, 3, null], spill_stores: [null, null, 2, null], spill_store_bytes: [null, null, 96, null], instructions: [1, 1, 1, 9] };
+  const columns = { name: ["stated", "none", "counted", "unknown"], spill_bytes: [64, 0, null, null], spill_messages: [null, null, 5, null], spill_store_bytes: [null, null, 96, null], instructions: [1, 1, 1, 9] };
   const kernels = readIndex({
     schema: 2, title: "", opcodes: {}, figures: [], chunks: {},
     programs: [{ id: "p", name: "p", format: null, device: null, toolchain: null, versions: [], files: [], stages: [], reasons: {}, ok: true, kernels: { ...columns, shown: columns.name, chunk: columns.name, lines: [1, 1, 1, 1] } }],

@@ -286,6 +286,8 @@ def test_diff(tmp_path: Path) -> None:
         narrower = window.replace("WIDTH 32", "WIDTH 16") if side == "new" else window  # which spills less
         (tmp_path / side / "window.cl").write_text(narrower)
     documents.append(answer("diff", "old", "new", "--device", "dg2", cwd=tmp_path, status=3))
+    (tmp_path / "renamed.cl").write_text((tmp_path / "old.cl").read_text().replace("void scaled(", "void scales("))
+    documents.append(answer("diff", "old.cl", "renamed.cl", "--device", "dg2", cwd=tmp_path, status=1))
     compare(shape, *documents)
 
 

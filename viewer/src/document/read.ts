@@ -132,9 +132,7 @@ function groupsOf(names: string[], written: unknown, groups: Group[]): Group[] {
 /** A figure that the document does not have is known of no kernel. */
 function columns(count: number, figures: Map<string, Figure[]>): KernelColumns {
   const of = (key: string): Figure[] => figures.get(key) ?? new Array<Figure>(count).fill(null);
-  const loads = of("fill_loads");
-  const spill_messages = of("spill_stores").map((stores, row) => (stores === null ? null : stores + (loads[row] ?? 0)));
-  const known = { simd: of("simd"), registers: of("grf_count"), spill_bytes: of("spill_bytes"), spill_messages, spill_store_bytes: of("spill_store_bytes"), instructions: of("instructions"), peak: of("peak") };
+  const known = { simd: of("simd"), registers: of("grf_count"), spill_bytes: of("spill_bytes"), spill_messages: of("spill_messages"), spill_store_bytes: of("spill_store_bytes"), instructions: of("instructions"), peak: of("peak") };
   return { name: [], shown: [], chunk: [], group: [], ...known, figures };
 }
 

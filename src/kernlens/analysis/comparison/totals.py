@@ -13,9 +13,11 @@ from kernlens.model.build import Source
 from kernlens.model.figures import Figure, figure_named
 from kernlens.model.kernel import Kernel
 
+_INSTRUCTIONS = figure_named("instructions")
+_SIMD = figure_named("simd")
+_SPILL_BYTES = figure_named("spill_bytes")
 #: The figures of which there is a mean: what a change does to the whole.
-MEANS = tuple(map(figure_named, ("instructions", "wait_cycles", "code_size")))
-_INSTRUCTIONS, _SIMD, _SPILL_BYTES = map(figure_named, ("instructions", "simd", "spill_bytes"))
+MEANS = (_INSTRUCTIONS, figure_named("wait_cycles"), figure_named("code_size"))
 
 
 @dataclass(frozen=True, slots=True)

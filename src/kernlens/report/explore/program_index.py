@@ -15,6 +15,7 @@ from kernlens.model.build import LINE_OPTIONS, Build, Source
 from kernlens.model.figures import FIGURES, Figure
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.model.stages import stage_named
 from kernlens.report.describe import device_words, kernel_words
@@ -26,8 +27,8 @@ from kernlens.report.explore.search_words import KernelWords, kernel_words_of, s
 
 #: The columns of kernels beside their figures.
 _COLUMNS = ("name", "shown", "lines", "chunk", "group")
-#: The costs that tell spills where a binary does not state their bytes.
-_SPILLS = ("spill_stores", "fill_loads", "spill_store_bytes")
+#: The bytes that spills write: they rank kernels whose binaries do not state the bytes that spills take.
+_WRITTEN = SPILLED_BYTES.caused_by[0]
 #: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
 _COMPACTED = 1 << 29
 _NOT_KEPT = "no stages of the compile were kept; {command} keeps them"
@@ -322,14 +323,14 @@ def _value(kernel: Kernel, figure: Figure) -> int | None:
 def _counted_spills(kernels: Sequence[Kernel]) -> dict[str, list[int | None]]:
     """Return the columns of what spills in the code of those kernels whose binaries do not state the bytes. Only these are
     decoded, which are few: those with scratch memory."""
-    columns: dict[str, list[int | None]] = {key: [] for key in _SPILLS}
+    columns: dict[str, list[int | None]] = {"spill_messages": [], _WRITTEN: []}
     for kernel in kernels:
         try:
-            costs = kernel.unread().costs if kernel.resources.spill_bytes is None else {}
+            costs = kernel.unread().costs if kernel.resources.spill_bytes is None else None
         except KernlensError:
-            costs = {}
-        for key, column in columns.items():
-            column.append(costs.get(key))
+            costs = None
+        columns["spill_messages"].append(sum(costs[figure.key] for figure in COUNTED_SPILLS) if costs else None)
+        columns[_WRITTEN].append(costs[_WRITTEN] if costs else None)
     return columns if any(any(column) for column in columns.values()) else {}
 
 
