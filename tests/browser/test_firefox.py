@@ -13,7 +13,7 @@ from kernlens.report.explore.single_file import page, viewer_script
 from tests.browser.firefox import Firefox
 from tests.browser.test_share import KERNELS, pages
 from tests.browser.walk import walk_through_a_report, walk_through_an_edit
-from tests.browser.webdriver import ESCAPE, SHIFT
+from tests.browser.webdriver import ESCAPE
 from tests.explore_reader import Page as Report
 from tests.integration.serve.explorer_fixtures import serving
 
@@ -44,7 +44,8 @@ def test_links_and_a_report_of_what_is_seen(firefox: Firefox, tmp_path: Path) ->
         firefox.see(".source .cm-line", "sqrt")
         firefox.click(".source .cm-line", "sqrt")
         firefox.see("footer .pinned", "Pinned line 8")
-        firefox.press(SHIFT, "C")
+        firefox.click("header button", "Share")
+        firefox.click(".share .item", "Copy link")
         firefox.see("footer .told", "Copied the link")
         firefox.click("header button", "Share")
         firefox.see(".share[open]")
