@@ -68,12 +68,13 @@ def command(
     from kernlens.report.style import style
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
-    from kernlens.verbs.check import opened
+    from kernlens.verbs.check import opened_files
     from kernlens.verbs.programs import select
 
     check_words(paths, macros, jobs, is_try=is_try)
     with told_failures():
-        programs = opened(paths, devices, toolchains, options, source_roots, stages=stages)
+        files = opened_files(paths, devices, toolchains, options, source_roots, stages=stages)
+        programs = [program for _, program in files]
         selection = select(programs, kernel_names)
         answer = advised(selection)
         trials = (

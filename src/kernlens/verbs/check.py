@@ -57,8 +57,8 @@ def check(
 
     ``paths`` are Programs, what holds machine code, or sources, which are compiled for each ``device`` by each ``toolchain``
     with ``options``. ``kernel`` are names or patterns of the kernels to check. ``budget`` is the file of budgets; without it
-    ``kernlens.toml`` counts, if there is one beside a path or in the working folder. ``baseline`` is what no figure may be
-    worse than, but for ``tolerances``: ``{"code-size": "5%", "instructions": "any"}``. ``fail_on`` may hold ``new`` and
+    the nearest ``kernlens.toml`` counts: beside a path, above it, or in the working folder. ``baseline`` is what no figure may
+    be worse than, but for ``tolerances``: ``{"code-size": "5%", "instructions": "any"}``. ``fail_on`` may hold ``new`` and
     ``missing``: kernels that only one side has fail the check then; and ``unused``: a pattern of the file that fits no kernel,
     or no source in the file's folder, is an error then. ``allow_unknown``: what a binary does not say passes.
 
@@ -102,23 +102,9 @@ def programs_at(
     names = [os.fspath(each) for each in items if not isinstance(each, Program)]
     programs = [each for each in items if isinstance(each, Program)]
     if names:
-        programs += opened(names, devices, toolchains, options, source_roots, stages=stages, project=project)
+        files = opened_files(names, devices, toolchains, options, source_roots, stages=stages, project=project)
+        programs += [program for _, program in files]
     return programs, names
-
-
-def opened(
-    paths: Sequence[str],
-    devices: Sequence[str],
-    toolchains: Sequence[str],
-    options: str,
-    source_roots: Sequence[str],
-    *,
-    stages: bool = False,
-    project: str | None = None,
-) -> list[Program]:
-    """Return the programs of these paths, as ``opened_files`` does."""
-    files = opened_files(paths, devices, toolchains, options, source_roots, stages=stages, project=project)
-    return [program for _, program in files]
 
 
 def opened_files(
