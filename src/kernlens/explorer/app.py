@@ -21,6 +21,7 @@ from kernlens.explorer.compile_work import CompileWork, Results, confined
 from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE, REPORT
 from kernlens.explorer.line_figures import line_figures
+from kernlens.explorer.newest_first import NewestFirst
 from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
 from kernlens.explorer.saved_report import report_bytes, report_request
 from kernlens.explorer.served import Chunks, Served, with_texts
@@ -59,6 +60,7 @@ class Explorer:
         self._results = Results()
         self._chunks = Chunks(served, self._results)
         self._page = Page()
+        self._turn = NewestFirst()
         self._pool = ThreadPoolExecutor(_ANSWERING, thread_name_prefix="answer")
         self.queue = CompileQueue(jobs, on_fault)
 
@@ -100,7 +102,9 @@ class Explorer:
         headers = {"ETag": f'"{chunk}"', "Cache-Control": _IMMUTABLE}
         content = self._chunks.held(chunk)
         if content is None:
-            content = await self._answered(self._chunks.content_of, chunk)
+            # One is made at a time: a reader who walks along the list of kernels waits for none that was passed.
+            async with self._turn:
+                content = await self._answered(self._chunks.content_of, chunk)
         if content is None:
             again = "reload the page; of compiles only the newest results are kept: compile again"
             raise RefusedError(404, f"there is no chunk {chunk}", again)
