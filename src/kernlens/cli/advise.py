@@ -57,8 +57,9 @@ def command(
 ) -> None:
     """Print advice on kernels: constructs that became more code than they need, how much, and what to write instead.
 
-    PATHS are binaries, recordings, folders, or sources to compile for --device. Each sentence is about instructions that
-    kernlens counted in the code. docs/advice.md explains each rule. The exit status is 0 with and without advice.
+    PATHS are binaries, recordings, folders of these, or sources and folders of sources to compile for --device. Each
+    sentence is about instructions that kernlens counted in the code. docs/advice.md explains each rule. The exit status
+    is 0 with and without advice.
     """
     from kernlens.analysis.flow.shortest_path import paths_of
     from kernlens.cli.compile import told_failures

@@ -125,9 +125,9 @@ def command(
     """Check kernels against limits. If a kernel exceeds one, the exit status is 1 and kernlens prints the metric and
     the source line that is the likely cause.
 
-    PATHS are binaries, recordings, folders, or sources to compile for --device. Every metric of docs/figures.md has the
-    options --max-METRIC and --min-METRIC, for example --max-global-loads. The nearest file
-    kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
+    PATHS are binaries, recordings, folders of these, or sources and folders of sources to compile for --device. Every
+    metric of docs/figures.md has the options --max-METRIC and --min-METRIC, for example --max-global-loads. The nearest
+    file kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
     """
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.check import MISSING, NEW, UNUSED, found_file, judged, opened_files

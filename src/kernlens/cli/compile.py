@@ -83,10 +83,10 @@ def command(
 ) -> None:
     """Compile OpenCL C or SPIR-V for one or more devices, print metrics per kernel and device, and save a recording.
 
-    SOURCES may also be SYCL executables and libraries, recordings and device binaries: kernlens compiles the SPIR-V
-    modules in them that contain a kernel selected with --kernel. It overwrites an existing recording of the output's
-    name. With --library, it compiles each OpenCL C source to SOURCE.spv and, for each device, to SOURCE.DEVICE.bin.
-    These export every function and variable that is not static.
+    SOURCES may also be folders of sources (*.cl), and SYCL executables and libraries, recordings and device binaries:
+    kernlens compiles the SPIR-V modules in them that contain a kernel selected with --kernel. It overwrites an
+    existing recording of the output's name. With --library, it compiles each OpenCL C source to SOURCE.spv and, for
+    each device, to SOURCE.DEVICE.bin. These export every function and variable that is not static.
     """
     if library and (kernel_names or specialize):
         raise click.UsageError("--library compiles whole sources; remove --kernel or --spec-constant")
@@ -104,7 +104,7 @@ def command(
     from kernlens.report.describe import recorded_constants
     from kernlens.verbs.compile import build, compiled_kernels, plan
 
-    recording = Path(output or Path(sources[0]).with_suffix(".klens").name)
+    recording = Path(output or Path(os.path.abspath(sources[0])).with_suffix(".klens").name)
     with _compilable(sources, kernel_names, specialize) as chosen:
         for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in chosen.images.values()):
             if words:

@@ -76,8 +76,8 @@ def command(
 ) -> None:
     """Show programs in the browser: source, stages and machine code side by side. Edit the source there and recompile.
 
-    PATH is a file with kernels, or a source with --device. Only you can open the page: the server listens on this
-    machine only, and every request needs the token in the printed address. Ctrl-C stops the server.
+    PATH is a file with kernels, or with --device a source or a folder of sources. Only you can open the page: the server
+    listens on this machine only, and every request needs the token in the printed address. Ctrl-C stops the server.
     """
     _check_installed()
     from kernlens.cli.samples import read_samples, tell_unmatched

@@ -109,8 +109,9 @@ def command(
 ) -> None:
     """Compile SOURCES for every combination of devices, toolchains and build options, and measure every kernel.
 
-    Compiles run in parallel, here or on a Dask cluster. kernlens caches each result: repeat an interrupted sweep and it
-    resumes. A compile that fails, crashes or hangs is reported and does not stop the others.
+    A folder stands for the sources in it (*.cl). Compiles run in parallel, here or on a Dask cluster. kernlens caches
+    each result: repeat an interrupted sweep and it resumes. A compile that fails, crashes or hangs is reported and does
+    not stop the others.
     """
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs has no effect with --scheduler: each Dask worker uses its own threads")

@@ -31,6 +31,7 @@ from kernlens.toolchain.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import targets_of
 from kernlens.verbs.programs import is_source
+from kernlens.verbs.sources.spread import spread
 
 #: Bytes of packed chunks that are kept.
 KEPT = 64 << 20
@@ -139,16 +140,17 @@ def open_served(
     failed: list[Build] = []
     opened: list[Contents] = []
     sweep: dict[str, Any] | None = None
-    stamps = {path: _stamp(path) for path in paths if os.path.isfile(path)}
+    files = dict.fromkeys(spread(paths))
+    stamps = {path: _stamp(path) for path in files if os.path.isfile(path)}
     folders = [os.path.abspath(folder) for folder in include]
     for folder in folders:
         if not os.path.isdir(folder):
             raise NotFoundError(f"there is no folder {folder} to include files from")
         if not unconfined:
             shown_to_compilers([folder])  # which says so if it is too wide
-    for number, path in enumerate(unique := dict.fromkeys(paths)):
-        if on_progress is not None and (len(unique) > 1 or is_source(path)):
-            on_progress(number, len(unique), os.path.basename(path))
+    for number, path in enumerate(files):
+        if on_progress is not None and (len(files) > 1 or is_source(path)):
+            on_progress(number, len(files), os.path.basename(path))
         if os.path.isfile(path) and (table := sweep_in(path)) is not None:
             sweep = table
             continue

@@ -32,6 +32,7 @@ from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.project_file import project_file, read_project
 from kernlens.toolchain.source_settings import settings_for, unused_tables
 from kernlens.verbs.programs import Opening, is_source, programs_of
+from kernlens.verbs.sources.spread import spread
 
 PathName = str | os.PathLike[str]
 #: What a check can be told to fail for: kernels that only one side has, and limits of the file that fit no kernel.
@@ -124,7 +125,7 @@ def opened_files(
         Opening(path, device, toolchain, options, settings_for(path, file=project))
         if is_source(path)
         else Opening(path, device, toolchain)
-        for path in paths
+        for path in spread(paths)
         for device in dict.fromkeys(devices or (None,))
         for toolchain in dict.fromkeys(toolchains or (None,))
     ]

@@ -18,6 +18,7 @@ from kernlens.model.spirv import check_constants
 from kernlens.toolchain.includes import existing_source
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.source_settings import NO_SETTINGS, SourceSettings, settings_for
+from kernlens.verbs.sources.spread import spread
 
 if TYPE_CHECKING:
     from kernlens.loading.spirv_images import SpirvImage
@@ -77,13 +78,14 @@ class Compilable:
 def compilable(
     sources: Sequence[str | os.PathLike[str]], kernel_names: Sequence[str], constants: Mapping[int, str]
 ) -> Iterator[Compilable]:
-    """Give the files to compile while the context lasts: OpenCL C and SPIR-V as they are, and of other files each module that
-    holds a kernel of these names or patterns, with these values of specialization constants, as a user writes them.
+    """Give the files to compile while the context lasts: OpenCL C, of folders too, and SPIR-V as they are, and of other files
+    each module that holds a kernel of these names or patterns, with these values of specialization constants, as a user writes
+    them.
 
     Raises UnknownKernelError if there is no such kernel, ChoiceError for a source of which kernels or constants are chosen
     and a file of several modules of which none is, UnsupportedError for a file without SPIR-V.
     """
-    paths = [os.fspath(source) for source in sources]
+    paths = spread(sources, even_mixed=True)
     kinds = {path: _kind(path) for path in paths}
     is_chosen = bool(kernel_names or constants)
     if is_chosen and None in kinds.values():

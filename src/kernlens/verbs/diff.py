@@ -199,7 +199,7 @@ def diff(
 def _is_source_folder(path: str) -> bool:
     if not os.path.isdir(path):
         return False
-    from kernlens.verbs.sources.sides import is_source_folder
+    from kernlens.verbs.sources.spread import is_source_folder
 
     return is_source_folder(path)
 

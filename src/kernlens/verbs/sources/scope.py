@@ -65,7 +65,8 @@ def sources_of(
     through again."""
     changed = _changed(tree, next(iter(other.values())).tree) if other else None
     named = {path for path in paths if path in tree.names}
-    chosen = named | {name for name in tree.names if name.endswith(ENDING) and _is_in(name, paths)}
+    # A link that leads out of the tree is none of its files.
+    chosen = named | {name for name in tree.names if name.endswith(ENDING) and _is_in(name, paths) and tree.find(name)}
     texts = {}
     for name in sorted(chosen):
         options, folders = in_tree(options_of(name), tree, base)

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kernlens.errors import KernlensError
-from kernlens.toolchain.folders import paths_below
 from kernlens.verbs.sources.revisions import Revisions, opened_revisions
 from kernlens.verbs.sources.settings import settings_on_disk
-from kernlens.verbs.sources.trees import ENDING, folder_tree
-
-
-def is_source_folder(path: str) -> bool:
-    """Return whether a path is a folder that has sources to compile, and nothing that is compiled already."""
-    if not os.path.isdir(path) or not any(name.endswith(ENDING) for name in paths_below(path)):
-        return False
-    from kernlens.loading.open import known_files
-
-    return next(known_files(path), None) is None
+from kernlens.verbs.sources.spread import is_source_folder
+from kernlens.verbs.sources.trees import folder_tree
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob
 from kernlens.toolchain.source_settings import settings_for
 from kernlens.verbs.compile import targets_of
+from kernlens.verbs.sources.spread import spread
 
 #: More compiles than this are a slip, such as a device too many in a product.
 CELLS_LIMIT = 1_000_000
@@ -79,8 +80,8 @@ def matrix(
     if there is nothing to do, or too much.
     """
     named: dict[str, tuple[str, Path]] = {}
-    for source in sources:
-        named.setdefault(os.path.realpath(existing_source(source)), (os.fspath(source), Path(source)))
+    for source in spread(sources, even_mixed=True):
+        named.setdefault(os.path.realpath(existing_source(source)), (source, Path(source)))
     targets, left_out = targets_of(devices, toolchains)
     sets = {path: _sets(path, options, lines=lines) for _, path in named.values()}
     count = sum(map(len, sets.values())) * len(targets)
