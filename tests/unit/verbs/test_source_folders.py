@@ -36,7 +36,9 @@ def test_a_folder_without_sources_stays(tmp_path: Path) -> None:
     assert spread([tmp_path], even_mixed=True) == [str(tmp_path)]
 
 
-def test_links_out_of_the_folder_are_none_of_its_sources(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_links_out_of_the_folder_are_none_of_its_sources(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     other = tmp_path_factory.mktemp("other") / "c.cl"
     other.write_text(KERNEL)
     (folder / "c.cl").symlink_to(other)
