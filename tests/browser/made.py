@@ -148,7 +148,7 @@ def code(rows: list[str], place: int) -> dict[str, Any]:
             "answer": 0, "addresses": 2, "data": 2, "words": "writes up to 64 bytes of global memory through the data cache",
         }]} if len(rows) > 2 else {"row": [], "kind": [], "kinds": []},
         "live": [2, 3, 5, 4, 1] * (len(rows) // 5) if len(rows) % 5 == 0 else None,
-        "peak": {"row": 2, "registers": 5} if len(rows) % 5 == 0 else None,
+        "peak": {"row": 2, "registers": 5, "held": []} if len(rows) % 5 == 0 else None,
         "is_lower_bound": False,
         "use": {
             "row": deltas([1, 2, 4]), "back": [1, 1, 2], "register": [2, 4, 6], "value": [1, 3, 4], "part": [0, 0, 0],

@@ -87,7 +87,7 @@ def large() -> ExploreDocument:
             "distance": [0, *[1] * (CODE - 1)],
             "message": {"row": [], "kind": [], "kinds": []},
             "live": [40 + n % 60 for n in range(CODE)],
-            "peak": {"row": 59, "registers": 99},
+            "peak": {"row": 59, "registers": 99, "held": []},
             "is_lower_bound": False,
             "use": None,
             "samples": None,

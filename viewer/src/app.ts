@@ -158,6 +158,7 @@ export class App implements Page {
     this.links.exact = this.state.exact;
     this.links.pinned = null;
     if (!isSame) {
+      this.links.register = null;
       this.shades = new Shades(kernel, this.state.colour);
       this.show(program, row, kernel);
       await this.filler.fill(false);

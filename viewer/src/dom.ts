@@ -106,6 +106,12 @@ export function count(value: number): string {
   return NUMBERS.format(value);
 }
 
+/** A number for where there is room for five characters: the title has all of it. */
+export function brief(value: number): string {
+  if (value < 9_950) return count(value);
+  return value < 99_500 ? `${(value / 1000).toFixed(1)}k` : `${count(Math.round(value / 1000))}k`;
+}
+
 /** The largest of many numbers, and of `least`: more than fit into the arguments of one call. */
 export function largest(values: Iterable<number>, least: number): number {
   let largest = least;

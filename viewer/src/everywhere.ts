@@ -33,12 +33,23 @@ export class SourceText {
   }
 }
 
+/** A program of the list, and what its kernels are found by: that of the document that it came with; null where none is known. */
+export interface Searched {
+  program: ProgramInfo;
+  words: { search: SearchIndex; kernels: ReadonlyMap<string, KernelWords> } | null;
+}
+
+/** A program with its part of the words of the document that has it. */
+export function searched(program: ProgramInfo, document: Pick<Index, "programs">, search: SearchIndex | null): Searched {
+  const kernels = search?.kernels[document.programs.findIndex(({ id }) => id === program.id)];
+  return { program, words: search === null || kernels === undefined ? null : { search, kernels } };
+}
+
 /**
  * How often each kernel of the list has what is looked for, by its key; kernels that do not have it are not there. Null where
- * kernels that are not read cannot tell. Without `texts` nothing is looked for in sources. `read` are the programs as they were
- * read, which is what `search` knows; `listed` has in each one's place what the list shows: itself, or a version of it.
+ * kernels that are not read cannot tell. Without `texts` nothing is looked for in sources.
  */
-export function findAll(read: readonly ProgramInfo[], listed: readonly ProgramInfo[], search: SearchIndex | null, texts: ReadonlyMap<string, SourceText>, query: Query): Map<string, number> | null {
+export function findAll(listed: readonly Searched[], texts: ReadonlyMap<string, SourceText>, query: Query): Map<string, number> | null {
   if (query.kind === "register") return null;
   const lines = new Map<string, number[]>();
   for (const [chunk, text] of isWord(query) ? [] : texts) {
@@ -46,24 +57,33 @@ export function findAll(read: readonly ProgramInfo[], listed: readonly ProgramIn
     if (numbers.length > 0) lines.set(chunk, numbers);
   }
   const test = testing(query);
-  const opcodes = search === null ? [] : search.opcodes.map((name) => test.opcode(name));
-  const functions = search === null ? [] : search.functions.map((name) => test.name(name));
+  const matches = new Map<SearchIndex, Matches>();
+  const matchesIn = (search: SearchIndex): Matches => {
+    const known = matches.get(search) ?? { opcodes: search.opcodes.map((name) => test.opcode(name)), functions: search.functions.map((name) => test.name(name)) };
+    matches.set(search, known);
+    return known;
+  };
   const hits = new Map<string, number>();
-  listed.forEach((program, number) => {
+  for (const { program, words } of listed) {
     const { kernels } = program;
     if (kernels.name.length === 0 && query.kind === "text" && (query.text === "failed" ? !program.ok : test.name(program.name))) hits.set(keyOf(program, -1), 1);
-    // Of a version that was compiled here it is known what the kernel had as it was read.
-    const chunks = new Map((read[number] ?? program).files.map(({ path, chunk }) => [path, chunk]));
+    const chunks = new Map(program.files.map(({ path, chunk }) => [path, chunk]));
     kernels.name.forEach((name, row) => {
-      const words = search?.kernels[number]?.get(name) ?? null;
+      const own = words?.kernels.get(name);
       const isNamed = test.name(name) || test.name(kernels.shown[row] ?? name);
       let count = isNamed ? 1 : 0;
       if (query.kind === "text" && query.text === "spills") count = kernels.spill_bytes[row] ?? kernels.spill_messages[row] ?? 0;
-      if (words !== null && search !== null) count += inWords(words, query, opcodes, functions) + inLines(words, query, search.files, chunks, lines);
+      if (words !== null && own !== undefined) count += inWords(own, query, matchesIn(words.search)) + inLines(own, query, words.search.files, chunks, lines);
       if (count > 0) hits.set(keyOf(program, row), count);
     });
-  });
+  }
   return hits;
+}
+
+/** Which opcodes and functions of a document's lists a query finds. */
+interface Matches {
+  opcodes: boolean[];
+  functions: boolean[];
 }
 
 /** What a query finds in a kernel's name and functions, and among opcodes. */
@@ -87,7 +107,7 @@ function testing(query: Query): { name(name: string): boolean; opcode(name: stri
   }
 }
 
-function inWords(words: KernelWords, query: Query, opcodes: boolean[], functions: boolean[]): number {
+function inWords(words: KernelWords, query: Query, { opcodes, functions }: Matches): number {
   if (query.kind === "text" && query.text === "atomic") return words.atomics;
   if (query.kind === "text" && query.text === "barrier") return words.barriers;
   let count = 0;
@@ -113,6 +133,6 @@ function inLines(words: KernelWords, query: Query, files: string[], chunks: Read
 }
 
 /** The chunks of all programs' source texts, each text once. */
-export function sourceChunks(index: Index): string[] {
-  return Array.from(new Set(index.programs.flatMap(({ files }) => files.flatMap(({ chunk }) => (chunk === null ? [] : [chunk])))));
+export function sourceChunks({ programs }: Pick<Index, "programs">): string[] {
+  return Array.from(new Set(programs.flatMap(({ files }) => files.flatMap(({ chunk }) => (chunk === null ? [] : [chunk])))));
 }

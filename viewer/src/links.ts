@@ -190,6 +190,7 @@ export class Links {
       row: target.linked.kind === "code" ? target.row : -1,
       held: target === this.pinned && this.register !== null ? this.held(target)[0] ?? null : null,
       register: target === this.pinned ? this.register : null,
+      isAdvice: target.rows !== undefined,
       isExact: this.exact && target.row >= 0,
       hasExact: this.hasExact(target),
       lit,

@@ -98,6 +98,8 @@ export interface Compiler {
   versionOf(program: ProgramInfo): { number: number; of: number } | null;
   /** A program's versions, oldest first; empty if it was not edited. */
   versions(program: ProgramInfo): readonly KernelVersion[];
+  /** The document of the compile that a program came of; null for one that was read. */
+  documentOf(program: ProgramInfo): Index | null;
   /** Whether there is a text of the program, which can be compiled. */
   canTry(program: ProgramInfo): boolean;
   /** Puts the cursor into the source. */

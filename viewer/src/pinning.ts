@@ -70,7 +70,8 @@ export class Pinning implements CodeSurroundings {
     if (kernel === null || target === null) return;
     const { pinned } = this.links;
     // In a text that is edited a click is for the cursor, too.
-    if (pinned !== null && pinned.linked === from && pinned.line === line) return from.pane.isEdited ? undefined : this.unpin();
+    // Lit for an advice, it is not its line that is pinned.
+    if (pinned !== null && pinned.rows === undefined && pinned.linked === from && pinned.line === line) return from.pane.isEdited ? undefined : this.unpin();
     this.links.exact = false;
     this.links.register = null;
     this.links.pin(kernel, target);
@@ -200,7 +201,7 @@ export class Pinning implements CodeSurroundings {
       dialog.close();
       this.goToRegister(writer, register, true);
     };
-    dialog.open(`Registers live at the peak: ${peak.registers}`, ...peakSheet(kernel, peak.row, show));
+    dialog.open(`Registers live at the peak: ${peak.registers}`, ...peakSheet(kernel, peak, show));
   }
 
   follow(row: number, token: string): void {

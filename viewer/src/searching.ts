@@ -1,8 +1,8 @@
 import { readText } from "./document/read";
-import type { ProgramInfo } from "./document/schema";
+import type { Index, ProgramInfo } from "./document/schema";
 import { readSearch, type SearchIndex } from "./document/search";
-import { sentenceOf } from "./document/source";
-import { findAll, SourceText, sourceChunks } from "./everywhere";
+import { Kept, sentenceOf } from "./document/source";
+import { findAll, searched, type Searched, SourceText, sourceChunks } from "./everywhere";
 import { find } from "./finder";
 import type { Entry } from "./frame/kernels";
 import type { Navigator } from "./frame/navigator";
@@ -16,6 +16,8 @@ import type { Linked } from "./panes/linked";
 /** Characters of source text that are searched: more is not read. */
 const MOST = 1 << 25;
 const TOO_MUCH = "This expression takes long: not all was looked at. A text without re: is looked for everywhere.";
+/** Documents whose words are kept: the one that was opened, and the newest versions compiled here. */
+const MOST_VERSIONS = 64;
 /** Source texts that are asked for at once. */
 const AT_ONCE = 4;
 
@@ -27,8 +29,10 @@ export class Searching {
   private sought: Query | null = null;
   private soughtIn: readonly ProgramInfo[] = [];
   private at = -1;
-  private words: Promise<SearchIndex | null> | null = null;
-  private texts: Promise<Map<string, SourceText>> | null = null;
+  private readonly words = new Kept<SearchIndex | null>(MOST_VERSIONS);
+  private readonly texts = new Map<string, SourceText>();
+  /** Characters of source text that may still be read. */
+  private room = MOST;
   private turn = 0;
 
   constructor(
@@ -69,7 +73,7 @@ export class Searching {
       all += lines.length;
     }
     if (query !== null && kernel !== null) {
-      field.tell(all === 0 ? "nothing" : `${all}`);
+      field.tell(all === 0 ? "not in this kernel" : `${all}`);
       page.status.say(`${all} found`);
       if (query.kind === "pattern" && query.pattern.isOver) field.warn(TOO_MUCH);
     }
@@ -98,12 +102,12 @@ export class Searching {
     }
     const slow = window.setTimeout(() => turn === this.turn && this.field.showEverywhere("reading what kernels have…"), 150);
     try {
-      const [{ programs: read }, words] = await Promise.all([this.page.source.index(), this.read()]);
-      const texts = isWord(query) || query.kind === "opcode" || query.kind === "function" ? new Map<string, SourceText>() : await this.readTexts();
+      const all = await this.wordsOf(listed);
+      const texts = isWord(query) || query.kind === "opcode" || query.kind === "function" ? new Map<string, SourceText>() : await this.readTexts(listed);
       if (turn !== this.turn) return;
       performance.mark("kernlens: search");
       if (query.kind === "pattern") query.pattern.begin();
-      tell(findAll(read, listed, words, texts, query));
+      tell(findAll(all, texts, query));
       if (query.kind === "pattern" && query.pattern.isOver) this.field.warn(TOO_MUCH);
       performance.measure("kernlens: searched", "kernlens: search");
     } catch (problem) {
@@ -115,33 +119,34 @@ export class Searching {
     }
   }
 
-  private read(): Promise<SearchIndex | null> {
-    this.words ??= (async () => {
-      // As it was opened: what is compiled here is not among it.
-      const index = await this.page.source.index();
-      return index.search === null ? null : readSearch(await this.page.source.chunk(index.search), index);
-    })();
-    this.words.catch(() => (this.words = null));
-    return this.words;
+  /** What the programs of the list are found by: of a version that was compiled here what its own document says. */
+  private async wordsOf(listed: readonly ProgramInfo[]): Promise<Searched[]> {
+    const read = await this.page.source.index();
+    const ids = new Set(read.programs.map(({ id }) => id));
+    return Promise.all(
+      listed.map(async (program) => {
+        const document = ids.has(program.id) ? read : (this.page.compiler?.documentOf(program) ?? null);
+        return document === null ? { program, words: null } : searched(program, document, await this.readWords(document));
+      }),
+    );
+  }
+
+  private async readWords(document: Index): Promise<SearchIndex | null> {
+    const { search } = document;
+    return search === null ? null : this.words.get(search, async () => readSearch(await this.page.source.chunk(search), document));
   }
 
   /** The texts of all source files, each read once. */
-  private readTexts(): Promise<Map<string, SourceText>> {
-    this.texts ??= (async () => {
-      const chunks = sourceChunks(await this.page.source.index());
-      const texts = new Map<string, SourceText>();
-      let room = MOST;
-      const readNext = async (): Promise<void> => {
-        for (let id = chunks.shift(); id !== undefined && room > 0; id = chunks.shift()) {
-          const text = readText(await this.page.source.chunk(id));
-          room -= text.length;
-          texts.set(id, new SourceText(text));
-        }
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, readNext));
-      return texts;
-    })();
-    this.texts.catch(() => (this.texts = null));
+  private async readTexts(listed: readonly ProgramInfo[]): Promise<ReadonlyMap<string, SourceText>> {
+    const chunks = sourceChunks({ programs: [...listed] }).filter((id) => !this.texts.has(id));
+    const readNext = async (): Promise<void> => {
+      for (let id = chunks.shift(); id !== undefined && this.room > 0; id = chunks.shift()) {
+        const text = readText(await this.page.source.chunk(id));
+        this.room -= text.length;
+        this.texts.set(id, new SourceText(text));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, readNext));
     return this.texts;
   }
 

@@ -133,6 +133,7 @@ test("what the detail and a screen reader are told", () => {
     row: 2,
     register: null,
     held: null,
+    isAdvice: false,
     isExact: false,
     hasExact: true,
     lit: [

@@ -100,7 +100,7 @@ test("spills are told by their messages where the binary does not state their by
   const entries = entriesOf(kernels);
   expect(entries.map(({ spills }) => spills)).toEqual(["64 bytes of scratch for spills", "", "5 spills and fills in the code; the binary does not state the bytes", ""]);
   expect([...entries].sort(worse).map(({ name }) => name)).toEqual(["counted", "stated", "unknown", "none"]);
-  expect(findAll(kernels.programs, kernels.programs, null, new Map(), queryOf("spills") as Query)).toEqual(new Map([["p 0", 64], ["p 2", 5]]));
+  expect(findAll(kernels.programs.map((program) => ({ program, words: null })), new Map(), queryOf("spills") as Query)).toEqual(new Map([["p 0", 64], ["p 2", 5]]));
 });
 
 test("a version for another device than the others says so", () => {

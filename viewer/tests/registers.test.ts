@@ -50,9 +50,22 @@ test("the registers that are live at a row, and who wrote them", () => {
   expect(new Registers({ ...USE, value: [-1, -1, -1] }, null, 6).liveAt(1)).toBeNull();
 });
 
-test("live registers by the line that wrote them, most first", () => {
+test("registers at the peak by the line whose values they hold, each with its writers of that line", () => {
   const live = [{ register: 1, writers: [] }, { register: 2, writers: [0] }, { register: 3, writers: [0, 4] }, { register: 5, writers: [4] }];
-  expect(byLine(live, (row) => row + 10).map(({ key, live: of }) => [key, of.map(({ register }) => register)])).toEqual([[10, [2, 3]], [null, [1]], [14, [5]]]);
+  const held = [
+    { line: [0, 20] as const, origin: null, registers: Int32Array.of(3, 5) },
+    { line: [0, 10] as const, origin: null, registers: Int32Array.of(2, 3) },
+    { line: null, origin: "the thread's start", registers: Int32Array.of(1) },
+    // Of a library: its code is laid on line 10.
+    { line: [1, 7] as const, origin: null, registers: Int32Array.of(2) },
+  ];
+  const keyOf = (file: number, line: number): number => (file === 0 ? line : -1);
+  const parts = byLine(held, live, keyOf, (row) => (row === 4 ? 20 : 10));
+  expect(parts.map(({ key, origin, live: of }) => [key, origin, of.map(({ register, writers }) => [register, ...writers])])).toEqual([
+    [10, "no line", [[2, 0], [3, 0], [2, 0]]],
+    [20, "no line", [[3, 4], [5, 4]]],
+    [null, "the thread's start", [[1]]],
+  ]);
 });
 
 test("a register that a row does not read", () => {

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { readSearch } from "../src/document/search";
 import type { Index } from "../src/document/schema";
 import { DocumentError } from "../src/document/source";
-import { findAll, SourceText, sourceChunks } from "../src/everywhere";
+import { findAll, searched, SourceText, sourceChunks } from "../src/everywhere";
 import { bearable } from "../src/frame/pattern";
 import { type Query, queryOf } from "../src/frame/query";
 
@@ -31,8 +31,11 @@ function index(change: object = {}): Index {
 
 const TEXTS = new Map([["c", new SourceText(TEXT)]]);
 
-function hits(typed: string, listed = index().programs): Record<string, number> | null {
-  const all = findAll(index().programs, listed, readSearch(WRITTEN, index()), TEXTS, queryOf(typed) as Query);
+const UNREAD = index().programs.map((program) => ({ program, words: null }));
+const READ = index().programs.map((program) => searched(program, index(), readSearch(WRITTEN, index())));
+
+function hits(typed: string, listed = READ): Record<string, number> | null {
+  const all = findAll(listed, TEXTS, queryOf(typed) as Query);
   return all === null ? null : Object.fromEntries(all);
 }
 
@@ -63,12 +66,16 @@ test.each([
 });
 
 test("of a program that was compiled anew the list's version is found, and no kernel counts twice", () => {
-  const [read, failed] = index().programs;
-  const version = { ...read, id: "v", files: [{ path: "a.cl", chunk: "other", missing: null }], kernels: { ...read.kernels, spill_bytes: [8, 0] } };
-  const listed = [version, failed];
-  expect(hits("math", listed)).toEqual({ "v 0": 2 });
-  expect(hits("atomic", listed)).toEqual({ "v 0": 3 });
-  expect(hits("line:7", listed)).toEqual({ "v 1": 1 });
+  const [read] = index().programs;
+  const version = { ...read, id: "v", files: [{ path: "a.cl", chunk: "c", missing: null }], kernels: { ...read.kernels, spill_bytes: [8, 0] } };
+  // The edit took the atomics, and put a barrier into the other kernel; its own document counts otherwise.
+  const written = { opcodes: ["dpas.8x8", "mov"], functions: [], files: ["b.h", "a.cl"], kernels: [[{ opcodes: [1, 7], lines: [[1, 1, 3]] }, { opcodes: [0, 1], barriers: 2, atomics: 5 }]] };
+  const made = { ...index(), programs: [version] };
+  const listed = [searched(version, made, readSearch(written, made)), READ[1]];
+  expect(hits("mov", listed)).toEqual({ "v 0": 7 });
+  expect(hits("atomic", listed)).toEqual({ "v 1": 5 });
+  expect(hits("barrier", listed)).toEqual({ "v 1": 2 });
+  expect(hits("dpas", listed)).toEqual({ "v 1": 1 });
   expect(hits("re:return .*\\+", listed)).toEqual({ "v 0": 1 });
   expect(hits("spills", listed)).toEqual({ "v 0": 8 });
   expect(hits("failed", listed)).toEqual({ "f -1": 1 });
@@ -82,8 +89,8 @@ test("registers are of one kernel", () => {
 });
 
 test("without words names and figures are there", () => {
-  expect(Object.fromEntries(findAll(index().programs, index().programs, null, TEXTS, queryOf("spills") as Query) ?? [])).toEqual({ "p 1": 64 });
-  expect(Object.fromEntries(findAll(index().programs, index().programs, null, TEXTS, queryOf("blur") as Query) ?? [])).toEqual({ "p 0": 1 });
+  expect(Object.fromEntries(findAll(UNREAD, TEXTS, queryOf("spills") as Query) ?? [])).toEqual({ "p 1": 64 });
+  expect(Object.fromEntries(findAll(UNREAD, TEXTS, queryOf("blur") as Query) ?? [])).toEqual({ "p 0": 1 });
 });
 
 test("a text is looked for line by line, each line once", () => {

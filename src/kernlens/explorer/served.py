@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -246,7 +247,17 @@ def _compiled(
         with confined(limits, shown, unconfined=unconfined):
             build = compile_stages(absolute, device, options=options, toolchain=chosen.name).build
         # The folders of --include come to every compile: they are no options of this one.
-        yield replace(build, options=with_lines(how.options))
+        build = replace(build, options=with_lines(how.options))
+        yield build if build.ok else _named_from(build, os.path.dirname(absolute))
+
+
+def _named_from(build: Build, folder: str) -> Build:
+    """Return a build that failed with its files named from the folder of the source, as line tables name them: they keep their
+    names when what was mended compiles."""
+    below = re.compile(f"^{re.escape(folder.rstrip('/'))}/", re.MULTILINE)
+    sources = [replace(source, path=below.sub("", source.path)) for source in build.sources]
+    named = build.with_parts(sources=tuple(sources), log=below.sub("", build.log))
+    return replace(named, path=below.sub("", build.path) if build.path else None)
 
 
 class Chunks:

@@ -2,7 +2,7 @@ import { type Advice, adviceOf } from "./advice";
 import { type Csr, group, lastAtMost, rowsOf } from "./csr";
 import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
-import { Registers } from "./registers";
+import { heldOf, type Peak, Registers } from "./registers";
 import { Rows } from "./rows";
 import { Samples } from "./samples";
 import type { MessageKind, ProgramInfo } from "./schema";
@@ -39,7 +39,7 @@ export class Code extends Rows {
   /** Live registers at each instruction, null where that is not known. */
   readonly live: Int32Array | null;
   /** The first row with the most live registers, and how many they are. */
-  readonly peak: { row: number; registers: number } | null;
+  readonly peak: Peak | null;
   /** Who writes and reads the general registers, and over which rows they hold a value; null where that is not known. */
   readonly registers: Registers | null;
   /** Whether registers may hold more than is told: of operands that are known only at run time, and functions called elsewhere. */
@@ -183,9 +183,9 @@ function pairsOf(rows: unknown, others: unknown, last: number, what: string): [I
   return [column(rows, length, 0, last, `${what}.row`), integers(others, length, -MOST, MOST, what)];
 }
 
-function peakOf(written: unknown, last: number): { row: number; registers: number } {
-  const { row, registers } = object(written, "code.peak");
-  return { row: integer(row, 0, last, "code.peak"), registers: integer(registers, 0, MOST_REGISTERS, "code.peak") };
+function peakOf(written: unknown, last: number): Peak {
+  const { row, registers, held } = object(written, "code.peak");
+  return { row: integer(row, 0, last, "code.peak"), registers: integer(registers, 0, MOST_REGISTERS, "code.peak"), held: heldOf(held) };
 }
 
 function kindOf(written: unknown): MessageKind {

@@ -1,4 +1,4 @@
-import { column, damaged, integer, integers, list, MOST, object } from "./checked";
+import { column, damaged, integer, integers, list, MOST, object, text } from "./checked";
 import { type Csr, group, rowsOf } from "./csr";
 
 /** Rows that wrote what a row reads of the general registers, with each register; and rows that read what it wrote. */
@@ -35,6 +35,20 @@ export interface Held {
 export interface LiveRegister {
   register: number;
   writers: number[];
+}
+
+/** Registers that hold values of a line at the peak: its file and number, null for what has none, and then what stands for it. */
+export interface HeldAtPeak {
+  line: readonly [file: number, line: number] | null;
+  origin: string | null;
+  registers: Int32Array;
+}
+
+/** Where most registers are live. A register whose value is of several lines is held by each. */
+export interface Peak {
+  row: number;
+  registers: number;
+  held: HeldAtPeak[];
 }
 
 /** Limits of what a document may say: makers of documents stay far below. */
@@ -200,6 +214,15 @@ function rangesOf(written: unknown, count: number): Ranges {
   if (rows.some((each, index) => first[index] + each > count)) damaged("a live range ends behind the code");
   const value = column(chunk.value, length, 0, length, "code.range.value");
   return new Ranges(register, first, rows, value, group(value, length + 1));
+}
+
+export function heldOf(written: unknown): HeldAtPeak[] {
+  return list(written, "code.peak.held").map((each) => {
+    const { line, origin, registers } = object(each, "code.peak.held");
+    const [file, number] = line === null ? [] : integers(line, 2, 0, MOST, "code.peak.held");
+    const count = list(registers, "code.peak.held").length;
+    return { line: file === undefined ? null : [file, number], origin: origin === null ? null : text(origin, "code.peak.held"), registers: integers(registers, count, 0, MOST_REGISTERS, "code.peak.held") };
+  });
 }
 
 function runsOf(written: unknown): number[] {

@@ -146,5 +146,5 @@ function standingOf(edit: Edit | null): Standing {
   if (errors > 0) return { words: errorWords(errors), kind: "failed" };
   if (outcome === null || outcome.seconds === 0) return { words: "", kind: "" };
   const warnings = outcome.diagnostics.filter(({ severity }) => severity === "warning").length;
-  return { words: `compiled in ${outcome.seconds.toFixed(2)} s${warnings === 0 ? "" : `, ${plural(warnings, "warning")}`}`, kind: "done" };
+  return { words: `${outcome.seconds.toFixed(2)} s${warnings === 0 ? "" : `, ${plural(warnings, "warning")}`}`, kind: "done" };
 }

@@ -137,6 +137,11 @@ export class Editing implements Compiler {
     return this.editOf(program)?.versions.list ?? [];
   }
 
+  documentOf(program: ProgramInfo): Index | null {
+    const indexes = this.editOf(program)?.versions.list.map(({ outcome }) => outcome?.index ?? null) ?? [];
+    return indexes.find((index) => index?.programs.some(({ id }) => id === program.id)) ?? null;
+  }
+
   canTry(program: ProgramInfo): boolean {
     return mainFile(program) !== null;
   }

@@ -37,6 +37,8 @@ export interface Shown {
   register: Named | null;
   held: Held | null;
   isExact: boolean;
+  /** Whether the instructions are lit that an advice is about, and not those of the line. */
+  isAdvice: boolean;
   /** Whether exact links of this instruction are known, and what is lit in each pane: name and lines. */
   hasExact: boolean;
   lit: { name: string; lines: number }[];
@@ -195,10 +197,10 @@ export class Inspector {
     if (depth > 0) first.append(depth === 1 ? "; in a loop" : `; in ${depth} loops`);
     first.append(".");
     const lit = shown.lit.map(({ name, lines }) => `${count(lines)} in ${name}`).join(", ");
-    const second = h("p", {}, `${shown.isExact ? "Exactly this instruction" : "By line"}: ${lit}. `);
+    const second = h("p", {}, `${shown.isAdvice ? "What the advice is about" : shown.isExact ? "Exactly this instruction" : "By line"}: ${lit}. `);
     if (shown.hasExact)
-      second.append(h("button", { class: "link", type: "button", onclick: this.actions.exact }, shown.isExact ? "the whole line (x)" : "exact links of this instruction (x)"), " ");
-    second.append(h("button", { class: "link", type: "button", onclick: this.actions.list }, "list (L)"));
+      second.append(h("button", { class: "link", type: "button", onclick: this.actions.exact }, shown.isExact ? "the whole line" : "exact links of this instruction", letter("x")), " ");
+    second.append(h("button", { class: "link", type: "button", onclick: this.actions.list }, "list", letter("L")));
     body.append(first, second);
     return h("div", { class: "w" }, h("span", { class: "lab" }, `Line ${places.keyLine[key]}`), body);
   }
@@ -226,6 +228,11 @@ export class Inspector {
   private link(kernel: Kernel, row: number): HTMLElement {
     return h("button", { class: "link", type: "button", onclick: () => this.actions.goToRow(row) }, hex(kernel.code.offset[row]));
   }
+}
+
+/** A key beside what it does: where letters are typed, in a source that can be edited, it is no key (style/frame.css). */
+function letter(key: string): HTMLElement {
+  return h("span", { class: "letter" }, ` (${key})`);
 }
 
 /** Keeps what ends a sentence on the line of the link before it: a button is a box, and boxes may be parted from what follows. */

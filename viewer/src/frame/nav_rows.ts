@@ -1,4 +1,4 @@
-import { count, h, plural } from "../dom";
+import { brief, count, h, plural } from "../dom";
 import type { Head, Item } from "./arrange";
 import type { Line } from "./names";
 
@@ -34,7 +34,7 @@ export function drawItem(item: Item, level: number, lines: Line[], shown: Shown)
     { class: level > 1 ? "k in" : "k" },
     drawLines(lines, shown.sought),
     badge === null ? null : h("small", { class: badge.isBad ? "bad" : null, title: badge.title }, badge.text),
-    h("em", { class: shade > 0 ? `q${shade}` : null }, item.entry === null ? "–" : brief(value)),
+    h("em", { class: shade > 0 ? `q${shade}` : null }, item.entry === null || value === null ? "–" : brief(value)),
   );
 }
 
@@ -56,7 +56,7 @@ export function counted({ items, count: all }: Head, { hits }: Shown): string {
 
 export function badgeOf({ entry, program }: Item, { simd, isNarrow }: Shown): { text: string; title: string; isBad: boolean } | null {
   if (entry === null) return { text: program.ok ? "no kernel" : "failed", title: program.reason ?? "", isBad: !program.ok };
-  if (entry.spills !== "") return { text: entry.spillBytes === null ? "spills" : `${isNarrow ? "" : "spills "}${brief(entry.spillBytes)} B`, title: entry.spills, isBad: false };
+  if (entry.spills !== "") return { text: entry.spillBytes === null ? "spills" : `${isNarrow ? "" : "spills "}${count(entry.spillBytes)} B`, title: entry.spills, isBad: false };
   const widestHere = simd.get(program.device) ?? 0;
   if (entry.simd !== null && entry.simd < widestHere) return { text: String(entry.simd), title: `SIMD${entry.simd}: the widest of this device is ${widestHere}`, isBad: false };
   return null;
@@ -74,9 +74,3 @@ export function wordsOf({ name, beside, entry, program, key }: Item, { hits: all
   return [whole, ...figures].join(", ");
 }
 
-/** As wide as its column: the title has all of it. */
-function brief(value: number | null): string {
-  if (value === null) return "–";
-  if (value < 9_950) return count(value);
-  return value < 99_500 ? `${(value / 1000).toFixed(1)}k` : `${count(Math.round(value / 1000))}k`;
-}

@@ -1,44 +1,53 @@
 import type { Kernel } from "../document/kernel";
-import type { LiveRegister } from "../document/registers";
-import { h, hex, plural } from "../dom";
+import type { HeldAtPeak, LiveRegister, Peak } from "../document/registers";
+import { h, hex, plural, sentence } from "../dom";
 
 /** Links of one line's registers that are drawn. */
 const MOST = 12;
 
-/** Registers that hold values of one source line, by who wrote them. */
+/** Registers that hold values of one source line. */
 export interface LivePart {
-  /** The line's key; -1 for instructions without a line, null for what was there before the code. */
+  /** The line's key, null for what is of none; `origin` says what that is. */
   key: number | null;
+  origin: string;
   live: LiveRegister[];
 }
 
-/** What registers hold, by the source line that wrote it (of several writers the first), most registers first. */
-export function byLine(live: readonly LiveRegister[], keyOf: (row: number) => number): LivePart[] {
-  const parts = new Map<number | null, LiveRegister[]>();
-  for (const each of live) {
-    const key = each.writers.length === 0 ? null : keyOf(each.writers[0]);
-    parts.set(key, [...(parts.get(key) ?? []), each]);
+/** The lines whose values registers hold at the peak, most registers first, each register with its writers of that line. `keyOf`
+ * is a line's key, -1 where its code is laid on another line: then `keyOfRow` of a writer counts. */
+export function byLine(held: readonly HeldAtPeak[], live: readonly LiveRegister[], keyOf: (file: number, line: number) => number, keyOfRow: (row: number) => number): LivePart[] {
+  const writersOf = new Map(live.map(({ register, writers }) => [register, writers]));
+  const parts = new Map<string, LivePart>();
+  for (const { line, origin, registers } of held) {
+    const own = line === null ? null : keyOf(...line);
+    for (const register of registers) {
+      const writers = writersOf.get(register) ?? [];
+      const key = own !== null && own < 0 ? (writers.length > 0 ? keyOfRow(writers[0]) : null) : own;
+      const of = key === null ? [] : writers.filter((row) => keyOfRow(row) === key);
+      const part = parts.get(`${key} ${origin}`) ?? { key, origin: origin ?? "no line", live: [] };
+      part.live.push({ register, writers: of.length > 0 ? of : writers });
+      parts.set(`${key} ${origin}`, part);
+    }
   }
-  return Array.from(parts, ([key, of]) => ({ key, live: of })).sort((left, right) => right.live.length - left.live.length);
+  return Array.from(parts.values()).sort((left, right) => right.live.length - left.live.length);
 }
 
-/** The registers that are live at the peak, by the lines that wrote them: each a link to where. */
-export function peakSheet({ code, places }: Kernel, row: number, goTo: (register: number, writer: number) => void): HTMLElement[] {
-  const live = code.registers?.liveAt(row) ?? null;
-  if (live === null) return [h("p", {}, "Which registers hold a value there is not known: the document has no live ranges of this kernel.")];
-  const titleOf = (key: number | null): string => (key === null ? "There before the code, as arguments are" : key < 0 ? "Written by instructions without a line" : `Line ${places.keyLine[key]}`);
-  const link = ({ register, writers }: LiveRegister): HTMLElement => {
-    const [writer] = writers;
-    if (writer === undefined) return h("li", { class: "mono" }, `r${register}`);
-    const words = `r${register} from ${hex(code.offset[writer])}${writers.length > 1 ? ` and ${writers.length - 1} more` : ""}`;
-    return h("li", {}, h("button", { class: "link mono", type: "button", title: `Show who wrote r${register}: ${code.opcode(writer)}`, onclick: () => goTo(register, writer) }, words));
+/** The registers that are live at the peak, by the lines whose values they hold: each with links to who wrote it. */
+export function peakSheet({ code, places }: Kernel, { row, registers, held }: Peak, goTo: (register: number, writer: number) => void): HTMLElement[] {
+  const live = code.registers?.liveAt(row) ?? [];
+  const item = ({ register, writers }: LiveRegister): HTMLElement => {
+    const links = writers.map((writer) => h("button", { class: "link", type: "button", title: `Show who wrote r${register}: ${code.opcode(writer)}`, onclick: () => goTo(register, writer) }, hex(code.offset[writer])));
+    return h("li", { class: "mono" }, `r${register}`, ...links.flatMap((link, at) => [at === 0 ? " from " : ", ", link]));
   };
-  const parts = byLine(live, (writer) => code.key[writer]);
+  const parts = byLine(held, live, (file, line) => places.keyOf(file, line), (writer) => code.key[writer]);
+  const counted = parts.reduce((sum, { live: of }) => sum + of.length, 0);
+  const twice = counted > registers ? " A register with values of several lines stands at each of them." : "";
   return [
-    h("p", { class: "dim" }, `${plural(live.length, "register")} hold a value at ${hex(code.offset[row])}, by the line that wrote it. The instruction is pinned.`),
-    ...parts.map(({ key, live: of }) => {
-      const more = of.length > MOST ? [h("details", {}, h("summary", {}, `${of.length - MOST} more`), h("ol", {}, ...of.slice(MOST).map(link)))] : [];
-      return h("section", {}, h("h3", {}, `${titleOf(key)}: ${plural(of.length, "register")}`), h("ol", {}, ...of.slice(0, MOST).map(link)), ...more);
+    h("p", { class: "dim" }, `${plural(registers, "register")} hold a value at ${hex(code.offset[row])}. Here they stand by the line that wrote the value.${twice} The instruction is pinned.`),
+    ...parts.map(({ key, origin, live: of }) => {
+      const more = of.length > MOST ? [h("details", {}, h("summary", {}, `${of.length - MOST} more`), h("ol", { class: "registers", start: MOST + 1 }, ...of.slice(MOST).map(item)))] : [];
+      const title = key === null || key < 0 ? sentence(`values of ${origin}`).slice(0, -1) : `Line ${places.keyLine[key]}`;
+      return h("section", {}, h("h3", {}, `${title}: ${plural(of.length, "register")}`), h("ol", { class: "registers" }, ...of.slice(0, MOST).map(item)), ...more);
     }),
   ];
 }

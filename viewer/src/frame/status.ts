@@ -39,7 +39,8 @@ export class Status {
 
   pin(sentence: string | null): void {
     fill(this.pinned, sentence === null ? null : `● ${sentence}`);
-    fill(this.keys, sentence === null ? "hover lights, click pins" : "n N next lit line · Esc unpin");
+    const keys = sentence === null ? "hover lights, click pins" : "n N next lit line · Esc unpin";
+    fill(this.keys, h("span", { class: "letter" }, keys), h("span", { class: "typing" }, "what you type edits the source · Esc leaves it"));
   }
 
   cover(kernel: Kernel | null): void {

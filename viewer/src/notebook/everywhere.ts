@@ -7,6 +7,10 @@ export function findAll(): null {
   return null;
 }
 
+export function searched(): null {
+  return null;
+}
+
 export function sourceChunks(): string[] {
   return [];
 }

@@ -3,7 +3,7 @@ import type { Text } from "@codemirror/state";
 import { NO_ROWS, rowsOf } from "../document/csr";
 import type { Kernel } from "../document/kernel";
 import type { Diagnostic, FileInfo } from "../document/schema";
-import { count, visible } from "../dom";
+import { brief, count, visible } from "../dom";
 import type { Light } from "../lighting";
 import { gaps } from "./gaps";
 import { LANGUAGE } from "./language";
@@ -182,7 +182,7 @@ export class SourcePane extends Linked {
 /** A figure before and now. Less than half a percent is no change to speak of. */
 function badge([before, now]: Change): HTMLElement {
   const isSmall = Math.abs(now - before) < before / 200;
-  const element = part(isSmall ? "badge" : now > before ? "badge up" : "badge down", `${count(before)} → ${count(now)}`);
+  const element = part(isSmall ? "badge" : now > before ? "badge up" : "badge down", `${brief(before)} → ${brief(now)}`);
   element.title = `${count(before)} before, ${count(now)} now`;
   return element;
 }

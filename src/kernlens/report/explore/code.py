@@ -8,6 +8,7 @@ from typing import Any
 from kernlens.analysis.flow.blocks import straight_code
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.live_ranges import LiveRange, live_ranges
+from kernlens.analysis.flow.register_peak import held_at
 from kernlens.analysis.flow.register_uses import RegisterUse, register_uses
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.analysis.placed_samples import placed_samples
@@ -15,6 +16,7 @@ from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.loop_nest import Loops
+from kernlens.model.pressure import Pressure
 from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap
 from kernlens.report.describe import function_name
@@ -79,7 +81,7 @@ def code_document(
         "distance": _distances(instructions),
         "message": message_columns(instructions),
         "live": list(pressure.live) if pressure else None,
-        "peak": {"row": pressure.peak_index, "registers": pressure.peak} if pressure else None,
+        "peak": _peak(instructions, source_map, places, pressure) if pressure else None,
         "is_lower_bound": pressure.is_lower_bound if pressure else None,
         "use": _uses(instructions, uses, held.values if held else {}),
         "range": _ranges(held.ranges) if held else None,
@@ -91,6 +93,20 @@ def code_document(
 def compacted_of(instructions: Instructions) -> list[bool]:
     """Return for each instruction whether it is compacted."""
     return [bool(flags & COMPACTED) for flags in instructions.flags]
+
+
+def _peak(
+    instructions: Instructions, source_map: SourceMap | None, places: Places, pressure: Pressure
+) -> dict[str, Any]:
+    """Return the row where most registers are live, and the lines whose values they hold there, as ``annotate --pressure``
+    has them."""
+    row = pressure.peak_index
+    held = []
+    for values in held_at(instructions, source_map, row) if row is not None else ():
+        file = None if values.path is None else places.file(values.path)
+        line = None if file is None else [file, values.line]
+        held.append({"line": line, "origin": values.origin or None, "registers": list(values.registers)})
+    return {"row": row, "registers": pressure.peak, "held": held}
 
 
 def _targets(instructions: Instructions) -> dict[int, list[int]]:
