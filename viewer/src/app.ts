@@ -275,6 +275,7 @@ export class App implements Page {
     this.element.classList.remove("drawer");
     this.header.show(this.index, program, -1, null, null, null);
     this.showBuild(program);
+    this.build.advise(0, false);
     this.list.mark(program, -1);
     this.pinning.clear();
     document.title = visible(`${program?.name ?? this.index.title} · kernlens`);

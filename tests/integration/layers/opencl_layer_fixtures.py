@@ -211,9 +211,9 @@ def newest(root: Path) -> Platform:
         "-m",
         "sh",
         "-c",
-        # Nothing made device nodes in a root: its packages are only unpacked.
-        'mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && '
-        'exec chroot "$0" sh -c \'cd "$(dirname "$0")" && exec "$0" "$@"\' "$@"',
+        # Nothing made device nodes in a root: its packages are only unpacked. It may have no shell.
+        'mkdir -p "$0/proc" "$0/dev" && mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && '
+        'exec unshare --root="$0" --wd="$(dirname "$1")" "$@"',
         str(root),
     )
     return Platform(

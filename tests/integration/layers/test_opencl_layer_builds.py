@@ -84,8 +84,18 @@ def test_second_build_that_takes_too_long(platform: Platform, place: Path) -> No
     stuck = place / "stuck"
     stuck.mkdir(exist_ok=True)
     shutil.copy2(place / LAYER, stuck / LAYER)
-    (stuck / BUILDER).write_text(f'#!/bin/sh\necho $$ >"${{0%/*}}/number"\nexec sleep {ASLEEP} >/dev/null 2>&1\n')
-    (stuck / BUILDER).chmod(0o755)
+    # No script: the newest driver's root may have no shell.
+    (stuck / "stuck.c").write_text(
+        "#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n"
+        "int main(int count, char **words) {\n"
+        "  char path[4096];\n"
+        "  snprintf(path, sizeof path, \"%.*snumber\", (int)(strrchr(words[0], '/') + 1 - words[0]), words[0]);\n"
+        '  FILE *file = fopen(path, "w");\n'
+        '  if (count < 1 || !file || fprintf(file, "%d", (int)getpid()) < 0 || fclose(file)) return 1;\n'
+        f"  sleep({ASLEEP});\n"
+        "}\n"
+    )
+    subprocess.run(["gcc", "-static", "-o", stuck / BUILDER, stuck / "stuck.c"], check=True)
     result = platform.run(
         place,
         "refused",

@@ -160,7 +160,7 @@ export class Navigator {
     const rows = arranged(this.groups, order, hits, isOpen);
     const seen = hits === null ? this.kernels : Array.from(this.groups.values(), (items) => items.filter(({ entry, key }) => entry !== null && hits.has(key)).length).reduce((sum, each) => sum + each, 0);
     const words = hits === null ? plural(this.kernels, "kernel") : `${count(seen)} of ${plural(this.kernels, "kernel")}`;
-    fill(this.heading, h("span", {}, words), this.failed === 0 || hits !== null ? null : h("span", { class: "warn", title: plural(this.failed, "build failed", "builds failed") }, `${count(this.failed)} failed`));
+    fill(this.heading, h("span", {}, words), this.failed === 0 || hits !== null ? null : h("button", { class: "warn", type: "button", title: `${plural(this.failed, "build failed", "builds failed")}: shows the first`, onclick: () => this.move(this.placed.find(({ row: { item } }) => item?.entry === null && !item.program.ok)?.row) }, `${count(this.failed)} failed`));
     const sort = (by: Order, text: string, title: string): HTMLElement => h("button", { type: "button", title, "aria-pressed": String(order === by), onclick: () => this.turn(by) }, text + (order === by ? " ▾" : ""));
     const figure = hits === null ? sort("instructions", "instr", "Sort by instructions") : h("span", {}, "hits");
     fill(this.columns, sort("name", "name", "Sort by name"), sort("simd", "SIMD", "Sort by SIMD width, narrowest first; it is shown where it is below the device's widest. Kernels that spill say so in its place."), figure);
@@ -209,7 +209,8 @@ export class Navigator {
     }
     const badge = badgeOf(item, this.shown);
     const beside = badge === null ? 0 : widths.of(badge.text, "of") + BADGE;
-    const text = [...pieces(item.shown, "name"), ...(item.beside === "" ? [] : [{ text: "  ", style: "of" as const }, ...pieces(item.beside, "of")])];
+    // Of few hits the head that says what all names share may be out of sight, or seem to be of another kernel.
+    const text = [...pieces(this.shown.hits === null ? item.shown : item.name, "name"), ...(item.beside === "" ? [] : [{ text: "  ", style: "of" as const }, ...pieces(item.beside, "of")])];
     return linesOf(text, Math.max(24, this.width - BESIDE - beside - margin), INDENT, widths);
   }
 

@@ -50,6 +50,10 @@ export class SearchField {
     });
     this.element.addEventListener("keydown", (event) => this.pressed(event));
     this.element.addEventListener("focusin", () => (this.results.hidden = false));
+    // What is clicked elsewhere need not take the keyboard.
+    window.addEventListener("pointerdown", (event) => {
+      if (!event.composedPath().includes(this.element)) this.results.hidden = true;
+    });
     this.element.addEventListener("focusout", (event) => (this.results.hidden = !this.element.contains(event.relatedTarget as Node | null)));
   }
 

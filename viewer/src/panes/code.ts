@@ -2,7 +2,7 @@ import { EditorView, showPanel } from "@codemirror/view";
 
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
-import { LONG, SHORT } from "../document/waits";
+import { LONG, ORIGIN, SHORT } from "../document/waits";
 import type { Held } from "../document/registers";
 import type { Samples } from "../document/samples";
 import { hex, largest, plural, visible } from "../dom";
@@ -268,12 +268,17 @@ export class CodePane extends Linked {
   /** The names of the columns, as wide as these. */
   private heads(head: number, size: number): HTMLElement {
     const { code } = this.kernel;
-    const parts = [part("ln-head", "at")];
+    const named = (classes: string, name: string, title: string): HTMLElement => {
+      const element = part(classes, name);
+      element.title = title;
+      return element;
+    };
+    const parts = [named("ln-head", "at", "The instruction's offset in the code, in hexadecimal digits")];
     if (this.deepest > 0) parts.push(part(`loops of${this.deepest}`));
-    parts.push(part("bar"), part("from-head", "line"));
-    if (code.live !== null) parts.push(part("live-head", "live"));
+    parts.push(part("bar"), named("from-head", "line", "The source line that it comes from: 454‹ is inlined from line 454; in italics, it is of the prologue or has only its neighbour's line, and counts in no line"));
+    if (code.live !== null) parts.push(named("live-head", "live", "How many registers hold a value there"));
     if (code.samples !== null) parts.push(part("sm-head", "samples"));
-    if (this.hasWaits) parts.push(part("wt-head", "waits"));
+    if (this.hasWaits) parts.push(named("wt-head", "waits", `Cycles that the instruction waits. ${ORIGIN}`));
     parts.push(part("lane"));
     // As wide as letters of the code are, with smaller ones in them.
     const column = (characters: number, name: string, title = ""): HTMLElement => {
@@ -286,7 +291,7 @@ export class CodePane extends Linked {
     const row = part("heads");
     // The pane's lines are named by themselves.
     row.setAttribute("aria-hidden", "true");
-    row.append(...parts, column(4, ""), column(head - 4, "opcode"), column(size, "lanes", "How many lanes the instruction works on, and from which on: 16·16 are lanes 16 to 31"), part("operands-head", "to, from"), part("tokens-head", "waits for"));
+    row.append(...parts, column(4, ""), column(head - 4, "opcode"), column(size, "lanes", "How many lanes the instruction works on, and from which on: 16·16 are lanes 16 to 31"), part("operands-head", "to, from"), named("tokens-head", "waits for", "Scoreboard: I@2 is the second last instruction of the integer pipe, $3.dst the result of the message with token 3"));
     return row;
   }
 

@@ -1,4 +1,5 @@
 import type { HttpSource } from "../document/http";
+import { DocumentError, ServerGone } from "../document/source";
 import { fill, h, hex, plural } from "../dom";
 import { failure, nothing } from "../frame/message";
 import type { Page } from "../page";
@@ -47,7 +48,8 @@ export class LinkageView implements View {
       (answer) => this.draw(answer),
       (problem: unknown) => {
         this.read = null;
-        fill(this.element, h("div", { class: "message" }, ...failure(problem, () => this.show())));
+        const isRefused = problem instanceof DocumentError && !(problem instanceof ServerGone);
+        fill(this.element, isRefused ? nothing(`${problem.message}.`, problem.next) : h("div", { class: "message" }, ...failure(problem, () => this.show())));
       },
     );
   }

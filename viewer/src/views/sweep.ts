@@ -45,7 +45,7 @@ export class SweepView implements View {
     this.read.then(
       (rows) => {
         const { index, state } = this.page;
-        if (index !== null) this.draw(rows ?? sweepOf(index), state.more.figure ?? null);
+        if (index !== null) this.draw(rows ?? sweepOf({ figures: index.figures, programs: [...this.page.listed] }), state.more.figure ?? null);
       },
       (problem: unknown) => fill(this.element, nothing(sentenceOf(problem))),
     );
@@ -125,8 +125,8 @@ export class SweepView implements View {
   }
 }
 
-/** Each kernel of the document with the figures that its index has. */
-function sweepOf({ programs, figures }: Index): Row[] {
+/** Each kernel of the list with the figures that its index has. */
+function sweepOf({ programs, figures }: Pick<Index, "figures" | "programs">): Row[] {
   const keys = [...figures.map(({ key }) => key), "memory", "peak"];
   return programs.flatMap((program) => {
     const { device, toolchain, options, kernels, versions } = program;
