@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.isa.devices import identify
+from kernlens.isa.devices import stated_device
 from kernlens.loading.context import Context
+from kernlens.loading.kept_debug import KeptDebug, ProgramDebug, ZebinDebug
 from kernlens.loading.kernel_parts import (
     Code,
     DebugCode,
-    KeptDebug,
     PatchTokenCode,
-    ProgramDebug,
     ZebinCode,
-    ZebinDebug,
 )
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Relocation, Symbol
@@ -25,6 +23,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
 if TYPE_CHECKING:
+    from kernlens.loading.listed_code import ListedKernel
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
     from kernlens.model.stage_text import StageTexts
@@ -35,7 +34,7 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 
     read = read_patch_tokens(content, context.allowance)
-    device = _device(read.device, context)
+    device = stated_device(read.device, context.device)
     debug = ProgramDebug(context.build, context.allowance)
     kernels = {
         kernel.name: Kernel(kernel.name, PatchTokenCode(kernel, debug, device, read.device)) for kernel in read.kernels
@@ -60,7 +59,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
 
     read = read_zebin(content, context.allowance)
     device_id = read.notes.device_id
-    device = _device(device_id, context)
+    device = stated_device(device_id, context.device)
     context = context.holding(options=read.build_options, spirv=read.spirv)
     debug = ZebinDebug(read, context.build, context.allowance)
     codes = [*read.kernels, *([read.functions] if read.functions else [])]
@@ -86,7 +85,7 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     read = read_debug_data(content, context.allowance)
-    device = _device(read.device, context)
+    device = stated_device(read.device, context.device)
     context = context.holding(debug=content)
     debug = ProgramDebug(context.build, context.allowance)
     kernels = {}
@@ -95,6 +94,31 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
         if text is not None:
             kernels[kernel.name] = Kernel(kernel.name, DebugCode(text.data, debug, kernel.name, device, read.device))
     return _program(name, "debug-data", kernels, context, device=device, device_id=read.device, debug=debug)
+
+
+def listed_program(
+    name: str,
+    format_name: str,
+    kernels: Sequence[ListedKernel],
+    device: Device | None,
+    content: memoryview,
+    context: Context,
+    find_symbols: Callable[[], tuple[Symbol, ...]] = tuple,
+) -> Program:
+    """Return a Program of kernels whose decoder gives listings."""
+    from kernlens.loading.listed_code import ListedCode, ListedDebug
+
+    debug = ListedDebug(kernels, context.build, context.allowance)
+    return _program(
+        name,
+        format_name,
+        {kernel.name: Kernel(kernel.name, ListedCode(kernel, debug, device)) for kernel in kernels},
+        context,
+        device=device,
+        binary=content,
+        find_symbols=find_symbols,
+        debug=debug,
+    )
 
 
 def raw_program(name: str, content: memoryview, device: Device, context: Context) -> Program:
@@ -135,15 +159,6 @@ def _spirv_symbols(module: SpirvModule | None) -> tuple[Symbol, ...]:
         if linkage.name not in entries and not linkage.name.startswith("__spirv_BuiltIn")
     ]
     return (*kernels, *linked)
-
-
-def _device(stated: DeviceId, context: Context) -> Device | None:
-    """Return the device that the binary states; if it leaves several open, the one of them that it is known to be built for."""
-    codes, known = identify(stated), context.device
-    vague = stated.product_family is None and stated.ip is None
-    if codes is None or (vague and known is not None and known.render_core == codes.render_core):
-        return known
-    return codes
 
 
 def _program(

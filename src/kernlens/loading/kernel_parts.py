@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
 from kernlens.errors import FormatError, UnsupportedError
+from kernlens.isa.intel import raw_code
 from kernlens.loading.analysed_code import AnalysedCode
-from kernlens.model.binary import EMPTY
-from kernlens.model.build import Build
+from kernlens.loading.kept_debug import LinesDebug, ProgramDebug, ZebinDebug
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
-from kernlens.model.figures import KernelResources
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
+from kernlens.model.kernel_resources import KernelResources
 
 if TYPE_CHECKING:
-    from kernlens.formats.dwarf.line_tables import LineTables
-    from kernlens.formats.patch_tokens.debug_data import DebugData
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
     from kernlens.loading.stage_maps import Beside
-    from kernlens.model.allowance import Allowance
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
-    from kernlens.model.program import Program
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
-    from kernlens.model.stage import Snapshot
     from kernlens.model.waits import Waits
 
 
@@ -64,7 +58,7 @@ class Code(AnalysedCode):
         return f"raw instructions hold no line table; {ADVICE} and open the whole binary"
 
     def instructions(self) -> Instructions:
-        from kernlens.isa.decode import decode
+        from kernlens.isa.intel.decode import decode
         from kernlens.toolchain.registered import register_roots
 
         if self._device is None:
@@ -97,6 +91,24 @@ class Code(AnalysedCode):
         """Return where symbols place functions in the code; None where there are no symbols."""
         return None
 
+    def instruction_count(self, kernel: Kernel) -> int:
+        return raw_code.instruction_count(kernel.code)
+
+    def operations(self, kernel: Kernel) -> bytes:
+        return raw_code.operations(bytes(kernel.code))
+
+    def is_decoded_with_others(self) -> bool:
+        return True
+
+    def advice_reason(self) -> str | None:
+        return None
+
+    def may_call(self) -> bool:
+        return raw_code.may_call(self.code())
+
+    def may_call_by_address(self) -> bool:
+        return raw_code.may_call_by_address(self.code())
+
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
         from kernlens.analysis.correlate import functions_of
 
@@ -113,17 +125,19 @@ class Code(AnalysedCode):
 
     def waits(self, kernel: Kernel) -> Waits | None:
         from kernlens.analysis.flow.static_cycles import block_starts, waits_of
-        from kernlens.isa.latencies import timings_of
+        from kernlens.isa.intel.latencies import timings_of
+        from kernlens.model.intel_instructions import packed_of
 
-        instructions = kernel.instructions
+        instructions = packed_of(kernel.instructions)
         assert self._device is not None, "the kernel asks for waits_reason first"
+        assert instructions is not None, "the kernel asks for waits_reason first"
         timings = timings_of(instructions, self._device)
         prologue = kernel.resources.prologue_bytes or self.payload_load_bytes()
         starts = block_starts(instructions, prologue, self.function_symbols() or ())
         return waits_of(instructions, timings, starts)
 
     def waits_reason(self) -> str | None:
-        from kernlens.isa.latencies import unknown_reason
+        from kernlens.isa.intel.latencies import unknown_reason
 
         return unknown_reason(self._device)
 
@@ -146,14 +160,16 @@ class Code(AnalysedCode):
     def _prologue(self, kernel: Kernel) -> int:
         """Return the number of instructions that load the kernel's payload and set the thread up."""
         from kernlens.formats.patch_tokens.kernel_tokens import FIRST_CORE_WITH_PROLOGUE
+        from kernlens.isa.devices import render_core
+        from kernlens.model.intel_instructions import packed_of
 
         stated = kernel.resources.prologue_bytes
         if stated is not None:
             return bisect_left(kernel.instructions.offsets, stated and max(stated, self.set_up_bytes(kernel)))
-        core = self._device.render_core if self._device else None
-        if core is None or core < FIRST_CORE_WITH_PROLOGUE:
+        core, packed = render_core(self._device), packed_of(kernel.instructions)
+        if core is None or core < FIRST_CORE_WITH_PROLOGUE or packed is None:
             return 0
-        return kernel.instructions.set_up_end(self.payload_load_bytes())
+        return packed.set_up_end(self.payload_load_bytes())
 
     def set_up_bytes(self, kernel: Kernel) -> int:
         """Return the size of the start of the code that loads the payload and sets the thread up, if the line table says it."""
@@ -164,91 +180,13 @@ class Code(AnalysedCode):
         return 0
 
 
-class KeptDebug:
-    """The parts that a program's build kept besides its machine code, read on first use and once for all its kernels."""
-
-    #: Makes the Program that a kernel is of, with that kernel alone. (It holds no other kernels, which hold this.)
-    make_program: Callable[[Kernel, KeptDebug], Program] | None = None
-
-    def __init__(self, build: Build, allowance: Allowance) -> None:
-        self._build = build
-        self._allowance = allowance
-
-    @property
-    def compiler(self) -> Compiler:
-        """The compiler, as the build's toolchain names it; else what the binary tells of it."""
-        toolchain = self._build.toolchain
-        named = toolchain.compiler if toolchain else UNKNOWN_COMPILER
-        return named if named.version else Compiler(self.told_version())
-
-    def told_version(self) -> tuple[int, ...]:
-        """Return the first numbers of IGC's version, as far as the binary tells."""
-        return ()
-
-    @property
-    def folder(self) -> str:
-        """The temporary folder of the compile, if it worked in one."""
-        return self._build.folder
-
-    @property
-    def snapshots(self) -> tuple[Snapshot, ...]:
-        """The snapshots of the compile, single passes too."""
-        return self._build.snapshots
-
-    @cached_property
-    def beside(self) -> Beside | None:
-        """The stages of the compile, if any were kept."""
-        if not self._build.snapshots:
-            return None
-        from kernlens.loading.stage_maps import Beside
-
-        return Beside.of_stages(self._build.snapshots)
-
-
-class ProgramDebug(KeptDebug):
-    """The debug data of one patch-token program."""
-
-    def told_version(self) -> tuple[int, ...]:
-        return (1,)  # IGC 2 writes zebin alone.
-
-    @cached_property
-    def _read(self) -> DebugData | None:
-        from kernlens.formats.patch_tokens.debug_data import read_debug_data
-
-        content = self._build.debug
-        return read_debug_data(memoryview(content), self._allowance) if content else None
-
-    def line_table(self, name: str) -> LineTable | None:
-        from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
-
-        return read_kernel_debug_elf(self._elf(name), self._allowance)
-
-    def line_table_reason(self, name: str) -> str | None:
-        from kernlens.loading.absent_lines import NO_TABLE, without_debug
-
-        if self._read is None:
-            return without_debug(self._build)
-        elf = self._elf(name)
-        if elf:
-            from kernlens.formats.elf.elf_file import read_elf
-
-            section = read_elf(elf, format="kernel-debug-elf").section(".debug_line")
-            if section is not None and section.size:
-                return None
-        return NO_TABLE
-
-    def _elf(self, name: str) -> memoryview:
-        kernel = self._read.kernel(name) if self._read is not None else None
-        return kernel.elf if kernel is not None else EMPTY
-
-
 class DebugCode(Code):
     """A kernel whose debug data and stages are known too: of debug data alone, whose ELF holds the code, that is all."""
 
     def __init__(
         self,
         content: memoryview,
-        debug: ProgramDebug | ZebinDebug,
+        debug: LinesDebug,
         name: str,
         device: Device | None,
         device_id: DeviceId | None,
@@ -304,38 +242,6 @@ class PatchTokenCode(DebugCode):
         return self._kernel.payload_load_bytes()
 
 
-class ZebinDebug(KeptDebug):
-    """The line tables of one zebin, or of the debug ELF that its build kept beside it."""
-
-    def __init__(self, zebin: Zebin, build: Build, allowance: Allowance) -> None:
-        super().__init__(build, allowance)
-        self._zebin = zebin
-
-    def told_version(self) -> tuple[int, ...]:
-        return self._zebin.notes.compiler_version
-
-    @cached_property
-    def _tables(self) -> LineTables:
-        from kernlens.formats.dwarf.line_tables import read_zebin_line_tables
-        from kernlens.formats.zebin.zebin_file import read_zebin
-
-        beside = self._build.debug
-        elf = read_zebin(memoryview(beside)).elf if beside else self._zebin.elf
-        return read_zebin_line_tables(elf, self._allowance)
-
-    def line_table(self, name: str) -> LineTable | None:
-        return self._tables[name]
-
-    def line_table_reason(self, name: str) -> str | None:
-        if name in self._tables:
-            return None
-        from kernlens.loading.absent_lines import NO_TABLE, UNKNOWN_TABLE, without_debug
-
-        if self._tables.has_others:
-            return UNKNOWN_TABLE
-        return NO_TABLE if self._tables else without_debug(self._build, self._zebin.notes.zebin_version)
-
-
 class ZebinCode(DebugCode):
     """A kernel of a zebin."""
 
@@ -364,28 +270,3 @@ class ZebinCode(DebugCode):
     def arguments(self) -> tuple[KernelArgument, ...]:
         entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
         return entry.arguments if entry else ()
-
-
-def decode_kernels(
-    selection: Iterable[tuple[Program, Sequence[Kernel]]], *, texts: bool = False, threads: int | None = None
-) -> None:
-    """Decode these kernels, in threads and what repeats in them only once, so that their ``instructions`` are there
-    when asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``. Kernels that are decoded
-    already, or whose device is not known, are left as they are. Raises UnsupportedError if no installed libiga64 knows
-    a device."""
-    from kernlens.isa.decode import decode_many
-    from kernlens.toolchain.registered import register_roots
-
-    undecoded = [
-        (program.device, kernel)
-        for program, kernels in selection
-        if program.device is not None
-        for kernel in kernels
-        if "instructions" not in vars(kernel)
-    ]
-    register_roots()
-    decoded = decode_many(
-        [(device, kernel.code, kernel.compiler) for device, kernel in undecoded], threads, texts=texts
-    )
-    for (_, kernel), instructions in zip(undecoded, decoded, strict=True):
-        kernel.instructions = instructions

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import KernlensError, UnsupportedError
-from kernlens.model.figures import KernelResources, figure_words
+from kernlens.model.figures import figure_words
+from kernlens.model.kernel_resources import KernelResources
 
 if TYPE_CHECKING:
     from kernlens.model.code_function import CodeFunction
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from kernlens.model.spilled_value import SpilledValue
     from kernlens.model.trips import TripWeights
     from kernlens.model.waits import Waits
-
-
-#: The first byte of a ``call`` and of a ``calla``, without its highest bit, on all devices; instructions begin at multiples
-#: of 8 bytes.
-_CALL, _CALLA = 0x2C, 0x2B
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +79,28 @@ class KernelParts(Protocol):
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
 
     def function_symbols(self) -> Mapping[int, str | None] | None: ...
+
+    def is_decoded_with_others(self) -> bool:
+        """Return whether one call decodes the code of many such kernels."""
+        ...
+
+    def instruction_count(self, kernel: Kernel) -> int:
+        """Return the number of instructions, without decoding them if that is possible."""
+        ...
+
+    def operations(self, kernel: Kernel) -> bytes:
+        """Return a byte for each instruction, which is the same for the same operation."""
+        ...
+
+    def advice_reason(self) -> str | None: ...
+
+    def may_call(self) -> bool:
+        """Return False if it is known, without decoding the code, that it calls nothing by a place in the code."""
+        ...
+
+    def may_call_by_address(self) -> bool:
+        """Return False if it is known, without decoding the code, that it calls nothing at all."""
+        ...
 
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]: ...
 
@@ -180,6 +198,21 @@ class Kernel:
         """The decoded machine code. Raises UnsupportedError if no installed libiga64 knows the device."""
         return self._parts.instructions()
 
+    @property
+    def is_decoded_with_others(self) -> bool:
+        """True if one call decodes the code of many such kernels, and what repeats in them only once."""
+        return self._parts.is_decoded_with_others()
+
+    @cached_property
+    def instruction_count(self) -> int:
+        """The number of its instructions; they are not decoded where the machine code tells their sizes."""
+        return self._parts.instruction_count(self)
+
+    @property
+    def operations(self) -> bytes:
+        """A byte for each of its instructions, which is the same for the same operation: what similar code is found by."""
+        return self._parts.operations(self)
+
     @cached_property
     def line_table(self) -> LineTable | None:
         """The kernel's line table; None if there is none, and then ``line_table_reason`` says why."""
@@ -205,16 +238,12 @@ class Kernel:
     @cached_property
     def _may_hold_functions(self) -> bool:
         """False for most kernels, which call nothing: neither instructions nor line tables need be read for functions."""
-        return bool(self.function_symbols) or self._may_hold(_CALL)
+        return bool(self.function_symbols) or self._parts.may_call()
 
     @cached_property
     def calls_by_address(self) -> bool:
         """True if it calls code by an address, perhaps outside its own code. Raises UnsupportedError like ``instructions``."""
-        return (self._may_hold(_CALL) or self._may_hold(_CALLA)) and self.instructions.calls_by_address
-
-    def _may_hold(self, opcode: int) -> bool:
-        first_bytes = bytes(self.code[::8])
-        return opcode in first_bytes or opcode | 0x80 in first_bytes
+        return self._parts.may_call_by_address() and self.instructions.calls_by_address
 
     @cached_property
     def line_warning(self) -> str | None:
@@ -261,6 +290,11 @@ class Kernel:
     def waits_reason(self) -> str | None:
         """The reason why ``waits`` are not known; None if they are."""
         return self._parts.waits_reason()
+
+    @property
+    def advice_reason(self) -> str | None:
+        """The reason why there is no advice on such code; None if there is."""
+        return self._parts.advice_reason()
 
     @cached_property
     def spilled_values(self) -> tuple[SpilledValue, ...] | None:

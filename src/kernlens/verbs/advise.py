@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kernlens.analysis.advice.rules import advice_on
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import NotFoundError
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.kernel import Kernel
@@ -95,4 +95,7 @@ def _advised(places: Iterable[tuple[Program, Kernel]]) -> Iterator[AdvisedKernel
         reason = kernel.line_table_reason
         if reason is None and not program.sources:
             reason = "the source text was not found; --source-root names a folder to search"
+        if kernel.advice_reason is not None:
+            yield AdvisedKernel(program, kernel, (), kernel.advice_reason)
+            continue
         yield AdvisedKernel(program, kernel, tuple(advice_on(program, kernel)), reason)

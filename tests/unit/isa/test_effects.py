@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from kernlens.isa.device_table import GEN9, XE2, XE3, XE3P
-from kernlens.isa.effect_reader import effects_of
+from kernlens.isa.intel.device_table import GEN9, XE2, XE3, XE3P
+from kernlens.isa.intel.effect_reader import effects_of
 from kernlens.model.effects import (
     ACCUMULATORS,
     ADDRESSES,
@@ -19,7 +19,8 @@ from kernlens.model.effects import (
     Route,
     registers_in,
 )
-from kernlens.model.instruction import (
+from kernlens.model.instruction_record import NO_REGION, REGIONS_SIZE
+from kernlens.model.intel_instructions import (
     DESCRIPTOR_IMMEDIATE,
     DESCRIPTOR_SCALAR,
     EXTENDED_IMMEDIATE,
@@ -28,7 +29,6 @@ from kernlens.model.instruction import (
     LABEL,
     SEND,
 )
-from kernlens.model.instruction_record import NO_REGION, REGIONS_SIZE
 from tests.corpus.oracles.register_texts import said_of_registers
 from tests.tree import ROOT
 from tests.writers.instruction_records import DIRECT, IMMEDIATE, INDIRECT, NO_OPERAND, Operand, record

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kernlens.formats.zebin.notes import ZebinNotes
-from kernlens.isa import iga_library
-from kernlens.isa.device_table import XE_HPC
-from kernlens.isa.iga_library import IgaLibrary, library_for
-from kernlens.loading.kernel_parts import ProgramDebug, ZebinDebug
+from kernlens.isa.intel import iga_library
+from kernlens.isa.intel.device_table import XE_HPC
+from kernlens.isa.intel.iga_library import IgaLibrary, library_for
+from kernlens.loading.kept_debug import ProgramDebug, ZebinDebug
 from kernlens.model.allowance import Allowance
 from kernlens.model.build import Build, BuildToolchain
 from kernlens.model.compiler import Compiler

@@ -10,8 +10,8 @@ import pytest
 from kernlens.model.compiler import Compiler
 from kernlens.model.device import Device
 from kernlens.model.figures import figure_named
-from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import Access, InstructionKind
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.sweep_row import MEASURED, SweepRow, worst_first
 from tests.unit.conftest import Kernlens
@@ -32,15 +32,15 @@ SCRATCH = token(18, 0, 4096), token(38, 0, 0, 8, 0, 1), token(55, 0, 1024)
 
 def decoded(
     kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
-) -> list[Instructions]:
+) -> list[IntelInstructions]:
     """Stand in for ``decode_many``: the first of 16 bytes is the number of the instruction's kind."""
     return [_instructions(bytes(code)[::16]) for _, code, _ in kernels]
 
 
-def _instructions(numbers: bytes) -> Instructions:
+def _instructions(numbers: bytes) -> IntelInstructions:
     records = b"".join(record(offset=16 * index) for index in range(len(numbers)))
     texts = [f"mov r{number}" for number in numbers]
-    return Instructions(records, ["mov"], lambda: texts, classify=lambda _: [KINDS[number] for number in numbers])
+    return IntelInstructions(records, ["mov"], lambda: texts, classify=lambda _: [KINDS[number] for number in numbers])
 
 
 def written(name: str, code: bytes, *tokens: bytes) -> None:
@@ -55,7 +55,7 @@ def written(name: str, code: bytes, *tokens: bytes) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The working folder: a kernel of 30 instructions that spills nothing, 9 or 10 registers, or has private memory alone."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     written("none.bin", MOVE * 30)
     written("nine.bin", MOVE * 12 + SPILL * 9 + FILL * 9, *SCRATCH)
     written("ten.bin", MOVE * 8 + SPILL * 10 + FILL * 9, *SCRATCH)
@@ -142,7 +142,7 @@ def test_code_that_neither_side_holds_is_no_worse(
     kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     monkeypatch.setattr(Kernel, "calls_by_address", property(lambda kernel: kernel.name == "gemm"))
     for called in ("elsewhere", "helper"):
         Path(f"{called}.bin").write_bytes(zebin(called).replace(b"\x11", b"\0").replace(b"\x22", b"\0"))

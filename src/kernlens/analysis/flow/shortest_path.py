@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from kernlens.analysis.flow.blocks import straight_code
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import FLOAT
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.path_cycles import PathCycles, Paths
 from kernlens.model.waits import Waits
@@ -42,8 +43,9 @@ def paths_of(kernel: Kernel) -> Paths | str:
         shortest, longest = extremes(straight.steps, [sum(cost.values()) for cost in costs], headers, is_inside)
     except CycleError:
         return "its loops are too entangled"
-    of = [PathCycles(_sum(costs[block] for block in blocks)) for blocks in (range(len(costs)), shortest, longest)]
-    return Paths(*of)
+    ways: tuple[Iterable[int], ...] = (range(len(costs)), shortest, longest)
+    whole, cheapest, dearest = (PathCycles(_sum(costs[block] for block in blocks)) for blocks in ways)
+    return Paths(whole, cheapest, dearest, waits.origin)
 
 
 def row_cycles(instructions: Instructions, waits: Waits) -> Iterator[Cycles]:
@@ -112,7 +114,9 @@ def _pipe(instructions: Instructions, row: int) -> str:
         return "send"
     if opcode == "math" or opcode.endswith("dpas") or opcode == "dpasw":
         return "math" if opcode == "math" else "dpas"
-    own = instructions.pipes.own[row] if instructions.pipes is not None else ""
+    packed = packed_of(instructions)
+    pipes = packed.pipes if packed is not None else None
+    own = pipes.own[row] if pipes is not None else ""
     if own == "A":  # Xe-LP has one pipe for both.
         return "F" if instructions.kinds[row].name == FLOAT else "I"
     return {"M": "math", "": "other"}.get(own, own)
