@@ -64,6 +64,7 @@ static struct {
 
 static column offsets, sizes, unknown, references, texts;
 static uint32_t current; /* the instruction that is being read */
+static uint32_t current_offset;
 static bool is_read;
 
 static void append(column *to, const void *bytes, size_t size)
@@ -103,6 +104,27 @@ static void limit(int resource, rlim_t most)
     (void)setrlimit(resource, &both);
 }
 
+/* Says where LLVM crashed, for a next process that passes over these bytes. */
+static void crash(int signal_number)
+{
+    char text[64];
+    int length = snprintf(text, sizeof text, "\nsignal %d at offset %u\n", signal_number, current_offset);
+    ssize_t written = write(STDERR_FILENO, text, length > 0 ? (size_t)length : 0);
+    _exit(written > 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+static void let_crashes_tell(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+    static char stack[1 << 16];
+    stack_t apart = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_handler = crash, .sa_flags = SA_ONSTACK};
+    if (sigaltstack(&apart, NULL) != 0)
+        return;
+    for (size_t index = 0; index < sizeof signals / sizeof signals[0]; index++)
+        sigaction(signals[index], &action, NULL);
+}
+
 static void let_time_end(void)
 {
     sigset_t none;
@@ -140,6 +162,7 @@ static void disassemble(void *context, uint8_t *code, uint32_t size, uint64_t ad
     current = 0;
     for (uint32_t offset = 0; offset < size; current++) {
         size_t before = references.used;
+        current_offset = offset;
         is_read = true;
         size_t length = llvm.disassemble(context, code + offset, size - offset, address + offset, text, sizeof text);
         is_read = false;
@@ -236,6 +259,7 @@ int main(int count, char **arguments)
     limit(RLIMIT_AS, MOST_MEMORY);
     limit(RLIMIT_CORE, 0);
     let_time_end();
+    let_crashes_tell();
     confine_to_pipes();
     if (fwrite(&hello, sizeof hello, 1, stdout) != 1 || fflush(stdout) != 0)
         return EXIT_FAILURE;
