@@ -32,6 +32,8 @@ _HAS_TYPE_NAME, _HAS_NAME = 1 << 2, 1 << 4
 _ADDRESS_SPACES = {0x119B: "global", 0x119C: "local", 0x119D: "constant", 0x119E: "private"}
 _ACCESSES = {0x11A0: "read_only", 0x11A1: "write_only", 0x11A2: "read_write"}
 _TYPE_QUALIFIERS = {1: "const", 2: "restrict", 4: "volatile", 8: "pipe"}
+#: What PoCL calls its copy of the program's source: ``pocl_cache_write_program_source`` of ``lib/CL/pocl_cache.c``.
+SOURCE_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
 #: The folder of a work-group function names the work-group's size it is compiled for; 0-0-0 is any.
 _SIZE = re.compile(r"(\d{1,9})-(\d{1,9})-(\d{1,9})(?:-.*)?")
 

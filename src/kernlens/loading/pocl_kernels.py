@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import replace
 from kernlens.errors import UnsupportedError
 from kernlens.formats.elf.elf_file import Elf, read_elf
-from kernlens.formats.poclbin import PoclBinary, PoclFile, PoclKernel
+from kernlens.formats.poclbin import SOURCE_COPY, PoclBinary, PoclFile, PoclKernel
 from kernlens.loading.listed_code import ListedKernel
 from kernlens.model.binary import EMPTY, Section
 from kernlens.model.kernel_resources import KernelResources
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _SHARED_OBJECT, _OBJECT = ".so", ".so.o"
 _X86_64 = 62
+#: What clang calls a source without a name.
+_NAMELESS = "<stdin>"
 _WITHOUT_CODE = (
     "the binary holds no machine code of this kernel: PoCL compiles a work-group function when the kernel is first run, or"
     " when its program's binary is asked for"
@@ -126,7 +129,12 @@ def _functions(elf: Elf, section: Section) -> dict[int, str | None]:
 def _lines(elf: Elf, section: Section, allowance: Allowance) -> LineTable | None:
     from kernlens.formats.dwarf.line_tables import read_linked_line_table
 
-    return read_linked_line_table(elf, section.address, allowance)
+    table = read_linked_line_table(elf, section.address, allowance)
+    if table is None:
+        return None
+    # The copy's name is another one in each build.
+    files = (replace(file, path=_NAMELESS) if SOURCE_COPY.fullmatch(file.path) else file for file in table.files)
+    return replace(table, files=tuple(files))
 
 
 def _instructions(name: str, elf: Elf, section: Section) -> Instructions:
