@@ -24,6 +24,7 @@ _ENDINGS = {
     "kernel-debug-elf": ".elf",
     "spirv": ".spv",
     "llvm-bitcode": ".bc",
+    "poclbin": ".poclbin",
     "recording": ".klens",
     "raw": ".gen",
 }
