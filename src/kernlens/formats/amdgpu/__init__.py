@@ -1,0 +1,1 @@
+"""What AMD's GPU compilers write: code objects, their metadata, and the line tables of their kernels."""
