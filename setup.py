@@ -211,6 +211,15 @@ if sys.platform == "linux":
             optional=True,
         ),
         Executable(
+            "kernlens.native.kernlens_disassembler",
+            sources=sources("native/disassembler"),
+            depends=HEADERS,
+            include_dirs=["native"],
+            extra_compile_args=OPTIMIZE,
+            libraries=["dl"],
+            optional=True,
+        ),
+        Executable(
             "kernlens.native.kernlens_second_build",
             sources=[*sources("native/base"), SECOND_BUILD_PROGRAM, f"{SECOND_BUILD}/job.c"],
             extra_link_args=["-pthread"],

@@ -16,7 +16,8 @@ from kernlens import log
 #: A program or library -> patterns of the names of Debian packages that hold it, the best first.
 _HOLDERS = {
     "chroot": "coreutils", "clinfo": "clinfo", "debootstrap": "debootstrap", "dpkg-deb": "dpkg", "gcc": "gcc",
-    "iga64": r"libigc\d*-tools", "libOpenCL.so.1": "ocl-icd-libopencl1", "libiga64": r"libigc\d+", "llvm-dis": r"llvm-\d+",
+    "iga64": r"libigc\d*-tools", "libLLVM": r"libllvm\d+", "libOpenCL.so.1": "ocl-icd-libopencl1", "libiga64": r"libigc\d+",
+    "llvm-dis": r"llvm-\d+",
     "libze_intel_gpu.so.1": "libze-intel-gpu1 intel-opencl-icd", "libze_loader.so.1": "libze1", "objdump": "binutils",
     "ocloc": "intel-ocloc intel-opencl-icd", "pocl": "pocl-opencl-icd", "spirv-dis": "spirv-tools",
     "spirv-link": "spirv-tools", "spirv-val": "spirv-tools", "unshare": "util-linux",

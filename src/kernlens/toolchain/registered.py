@@ -63,5 +63,7 @@ def roots() -> dict[str, Path]:
 def register_roots() -> None:
     """Let instructions be decoded by the libiga64 of every root too: the compiler's own may be there."""
     from kernlens.isa.iga_library import search_also
+    from kernlens.isa.llvm.llvm_libraries import search_llvm_also
 
-    search_also(lambda: {name: str(root) for name, root in roots().items()})
+    for search in (search_also, search_llvm_also):
+        search(lambda: {name: str(root) for name, root in roots().items()})

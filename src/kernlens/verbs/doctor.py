@@ -48,6 +48,7 @@ def checks() -> Iterator[Check]:
     """Yield the check of every part, the most basic first."""
     yield _native_decoder()
     yield _disassembler()
+    yield _llvm_disassembler()
     toolchains = find_toolchains()
     default = default_toolchain()
     for toolchain in toolchains:
@@ -93,6 +94,26 @@ def _disassembler() -> Check:
     return Check(
         "disassembler", True, "; ".join(f"{library}, up to {library.platform_titles[-1]}" for library in libraries)
     )
+
+
+def _llvm_disassembler() -> Check:
+    """Return the check of what disassembles the code of PoCL and of AMD's GPUs: each libLLVM is opened."""
+    from kernlens.isa.llvm.llvm_libraries import installed_llvm
+    from kernlens.isa.llvm.llvm_process import is_possible
+
+    name = "LLVM disassembler"
+    if not is_possible():
+        return Check(name, False, "its program was not built", reinstall(), needed=False)
+    works, failures = [], []
+    for library in installed_llvm():
+        try:
+            works.append(f"{library.title} ({library.path}) for {', '.join(library.targets) or 'nothing that is read'}")
+        except ToolError as error:
+            failures.append(str(error))
+    if not works:
+        finding = "; ".join(failures) or "no libLLVM: needed for the code of PoCL and of AMD's GPUs"
+        return Check(name, False, finding, how_to_get("libLLVM"), needed=False)
+    return Check(name, True, "; ".join(works + failures), needed=False)
 
 
 def _compiler(toolchain: Toolchain, default: str) -> Check:

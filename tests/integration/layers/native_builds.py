@@ -21,6 +21,7 @@ PARTS = (
     "native/kernlens_second_build",
     "native/kernlens_confine",
     "native/kernlens_demangler",
+    "native/kernlens_disassembler",
 )
 
 

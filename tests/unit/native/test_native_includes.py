@@ -31,6 +31,7 @@ ALLOWED = {
     "confine": set(),
     "decoder": {"base"},
     "demangler": set(),
+    "disassembler": set(),
     "recording": {"base"},
     "level_zero_api": set(),
     LEVEL_ZERO: {"base", "level_zero_api", "recording"},

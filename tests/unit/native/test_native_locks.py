@@ -26,7 +26,12 @@ ENVIRONMENT = re.compile(r"\b(?:putenv|setenv|unsetenv|clearenv)\s*\(|\benviron\
 SIGNALS = re.compile(r"\b(?:signal|sigaction|sigset|siginterrupt|sigignore)\s*\(")
 
 #: Processes of their own, with one thread, and what is part of Python's process.
-NOT_OF_A_LAYER = (NATIVE / "opencl_layer" / "second_build" / "program.c", NATIVE / "demangler", NATIVE / "decoder")
+NOT_OF_A_LAYER = (
+    NATIVE / "opencl_layer" / "second_build" / "program.c",
+    NATIVE / "demangler",
+    NATIVE / "disassembler",
+    NATIVE / "decoder",
+)
 
 
 def sources() -> Iterator[Path]:
