@@ -1,1 +1,1 @@
-"""What AMD's GPU compilers write: code objects, their metadata, and the line tables of their kernels."""
+"""The files of AMD's GPU compilers: code objects, their metadata, and the line tables of their kernels."""
