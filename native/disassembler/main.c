@@ -6,20 +6,19 @@
  * `answer` with its columns. Standard error is a file: what LLVM complains about lies there. All numbers are the machine's own. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "disassembler/confine.h"
+#include "disassembler/limits.h"
 
-enum { MAGIC = 0x4D564C4C, MOST_MEMORY = 2047 << 20, MOST_CODE = 256 << 20, MOST_NAME = 4096, TEXT_SIZE = 512 };
+enum { MAGIC = 0x4D564C4C, MOST_CODE = 256 << 20, MOST_NAME = 4096, TEXT_SIZE = 512 };
 /* Seconds of processor time for one request: some, and one more for so many bytes. */
 enum { LEAST_SECONDS = 5, BYTES_PER_SECOND = 20000 };
 enum { OPTION_HEX = 2, OPTION_COMMENTS = 8 };         /* LLVMDisassembler_Option_... */
@@ -94,23 +93,6 @@ static const char *note(void *nothing, uint64_t value, uint64_t *kind, uint64_t 
     return NULL;
 }
 
-static void limit(int resource, rlim_t most)
-{
-    struct rlimit both;
-    if (getrlimit(resource, &both) != 0)
-        return;
-    both.rlim_cur = most < both.rlim_max ? most : both.rlim_max;
-    (void)setrlimit(resource, &both);
-}
-
-static void let_time_end(void)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    signal(SIGPROF, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static bool read_all(void *to, size_t size)
 {
     return size == 0 || fread(to, size, 1, stdin) == 1;
@@ -140,6 +122,7 @@ static void disassemble(void *context, uint8_t *code, uint32_t size, uint64_t ad
     current = 0;
     for (uint32_t offset = 0; offset < size; current++) {
         size_t before = references.used;
+        crash_offset = offset;
         is_read = true;
         size_t length = llvm.disassemble(context, code + offset, size - offset, address + offset, text, sizeof text);
         is_read = false;
@@ -233,9 +216,7 @@ int main(int count, char **arguments)
     greeting hello = {.magic = MAGIC};
     if (count != 2 || !open_library(arguments[1], &hello))
         return EXIT_FAILURE;
-    limit(RLIMIT_AS, MOST_MEMORY);
-    limit(RLIMIT_CORE, 0);
-    let_time_end();
+    limit_process();
     confine_to_pipes();
     if (fwrite(&hello, sizeof hello, 1, stdout) != 1 || fflush(stdout) != 0)
         return EXIT_FAILURE;

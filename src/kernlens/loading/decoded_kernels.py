@@ -15,15 +15,15 @@ def decode_kernels(
 ) -> None:
     """Decode these kernels, in threads and what repeats in them only once, so that their ``instructions`` are there
     when asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``. Kernels that are decoded
-    already, or whose device is not known, are left as they are. Raises UnsupportedError if no installed libiga64 knows
-    a device."""
-    from kernlens.isa.decode import decode_many
+    already, whose device is not known, or which ``decode_many`` does not take are left as they are. Raises UnsupportedError
+    if no installed libiga64 knows a device."""
+    from kernlens.isa.decode import decode_many, decodes_many
     from kernlens.toolchain.registered import register_roots
 
     undecoded = [
         (program.device, kernel)
         for program, kernels in selection
-        if program.device is not None
+        if program.device is not None and decodes_many(program.device)
         for kernel in kernels
         if "instructions" not in vars(kernel)
     ]

@@ -19,7 +19,8 @@ from kernlens.report.width import Name, one_line
 _KINDS = {
     "host-elf": "host executable or library", "ar": "ar archive", "neo-elf": "NEO ELF", "zebin": "zebin",
     "patch-tokens": "patch-token program", "debug-data": "debug data", "zebin-debug": "zebin debug data",
-    "kernel-debug-elf": "kernel debug ELF", "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode",
+    "kernel-debug-elf": "kernel debug ELF", "amd-code-object": "AMD code object", "clang-bundle": "offload bundle",
+    "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode",
     "recording": "recording", "raw": "raw instructions", "unknown": "unknown content",
 }  # fmt: skip
 

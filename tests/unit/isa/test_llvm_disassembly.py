@@ -99,3 +99,14 @@ def test_a_file_that_is_no_library(tmp_path: Path) -> None:
     path.write_text("nothing")
     with pytest.raises(ToolError, match=r"ended without an answer: .*libLLVM-15\.so\.1: file too short"):
         _ = LlvmLibrary(str(path), 15).title
+
+
+def test_bytes_on_which_llvm_crashes() -> None:
+    """LLVM 15 ends the process on these eight bytes, whoever gives them to it (``llvm-mc-15 --disassemble``)."""
+    end = "000081bf"
+    code = disassemble("amdgcn-amd-amdhsa", bytes.fromhex(f"{end} f938e2696b4cd734 {end}"), cpu="gfx1030", address=256)
+    assert (code.texts[0], code.texts[-1], code.offsets[-1]) == ("s_endpgm", "s_endpgm", 12)
+    assert sum(code.sizes) == 16
+    if llvm_for("amdgcn").major == 15:
+        assert list(code.illegal) == [0, 1, 0, 0]
+        assert code.texts[1] == ".long 0x69e238f9"

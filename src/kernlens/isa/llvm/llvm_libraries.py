@@ -18,7 +18,7 @@ from glob import escape, glob
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError, UnsupportedError
-from kernlens.isa.llvm.llvm_process import Columns, LlvmProcess, Question, is_possible
+from kernlens.isa.llvm.llvm_process import Columns, CrashError, LlvmProcess, Question, is_possible
 
 #: Files or folders, separated as in PATH, to look in before the system's.
 PATH_VARIABLE = "KERNLENS_LLVM_PATH"
@@ -37,7 +37,9 @@ OLDEST = 14
 #: The bits of the targets that the process tells.
 _TARGET_BITS = {"x86": 1, "amdgcn": 2}
 #: How often the process of a library may end before its time within one run of this one.
-_MOST_ENDS = 16
+_MOST_ENDS = 64
+#: How often LLVM may crash on one code.
+_MOST_CRASHES = 8
 
 _more_paths: list[Callable[[], Mapping[str, str]]] = []
 
@@ -75,8 +77,30 @@ class LlvmLibrary:
         return tuple(name for name, bit in _TARGET_BITS.items() if self.facts[1] & bit)
 
     def disassemble(self, question: Question) -> Columns | None:
-        """Return the instructions; None if the library does not know the target or the processor. Raises ToolError if
-        LLVM crashes on the code, or takes too long."""
+        """Return the instructions; None if the library does not know the target or the processor. Bytes on which LLVM
+        crashes are no instruction. Raises ToolError if it crashes too often, or takes too long."""
+        code = memoryview(question.code)
+        whole: Columns | None = None
+        start = crashes = 0
+        while whole is None or start < len(code):
+            rest = question._replace(code=code[start:], address=question.address + start)
+            try:
+                part = self._ask(rest)
+            except CrashError as error:
+                crashes += 1
+                if crashes > _MOST_CRASHES or error.offset >= len(code) - start:
+                    raise
+                part = self._ask(rest._replace(code=code[start : start + error.offset]))
+                size = min(question.skip, len(code) - start - error.offset)
+                log.debug("isa", "%s; %d bytes are passed over", error, size)
+                part = part and part.with_illegal(error.offset, size)
+            if part is None:
+                return None
+            whole = part if whole is None else whole.joined(part, start)
+            start += part.size
+        return whole
+
+    def _ask(self, question: Question) -> Columns | None:
         with _lock:
             if len(self._ends) >= _MOST_ENDS:
                 raise ToolError(f"the disassembler of {self.path} has ended {_MOST_ENDS} times; no more is tried")

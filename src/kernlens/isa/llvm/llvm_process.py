@@ -6,6 +6,7 @@ LLVM's disassemblers are not made for hostile bytes, and a libLLVM in this proce
 from __future__ import annotations
 
 import os
+import re
 import struct
 import sys
 from array import array
@@ -32,6 +33,8 @@ MOST_CODE = 256 << 20
 _COMPLAINT_SIZE = 300
 #: What LLVM says of a processor that it does not know, before it ends the process for AMD's.
 _UNKNOWN = "is not a recognized processor"
+#: What the process says of code on which LLVM crashes.
+_CRASH = re.compile(r"signal \d+ at offset (\d+)$")
 
 
 class Reference(NamedTuple):
@@ -55,6 +58,27 @@ class Columns(NamedTuple):
     texts: list[str]
     references: tuple[Reference, ...]
 
+    @property
+    def size(self) -> int:
+        """The bytes of code that they stand for."""
+        return self.offsets[-1] + self.sizes[-1] if self.offsets else 0
+
+    def with_illegal(self, offset: int, size: int) -> Columns:
+        """Return them with ``size`` bytes at the end, ``offset``, that are no instruction."""
+        more = Columns(array("I", [0]), bytes([size]), b"\1", [""], ())
+        return self.joined(more, offset)
+
+    def joined(self, later: Columns, start: int) -> Columns:
+        """Return them with the instructions of the code from ``start`` on."""
+        count = len(self.offsets)
+        return Columns(
+            self.offsets + array("I", [offset + start for offset in later.offsets]),
+            self.sizes + later.sizes,
+            self.illegal + later.illegal,
+            self.texts + later.texts,
+            self.references + tuple(seen._replace(row=seen.row + count) for seen in later.references),
+        )
+
 
 class Question(NamedTuple):
     """Code and its target. ``skip``: how many bytes are passed over where there is no instruction."""
@@ -76,6 +100,14 @@ def _loader_of(folder: str) -> list[str]:
         return []
     loaders = glob(os.path.join(escape(real), "ld-linux-*.so.*"))
     return [loaders[0], "--library-path", real] if loaders else []
+
+
+class CrashError(ToolError):
+    """LLVM crashed on the code at ``offset``, and the process has ended."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.offset = offset
 
 
 class LlvmProcess:
@@ -144,8 +176,10 @@ class LlvmProcess:
         return content
 
     def _ending(self) -> ToolError:
-        why = " ".join(self._complaint().split())[:_COMPLAINT_SIZE]
-        return ToolError(f"the disassembler of {self._library} ended without an answer{f': {why}' if why else ''}")
+        why = " ".join(self._complaint().split())[-_COMPLAINT_SIZE:]
+        message = f"the disassembler of {self._library} ended without an answer{f': {why}' if why else ''}"
+        crash = _CRASH.search(why)
+        return CrashError(message, int(crash[1])) if crash else ToolError(message)
 
     def _complaint(self) -> str:
         return os.pread(self._log, 1 << 16, self._told).decode("utf-8", "replace").strip()
