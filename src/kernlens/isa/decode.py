@@ -35,11 +35,6 @@ def decode(device: Device, code: bytes | memoryview, compiler: Compiler = UNKNOW
     return decode_many([(device, code, compiler)])[0]
 
 
-def decodes_many(device: Device) -> bool:
-    """Return whether ``decode_many`` takes kernels of the device: libiga64 decodes them."""
-    return device.intel is not None
-
-
 def decode_many(
     kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
 ) -> list[IntelInstructions]:

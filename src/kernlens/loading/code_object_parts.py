@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
 from kernlens.formats.amdgpu.code_object import CodeObject, CodeObjectKernel
 from kernlens.formats.amdgpu.kernel_lines import CodeObjectLines
-from kernlens.loading.kernel_parts import DebugCode, KeptDebug
+from kernlens.formats.amdgpu.kernel_metadata import KernelMetadata
+from kernlens.loading.listed_code import ListedCode, ListedDebug, ListedKernel
 from kernlens.model.build import Build
 from kernlens.model.device import Device
-from kernlens.model.kernel import Kernel, KernelArgument
+from kernlens.model.kernel import Kernel
 from kernlens.model.kernel_resources import KernelResources
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ _STATED = {
 _SPILL_COSTS = ("spill_stores", "fill_loads", "spill_store_bytes", "spill_load_bytes")
 
 
-class CodeObjectDebug(KeptDebug):
+class CodeObjectDebug(ListedDebug):
     """What the kernels of a code object share: its line tables, and the version of its compiler."""
 
     def __init__(self, read: CodeObject, build: Build, allowance: Allowance) -> None:
-        super().__init__(build, allowance)
+        super().__init__((), build, allowance)
         self._read = read
 
     @cached_property
@@ -54,7 +55,7 @@ class CodeObjectDebug(KeptDebug):
         return int(match[1]) if match else 0
 
     def line_table(self, name: str) -> LineTable | None:
-        kernel = self._kernels[name]
+        kernel = self._own[name]
         return self._lines.of_kernel(kernel)
 
     def line_table_reason(self, name: str) -> str | None:
@@ -62,41 +63,28 @@ class CodeObjectDebug(KeptDebug):
 
         if not self._lines.are_there:
             return without_debug(self._build)
-        return None if self._lines.of_kernel(self._kernels[name]) is not None else NO_TABLE
+        return None if self._lines.of_kernel(self._own[name]) is not None else NO_TABLE
 
     @cached_property
-    def _kernels(self) -> dict[str, CodeObjectKernel]:
+    def _own(self) -> dict[str, CodeObjectKernel]:
         return {kernel.name: kernel for kernel in self._read.kernels}
 
 
-class CodeObjectCode(DebugCode):
+class CodeObjectCode(ListedCode):
     """A kernel of a code object."""
 
     def __init__(
         self, read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectDebug, device: Device | None
     ) -> None:
-        super().__init__(kernel.code, debug, kernel.name, device, None)
-        self._read = read
-        self._kernel = kernel
-        self._llvm = debug
-
-    def instructions(self) -> Instructions:
-        from kernlens.isa.amd.gcn_decode import decode_gcn
-        from kernlens.toolchain.registered import register_roots
-
-        if self._read.target is None:
-            raise UnsupportedError(
-                f"kernlens does not know the AMD GPU of this binary (number {self._read.mach:#x} in its header)"
-            )
-        register_roots()
-        metadata = self._kernel.metadata
-        return decode_gcn(
-            self._read.target.processor,
-            self._kernel.code,
-            wavefront_size=metadata.wavefront_size if metadata else None,
-            address=self._kernel.address,
-            at_least=self._llvm.llvm_version,
+        self._metadata = kernel.metadata
+        listed = ListedKernel(
+            kernel.name,
+            kernel.code,
+            partial(_instructions, read, kernel, debug),
+            resources=_resources(kernel.metadata),
+            arguments=kernel.metadata.arguments if kernel.metadata else (),
         )
+        super().__init__(listed, debug, device)
 
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         from kernlens.analysis.correlate import correlate
@@ -105,36 +93,48 @@ class CodeObjectCode(DebugCode):
         # LLVM repeats no row where a block begins, so that what stands behind an end of the program keeps the row above.
         return None if table is None else correlate(kernel.instructions.offsets, table)
 
-    def resources(self) -> KernelResources:
-        metadata = self._kernel.metadata
-        if metadata is None:
-            return KernelResources()
-        files = {"VGPR": metadata.vgpr_count, "SGPR": metadata.sgpr_count, "AGPR": metadata.agpr_count}
-        spilled = {"VGPR": metadata.vgpr_spill_count, "SGPR": metadata.sgpr_spill_count}
-        stated = {key: getattr(metadata, attribute) for key, attribute in _STATED.items()}
-        return KernelResources(
-            register_files=_known(files),
-            spilled_registers=_known(spilled),
-            stated=_known(stated),
-            required_work_group_size=metadata.required_work_group_size,
-        )
-
-    def arguments(self) -> tuple[KernelArgument, ...]:
-        return self._kernel.metadata.arguments if self._kernel.metadata else ()
-
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         costs = dict(super().costs(kernel))
-        metadata = self._kernel.metadata
+        metadata = self._metadata
         if metadata is None or metadata.vgpr_spill_count != 0:
             for key in _SPILL_COSTS:
                 del costs[key]
         return costs
 
-    def may_call(self) -> bool:
-        return False  # Functions that stayed calls are symbols of their own, outside the kernel's code.
-
     def may_call_by_address(self) -> bool:
-        return True
+        return True  # Functions that stayed calls are symbols of their own, outside the kernel's code.
+
+
+def _instructions(read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectDebug) -> Instructions:
+    from kernlens.isa.amd.gcn_decode import decode_gcn
+    from kernlens.toolchain.registered import register_roots
+
+    if read.target is None:
+        raise UnsupportedError(
+            f"kernlens does not know the AMD GPU of this binary (number {read.mach:#x} in its header)"
+        )
+    register_roots()
+    return decode_gcn(
+        read.target.processor,
+        kernel.code,
+        wavefront_size=kernel.metadata.wavefront_size if kernel.metadata else None,
+        address=kernel.address,
+        at_least=debug.llvm_version,
+    )
+
+
+def _resources(metadata: KernelMetadata | None) -> KernelResources:
+    if metadata is None:
+        return KernelResources()
+    files = {"VGPR": metadata.vgpr_count, "SGPR": metadata.sgpr_count, "AGPR": metadata.agpr_count}
+    spilled = {"VGPR": metadata.vgpr_spill_count, "SGPR": metadata.sgpr_spill_count}
+    stated = {key: getattr(metadata, attribute) for key, attribute in _STATED.items()}
+    return KernelResources(
+        register_files=_known(files),
+        spilled_registers=_known(spilled),
+        stated=_known(stated),
+        required_work_group_size=metadata.required_work_group_size,
+    )
 
 
 def _known(values: Mapping[str, int | None]) -> dict[str, int]:

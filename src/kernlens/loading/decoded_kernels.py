@@ -17,15 +17,15 @@ def decode_kernels(
     when asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``. Kernels that are decoded
     already, whose device is not known, or which ``decode_many`` does not take are left as they are. Raises UnsupportedError
     if no installed libiga64 knows a device."""
-    from kernlens.isa.decode import decode_many, decodes_many
+    from kernlens.isa.decode import decode_many
     from kernlens.toolchain.registered import register_roots
 
     undecoded = [
         (program.device, kernel)
         for program, kernels in selection
-        if program.device is not None and decodes_many(program.device)
+        if program.device is not None
         for kernel in kernels
-        if "instructions" not in vars(kernel)
+        if "instructions" not in vars(kernel) and kernel.is_decoded_with_others
     ]
     register_roots()
     decoded = decode_many(

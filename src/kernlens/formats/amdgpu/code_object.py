@@ -196,4 +196,6 @@ def _kind(symbol: Symbol, kernels: set[str]) -> str:
         return "kernel"
     if symbol.binding == "local" or symbol.is_hidden or symbol.type in ("section", "file"):
         return "local"
-    return "import" if symbol.section is None else "export"
+    if symbol.section is None:  # Of those with reserved indexes one is the local data share.
+        return "local" if symbol.section_index else "import"
+    return "export"
