@@ -82,7 +82,8 @@ def _passes(compiler: AmdCompiler, device: str, words: list[str], path: Path) ->
 
 def _of_passes(text: str) -> Iterator[Snapshot]:
     """Yield a snapshot for each pass in what LLVM printed, in order; the IR before the first pass is left out."""
-    name, rows, count = "", [], 0
+    name, count = "", 0
+    rows: list[str] = []
     for row in (*text.splitlines(keepends=True), None):
         heading = _HEADING.match(row) if row is not None else None
         if row is None or heading or _AT_START.match(row):

@@ -70,7 +70,7 @@ class AmdCompiler:
     @property
     def of_build(self) -> BuildToolchain:
         """The toolchain as a Build holds it."""
-        return BuildToolchain(f"{self.toolchain.name}, {self.title}")
+        return BuildToolchain(self.toolchain.name, igc_version=self.title)
 
     def command(self, processor: str, words: Sequence[str], source: str, output: str) -> list[str]:
         """Return the command that compiles ``source`` with these options; ``output`` is an object that is not linked, or what
