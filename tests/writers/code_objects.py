@@ -34,9 +34,10 @@ def code_object(
     osabi: int = 64,
     has_functions: bool = True,
     sizes: Mapping[str, int] | None = None,
+    sections: Mapping[str, bytes] | None = None,
 ) -> bytes:
     """Return a linked code object of these kernels' code, each at a multiple of 256 bytes. ``stated`` is what its note holds,
-    None for no note; ``sizes`` replace those of symbols."""
+    None for no note; ``sizes`` replace those of symbols, ``sections`` are there besides."""
     writer = ElfWriter(machine=224, type=3, abi_version=abi_version, flags=flags)
     if stated is not None:
         description = stated if isinstance(stated, bytes) else packed(stated)
@@ -57,6 +58,8 @@ def code_object(
             symbols.append((name, TEXT_ADDRESS + start, size, GLOBAL, FUNC, code_section))
         symbols.append((f"{name}.kd", RODATA_ADDRESS + 64 * index, 64, GLOBAL, OBJECT, rodata))
     writer.add_symbols(symbols)
+    for name, data in (sections or {}).items():
+        writer.add(name, data)
     content = bytearray(writer.build())
     content[7] = osabi
     return bytes(content)

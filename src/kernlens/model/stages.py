@@ -126,9 +126,7 @@ STAGES = (
           "LLVM IR, unified"),
     _llvm("llvm-spirv-reader", _VECTOR, "LLVM IR as read from SPIR-V", "after_spirv_reader"),
     _llvm("llvm-ir-adaptors", _VECTOR, "LLVM IR with the vector compiler's own intrinsics", "after_ir_adaptors"),
-    Stage("llvm-front-end", (AMD_CLANG,), "LLVM IR from clang, with the device libraries, not optimised", text=".ll",
-          lines=DBG, title="LLVM IR, as clang made it"),
-    _llvm("llvm-optimized", (*_IGC, *_VECTOR, AMD_CLANG), "LLVM IR after optimisation", "optimized", "LLVM IR, optimised"),
+    _llvm("llvm-optimized", (*_IGC, *_VECTOR), "LLVM IR after optimisation", "optimized", "LLVM IR, optimised"),
     _llvm("llvm-push-analysis", _IGC, "LLVM IR with arguments placed in the payload", "push_analysis",
           "LLVM IR, payload"),
     _llvm("llvm-codegen", _IGC, "LLVM IR as the code generator left it", "codegen", "LLVM IR, last"),
@@ -165,8 +163,12 @@ STAGES = (
           lines=DBG),
     Stage("spirv", (CLANG,), "the SPIR-V module that llvm-spirv made of it", text=".spvasm", binary=".spv",
           binary_first=True, lines=OP_LINE),
-    # AMD's GPUs.
-    Stage("gcn-assembly", (AMD_CLANG,), "assembly from LLVM's code generator", text=".s", lines=DOT_LOC, title="assembly"),
+    # AMD's GPUs: ``dump`` is what stops clang at the stage.
+    Stage("llvm-front-end", (AMD_CLANG,), "LLVM IR from clang, with the device libraries, not optimised", text=".ll",
+          lines=DBG, dump="-S -emit-llvm -Xclang -disable-llvm-passes", title="LLVM IR, as clang made it"),
+    _llvm("llvm-optimized", (AMD_CLANG,), "LLVM IR after optimisation", "-S -emit-llvm", "LLVM IR, optimised"),
+    Stage("gcn-assembly", (AMD_CLANG,), "assembly from LLVM's code generator", text=".s", lines=DOT_LOC, dump="-S",
+          title="assembly"),
     Stage("program", (AMD_CLANG,), "the code object", binary=".hsaco", origin=FROM_BINARY, lines=GPU_DWARF),
     # Any other OpenCL platform.
     Stage("spirv", (OTHER,), "the SPIR-V that the program was made from", binary=".spv", origin=FROM_SPIRV),

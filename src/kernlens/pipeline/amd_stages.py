@@ -16,19 +16,13 @@ from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, TEXT, Snapshot
-from kernlens.model.stages import AMD_CLANG, held
+from kernlens.model.stages import AMD_CLANG, FROM_COMPILER, Stage, held
 from kernlens.toolchain.amd_clang import AmdCompiler, amd_compiler, check_amd_device, compile_for_amd
 from kernlens.toolchain.includes import existing_source, split_options
 from kernlens.toolchain.process import run, temporary_folder
 from kernlens.toolchain.toolchains import Toolchain
 
 TIMEOUT = 600.0
-#: What stops the compile at a stage, and has it written as text.
-_STOPS = {
-    "llvm-front-end": ("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"),
-    "llvm-optimized": ("-S", "-emit-llvm"),
-    "gcn-assembly": ("-S",),
-}
 _PASSES = ("-S", "-emit-llvm", "-mllvm", "-print-changed=quiet", "-mllvm", "-print-module-scope")
 #: Bytes of single passes that are kept: the module of a large source has a megabyte, and some hundred passes change it.
 _MOST_OF_PASSES = 512 << 20
@@ -54,19 +48,19 @@ def amd_snapshots(
     compiler = amd_compiler(chosen)
     if build.ok and compiler is not None:
         words = split_options(options)
-        for name in _STOPS:
-            snapshots.append(_stage(compiler, device, words, path, name))
-            if all_passes and name == "llvm-front-end":
-                snapshots += _passes(compiler, device, words, path)
+        stopped = [
+            _stage(compiler, device, words, path, stage) for stage in AMD_CLANG.stages if stage.origin == FROM_COMPILER
+        ]
+        passes = _passes(compiler, device, words, path) if all_passes else []
+        snapshots += [*stopped[:1], *passes, *stopped[1:]]
         snapshots.append(held(AMD_CLANG.stage("program"), build.binary, BINARY))
     return build.with_parts(snapshots=tuple(snapshots))
 
 
-def _stage(compiler: AmdCompiler, device: str, words: list[str], path: Path, name: str) -> Snapshot:
-    stage = AMD_CLANG.stage(name)
+def _stage(compiler: AmdCompiler, device: str, words: list[str], path: Path, stage: Stage) -> Snapshot:
     with temporary_folder() as folder:
         output = os.path.join(folder, "stage")
-        completed = run(compiler.command(device, [*words, *_STOPS[name]], str(path), output), timeout=TIMEOUT)
+        completed = run(compiler.command(device, [*words, *stage.dump.split()], str(path), output), timeout=TIMEOUT)
         if completed.ok and os.path.isfile(output):
             return held(stage, Path(output).read_bytes(), TEXT, None, completed.seconds)
     why = f"clang {completed.ending} where it should have written it"
