@@ -15,9 +15,9 @@ def decode_kernels(
 ) -> None:
     """Decode these kernels, in threads and what repeats in them only once, so that their ``instructions`` are there
     when asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``. Kernels that are decoded
-    already, whose device is not known, or which ``decode_many`` does not take are left as they are. Raises UnsupportedError
-    if no installed libiga64 knows a device."""
-    from kernlens.isa.decode import decode_many
+    already, or whose device is not known, are left as they are. Raises UnsupportedError if no installed libiga64 knows
+    a device."""
+    from kernlens.isa.intel.decode import decode_many
     from kernlens.toolchain.registered import register_roots
 
     undecoded = [

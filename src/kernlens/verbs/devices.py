@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.errors import NotFoundError
-from kernlens.isa.amd.gcn_decode import is_disassembled
+from kernlens.isa.decoders import is_decoded
 from kernlens.isa.devices import ALL_DEVICES, device
-from kernlens.isa.iga_library import installed
 from kernlens.toolchain.device_compilers import devices_of
 from kernlens.toolchain.registered import register_roots
 from kernlens.toolchain.simulation import simulated_devices
@@ -17,7 +16,6 @@ from kernlens.toolchain.toolchains import find_toolchains
 def known_devices() -> list[dict[str, Any]]:
     """Return the documents of all known devices (docs/json.md)."""
     register_roots()
-    decoded = {platform for library in installed() for platform in library.platforms}
     compiled: dict[str, list[str]] = {}
     simulated: dict[str, list[str]] = {}
     for toolchain in find_toolchains():
@@ -39,7 +37,7 @@ def known_devices() -> list[dict[str, Any]]:
             "aliases": list(device.aliases),
             "compiled_by": compiled.get(device.name, []),
             "simulated_by": simulated.get(device.name, []),
-            "decoded": device.intel.iga_platform in decoded if device.intel is not None else is_disassembled(device),
+            "decoded": is_decoded(device),
         }
         for device in ALL_DEVICES
     ]
