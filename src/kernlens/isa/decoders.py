@@ -1,4 +1,4 @@
-"""Whether the decoder of a device's instructions is installed: libiga64 for Intel's GPUs, libLLVM for AMD's."""
+"""The decoders that are installed, by the device: libiga64 for Intel's GPUs, libLLVM for AMD's."""
 
 from __future__ import annotations
 

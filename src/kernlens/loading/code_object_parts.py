@@ -37,7 +37,7 @@ _SPILL_COSTS = ("spill_stores", "fill_loads", "spill_store_bytes", "spill_load_b
 
 
 class CodeObjectDebug(ListedDebug):
-    """What the kernels of a code object share: its line tables, and the version of its compiler."""
+    """The line tables and the compiler's version, which the kernels of a code object share."""
 
     def __init__(self, read: CodeObject, build: Build, allowance: Allowance) -> None:
         super().__init__((), build, allowance)

@@ -16,7 +16,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
-from kernlens.toolchain.device_compilers import own_toolchain
+from kernlens.toolchain.device_compilers import is_compiled_by_clang, own_toolchain
 from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
@@ -127,10 +127,9 @@ def compile_stages(
     from kernlens.pipeline import igc
     from kernlens.pipeline.amd_stages import amd_snapshots
     from kernlens.pipeline.compilers import COMPILES
-    from kernlens.toolchain.amd_clang import is_of_amd
 
     path = Path(source)
-    if is_of_amd(device):
+    if is_compiled_by_clang(device):
         chosen = find_toolchain(toolchain) if toolchain else own_toolchain(device)
         return Pipeline(amd_snapshots(path, device, options, chosen, all_passes=all_passes))
     if device not in COMPILES:

@@ -25,7 +25,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.amdgpu.code_object import read_code_object
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.isa.amd.gpu_devices import AMD_DEVICES, WITHOUT_IMAGES, amd_device
+from kernlens.isa.amd.gpu_devices import AMD_DEVICES, WITHOUT_IMAGES
 from kernlens.model.build import Build, BuildToolchain, HeldParts
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.child import Child
@@ -187,10 +187,10 @@ def compile_for_amd(
         completed = run(
             compile_command, timeout=timeout, cwd=cwd, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start
         )
-        made, seconds = completed.log, completed.seconds
+        words_of_both, seconds = completed.log, completed.seconds
         if completed.ok:
             completed = run(compiler.link_command(unlinked, linked), timeout=timeout, env=env, on_start=on_start)
-            made, seconds = made + completed.log, seconds + completed.seconds
+            words_of_both, seconds = words_of_both + completed.log, seconds + completed.seconds
         binary = Path(linked).read_bytes() if completed.ok and os.path.isfile(linked) else b""
     reason = _reason(completed, path, device) if not binary else _without_images(binary, path, device)
     return Build(
@@ -204,7 +204,7 @@ def compile_for_amd(
         seconds=seconds,
         path=str(path),
         folder="" if copy is None else copy.folder,
-        parts=HeldParts(log=made, binary=b"" if reason else binary, sources=sources),
+        parts=HeldParts(log=words_of_both, binary=b"" if reason else binary, sources=sources),
     )
 
 
@@ -246,8 +246,3 @@ def _reason(completed: Completed, source: Path, device: str) -> str:
         return f"{refusal}{first.message}{where}{more}"
     lines = [line.strip() for line in completed.log.splitlines() if line.strip()]
     return f"{refusal}{lines[0]}" if lines else f"clang {completed.ending} while it compiled {source} for {device}"
-
-
-def is_of_amd(device: str) -> bool:
-    """Return whether a name is one of AMD's GPUs, with or without features behind it."""
-    return amd_device(device) is not None

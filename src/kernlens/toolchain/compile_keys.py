@@ -22,7 +22,7 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.toolchain.amd_clang import is_of_amd
+from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, options_with_values, split_options
 from kernlens.toolchain.recorded_sources import PLAIN_OPTION

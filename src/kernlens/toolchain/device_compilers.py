@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.errors import NotFoundError
+from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.model.build import Build, BuildToolchain
 from kernlens.toolchain import amd_clang, ocloc
 from kernlens.toolchain.child import Child
@@ -22,6 +23,11 @@ def devices_of(chosen: Toolchain) -> tuple[str, ...]:
     return (*own, *amd_clang.amd_devices_of(chosen))
 
 
+def is_compiled_by_clang(device: str) -> bool:
+    """Return whether clang compiles for the device, not ocloc."""
+    return is_of_amd(device)
+
+
 def all_of(chosen: Toolchain) -> tuple[str, ...]:
     """Return the devices that ``all`` means: ocloc's, or of a toolchain without ocloc all that it compiles for."""
     return ocloc.devices_of(chosen) if chosen.ocloc is not None else devices_of(chosen)
@@ -29,7 +35,7 @@ def all_of(chosen: Toolchain) -> tuple[str, ...]:
 
 def check_device(device: str, chosen: Toolchain) -> None:
     """Raise NotFoundError, with the next step, if the toolchain does not compile for ``device``."""
-    if amd_clang.is_of_amd(device):
+    if is_of_amd(device):
         amd_clang.check_amd_device(device, chosen)
     elif device not in devices_of(chosen):
         ocloc.check_device(device, chosen)
@@ -38,7 +44,7 @@ def check_device(device: str, chosen: Toolchain) -> None:
 def own_toolchain(device: str) -> Toolchain:
     """Return the toolchain that compiles for a device if the user names none: the default one, and for an AMD GPU the first
     that compiles for it. Raises NotFoundError, with the next step, if none compiles for that."""
-    if not amd_clang.is_of_amd(device):
+    if not is_of_amd(device):
         return toolchain(DEFAULT)
     chosen = amd_clang.toolchain_for(device)
     if chosen is None:
@@ -48,7 +54,7 @@ def own_toolchain(device: str) -> Toolchain:
 
 def of_build(device: str, chosen: Toolchain) -> BuildToolchain:
     """Return the toolchain as a Build for ``device`` holds it."""
-    compiler = amd_clang.amd_compiler(chosen) if amd_clang.is_of_amd(device) else None
+    compiler = amd_clang.amd_compiler(chosen) if is_of_amd(device) else None
     return chosen.of_build if compiler is None else compiler.of_build
 
 
@@ -65,7 +71,7 @@ def compile_source(
     copy: SourceCopy | None = None,
 ) -> Build:
     """Compile one source file for one device with the toolchain's compiler for it; see ``ocloc.compile_source``."""
-    compile_with = amd_clang.compile_for_amd if amd_clang.is_of_amd(device) else ocloc.compile_source
+    compile_with = amd_clang.compile_for_amd if is_of_amd(device) else ocloc.compile_source
     return compile_with(
         source, device, options, using, timeout, on_start, environment, has_sources=has_sources, copy=copy
     )

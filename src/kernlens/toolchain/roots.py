@@ -207,8 +207,8 @@ def _build(
     partial = folder / f"{PARTIAL}{name}-{os.getpid()}"
     partial.mkdir(mode=0o755)
     try:
-        suite, wanted = _OF_NAMES.get(name, (SUITE, PACKAGES))
-        packages = download(wanted, suite, address, keys, partial / "packages", lock, on_progress)
+        suite, names = _OF_NAMES.get(name, (SUITE, PACKAGES))
+        packages = download(names, suite, address, keys, partial / "packages", lock, on_progress)
         root = partial / "root"
         _unpack(packages, root, lock, on_progress)
         _make_harmless(root)

@@ -38,11 +38,6 @@ class GpuTarget:
         """Return the target as compilers are told it: ``gfx90a:sramecc+:xnack-``."""
         return ":".join([self.processor, *(f"{name}{'+' if on else '-'}" for name, on in sorted(self.features))])
 
-    @property
-    def feature_words(self) -> str:
-        """The features as LLVM's disassembler takes them: ``+sramecc,-xnack``."""
-        return ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(self.features))
-
 
 def target_of(flags: int, abi_version: int) -> GpuTarget | None:
     """Return the target that a header's ``e_flags`` state; None for a processor that is not in the table."""
@@ -55,11 +50,3 @@ def target_of(flags: int, abi_version: int) -> GpuTarget | None:
         values = {name: flags >> shift & 3 for name, shift in _SHIFTS.items()}
         settings = {name: _SETTINGS[value] for name, value in values.items() if value in _SETTINGS}
     return GpuTarget(processor, tuple(sorted(settings.items())))
-
-
-def target_named(name: str) -> GpuTarget:
-    """Return the target that a text such as ``gfx90a:sramecc+:xnack-`` names; parts that are no feature are left out."""
-    processor, *parts = name.split(":")
-    return GpuTarget(
-        processor, tuple(sorted((part[:-1], part[-1] == "+") for part in parts if part[-1:] in ("+", "-")))
-    )

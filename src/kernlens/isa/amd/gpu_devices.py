@@ -78,6 +78,11 @@ def amd_device(name: str) -> Device | None:
     return _BY_NAME.get(name.partition(":")[0])
 
 
+def is_of_amd(name: str) -> bool:
+    """Return whether a name is one of AMD's GPUs, with or without features behind it."""
+    return amd_device(name) is not None
+
+
 def wavefront_sizes(processor: str) -> tuple[int, ...]:
     """Return the wavefront sizes that the processor has, the one that compilers choose first."""
     return (32, 64) if processor.startswith(("gfx10", "gfx11", "gfx12")) else (64,)
