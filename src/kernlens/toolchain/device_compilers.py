@@ -28,6 +28,11 @@ def is_compiled_by_clang(device: str) -> bool:
     return is_of_amd(device)
 
 
+def has_compiler(device: str, chosen: Toolchain) -> bool:
+    """Return whether the toolchain has a compiler for devices such as this one."""
+    return amd_clang.amd_compiler(chosen) is not None if is_of_amd(device) else chosen.ocloc is not None
+
+
 def all_of(chosen: Toolchain) -> tuple[str, ...]:
     """Return the devices that ``all`` means: ocloc's, or of a toolchain without ocloc all that it compiles for."""
     return ocloc.devices_of(chosen) if chosen.ocloc is not None else devices_of(chosen)

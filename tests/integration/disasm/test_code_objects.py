@@ -16,6 +16,7 @@ from kernlens.verbs.stages import stages
 from tests.corpus.amd import check, compiled
 from tests.corpus.manifest import program
 from tests.corpus.packages import CorpusError, fetch
+from tests.fuzz.targets import CORPUS
 from tests.tree import ROOT
 from tests.unit.conftest import Kernlens, kernlens
 from tests.writers.code_objects import bundle
@@ -128,6 +129,16 @@ def test_a_program_of_several_targets(blur: Build, tmp_path: Path) -> None:
     assert [(each.name, each.device and each.device.name, list(each.kernels)) for each in contents] == [
         ("gfx1030", "gfx1030", ["blur"])
     ]
+
+
+def test_what_triton_compiled() -> None:
+    """A kernel of Triton 3.4 for gfx942, which states no version of its compiler; newer than what Debian 12 has of LLVM."""
+    (compiled_by_triton,) = load(CORPUS / "code_object" / "triton")
+    (kernel,) = compiled_by_triton.kernels.values()
+    assert (str(compiled_by_triton.device), kernel.name, kernel.resources.stated["wave_size"]) == ("gfx942", "add", 64)
+    assert kernel.line_table is not None
+    assert {row.line for row in kernel.line_table.rows} >= {6, 7, 8}
+    assert [argument.size for argument in kernel.arguments[:4]] == [8, 8, 8, 4]
 
 
 def test_compile_for_several_devices(kernlens: Kernlens, tmp_path: Path) -> None:
