@@ -5,9 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 
 from kernlens.errors import KernlensError
+from kernlens.formats.amdgpu.code_object import read_code_object
+from kernlens.formats.amdgpu.kernel_lines import CodeObjectLines
 from kernlens.formats.ar import read_ar
+from kernlens.formats.clang_bundle import read_bundles
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.intermediate_code import without_intermediate_code
+from kernlens.formats.messagepack import unpack
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
@@ -131,3 +135,32 @@ def neo_elf(data: bytes) -> None:
                 inside(bytes(part.data))
             except KernlensError:
                 continue  # The next part may be whole.
+
+
+def messagepack(data: bytes) -> None:
+    """Read MessagePack, the form of a code object's metadata."""
+    assert len(repr(unpack(memoryview(data)))) <= 64 * len(data) + 64
+
+
+def clang_bundle(data: bytes) -> None:
+    """Read offload bundles, plain and packed."""
+    for bundle in read_bundles(memoryview(data)):
+        assert len(bundle.stored) <= len(data)
+        assert len(bundle.unpacked or b"") <= Allowance(len(data)).limit
+        for image in bundle.images:
+            assert image.kind is not None
+            assert image.target is not None
+
+
+def code_object(data: bytes) -> None:
+    """Read a code object of AMD's: kernels, metadata, symbols, line tables."""
+    read = read_code_object(memoryview(data))
+    _ = read.symbols, read.relocations, str(read.target)
+    lines = CodeObjectLines(read)
+    for kernel in read.kernels:
+        assert len(kernel.code) <= len(data)
+        assert kernel.metadata is None or kernel.metadata.arguments is not None
+        table = lines.of_kernel(kernel)
+        if table is not None:
+            _ = table.rows, table.inlined, table.functions
+            assert all(offset <= len(kernel.code) for offset in table.offsets)

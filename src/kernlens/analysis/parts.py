@@ -23,6 +23,8 @@ _ENDINGS = {
     "zebin-debug": ".elf",
     "kernel-debug-elf": ".elf",
     "spirv": ".spv",
+    "amd-code-object": ".hsaco",
+    "clang-bundle": ".hipfb",
     "llvm-bitcode": ".bc",
     "poclbin": ".poclbin",
     "recording": ".klens",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def command(
     paths: tuple[str, ...], device: str | None, options: str, driver: str, everything: bool, as_json: bool
 ) -> None:
-    """Show exports, imports, kernels and relocations of SPIR-V, zebin and patch-token programs, and of recordings.
+    """Show exports, imports, kernels and relocations of SPIR-V, zebin, patch-token programs, AMD code objects, and recordings.
 
     A module exports functions if it was compiled with -library-compilation, and variables if compiled with
     -ze-take-global-address. If the binary contains its SPIR-V, kernlens also shows the symbols that a missing flag
@@ -40,11 +40,11 @@ def command(
     """
     from kernlens.analysis.linking.driver_rules import rules_of
     from kernlens.loading import open_file
-    from kernlens.loading.linkable import linkable_in
+    from kernlens.loading.linkable import SYMBOLIC, linkable_in
 
     rules = rules_of(driver)
     opened = [open_file(path) for path in paths]
-    linkable = [module for contents in opened for module in linkable_in(contents, device)]
+    linkable = [module for contents in opened for module in linkable_in(contents, device, SYMBOLIC)]
     if as_json and is_terminal():
         documents = _answers(linkable, options, rules, _document)
         print_json({"schema": 1, "modules": [json.loads(text) for text in documents]})

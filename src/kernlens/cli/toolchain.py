@@ -38,11 +38,18 @@ def list_toolchains(as_json: bool) -> None:
 
 
 def _row(toolchain: Toolchain) -> tuple[str, str, str, str]:
-    root = str(toolchain.root or "/") + (" (no compiler)" if toolchain.ocloc is None else "")
+    from kernlens.toolchain.amd_clang import amd_compiler
+
+    other = amd_compiler(toolchain)
+    lacks = " (no compiler)" if toolchain.ocloc is None and other is None else ""
+    root = str(toolchain.root or "/") + lacks + (f" ({other.title} for AMD)" if other else "")
     return toolchain.name, toolchain.neo_version or "-", toolchain.igc_version or "-", root
 
 
 def _document(toolchain: Toolchain) -> dict[str, Any]:
+    from kernlens.toolchain.amd_clang import amd_compiler
+
+    amd_clang = amd_compiler(toolchain)
     return {
         "name": toolchain.name,
         "root": str(toolchain.root) if toolchain.root else None,
@@ -50,6 +57,7 @@ def _document(toolchain: Toolchain) -> dict[str, Any]:
         "neo_version": toolchain.neo_version,
         "igc_version": toolchain.igc_version,
         "iga_libraries": [str(path) for path in toolchain.iga_libraries],
+        "amd_clang": amd_clang.version if amd_clang else None,
     }
 
 
@@ -63,14 +71,21 @@ def _document(toolchain: Toolchain) -> dict[str, Any]:
 @option.json()
 @option.diagnostic
 def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str | None, as_json: bool) -> None:
-    """Build a root with Debian's newest Intel compiler and driver, about 430 MB, and register it as NAME."""
+    """Build a root with Debian's newest Intel compiler and driver, about 430 MB, and register it as NAME.
+
+    The names amd and amd-newest stand for Debian's compilers for AMD GPUs: clang, lld and the ROCm device libraries of
+    Debian 12, and of its newest release.
+    """
+    from kernlens.toolchain.amd_clang import amd_compiler
     from kernlens.toolchain.roots import add
 
     toolchain = add(name, mirror, root, on_progress=print_message, keyring=keyring)
     if as_json:
         print_json({"schema": 1, "added": _document(toolchain)})
     else:
-        print_lines([f"{toolchain.name}: {toolchain.title} in {toolchain.root}"])
+        amd_clang = amd_compiler(toolchain)
+        title = amd_clang.title if amd_clang and toolchain.ocloc is None else toolchain.title
+        print_lines([f"{toolchain.name}: {title} in {toolchain.root}"])
 
 
 @command.command("remove", epilog="\b\nExample:\n  kernlens toolchain remove newest")

@@ -11,7 +11,7 @@ from kernlens.explorer.responses import RefusedError
 from kernlens.explorer.served import Served
 from kernlens.isa.devices import known_device, one_of_each
 from kernlens.model.program import Program
-from kernlens.toolchain.ocloc import devices_of
+from kernlens.toolchain.device_compilers import devices_of
 from kernlens.toolchain.toolchains import find_toolchains
 
 #: Build options that a page offers to complete; any other that names no file is taken too.
@@ -27,7 +27,7 @@ OPTIONS = (
 def choices(toolchains: Sequence[str]) -> dict[str, Any]:
     """Return the devices, with the toolchains that compile for them, the toolchains, and common options. ``toolchains``
     are those that the user chose; none: all that have a compiler."""
-    chosen = [each for each in find_toolchains() if each.ocloc and (not toolchains or each.name in toolchains)]
+    chosen = [each for each in find_toolchains() if devices_of(each) and (not toolchains or each.name in toolchains)]
     by_device: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
     for toolchain in chosen:

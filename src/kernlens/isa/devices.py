@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from kernlens.errors import NotFoundError, UnsupportedError, nearest
+from kernlens.isa.amd.gpu_devices import AMD_DEVICES
 from kernlens.isa.intel import device_table
 from kernlens.model.device import Device, DeviceId, IntelNumbers, IpVersion
 
@@ -23,6 +24,10 @@ DEVICES: tuple[Device, ...] = tuple(
     Device(name, title, "Intel", "gen", IntelNumbers(platform, family, core, _ip(ip)), aliases)
     for name, title, ip, platform, family, core, aliases in device_table.DEVICES
 )
+
+
+#: The devices of all vendors, vendor by vendor.
+ALL_DEVICES = (*DEVICES, *AMD_DEVICES)
 
 
 def numbers_of(device: Device) -> IntelNumbers:
@@ -42,7 +47,7 @@ def _by_name() -> dict[str, Device]:
     for stepping, base, ip in device_table.STEPPINGS:
         names[stepping] = replace(_with_ip(devices[base], _ip(ip)), name=stepping, aliases=())
     names |= {product: devices[name] for product, name in device_table.PRODUCTS.items()}
-    return names
+    return names | {name: device for device in AMD_DEVICES for name in (device.name, *device.aliases)}
 
 
 _NAMES = _by_name()

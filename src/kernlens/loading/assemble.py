@@ -96,6 +96,29 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
     return _program(name, "debug-data", kernels, context, device=device, device_id=read.device, debug=debug)
 
 
+def code_object_program(name: str, content: memoryview, context: Context) -> Program:
+    """Return a Program of a code object of AMD's, linked or not."""
+    from kernlens.formats.amdgpu.code_object import read_code_object
+    from kernlens.isa.amd.gpu_devices import amd_device
+    from kernlens.loading.code_object_parts import CodeObjectCode, CodeObjectDebug
+
+    read = read_code_object(content, context.allowance)
+    device = amd_device(read.target.processor) if read.target is not None else None
+    debug = CodeObjectDebug(read, context.build, context.allowance)
+    kernels = {kernel.name: Kernel(kernel.name, CodeObjectCode(read, kernel, debug, device)) for kernel in read.kernels}
+    return _program(
+        name,
+        "amd-code-object",
+        kernels,
+        context,
+        device=device,
+        binary=content,
+        find_symbols=lambda: read.symbols,
+        find_relocations=lambda: read.relocations,
+        debug=debug,
+    )
+
+
 def listed_program(
     name: str,
     format_name: str,

@@ -12,8 +12,10 @@ START = 20
 #: Bytes of a file that tell text from machine code, which has zeros among them.
 _TELLING = 4096
 
-_NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _ZEBIN_MACHINE = 0, 182, 205
+_NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _ZEBIN_MACHINE, _AMD_MACHINE = 0, 182, 205, 224
 _DEBUG_ELF_TYPE = 2
+#: As much of the magic of clang's offload bundles as there is in a file's first bytes.
+_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"[:START]
 
 #: Raw instructions can begin with the bytes of a shorter magic by chance.
 SURE = 3
@@ -48,6 +50,8 @@ def identify(content: memoryview) -> str | None:
         return _ctni_kind(start)
     if is_spirv(start):
         return "spirv"
+    if start.startswith((_BUNDLE, b"CCOB")):
+        return "clang-bundle"
     if start[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
         return "llvm-bitcode"
     if start.startswith(b"poclbin\0"):
@@ -74,6 +78,8 @@ def _elf_kind(start: bytes) -> str:
         return "zebin-debug" if file_type == _DEBUG_ELF_TYPE else "zebin"
     if machine == _KERNEL_DEBUG_MACHINE:
         return "kernel-debug-elf"
+    if machine == _AMD_MACHINE:
+        return "amd-code-object"
     return "neo-elf" if machine == _NEO_MACHINE else "host-elf"
 
 

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from kernlens.loading.open import Contents
     from kernlens.model.spirv import SpirvLinkage, SpirvModule
 
-#: The formats that hold symbols.
+#: The formats that are linked, and those that hold symbols: code objects of AMD's are linked by their compiler.
 LINKABLE = ("zebin", "patch-tokens", "spirv")
+_CODE_OBJECT = "amd-code-object"
+SYMBOLIC = (*LINKABLE, _CODE_OBJECT)
 
 _KINDS = {"func": SymbolKind.FUNCTION, "object": SymbolKind.VARIABLE}
 _SPACES = {
@@ -72,7 +74,7 @@ def module_of(
     value that is none of the constant's type.
     """
     called = name or program.name
-    if program.format not in LINKABLE:
+    if program.format not in SYMBOLIC:
         raise UnsupportedError(f"{called} contains no symbols: it is {program.format}, not a program or SPIR-V")
     try:
         if program.format == "spirv":
@@ -310,12 +312,17 @@ def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, P
     return linkable
 
 
-def linkable_in(contents: Contents, device: str | None) -> list[tuple[str, Program]]:
-    """Return what ``linkable_programs`` gives of an opened path, damaged files of a folder left out."""
+def linkable_in(
+    contents: Contents, device: str | None, formats: Collection[str] = LINKABLE
+) -> list[tuple[str, Program]]:
+    """Return what ``linkable_programs`` gives of an opened path, damaged files of a folder left out; ``formats`` are those of
+    the programs that are wanted."""
     import os
 
     path = contents.path
-    linkable = [program for program in contents.programs if program.format in LINKABLE]
+    linkable = [program for program in contents.programs if program.format in formats]
+    if not linkable and any(program.format == _CODE_OBJECT for program in contents.programs):
+        raise UnsupportedError(f"{path} contains code objects of AMD GPUs, which ld.lld links, and kernlens does not")
     if not linkable:
         raise UnsupportedError(
             f"{path} contains nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kernlens import log
 from kernlens.errors import FormatError, TooManyError
 from kernlens.loading.assemble import (
+    code_object_program,
     debug_program,
     patch_token_program,
     poclbin_program,
@@ -25,12 +26,13 @@ from kernlens.model.program import Program
 if TYPE_CHECKING:
     from kernlens.formats.offload_bundle import OffloadImage
 
-#: The kinds of what OpenCL compilers make, as far as they are read.
-GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens", "poclbin"})
+#: The kinds of what GPU compilers make, and kernlens reads.
+GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens", "amd-code-object", "clang-bundle", "poclbin"})
 #: The kinds that are programs, and what makes a Program of each.
 _PROGRAMS = {
     "zebin": zebin_program, "zebin-debug": zebin_program, "patch-tokens": patch_token_program,
-    "debug-data": debug_program, "spirv": spirv_program, "poclbin": poclbin_program,
+    "debug-data": debug_program, "spirv": spirv_program, "amd-code-object": code_object_program,
+    "poclbin": poclbin_program,
 }  # fmt: skip
 #: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
 _DEPTH_LIMIT = 8
@@ -67,13 +69,15 @@ class Unpacker:
             container.children = self._members(content, offset, context, depth)
         elif kind == "host-elf":
             container.children = self._images(content, offset, context, depth)
+        elif kind == "clang-bundle":
+            container.children = self._bundled(content, offset, context, depth)
         elif kind == "neo-elf":
             container.children = self._neo_parts(content, name, offset, context, depth)
         if kind == "debug-data":
             container.find_children = partial(_kernel_elfs, content, offset, context.allowance)
         elif kind == "poclbin":
             container.find_children = partial(_pocl_files, content, offset, context.allowance)
-        elif kind in ("neo-elf", "zebin", "zebin-debug", "kernel-debug-elf"):
+        elif kind in ("neo-elf", "zebin", "zebin-debug", "kernel-debug-elf", "amd-code-object"):
             container.find_sections = partial(_elf_sections, content, kind)
         container.devices = frozenset(
             program.device.name if program.device else None for program in self.programs[before:]
@@ -116,10 +120,35 @@ class Unpacker:
     def _images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
         from kernlens.formats.offload_bundle import read_offload_images
 
-        return tuple(
+        images = tuple(
             self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, context, depth)
             for image in read_offload_images(content, context.allowance)
         )
+        return (*images, *self._hip_bundles(content, offset, context, depth))
+
+    def _hip_bundles(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+        """Return the bundles in a HIP program; one that cannot be read is listed with the reason."""
+        from kernlens.formats.clang_bundle import HIP_SECTION
+        from kernlens.formats.elf.elf_file import read_elf
+
+        section = read_elf(content, format="host-elf", allowance=context.allowance).section(HIP_SECTION)
+        if section is None or not len(section.data):
+            return ()
+        data = section.data
+        return (self._part(data.toreadonly, HIP_SECTION, offset + section.offset, data, context, depth),)
+
+    def _bundled(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+        """Return the images for GPUs in clang's offload bundles; those for the host hold nothing to read."""
+        from kernlens.formats.clang_bundle import read_bundles
+
+        children = []
+        for bundle in read_bundles(content, context.allowance):
+            self._room += 0 if bundle.unpacked is None else (_DEPTH_LIMIT + 1) * len(bundle.unpacked)
+            for image in bundle.images:
+                if image.kind != "host":
+                    at = offset + image.offset
+                    children.append(self._part(image.data.toreadonly, image.target, at, image.data, context, depth))
+        return tuple(children)
 
     def _image(self, image: OffloadImage) -> memoryview:
         """Return the image's bytes; what is unpacked may hold containers of its own."""

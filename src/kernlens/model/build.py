@@ -37,7 +37,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class BuildToolchain:
-    """The toolchain of a build: its name, and the versions of Intel's driver and compiler; "" where not known."""
+    """The toolchain of a build: its name, and the versions of Intel's driver and compiler; "" where not known. Of another
+    compiler ``igc_version`` has the name too (``clang 15.0.6``)."""
 
     name: str
     neo_version: str = ""
@@ -52,6 +53,8 @@ class BuildToolchain:
     @property
     def title(self) -> str:
         """Its versions for a person: ``NEO 22.43.24595 / IGC 1.0.12504``; the name of one that has neither."""
+        if self.igc_version[:1].isalpha():
+            return self.igc_version
         if not self.neo_version and not self.igc_version:
             return self.name
         return f"NEO {self.neo_version or 'unknown'} / IGC {self.igc_version or 'unknown'}"

@@ -385,7 +385,8 @@ def shown_figures(kernels: Iterable[Measured], figures: Sequence[Figure] = STATE
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
     """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
-    rows = list(values)
+    own = [figure.key for figure in OF_FAMILIES]  # What a family does not have is not unknown.
+    rows = [row for row in values if all(row.get(key) is None for key in own)]
     return [
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"
         for figure in FIGURES

@@ -98,6 +98,8 @@ POCL = CompilerKind("PoCL", "PoCL", "pocl", "Portable Computing Language", "pocl
 CPU_RUNTIME = CompilerKind("Intel's CPU runtime", "Intel's CPU runtime", "intel-cpu", "Intel(R) OpenCL", "intel-cpu")
 #: It compiles for no device.
 CLANG = CompilerKind("clang and llvm-spirv", "SPIR-V for no device (clang and llvm-spirv)", "spirv")
+#: LLVM for AMD's GPUs, as Debian has it.
+AMD_CLANG = CompilerKind("clang for AMD GPUs", "AMD GPUs (clang and LLVM)")
 #: What any other platform's queries give.
 OTHER = CompilerKind("another compiler", "Any other OpenCL platform", layer="unknown")
 
@@ -113,7 +115,7 @@ def _llvm(name: str, compilers: tuple[CompilerKind, ...], sentence: str, dump: s
 # fmt: off
 #: Every stage, each compiler's in pipeline order.
 STAGES = (
-    Stage("source", (*_IGC, POCL, CPU_RUNTIME, CLANG, OTHER), "OpenCL C as given by the application", text=".cl",
+    Stage("source", (*_IGC, POCL, CPU_RUNTIME, CLANG, AMD_CLANG, OTHER), "OpenCL C as given by the application", text=".cl",
           origin=FROM_SOURCE),
     Stage("spirv", _IGC, "the SPIR-V module that the front end made", text=".spvasm", binary=".spv", binary_first=True,
           origin=FROM_SPIRV, lines=OP_LINE, title="SPIR-V"),
@@ -161,6 +163,13 @@ STAGES = (
           lines=DBG),
     Stage("spirv", (CLANG,), "the SPIR-V module that llvm-spirv made of it", text=".spvasm", binary=".spv",
           binary_first=True, lines=OP_LINE),
+    # AMD's GPUs: ``dump`` is what stops clang at the stage.
+    Stage("llvm-front-end", (AMD_CLANG,), "LLVM IR from clang, with the device libraries, not optimised", text=".ll",
+          lines=DBG, dump="-S -emit-llvm -Xclang -disable-llvm-passes", title="LLVM IR, as clang made it"),
+    _llvm("llvm-optimized", (AMD_CLANG,), "LLVM IR after optimisation", "-S -emit-llvm", "LLVM IR, optimised"),
+    Stage("gcn-assembly", (AMD_CLANG,), "assembly from LLVM's code generator", text=".s", lines=DOT_LOC, dump="-S",
+          title="assembly"),
+    Stage("program", (AMD_CLANG,), "the code object", binary=".hsaco", origin=FROM_BINARY, lines=GPU_DWARF),
     # Any other OpenCL platform.
     Stage("spirv", (OTHER,), "the SPIR-V that the program was made from", binary=".spv", origin=FROM_SPIRV),
     Stage("program", (OTHER,), "the program's binary", binary=".bin", origin=FROM_BINARY),

@@ -16,6 +16,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.source_path import end_alike
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
+from kernlens.toolchain.device_compilers import is_compiled_by_clang, own_toolchain
 from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
@@ -124,9 +125,13 @@ def compile_stages(
     """Compile like ``kernlens.stages``; a source that does not compile gives a Build that is not ``ok``, with the stages so
     far."""
     from kernlens.pipeline import igc
+    from kernlens.pipeline.amd_stages import amd_snapshots
     from kernlens.pipeline.compilers import COMPILES
 
     path = Path(source)
+    if is_compiled_by_clang(device):
+        chosen = find_toolchain(toolchain) if toolchain else own_toolchain(device)
+        return Pipeline(amd_snapshots(path, device, options, chosen, all_passes=all_passes))
     if device not in COMPILES:
         return Pipeline(igc.snapshots(path, device, options, find_toolchain(toolchain), all_passes))
     if all_passes:

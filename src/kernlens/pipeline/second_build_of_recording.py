@@ -12,6 +12,7 @@ from kernlens.formats.spirv.specialization import specialized
 from kernlens.model.build import Build
 from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
+from kernlens.toolchain.device_compilers import has_compiler
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders, join_options, split_options
 from kernlens.toolchain.process import temporary_folder
@@ -91,7 +92,7 @@ def toolchain_of(build: Build) -> str:
     recorded = build.toolchain
     if recorded is None:
         return default_toolchain()
-    installed = [each for each in find_toolchains() if each.ocloc is not None]
+    installed = [each for each in find_toolchains() if has_compiler(build.device, each)]
     versions = recorded.neo_version, recorded.igc_version
     alike = [each for each in installed if (each.neo_version or "", each.igc_version or "") == versions]
     named = [each for each in installed if each.name == recorded.name]

@@ -69,7 +69,8 @@ def debian_keyring() -> Path:
 def download(
     packages: Sequence[str], suite: str, mirror: str, keyring: Path, folder: Path, lock: int, on_progress: Progress
 ) -> list[Path]:
-    """Download packages of a Debian release, and all that they depend on, into ``folder``; return their files.
+    """Download packages of a Debian release, and all that they depend on, into ``folder``; return their files. If the first
+    has ``{}`` in its name, that is the greatest number with which the release has it, in all names.
 
     ``lock`` is a file descriptor that apt inherits. Raises ToolError if one cannot be had.
     """
@@ -117,8 +118,24 @@ def download(
 
     on_progress(f"Reading the lists of Debian {suite} from {mirror}")
     fetch(["update", "--error-on=any"], UPDATE_TIMEOUT)
+    if "{}" in packages[0]:
+        names = run(
+            ["apt-cache", *apt_get[3:], "pkgnames", packages[0].partition("{}")[0]],
+            timeout=QUESTION_TIMEOUT,
+            env=environment,
+        )
+        packages = _of_newest(packages, names.stdout.split(), suite)
     fetch(["install", "--download-only", "--no-install-recommends", *packages], DOWNLOAD_TIMEOUT, tell)
     return sorted(archives.glob("*.deb"))
+
+
+def _of_newest(patterns: Sequence[str], names: Sequence[str], suite: str) -> list[str]:
+    """Return packages by their patterns, with the greatest number in place of ``{}`` with which the first one is a name."""
+    start, _, end = patterns[0].partition("{}")
+    numbers = [match[1] for name in names if (match := re.fullmatch(rf"{re.escape(start)}(\d+){re.escape(end)}", name))]
+    if not numbers:
+        raise ToolError(f"Debian {suite} has no package {patterns[0].replace('{}', 'N')}")
+    return [pattern.replace("{}", max(numbers, key=int)) for pattern in patterns]
 
 
 def _check_tools() -> None:

@@ -22,6 +22,7 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.spirv.magic import is_spirv
+from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, options_with_values, split_options
 from kernlens.toolchain.recorded_sources import PLAIN_OPTION
@@ -50,6 +51,7 @@ _UNSTEADY = re.compile(r"__(?:DATE|TIME|TIMESTAMP)__|__has_(?:include|embed)")
 def compile_key(source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
     """Return the key of a compile; None, with the reason in the log, if something may take part that is not known."""
     try:
+        _refuse_other_compilers(device)
         files = files_read(source, options)
         if files.reason or files.missing:
             raise ValueError(files.reason or f"the include file {files.missing[0]} was not found")
@@ -72,6 +74,7 @@ def folder_key(folder: str, source: Path, device: str, options: str, chosen: Too
     of all files there by their names. None, with the reason in the log, if something else may take part."""
     try:
         _refuse_file_options(split_options(options))
+        _refuse_other_compilers(device)
         if any(map(os.path.isabs, include_folders(options))):
             raise ValueError("it may include files from outside")
         files: dict[str, str | None] = {}
@@ -85,6 +88,12 @@ def folder_key(folder: str, source: Path, device: str, options: str, chosen: Too
     except (OSError, ValueError, KernlensError) as error:
         log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
         return None
+
+
+def _refuse_other_compilers(device: str) -> None:
+    """Raise ValueError for a device that another compiler than ocloc compiles for: which files take part is not known."""
+    if is_of_amd(device):
+        raise ValueError("clang compiles for it, of which it is not known what it reads")
 
 
 def steering_variables() -> dict[str, str]:

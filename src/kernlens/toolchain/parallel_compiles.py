@@ -21,9 +21,10 @@ from kernlens.toolchain.child import Child
 from kernlens.toolchain.compile_cache import CompileCache, packed, unpacked
 from kernlens.toolchain.compile_keys import compile_key, folder_key
 from kernlens.toolchain.confinement import Children
+from kernlens.toolchain.device_compilers import compile_source, of_build
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders, source_files
-from kernlens.toolchain.ocloc import TIMEOUT, compile_source, first_bytes, is_refused
+from kernlens.toolchain.ocloc import TIMEOUT, first_bytes, is_refused
 from kernlens.toolchain.toolchains import Toolchain
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def build_of(job: CompileJob, fields: dict[str, Any], *, has_sources: bool) -> B
 def _named(job: CompileJob) -> Build:
     """Return what is known of a job's Build before it is compiled."""
     folder = "" if job.copy is None else job.copy.folder
-    return Build(job.source.stem, job.device, job.toolchain.of_build, job.options, path=str(job.source), folder=folder)
+    toolchain = of_build(job.device, job.toolchain)
+    return Build(job.source.stem, job.device, toolchain, job.options, path=str(job.source), folder=folder)
 
 
 class _Running(Children):

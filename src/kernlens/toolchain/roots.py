@@ -1,9 +1,9 @@
 """Toolchain roots: build one, register one, remove one.
 
-A root is Debian's newest Intel stack, unpacked into a folder of the user's. apt finds, downloads and verifies the packages
-(see ``apt.py``). They are only unpacked, not installed, and none of their scripts runs, so no privilege is needed: no chroot,
-no mount, no user namespace. The root is built under a hidden name and renamed when it works, so an interrupted ``add`` leaves
-no half-built toolchain; the next ``add`` removes what it does leave.
+A root is Debian's newest Intel stack, or Debian's compiler for AMD's GPUs, unpacked into a folder of the user's. apt finds,
+downloads and verifies the packages (see ``apt.py``). They are only unpacked, not installed, and none of their scripts runs, so
+no privilege is needed: no chroot, no mount, no user namespace. The root is built under a hidden name and renamed when it
+works, so an interrupted ``add`` leaves no half-built toolchain; the next ``add`` removes what it does leave.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError, UnsupportedError
+from kernlens.toolchain.amd_clang import amd_compiler, amd_devices_of
 from kernlens.toolchain.apt import Progress, debian_keyring, debian_mirror, download
 from kernlens.toolchain.process import run
 from kernlens.toolchain.toolchains import (
@@ -49,6 +50,12 @@ PACKAGES = (
 )
 #: Bytes: 94 MB of packages, 21 MB of lists and 430 MB unpacked were measured.
 SPACE_NEEDED = 650 << 20
+#: What else a name stands for: the release and packages of the compiler for AMD's GPUs. ``{}`` is the newest LLVM of which the
+#: release has the first package.
+_OF_NAMES = {
+    "amd": ("bookworm", ("rocm-device-libs", "clang-15", "lld-15")),
+    "amd-newest": ("forky", ("rocm-device-libs-{}", "clang-{}", "lld-{}")),
+}
 UNPACK_TIMEOUT = 300.0
 #: Seconds to wait for another ``add`` or ``remove``, or for a process that an interrupted one left running.
 LOCK_TIMEOUT = 120.0
@@ -70,7 +77,8 @@ def add(
     on_progress: Progress = _silent,
     keyring: str | Path | None = None,
 ) -> Toolchain:
-    """Build the newest toolchain and register it as ``name``; with ``root`` register that existing folder instead.
+    """Build the newest toolchain and register it as ``name``; with ``root`` register that existing folder instead. The names
+    ``amd`` and ``amd-newest`` stand for the compilers for AMD's GPUs of Debian 12 and of Debian's newest release.
 
     ``mirror`` is a Debian mirror's address (None: the one that apt uses), ``keyring`` the file of keys that its lists are
     signed with (None: Debian's). ``on_progress`` gets one line per step, from any thread. Raises KernlensError if the name
@@ -172,8 +180,11 @@ def _link(path: Path, root: Path) -> None:
     target = root.resolve()
     if not target.is_dir():
         raise NotFoundError(f"there is no folder {root} to register as a toolchain")
-    if not programs(target, "ocloc"):
-        raise KernlensError(f"{root} contains no ocloc below usr/bin, so it is not the root of a toolchain")
+    if not programs(target, "ocloc") and amd_compiler(of_root(path.name, target)) is None:
+        raise KernlensError(
+            f"{root} contains no ocloc below usr/bin, and no clang with lld and device libraries for AMD's GPUs, so it is not"
+            " the root of a toolchain"
+        )
     if loader(target) is None:
         raise KernlensError(
             f"{root} contains no dynamic loader (ld-linux), so its programs cannot run; name a whole root"
@@ -196,11 +207,12 @@ def _build(
     partial = folder / f"{PARTIAL}{name}-{os.getpid()}"
     partial.mkdir(mode=0o755)
     try:
-        packages = download(PACKAGES, SUITE, address, keys, partial / "packages", lock, on_progress)
+        suite, names = _OF_NAMES.get(name, (SUITE, PACKAGES))
+        packages = download(names, suite, address, keys, partial / "packages", lock, on_progress)
         root = partial / "root"
         _unpack(packages, root, lock, on_progress)
         _make_harmless(root)
-        _check(root)
+        _check(root, suite)
         root.rename(folder / name)
         on_progress(f"Toolchain {name} is ready")
     finally:
@@ -236,10 +248,11 @@ def _make_harmless(root: Path) -> None:
                 os.chmod(entry, harmless)
 
 
-def _check(root: Path) -> None:
+def _check(root: Path, suite: str) -> None:
     unpacked = of_root(root.parent.name, root)
-    if unpacked.ocloc is None or unpacked.neo_version is None:
-        raise ToolError(f"the packages of Debian {SUITE} were unpacked, but their ocloc does not answer")
+    answers = unpacked.neo_version is not None if unpacked.ocloc is not None else bool(amd_devices_of(unpacked))
+    if not answers:
+        raise ToolError(f"the packages of Debian {suite} were unpacked, but their compiler does not answer")
 
 
 def _delete(path: Path) -> None:

@@ -134,7 +134,10 @@ def default_toolchain() -> str:
     chosen = os.environ.get("KERNLENS_TOOLCHAIN") or _of_project_file()
     if chosen or _system_compiler() is not None:
         return chosen or SYSTEM
-    names = sorted(roots(), key=lambda name: (name != NEWEST, name))
+    folders = roots()
+    names = sorted(
+        (name for name in folders if programs(folders[name], "ocloc")), key=lambda name: (name != NEWEST, name)
+    )
     log.debug("toolchain", "%s has no compiler; there are: %s", SYSTEM, names)
     return names[0] if names else SYSTEM
 

@@ -17,8 +17,9 @@ from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
+from kernlens.toolchain.device_compilers import all_of, check_device, devices_of, own_toolchain
 from kernlens.toolchain.includes import existing_source, join_options, with_lines
-from kernlens.toolchain.ocloc import TIMEOUT, check_device, devices_of
+from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.toolchain.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import DEFAULT, Toolchain
@@ -68,11 +69,12 @@ def targets_of(
     """Return the devices, as their toolchains call them, and what a ``Plan`` leaves out. Raises what ``plan`` raises."""
     targets: dict[tuple[str, str], Toolchain] = {}
     left_out: dict[tuple[str, str], NotFoundError] = {}
-    all_chosen = [find_toolchain(name) for name in dict.fromkeys(toolchains or (DEFAULT,))]
+    named = [find_toolchain(name) for name in dict.fromkeys(toolchains) if name != DEFAULT]
     for name in devices:
+        all_chosen = named or [own_toolchain(name)]
         for chosen in all_chosen:
             try:
-                names = one_of_each(devices_of(chosen)) if name == ALL else [compiler_name(name, chosen)]
+                names = one_of_each(all_of(chosen)) if name == ALL else [compiler_name(name, chosen)]
             except NotFoundError as error:
                 left_out[name, chosen.name] = error
             else:

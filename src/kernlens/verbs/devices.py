@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.errors import NotFoundError
-from kernlens.isa.devices import DEVICES, device, numbers_of
-from kernlens.isa.intel.iga_library import installed
-from kernlens.toolchain.ocloc import devices_of
+from kernlens.isa.decoders import is_decoded
+from kernlens.isa.devices import ALL_DEVICES, device
+from kernlens.toolchain.device_compilers import devices_of
 from kernlens.toolchain.registered import register_roots
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import find_toolchains
@@ -16,11 +16,10 @@ from kernlens.toolchain.toolchains import find_toolchains
 def known_devices() -> list[dict[str, Any]]:
     """Return the documents of all known devices (docs/json.md)."""
     register_roots()
-    decoded = {platform for library in installed() for platform in library.platforms}
     compiled: dict[str, list[str]] = {}
     simulated: dict[str, list[str]] = {}
     for toolchain in find_toolchains():
-        compiles = devices_of(toolchain) if toolchain.ocloc else ()
+        compiles = devices_of(toolchain)
         for toolchains_of, names in ((compiled, compiles), (simulated, simulated_devices(toolchain))):
             for name in names:
                 try:
@@ -38,7 +37,7 @@ def known_devices() -> list[dict[str, Any]]:
             "aliases": list(device.aliases),
             "compiled_by": compiled.get(device.name, []),
             "simulated_by": simulated.get(device.name, []),
-            "decoded": numbers_of(device).iga_platform in decoded,
+            "decoded": is_decoded(device),
         }
-        for device in DEVICES
+        for device in ALL_DEVICES
     ]

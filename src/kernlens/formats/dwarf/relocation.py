@@ -2,7 +2,8 @@
 
 Sources: System V ABI, chapter 4, "Relocation" (``Elf64_Rela``); for the types ``ZEELF.h`` of intel-graphics-compiler
 (``R_TYPE_ZEBIN``), used by machines 205 and 182 alike, and the System V ABI's AMD64 supplement, section 4.4.1
-"Relocation Types", for the host objects of CPU compilers (machine 62).
+"Relocation Types", for the host objects of CPU compilers (machine 62); LLVM's "User Guide for AMDGPU Backend" for AMD's
+code objects (machine 224).
 
 The files hold something unexpected: relocation symbols are often nameless and are defined in the *debug* section rather
 than in the kernel's code, so neither their name nor their section says which kernel is meant. Within the debug ELF of a
@@ -15,12 +16,13 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Mapping
 from functools import cached_property
 
 from kernlens.formats.dwarf.forms import malformed
 from kernlens.formats.elf.elf64_structures import RELA_LAYOUT, SYM_LAYOUT, Elf64Shdr, Elf64Sym
 from kernlens.formats.elf.elf_file import Elf
-from kernlens.formats.elf.header import SHF_COMPRESSED, SHT_NOBITS, SHT_PROGBITS, SHT_RELA, section_bytes
+from kernlens.formats.elf.header import EM_AMDGPU, SHF_COMPRESSED, SHT_NOBITS, SHT_PROGBITS, SHT_RELA, section_bytes
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.model.allowance import Allowance
 
@@ -33,12 +35,19 @@ EM_X86_64 = 62
 R_X86_64_64 = 1
 R_X86_64_32 = 10
 
+R_AMDGPU_ABS64 = 3
+R_AMDGPU_ABS32 = 6
+
 SHF_EXECINSTR = 4
 
 #: What of an address a relocation stores: all of it, or its lower or upper 32 bits.
 _ALL, _LOWER, _UPPER = range(3)
 _INTEL_TYPES = {R_ZE_SYM_ADDR: _ALL, R_ZE_SYM_ADDR_32: _LOWER, R_ZE_SYM_ADDR_32_HI: _UPPER}
-_X86_64_TYPES = {R_X86_64_64: _ALL, R_X86_64_32: _LOWER}
+#: By ``e_machine``; of all others Intel's.
+_TYPES = {
+    EM_X86_64: {R_X86_64_64: _ALL, R_X86_64_32: _LOWER},
+    EM_AMDGPU: {R_AMDGPU_ABS64: _ALL, R_AMDGPU_ABS32: _LOWER},
+}
 
 _WORD = struct.Struct("<I")
 _ADDRESS = struct.Struct("<Q")
@@ -52,12 +61,20 @@ class DebugSections:
 
     All compile units of a file share one object, so that each section is relocated once. What is decompressed counts
     against ``allowance``; None: one for this file alone. ``code_address`` is where the code of a linked file begins, whose
-    addresses are none of these offsets; None for all others.
+    addresses are none of these offsets; None for all others. ``bases`` has what is added to the offsets in code sections,
+    by their indexes, where one line program has the rows of several.
     """
 
-    def __init__(self, elf: Elf, allowance: Allowance | None = None, code_address: int | None = None) -> None:
+    def __init__(
+        self,
+        elf: Elf,
+        allowance: Allowance | None = None,
+        code_address: int | None = None,
+        bases: Mapping[int, int] | None = None,
+    ) -> None:
         self.elf = elf
         self._code_address = code_address
+        self._bases = bases or {}
         self._allowance = allowance or Allowance(len(elf.data))
         #: Name of a debug section -> its index. Of many small files, only these sections' names are needed.
         self._indexes: dict[bytes, int] = {}
@@ -97,7 +114,7 @@ class DebugSections:
         tables = [self.elf.headers[table] for table in self._tables[index]]
         patched = bytearray(plain)
         for table in tables:
-            _apply(self.elf, table, name, patched)
+            _apply(self.elf, table, name, patched, self._bases)
         return bytes(patched)
 
     def string_table(self, name: str) -> StringTable:
@@ -131,7 +148,7 @@ class DebugSections:
         return sorted(header.sh_addr for header in headers if header.sh_flags & SHF_EXECINSTR and header.sh_addr)
 
 
-def _apply(elf: Elf, table: Elf64Shdr, name: str, patched: bytearray) -> None:
+def _apply(elf: Elf, table: Elf64Shdr, name: str, patched: bytearray, code_bases: Mapping[int, int]) -> None:
     """Apply the relocations of ``table`` to ``patched``, the bytes of section ``name``."""
     entries = section_bytes(elf.data, table)
     if len(entries) % RELA_LAYOUT.size:
@@ -140,13 +157,13 @@ def _apply(elf: Elf, table: Elf64Shdr, name: str, patched: bytearray) -> None:
         )
     #: Symbol -> its offset in code.
     bases: dict[int, int] = {}
-    types = _X86_64_TYPES if elf.machine == EM_X86_64 else _INTEL_TYPES
+    types = _TYPES.get(elf.machine, _INTEL_TYPES)
     for r_offset, r_type, r_sym, r_addend in RELA_LAYOUT.iter_unpack(bytes(entries)):
         if r_type == R_ZE_NONE:
             continue
         base = bases.get(r_sym)
         if base is None:
-            base = bases[r_sym] = _offset_in_code(elf, table, r_sym, name)
+            base = bases[r_sym] = _offset_in_code(elf, table, r_sym, name, code_bases)
         value = base + r_addend & 0xFFFFFFFFFFFFFFFF
         try:
             stored = types.get(r_type)
@@ -162,8 +179,9 @@ def _apply(elf: Elf, table: Elf64Shdr, name: str, patched: bytearray) -> None:
             raise malformed(f"a relocation lies outside the section of {len(patched)} bytes", name, r_offset) from None
 
 
-def _offset_in_code(elf: Elf, table: Elf64Shdr, index: int, name: str) -> int:
-    """Return what symbol ``index`` adds to the addend: its offset in the code section that defines it, 0 if none does."""
+def _offset_in_code(elf: Elf, table: Elf64Shdr, index: int, name: str, bases: Mapping[int, int]) -> int:
+    """Return what symbol ``index`` adds to the addend: its offset in the code section that defines it, and that section's
+    base; 0 if none does."""
     if index == 0 or not 0 < table.sh_link < len(elf.headers):
         return 0
     symbols = section_bytes(elf.data, elf.headers[table.sh_link])
@@ -175,4 +193,5 @@ def _offset_in_code(elf: Elf, table: Elf64Shdr, index: int, name: str) -> int:
     owner = elf.headers[symbol.st_shndx]
     if owner.sh_type != SHT_PROGBITS or not owner.sh_flags & SHF_EXECINSTR:
         return 0
-    return symbol.st_value - owner.sh_addr if owner.sh_addr <= symbol.st_value else symbol.st_value
+    offset = symbol.st_value - owner.sh_addr if owner.sh_addr <= symbol.st_value else symbol.st_value
+    return offset + bases.get(symbol.st_shndx, 0)

@@ -83,4 +83,4 @@ CHDR_LAYOUT = struct.Struct("<IIQQ")
 NHDR_LAYOUT = struct.Struct("<III")
 
 #: Indexes of ``Elf64Ehdr.e_ident``.
-EI_CLASS, EI_DATA, EI_ABIVERSION = 4, 5, 8
+EI_CLASS, EI_DATA, EI_OSABI, EI_ABIVERSION = 4, 5, 7, 8

@@ -28,7 +28,12 @@ _TYPES = {0: "notype", 1: "object", 2: "func", 3: "section", 4: "file"}
 _KINDS = [(_BINDINGS.get(info >> 4) or str(info >> 4), _TYPES.get(info & 15) or str(info & 15)) for info in range(256)]
 _RESERVED_SECTIONS = {0xFFF1: "ABS", 0xFFF2: "COMMON"}
 
-#: Names of relocation types by ``e_machine``. 205: ``ZEELF.h`` of intel-graphics-compiler, ``R_TYPE_ZEBIN``.
+_AMDGPU_RELOCATIONS = (
+    "NONE", "ABS32_LO", "ABS32_HI", "ABS64", "REL32", "REL64", "ABS32", "GOTPCREL", "GOTPCREL32_LO", "GOTPCREL32_HI",
+    "REL32_LO", "REL32_HI", "12", "RELATIVE64", "REL16",
+)  # fmt: skip
+#: Names of relocation types by ``e_machine``. 205: ``ZEELF.h`` of intel-graphics-compiler, ``R_TYPE_ZEBIN``; 224: LLVM's "User
+#: Guide for AMDGPU Backend", "Relocation Records".
 _RELOCATION_NAMES = {
     elf_header.EM_INTELGT: (
         "R_ZE_NONE",
@@ -39,7 +44,8 @@ _RELOCATION_NAMES = {
         "R_GLOBAL_IMM_32",
         "R_SEND",
         "R_SYM_ADDR_16",
-    )
+    ),
+    elf_header.EM_AMDGPU: tuple(f"R_AMDGPU_{name}" for name in _AMDGPU_RELOCATIONS),
 }
 
 

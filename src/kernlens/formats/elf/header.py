@@ -18,8 +18,8 @@ from kernlens.model.binary import EMPTY
 MAGIC = b"\x7fELF"
 HEADER_SIZE = EHDR_LAYOUT.size
 
-#: ``e_machine`` values that Intel GPU binaries use (other ELFs belong to the host).
-EM_NONE, EM_KERNEL_DEBUG, EM_INTELGT = 0, 182, 205
+#: ``e_machine`` values that Intel GPU binaries use, and AMD's (other ELFs belong to the host).
+EM_NONE, EM_KERNEL_DEBUG, EM_INTELGT, EM_AMDGPU = 0, 182, 205, 224
 
 SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = range(5)
 SHT_NOTE, SHT_NOBITS, SHT_REL, SHT_DYNSYM, SHT_SYMTAB_SHNDX = 7, 8, 9, 11, 18

@@ -1,5 +1,5 @@
-"""Host assembly as text: the source line that each instruction of a ``.s`` by LLVM for x86-64 came from, and the place of
-each instruction of a disassembly in the text and in the object.
+"""Assembly as text: the source line that each instruction of a ``.s`` by LLVM for x86-64 or an AMD GPU came from, and the
+place of each instruction of a disassembly in the text and in the object.
 
 Source: GNU ``as`` manual, chapter "Assembler Directives": ``.file NUMBER ["DIRECTORY"] "NAME"``, ``.loc FILE LINE
 [COLUMN] [OPTIONS]``, which holds up to the next one, and ``.type NAME, @function``. Line 0 means no line. These
@@ -24,6 +24,7 @@ _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?")
 _TYPE = re.compile(r'\.type\s+("[^"]*"|[^,\s]+),\s*@function')
 _LABEL = re.compile(r'("[^"]*"|[^\s:"]+):')
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|(.))")
+_METADATA = (".amdgpu_metadata", ".end_amdgpu_metadata")
 _SECTION = re.compile(r"Disassembly of section (.+):\s*$")
 _LISTED_FUNCTION = re.compile(r"([0-9A-Fa-f]{8,16}) <(.+)>:\s*$")
 _LISTED_INSTRUCTION = re.compile(r" *([0-9A-Fa-f]{1,16}): *\t *\S")
@@ -36,9 +37,12 @@ def read_host_assembly_lines(text: str) -> StageRows:
     functions: set[str] = set()
     function = ""
     place: SourcePlace | None = None
+    is_metadata = False  # A code object's, in YAML.
     for number, line in enumerate(text.split("\n"), start=1):
         word = line.strip()
-        if not word or word.startswith("#"):
+        if word.startswith(_METADATA):
+            is_metadata = word == _METADATA[0]
+        if is_metadata or not word or word.startswith(("#", ";")):
             continue
         if match := _LABEL.match(word):
             if (name := match[1].strip('"')) in functions:

@@ -1,6 +1,7 @@
 """The installed copies of libLLVM, and the one that disassembles for a target.
 
-Of those that know the target and are as new as the code's compiler, KERNLENS_LLVM_PATH's come first, then the newest.
+Of those that know the target, that of the code's own compiler comes first; of those that are newer, KERNLENS_LLVM_PATH's, then
+the newest.
 """
 
 from __future__ import annotations
@@ -174,7 +175,8 @@ def llvm_for(target: str, at_least: int = 0) -> LlvmLibrary:
     """Return the library that disassembles ``target`` (``x86``, ``amdgcn``), as new as LLVM ``at_least``, which made the
     code. Raises UnsupportedError, which says what to install, if there is none."""
     failures: list[str] = []
-    for library in installed_llvm():
+    # That of the compiler comes first: LLVM 21 refuses some encodings of v_cmpx on gfx10 that LLVM 15 writes and reads.
+    for library in sorted(installed_llvm(), key=lambda each: each.major != at_least):
         if library.major < at_least:
             failures.append(f"{library} is older than the compiler, LLVM {at_least}")
             continue

@@ -10,6 +10,7 @@ import re
 import struct
 import sys
 from array import array
+from glob import escape, glob
 from typing import NamedTuple
 
 from kernlens import log
@@ -24,6 +25,7 @@ _GREETING, _REQUEST, _ANSWER, _REFERENCE = (
     struct.Struct("=IIQ"),
 )
 _MAGIC = 0x4D564C4C
+_SYSTEM_FOLDERS = ("/usr/", "/lib", "/opt/")
 _OK, _NO_TARGET = 0, 1
 #: Bytes of code that one question may have.
 MOST_CODE = 256 << 20
@@ -90,6 +92,16 @@ class Question(NamedTuple):
     address: int
 
 
+def _loader_of(folder: str) -> list[str]:
+    """Return the beginning of the command that runs the process with the C library in a root's folder of libraries, which its
+    libLLVM may need; empty for the system's own folders."""
+    real = os.path.realpath(folder)
+    if real.startswith(_SYSTEM_FOLDERS):
+        return []
+    loaders = glob(os.path.join(escape(real), "ld-linux-*.so.*"))
+    return [loaders[0], "--library-path", real] if loaders else []
+
+
 class CrashError(ToolError):
     """LLVM crashed on the code at ``offset``, and the process has ended."""
 
@@ -113,10 +125,12 @@ class LlvmProcess:
             self._answers = os.fdopen(from_process, "rb")
             with os.fdopen(answers, "wb", 0):
                 # What a library of an unpacked root needs lies beside it.
-                folders = [os.path.dirname(library), os.environ.get("LD_LIBRARY_PATH", "")]
+                folder = os.path.dirname(library)
+                folders = [folder, os.environ.get("LD_LIBRARY_PATH", "")]
                 environment = {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, folders))}
+                command = [*_loader_of(folder), _PROGRAM, library]
                 actions = [(os.POSIX_SPAWN_DUP2, end, at) for at, end in enumerate((questions, answers, self._log))]
-                self.id = os.posix_spawn(_PROGRAM, [_PROGRAM, library], environment, file_actions=actions)
+                self.id = os.posix_spawn(command[0], command, environment, file_actions=actions)
         try:
             magic, *version, self.targets = _GREETING.unpack(self._read(_GREETING.size))
         except ToolError:

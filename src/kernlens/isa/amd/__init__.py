@@ -1,0 +1,1 @@
+"""AMD's GPUs: their devices, and their instructions as LLVM prints them."""

@@ -1,0 +1,80 @@
+"""AMD's machine code to instructions, as LLVM's disassembler prints them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kernlens.errors import UnsupportedError
+from kernlens.isa.amd.gcn_kinds import kind_of
+from kernlens.isa.amd.gpu_devices import ISA, wavefront_sizes
+from kernlens.isa.llvm.disassemble import Disassembly, disassemble
+from kernlens.isa.llvm.llvm_libraries import llvm_for
+from kernlens.model.device import Device
+from kernlens.model.instruction_kind import InstructionKind
+from kernlens.model.listed_instructions import ListedInstructions
+
+_TRIPLE = "amdgcn-amd-amdhsa"
+#: The first LLVM that knows a processor, where that is later than the oldest that is used.
+_SINCE = {
+    **dict.fromkeys(("gfx940", "gfx1100", "gfx1101", "gfx1102", "gfx1103"), 15),
+    **dict.fromkeys(("gfx941", "gfx942", "gfx1150", "gfx1151"), 17),
+    **dict.fromkeys(("gfx1200", "gfx1201"), 18),
+    **dict.fromkeys(("gfx9-generic", "gfx10-1-generic", "gfx10-3-generic", "gfx11-generic", "gfx1152"), 19),
+    **dict.fromkeys(("gfx950", "gfx9-4-generic", "gfx12-generic", "gfx1153"), 20),
+    "gfx1250": 21,
+}
+_CALLS = ("s_swappc_b64", "s_call_b64")
+#: What control never passes; ``s_setpc_b64`` goes where a register says: back to a caller, or far away.
+_STOPS = ("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done", "s_setpc_b64", "s_rfe_b64")
+_BY_REGISTER = frozenset({"s_setpc_b64", "s_rfe_b64", "s_cbranch_i_fork", "s_cbranch_g_fork", "s_cbranch_join"})
+
+
+def decode_gcn(
+    processor: str, code: memoryview, *, wavefront_size: int | None = None, address: int = 0, at_least: int = 0
+) -> ListedInstructions:
+    """Return the instructions of a kernel's code, which is loaded at ``address``. ``wavefront_size`` is what it was compiled
+    for (None: what compilers choose); LLVM must be as new as ``at_least``, its major version.
+
+    Raises UnsupportedError if no installed libLLVM knows the processor, ToolError if LLVM crashes on the code.
+    """
+    sizes = wavefront_sizes(processor)
+    size = wavefront_size if wavefront_size in sizes else sizes[0]
+    features = "+wavefrontsize64,-wavefrontsize32" if size == 64 and size != sizes[0] else ""
+    read = disassemble(_TRIPLE, code, cpu=processor, features=features, address=address, at_least=at_least)
+    return _listed(read, len(code), size or sizes[0])
+
+
+def is_disassembled(device: Device) -> bool:
+    """Return whether an installed libLLVM has AMD's GPUs among its targets, and is of the device's time or later."""
+    try:
+        return device.isa == ISA and bool(llvm_for("amdgcn", _SINCE.get(device.name, 0)))
+    except UnsupportedError:
+        return False
+
+
+def _listed(read: Disassembly, size: int, lanes: int) -> ListedInstructions:
+    opcodes = read.opcodes
+    rows = {
+        kind: [row for row, opcode in enumerate(opcodes) if opcode in names]
+        for kind, names in (("calls", _CALLS), ("stops", _STOPS))
+    }
+    conditional = None
+    if _BY_REGISTER.isdisjoint(opcodes):
+        conditional = [row for row in read.targets if opcodes[row] != "s_branch"]
+    return ListedInstructions(
+        read.offsets,
+        read.sizes,
+        opcodes,
+        read.texts,
+        targets={row: (target,) for row, target in read.targets.items() if 0 <= target < size},
+        calls=rows["calls"],
+        stops=rows["stops"],
+        conditional=conditional,
+        kinds=partial(_kinds, opcodes, lanes),
+        illegal=[row for row, is_illegal in enumerate(read.illegal) if is_illegal],
+        disassembler=read.disassembler,
+    )
+
+
+def _kinds(opcodes: list[str], lanes: int) -> list[InstructionKind]:
+    return [kind_of(opcode, lanes) for opcode in opcodes]

@@ -1,0 +1,141 @@
+"""The source of a kernel's parts in a code object of AMD's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from kernlens.errors import UnsupportedError
+from kernlens.formats.amdgpu.code_object import CodeObject, CodeObjectKernel
+from kernlens.formats.amdgpu.kernel_lines import CodeObjectLines
+from kernlens.formats.amdgpu.kernel_metadata import KernelMetadata
+from kernlens.loading.listed_code import ListedCode, ListedDebug, ListedKernel
+from kernlens.model.build import Build
+from kernlens.model.device import Device
+from kernlens.model.kernel import Kernel
+from kernlens.model.kernel_resources import KernelResources
+
+if TYPE_CHECKING:
+    from kernlens.model.allowance import Allowance
+    from kernlens.model.instruction import Instructions
+    from kernlens.model.line_table import LineTable
+    from kernlens.model.source_map import SourceMap
+
+#: What clang writes into ``.comment``; its major version is LLVM's.
+_CLANG = re.compile(rb"clang version (\d{1,3})\.")
+#: The names of the figures that metadata states, by the attributes of ``KernelMetadata``.
+_STATED = {
+    "lds_bytes": "group_segment_bytes",
+    "private_segment_bytes": "private_segment_bytes",
+    "wave_size": "wavefront_size",
+    "max_work_group": "max_flat_workgroup_size",
+}
+#: What is counted of spills in code: AMD's code does not tell them from other accesses of the same memory.
+_SPILL_COSTS = ("spill_stores", "fill_loads", "spill_store_bytes", "spill_load_bytes")
+
+
+class CodeObjectDebug(ListedDebug):
+    """The line tables and the compiler's version, which the kernels of a code object share."""
+
+    def __init__(self, read: CodeObject, build: Build, allowance: Allowance) -> None:
+        super().__init__((), build, allowance)
+        self._read = read
+
+    @cached_property
+    def _lines(self) -> CodeObjectLines:
+        return CodeObjectLines(self._read)
+
+    @cached_property
+    def llvm_version(self) -> int:
+        """The major version of the LLVM that made the code; 0 where the file does not say it."""
+        comment = self._read.elf.section(".comment")
+        match = _CLANG.search(bytes(comment.data)) if comment is not None else None
+        return int(match[1]) if match else 0
+
+    def line_table(self, name: str) -> LineTable | None:
+        kernel = self._own[name]
+        return self._lines.of_kernel(kernel)
+
+    def line_table_reason(self, name: str) -> str | None:
+        from kernlens.loading.absent_lines import NO_TABLE, without_debug
+
+        if not self._lines.are_there:
+            return without_debug(self._build)
+        return None if self._lines.of_kernel(self._own[name]) is not None else NO_TABLE
+
+    @cached_property
+    def _own(self) -> dict[str, CodeObjectKernel]:
+        return {kernel.name: kernel for kernel in self._read.kernels}
+
+
+class CodeObjectCode(ListedCode):
+    """A kernel of a code object."""
+
+    def __init__(
+        self, read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectDebug, device: Device | None
+    ) -> None:
+        self._metadata = kernel.metadata
+        listed = ListedKernel(
+            kernel.name,
+            kernel.code,
+            partial(_instructions, read, kernel, debug),
+            resources=_resources(kernel.metadata),
+            arguments=kernel.metadata.arguments if kernel.metadata else (),
+        )
+        super().__init__(listed, debug, device)
+
+    def source_map(self, kernel: Kernel) -> SourceMap | None:
+        from kernlens.analysis.correlate import correlate
+
+        table = kernel.line_table
+        # LLVM repeats no row where a block begins, so that what stands behind an end of the program keeps the row above.
+        return None if table is None else correlate(kernel.instructions.offsets, table)
+
+    def costs(self, kernel: Kernel) -> Mapping[str, int]:
+        costs = dict(super().costs(kernel))
+        metadata = self._metadata
+        if metadata is None or metadata.vgpr_spill_count != 0:
+            for key in _SPILL_COSTS:
+                del costs[key]
+        return costs
+
+    def may_call_by_address(self) -> bool:
+        return True  # Functions that stayed calls are symbols of their own, outside the kernel's code.
+
+
+def _instructions(read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectDebug) -> Instructions:
+    from kernlens.isa.amd.gcn_decode import decode_gcn
+    from kernlens.toolchain.registered import register_roots
+
+    if read.target is None:
+        raise UnsupportedError(
+            f"kernlens does not know the AMD GPU of this binary (number {read.mach:#x} in its header)"
+        )
+    register_roots()
+    return decode_gcn(
+        read.target.processor,
+        kernel.code,
+        wavefront_size=kernel.metadata.wavefront_size if kernel.metadata else None,
+        address=kernel.address,
+        at_least=debug.llvm_version,
+    )
+
+
+def _resources(metadata: KernelMetadata | None) -> KernelResources:
+    if metadata is None:
+        return KernelResources()
+    files = {"VGPR": metadata.vgpr_count, "SGPR": metadata.sgpr_count, "AGPR": metadata.agpr_count}
+    spilled = {"VGPR": metadata.vgpr_spill_count, "SGPR": metadata.sgpr_spill_count}
+    stated = {key: getattr(metadata, attribute) for key, attribute in _STATED.items()}
+    return KernelResources(
+        register_files=_known(files),
+        spilled_registers=_known(spilled),
+        stated=_known(stated),
+        required_work_group_size=metadata.required_work_group_size,
+    )
+
+
+def _known(values: Mapping[str, int | None]) -> dict[str, int]:
+    return {key: value for key, value in values.items() if value is not None}

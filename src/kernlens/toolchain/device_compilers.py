@@ -1,0 +1,82 @@
+"""The offline compilers of a toolchain, by the device: Intel's ocloc, and clang for AMD's GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernlens.errors import NotFoundError
+from kernlens.isa.amd.gpu_devices import is_of_amd
+from kernlens.model.build import Build, BuildToolchain
+from kernlens.toolchain import amd_clang, ocloc
+from kernlens.toolchain.child import Child
+from kernlens.toolchain.toolchains import DEFAULT, Toolchain, toolchain
+
+if TYPE_CHECKING:
+    from kernlens.toolchain.parcels import SourceCopy
+
+
+def devices_of(chosen: Toolchain) -> tuple[str, ...]:
+    """Return the devices that the toolchain compiles for, those of each compiler oldest first; none if it has no compiler."""
+    own = ocloc.devices_of(chosen) if chosen.ocloc is not None else ()
+    return (*own, *amd_clang.amd_devices_of(chosen))
+
+
+def is_compiled_by_clang(device: str) -> bool:
+    """Return whether clang compiles for the device, not ocloc."""
+    return is_of_amd(device)
+
+
+def has_compiler(device: str, chosen: Toolchain) -> bool:
+    """Return whether the toolchain has a compiler for devices such as this one."""
+    return amd_clang.amd_compiler(chosen) is not None if is_of_amd(device) else chosen.ocloc is not None
+
+
+def all_of(chosen: Toolchain) -> tuple[str, ...]:
+    """Return the devices that ``all`` means: ocloc's, or of a toolchain without ocloc all that it compiles for."""
+    return ocloc.devices_of(chosen) if chosen.ocloc is not None else devices_of(chosen)
+
+
+def check_device(device: str, chosen: Toolchain) -> None:
+    """Raise NotFoundError, with the next step, if the toolchain does not compile for ``device``."""
+    if is_of_amd(device):
+        amd_clang.check_amd_device(device, chosen)
+    elif device not in devices_of(chosen):
+        ocloc.check_device(device, chosen)
+
+
+def own_toolchain(device: str) -> Toolchain:
+    """Return the toolchain that compiles for a device if the user names none: the default one, and for an AMD GPU the first
+    that compiles for it. Raises NotFoundError, with the next step, if none compiles for that."""
+    if not is_of_amd(device):
+        return toolchain(DEFAULT)
+    chosen = amd_clang.toolchain_for(device)
+    if chosen is None:
+        raise NotFoundError(f"no toolchain compiles for {device}; {amd_clang.GET_COMPILER}")
+    return chosen
+
+
+def of_build(device: str, chosen: Toolchain) -> BuildToolchain:
+    """Return the toolchain as a Build for ``device`` holds it."""
+    compiler = amd_clang.amd_compiler(chosen) if is_of_amd(device) else None
+    return chosen.of_build if compiler is None else compiler.of_build
+
+
+def compile_source(
+    source: str | Path,
+    device: str,
+    options: str,
+    using: Toolchain,
+    timeout: float,
+    on_start: Callable[[Child], None] | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    has_sources: bool = True,
+    copy: SourceCopy | None = None,
+) -> Build:
+    """Compile one source file for one device with the toolchain's compiler for it; see ``ocloc.compile_source``."""
+    compile_with = amd_clang.compile_for_amd if is_of_amd(device) else ocloc.compile_source
+    return compile_with(
+        source, device, options, using, timeout, on_start, environment, has_sources=has_sources, copy=copy
+    )
