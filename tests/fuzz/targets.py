@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz import debug_data, formats, includes, linking, recordings, texts, whole_files
+from tests.fuzz import cuda, debug_data, formats, includes, linking, recordings, texts, whole_files
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -58,6 +58,10 @@ TARGETS = {
         Target(formats.zstd, 130_000, 1 << 12),
         Target(formats.spirv, 17_000, is_binary=True),
         Target(formats.neo_elf, 10_000, is_binary=True),
+        Target(cuda.ptx, 6_000, 1 << 13),
+        Target(cuda.cubin, 6_000, is_binary=True),
+        Target(cuda.fatbin, 60_000, is_binary=True),
+        Target(cuda.compute_cache, 60_000, 1 << 12, is_binary=True),
         Target(debug_data.dwarf, 8_300, 1 << 13),
         Target(linking.zebin_link, 15_000, is_binary=True),
         Target(linking.composed_link, 5_300, 1 << 13),
