@@ -13,7 +13,7 @@ from pathlib import Path
 def annotate(files: list[str], texts: bool) -> None:
     """Read instructions, line tables and their join for every kernel of the files."""
     from kernlens.loading import open_file
-    from kernlens.loading.kernel_parts import decode_kernels
+    from kernlens.loading.decoded_kernels import decode_kernels
 
     selection = [(program, list(program.kernels.values())) for file in files for program in open_file(file).programs]
     decode_kernels(selection, texts=texts)

@@ -13,6 +13,7 @@ from kernlens import compile
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.model.kernel import Kernel
+from tests.packed_code import packed
 from tests.tree import ROOT
 from tests.writers.stall_samples import Device, Row, counts, legacy_stall_samples
 
@@ -40,7 +41,7 @@ def _rows(kernel: Kernel, chance: random.Random) -> list[Row]:
     for row, offset in enumerate(code.offsets):
         numbers = counts(
             Active=chance.randrange(6),
-            SendStall=chance.randrange(8) if code[row].message else 0,
+            SendStall=chance.randrange(8) if packed(code)[row].message else 0,
             DistStall=chance.randrange(10) if row in distances else 0,
             SbidStall=chance.randrange(40, 160) if row in tokens else 0,
             InstrFetchStall=chance.randrange(2),

@@ -33,6 +33,7 @@ from tests.corpus.oracles.igc_dump import Dump, read_dump
 from tests.corpus.oracles.readelf import column_rows, elf_contents, line_rows
 from tests.corpus.oracles.visa_numbers import Said, said_of_instructions
 from tests.corpus.outcome import Outcome as Outcome
+from tests.packed_code import packed
 
 #: Devices whose registers have 64 bytes.
 WIDE_REGISTERS = ("pvc", "bmg", "lnl", "ptl")
@@ -63,7 +64,7 @@ def check_messages(built: Built) -> Outcome:
     outcome = Outcome("messages")
     for kernel in load(built).kernels.values():
         register_bytes = 64 if built.device in WIDE_REGISTERS else 32
-        pairs = list(compared_messages(kernel.instructions, register_bytes))
+        pairs = list(compared_messages(packed(kernel.instructions), register_bytes))
         ours, theirs = [ours for ours, _ in pairs], [theirs for _, theirs in pairs]
         outcome.compare(f"{built.name} {kernel.name}", ours, theirs)
     return outcome
@@ -76,7 +77,7 @@ def check_registers(built: Built) -> Outcome:
     for kernel in load(built).kernels.values():
         effects = kernel.instructions.effects
         assert effects is not None
-        pairs = list(compared_effects(kernel.instructions, effects))
+        pairs = list(compared_effects(packed(kernel.instructions), effects))
         outcome.compare(f"{built.name} {kernel.name}", [ours for ours, _ in pairs], [theirs for _, theirs in pairs])
     return outcome
 
@@ -154,7 +155,7 @@ def check_distances(built: Built) -> Outcome:
     outcome = Outcome("pipes and distances")
     dumps = [read_dump(path) for path in built.assembly]
     for kernel in load(built).kernels.values():
-        instructions, where = kernel.instructions, f"{built.name} {kernel.name}"
+        instructions, where = packed(kernel.instructions), f"{built.name} {kernel.name}"
         if instructions.pipes is None:
             continue
         dump = _dump_of(kernel, dumps)

@@ -28,11 +28,12 @@ import kernlens
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.isa.iga_library import search_also
 from kernlens.model.effects import ACCUMULATORS, ADDRESSES, FLAGS, SCALARS, Access, Effect, mask
-from kernlens.model.instruction import SEND, Instructions
+from kernlens.model.intel_instructions import SEND, IntelInstructions
 from kernlens.model.pipes import Pipes
 from tests.corpus.build import Built, build
 from tests.corpus.compiler import DEBIAN, newest
 from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, programs
+from tests.packed_code import packed
 
 _PIPE = re.compile(r"\bALU pipe: (\w+);")
 _LETTERS = {"float": "F", "int": "I", "long": "L", "math": "M", "S0": "S"}
@@ -52,7 +53,7 @@ def stated_pipe(listed: str) -> str:
     return _LETTERS[match[1]] if match else ""
 
 
-def judged(instructions: Instructions) -> Iterator[tuple[int, str]]:
+def judged(instructions: IntelInstructions) -> Iterator[tuple[int, str]]:
     """Yield each row that waits for rows by a distance, and how that is judged.
 
     ``REGISTER``: they meet in a register, though not in a byte of it, as compilers count the sources of some instructions,
@@ -102,7 +103,7 @@ def _writes_addresses(effect: Effect) -> bool:
     return any(ADDRESSES <= start < SCALARS for start, _ in effect.writes)
 
 
-def _users(instructions: Instructions, row: int) -> Iterator[int]:
+def _users(instructions: IntelInstructions, row: int) -> Iterator[int]:
     """Yield the rows on whose behalf a row waits: itself; of a sync the next that does something; of a macro all of it."""
     opcodes, texts = instructions.opcodes, instructions.texts
     uncounted = instructions.pipes.uncounted if instructions.pipes else ()
@@ -120,7 +121,7 @@ def _further_back(rows: Sequence[int], row: int) -> Sequence[int]:
 
 
 def _are_hazards(
-    instructions: Instructions, producers: Sequence[int], users: Sequence[int], by_register: bool = False
+    instructions: IntelInstructions, producers: Sequence[int], users: Sequence[int], by_register: bool = False
 ) -> bool:
     """Return whether any of ``users`` touches what any of ``producers`` does, and one of the two writes it."""
     before, after = ([_touched(instructions, row, by_register) for row in rows] for rows in (producers, users))
@@ -131,7 +132,7 @@ def _are_hazards(
     )
 
 
-def _touched(instructions: Instructions, row: int, by_register: bool) -> tuple[int, int]:
+def _touched(instructions: IntelInstructions, row: int, by_register: bool) -> tuple[int, int]:
     """Return the places that a row reads, and those that it writes; of messages whole registers, as compilers take them."""
     effects = instructions.effects
     assert effects is not None
@@ -169,7 +170,7 @@ WRONG: dict[str, Callable[[str, str], str]] = {
 }
 
 
-def by_wrong_rule(instructions: Instructions, name: str) -> Instructions:
+def by_wrong_rule(instructions: IntelInstructions, name: str) -> IntelInstructions:
     """Return these instructions with the pipes that this rule of ``WRONG`` gives them."""
     pipes = instructions.pipes
     assert pipes is not None
@@ -190,7 +191,7 @@ def _counted(built: Built, root: Path | None) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {"kernlens": Counter(), **{name: Counter() for name in WRONG}}
     (program,) = kernlens.load(built.binary)
     for kernel in program.kernels.values():
-        right = kernel.instructions
+        right = packed(kernel.instructions)
         if right.pipes is None:
             continue
         for name, count in counts.items():

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from kernlens.model.effects import ADDRESSES, GENERAL, Access, Effect, Effects, mask, registers_in
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from tests.corpus.oracles.register_texts import Places, said_of_registers
 
 _SELECTS = ("sel", "csel")
 
 
-def compared_effects(instructions: Instructions, effects: Effects) -> Iterator[tuple[object, object]]:
+def compared_effects(instructions: IntelInstructions, effects: Effects) -> Iterator[tuple[object, object]]:
     """Yield for each instruction what kernlens says of it and what libiga64 does: byte by byte, of messages by
     registers; of gather sends, whose registers no text names, how many they read."""
     for text, effect in zip(instructions.texts, effects.effects, strict=True):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernlens.isa.iga_library import search_also
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.loop_nest import Loops
 from tests.corpus.build import build
 from tests.corpus.compiler import DEBIAN, newest
@@ -22,9 +22,10 @@ from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, programs
 from tests.corpus.oracles.natural_loops import DefinedLoops
 from tests.corpus.oracles.register_texts import said_of_registers
 from tests.corpus.slow_liveness import sample, ways_from
+from tests.packed_code import packed
 
 
-def difference(instructions: Instructions, loops: Loops, register_bytes: int) -> str | None:
+def difference(instructions: IntelInstructions, loops: Loops, register_bytes: int) -> str | None:
     """Return where the loops differ from those of the definition, None if nowhere."""
     stated = [said_of_registers(text, register_bytes) for text in instructions.texts]
     offsets = list(instructions.offsets)
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             counts.update(kernels=1, instructions=len(kernel.instructions), loops=len(loops.loops))
             counts["deepest"] = max(counts["deepest"], *loops.depths)
             counts["irreducible"] += sum(loop.is_irreducible for loop in loops.loops)
-            if text := difference(kernel.instructions, loops, register_bytes):
+            if text := difference(packed(kernel.instructions), loops, register_bytes):
                 differences.append(f"{kernel.name}: {text}")
         shown = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         print(f"{device}: {shown}, {len(differences)} differences", flush=True)

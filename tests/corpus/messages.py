@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernlens.model.instruction import SEND, Instruction, Instructions
+from kernlens.model.intel_instructions import SEND, IntelInstruction, IntelInstructions
 from tests.corpus.oracles.message_texts import SaidOfMessage, registers_of_lanes, said_of_message
 
 #: Data cache messages have 8 lanes at least, whatever the instruction masks.
 _LANES_OF_DATA_CACHE = 8
 
 
-def compared_messages(instructions: Instructions, register_bytes: int) -> Iterator[tuple[object, object]]:
+def compared_messages(instructions: IntelInstructions, register_bytes: int) -> Iterator[tuple[object, object]]:
     """Yield for each message what kernlens says of it and what libiga64 does, and what registers its data must take and do."""
     for index, flags in enumerate(instructions.flags):
         if flags & SEND:
@@ -21,7 +21,7 @@ def compared_messages(instructions: Instructions, register_bytes: int) -> Iterat
             yield (_ours(instruction, theirs), must), (theirs, do)
 
 
-def _ours(instruction: Instruction, theirs: SaidOfMessage) -> SaidOfMessage:
+def _ours(instruction: IntelInstruction, theirs: SaidOfMessage) -> SaidOfMessage:
     """Return as much as libiga64's text tells."""
     access, message = instruction.kind.access, instruction.message
     assert access is not None
@@ -39,7 +39,7 @@ def _ours(instruction: Instruction, theirs: SaidOfMessage) -> SaidOfMessage:
     )
 
 
-def _registers(instruction: Instruction, theirs: SaidOfMessage, register_bytes: int) -> tuple[int, int]:
+def _registers(instruction: IntelInstruction, theirs: SaidOfMessage, register_bytes: int) -> tuple[int, int]:
     """Return the registers that the data must take, and those that they do; of samplers the bytes. 0 where they are no data."""
     access, message = instruction.kind.access, instruction.message
     assert access is not None

@@ -19,7 +19,7 @@ from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
 from kernlens.isa.iga_library import search_also
 from kernlens.model.effects import GENERAL, mask, registers_in
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from tests.corpus.build import Built, build
 from tests.corpus.compiler import Compiler, newest
 from tests.corpus.manifest import programs
@@ -92,7 +92,7 @@ def compared(built: Built) -> Iterator[Compared]:
         )
 
 
-def _filled(instructions: Instructions) -> int:
+def _filled(instructions: IntelInstructions) -> int:
     liveness = liveness_of(instructions)
     assert liveness is not None
     effects = liveness.effects
@@ -103,7 +103,7 @@ def _filled(instructions: Instructions) -> int:
     return most // effects.register_bytes
 
 
-def _named(instructions: Instructions) -> set[int]:
+def _named(instructions: IntelInstructions) -> set[int]:
     effects = instructions.effects
     assert effects is not None
 

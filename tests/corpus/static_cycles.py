@@ -24,6 +24,7 @@ from kernlens.model.program import Program
 from tests.corpus.build import Built, build
 from tests.corpus.compiler import Compiler, newest
 from tests.corpus.manifest import programs
+from tests.packed_code import packed
 
 #: What each oracle needs: IGC's option, and the dumps that hold its figures.
 _ORACLES = {"cycles": ("-staticBBProfiling", ("*.asm",)), "occupancy": ("-dumpSchedule", ("*.asm", "*.schedule"))}
@@ -96,7 +97,9 @@ def _compare(program: Program, kernel: Kernel, stated: Stated, name: str) -> Com
     assert program.device is not None
     waits = kernel.waits
     assert waits is not None
-    alike = waits_of(kernel.instructions, timings_of(kernel.instructions, program.device), stated.blocks)
+    alike = waits_of(
+        packed(kernel.instructions), timings_of(packed(kernel.instructions), program.device), stated.blocks
+    )
     rows = [row for row, cycle in enumerate(stated.cycles) if cycle is not None]
     differ, alone = (
         tuple(row for row in rows if starts[row] != stated.cycles[row]) for starts in (alike.starts, waits.starts)
@@ -124,7 +127,7 @@ def compared_occupancy(built: Built) -> Counter[str]:
             for line in schedule.read_text(errors="replace").splitlines():
                 if (match := _SCHEDULED.match(line)) and (lanes := _LANES.search(match[2])):
                     scheduled.setdefault((match[3], lanes[1], lanes[2]), Counter())[int(match[1])] += 1
-        issue = timings_of(kernel.instructions, program.device).issue
+        issue = timings_of(packed(kernel.instructions), program.device).issue
         issued: dict[tuple[str, ...], Counter[int]] = {}
         for row, line in enumerate(_instruction_lines(path.read_text(errors="replace"))):
             if (match := _LISTED.match(line)) and (lanes := _LANES.search(match[1])):

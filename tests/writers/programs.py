@@ -8,8 +8,8 @@ from pathlib import Path
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.model.compiler import Compiler
 from kernlens.model.device import Device
-from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import InstructionKind
+from kernlens.model.intel_instructions import IntelInstructions
 from tests.writers.dwarf import Row, encode, line_unit_4
 from tests.writers.elf import ElfWriter
 from tests.writers.instruction_records import record
@@ -17,7 +17,7 @@ from tests.writers.patch_tokens import KernelToWrite, debug_data, environment, n
 from tests.writers.spirv import SpirvWriter
 
 SOURCE = "kernel void scale(global int *a) {\n    int id = get_global_id(0);\n    a[id] *= 2;\n}\n"
-#: Instructions of 16 bytes; the first two are of line 2, the third of line 3.
+#: IntelInstructions of 16 bytes; the first two are of line 2, the third of line 3.
 ROWS: list[Row] = [(0, 1, 2, 5, True), (32, 1, 3, 5, True)]
 CODE_SIZE = 48
 EXPORT, IMPORT = 0, 1
@@ -39,14 +39,14 @@ def binary(source: str = "scale.cl", *, kernel: str = "scale", options: str = "-
 
 def decoded(
     kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
-) -> list[Instructions]:
+) -> list[IntelInstructions]:
     """Stand in for ``decode_many`` where no libiga64 is wanted: every 16 bytes are a ``mov``."""
     return [_movs(len(code)) for _, code, _ in kernels]
 
 
-def _movs(size: int) -> Instructions:
+def _movs(size: int) -> IntelInstructions:
     offsets = range(0, size, 16)
-    return Instructions(
+    return IntelInstructions(
         b"".join(record(offset=offset) for offset in offsets),
         ["mov"],
         lambda: [f"mov r{offset}" for offset in offsets],

@@ -12,7 +12,7 @@ from kernlens.cli.output import is_coloured, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.cli.trips import LoopNote, check_trips, loop_note
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.loading.open import Contents, Folder
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program

@@ -82,7 +82,7 @@ class AnnotatedSamples:
         from os.path import basename, normpath
 
         from kernlens import __version__
-        from kernlens.loading.kernel_parts import decode_kernels
+        from kernlens.loading.decoded_kernels import decode_kernels
         from kernlens.report.json_text import encoded
         from kernlens.report.sample_stacks import folded_lines, sample_stacks, speedscope_document, unmatched_stacks
         from kernlens.verbs.programs import select

@@ -14,7 +14,7 @@ from kernlens.errors import KernlensError
 from kernlens.explorer.compile_work import Results, diagnostics
 from kernlens.explorer.responses import RefusedError, json_bytes
 from kernlens.explorer.served import Served
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program

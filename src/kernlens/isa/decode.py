@@ -7,10 +7,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
+from kernlens.isa.devices import numbers_of
 from kernlens.isa.iga_library import IgaLibrary, library_for
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
-from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_record import RECORD_SIZE, read_record
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.processors import processors
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _BYTES_PER_THREAD = 1 << 14
 
 
-def decode(device: Device, code: bytes | memoryview, compiler: Compiler = UNKNOWN_COMPILER) -> Instructions:
+def decode(device: Device, code: bytes | memoryview, compiler: Compiler = UNKNOWN_COMPILER) -> IntelInstructions:
     """Return the instructions of one kernel. ``code`` begins with its first instruction and ends with its last: padding
     would be decoded too. It is decoded by the libiga64 of its ``compiler``, as far as that is known and installed.
 
@@ -36,7 +37,7 @@ def decode(device: Device, code: bytes | memoryview, compiler: Compiler = UNKNOW
 
 def decode_many(
     kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
-) -> list[Instructions]:
+) -> list[IntelInstructions]:
     """Decode many kernels, in one native call per platform and compiler: an instruction that repeats in them is decoded once.
 
     ``threads`` None means as many as the process may use. With ``texts`` all texts are made now, in those threads,
@@ -44,8 +45,8 @@ def decode_many(
     """
     alike: dict[tuple[int, Compiler], list[int]] = {}
     for index, (device, _, compiler) in enumerate(kernels):
-        alike.setdefault((device.iga_platform, compiler), []).append(index)
-    decoded: dict[int, Instructions] = {}
+        alike.setdefault((numbers_of(device).iga_platform, compiler), []).append(index)
+    decoded: dict[int, IntelInstructions] = {}
     for (platform, compiler), indexes in alike.items():
         codes = [kernels[index][1] for index in indexes]
         library = library_for(platform, kernels[indexes[0]][0].name, compiler)
@@ -56,7 +57,7 @@ def decode_many(
 
 def _decode_platform(
     library: IgaLibrary, platform: int, codes: Sequence[bytes | memoryview], threads: int, texts: bool
-) -> list[Instructions]:
+) -> list[IntelInstructions]:
     try:
         batch = library.native.decode(platform, codes, threads, texts)
     except ValueError as error:
@@ -70,7 +71,7 @@ def _decode_platform(
             partial(_texts, batch, index, threads) if texts_of_all is None else partial(texts_of_all.__getitem__, index)
         )
         instructions.append(
-            Instructions(
+            IntelInstructions(
                 records,
                 mnemonics,
                 render,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from kernlens.errors import NotFoundError, nearest
+from kernlens.errors import NotFoundError, UnsupportedError, nearest
 from kernlens.isa import device_table
-from kernlens.model.device import Device, DeviceId, IpVersion
+from kernlens.model.device import Device, DeviceId, IntelNumbers, IpVersion
 
 
 def _ip(text: str) -> IpVersion:
@@ -20,16 +20,27 @@ def _ip(text: str) -> IpVersion:
 ALL = "all"
 #: Every known device, oldest first.
 DEVICES: tuple[Device, ...] = tuple(
-    Device(name, title, _ip(ip), platform, family, core, aliases)
+    Device(name, title, "Intel", "gen", IntelNumbers(platform, family, core, _ip(ip)), aliases)
     for name, title, ip, platform, family, core, aliases in device_table.DEVICES
 )
+
+
+def numbers_of(device: Device) -> IntelNumbers:
+    """Return the numbers of a device of Intel's. Raises UnsupportedError if it is of another vendor."""
+    if device.intel is None:
+        raise UnsupportedError(f"{device} is no device of Intel's")
+    return device.intel
+
+
+def _with_ip(device: Device, ip: IpVersion) -> Device:
+    return replace(device, intel=replace(numbers_of(device), ip=ip))
 
 
 def _by_name() -> dict[str, Device]:
     devices = {device.name: device for device in DEVICES}
     names = {alias: device for device in DEVICES for alias in device.aliases} | devices
     for stepping, base, ip in device_table.STEPPINGS:
-        names[stepping] = replace(devices[base], name=stepping, ip=_ip(ip), aliases=())
+        names[stepping] = replace(_with_ip(devices[base], _ip(ip)), name=stepping, aliases=())
     names |= {product: devices[name] for product, name in device_table.PRODUCTS.items()}
     return names
 
@@ -94,14 +105,31 @@ def identify(device_id: DeviceId) -> Device | None:
 
     An IP version in the file is kept even if it is that of an unlisted stepping.
     """
-    candidates = [candidate for candidate in DEVICES if candidate.product_family == device_id.product_family]
+    candidates = [
+        candidate for candidate in DEVICES if numbers_of(candidate).product_family == device_id.product_family
+    ]
     if device_id.ip is not None:
         match = _by_ip(device_id.ip, candidates or DEVICES)
         if match is not None:
             return match
     if not candidates:
-        candidates = [candidate for candidate in DEVICES if candidate.render_core == device_id.render_core]
+        candidates = [candidate for candidate in DEVICES if numbers_of(candidate).render_core == device_id.render_core]
     return candidates[0] if candidates else None
+
+
+def stated_device(stated: DeviceId, known: Device | None) -> Device | None:
+    """Return the device that a binary states; if it leaves several open, the one of them that it is ``known`` to be built
+    for."""
+    codes = identify(stated)
+    vague = stated.product_family is None and stated.ip is None
+    if codes is None or (vague and known is not None and render_core(known) == render_core(codes)):
+        return known
+    return codes
+
+
+def render_core(device: Device | None) -> int | None:
+    """Return the number of the device's render core; None where the device is not known, and of other vendors'."""
+    return device.intel.render_core if device is not None and device.intel is not None else None
 
 
 def _by_ip(ip: IpVersion, devices: tuple[Device, ...] | list[Device] = DEVICES) -> Device | None:
@@ -113,7 +141,7 @@ def _by_ip(ip: IpVersion, devices: tuple[Device, ...] | list[Device] = DEVICES) 
             ip.architecture,
             ip.release,
         ):
-            return replace(candidate, ip=ip)
+            return _with_ip(candidate, ip)
     return None
 
 
@@ -145,4 +173,4 @@ def _nearest(name: str) -> str:
 
 def register_bytes(device: Device) -> int:
     """Return the size of a general register of the device."""
-    return 64 if device.iga_platform >= device_table.XE_HPC else 32
+    return 64 if numbers_of(device).iga_platform >= device_table.XE_HPC else 32

@@ -26,7 +26,6 @@ from kernlens.isa.operand_places import (
 )
 from kernlens.isa.routes import routes_of
 from kernlens.model.effects import ADDRESSES, SCALARS, Access, Effect, Effects
-from kernlens.model.instruction import DESCRIPTOR_REGISTER, DESCRIPTOR_SCALAR, EXTENDED_REGISTER, EXTENDED_SCALAR, SEND
 from kernlens.model.instruction_record import (
     FLAGS_AT,
     RECORD_SIZE,
@@ -36,6 +35,13 @@ from kernlens.model.instruction_record import (
     OperandRecord,
     read_operands,
     read_record,
+)
+from kernlens.model.intel_instructions import (
+    DESCRIPTOR_REGISTER,
+    DESCRIPTOR_SCALAR,
+    EXTENDED_REGISTER,
+    EXTENDED_SCALAR,
+    SEND,
 )
 from kernlens.model.operand import type_bits
 

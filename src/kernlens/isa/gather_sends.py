@@ -11,7 +11,6 @@ from collections.abc import Callable, Container
 from kernlens.isa.messages.payloads import Payload
 from kernlens.isa.operand_places import DIRECT, INDIRECT, SCALAR_FILE, general
 from kernlens.model.effects import SCALARS, Access, Effect
-from kernlens.model.instruction import SEND
 from kernlens.model.instruction_record import (
     FLAGS_AT,
     RECORD_SIZE,
@@ -20,6 +19,7 @@ from kernlens.model.instruction_record import (
     read_record,
     read_values,
 )
+from kernlens.model.intel_instructions import SEND
 from kernlens.model.operand import type_bits
 
 _IMMEDIATE = 4

@@ -8,13 +8,6 @@ from operator import attrgetter
 
 from kernlens.isa.messages.message_decoder import decode_message
 from kernlens.isa.messages.send import Send
-from kernlens.model.instruction import (
-    DESCRIPTOR_IMMEDIATE,
-    EXTENDED_IMMEDIATE,
-    EXTENDED_REGISTER,
-    SEND,
-    SHARED_FUNCTIONS,
-)
 from kernlens.model.instruction_kind import (
     CONTROL,
     FLOAT,
@@ -27,6 +20,13 @@ from kernlens.model.instruction_kind import (
     InstructionKind,
 )
 from kernlens.model.instruction_record import FLAGS_AT, OPCODE_AT, RECORD_SIZE, TYPES_AT, message_lengths, read_record
+from kernlens.model.intel_instructions import (
+    DESCRIPTOR_IMMEDIATE,
+    EXTENDED_IMMEDIATE,
+    EXTENDED_REGISTER,
+    SEND,
+    SHARED_FUNCTIONS,
+)
 from kernlens.model.operand import FLOAT_TYPES
 
 #: Mnemonics whose kind does not depend on their operands; all others are arithmetic and logic.

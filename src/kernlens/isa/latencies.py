@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from kernlens.isa.device_table import PLATFORM_TITLES, XE2, XE3P, XE_HP, XE_HPC, XE_LP
+from kernlens.isa.devices import numbers_of
 from kernlens.isa.instruction_kinds import message_fields, send_of
 from kernlens.isa.messages.send import Send
 from kernlens.isa.operand_places import INDIRECT, VERTICAL_AND_HORIZONTAL, source_region
 from kernlens.model.device import Device
-from kernlens.model.instruction import SEND, Instructions
 from kernlens.model.instruction_record import (
     EXECUTION_SIZE_AT,
     RECORD_SIZE,
@@ -24,6 +24,7 @@ from kernlens.model.instruction_record import (
     read_operands,
     read_record,
 )
+from kernlens.model.intel_instructions import SEND, IntelInstructions
 from kernlens.model.operand import IMMEDIATE, Swsb, type_bits, type_number
 from kernlens.model.waits import Timings
 
@@ -62,15 +63,16 @@ def unknown_reason(device: Device | None) -> str | None:
     """Return the reason why the cycles of code for this device are not known, in a sentence; None if they are."""
     if device is None:
         return "waits are unknown: kernlens does not support the device of this binary"
-    title = PLATFORM_TITLES[device.iga_platform]
-    if device.iga_platform < XE_LP:
+    if device.intel is None:
+        return f"waits are unknown on {device}: kernlens takes cycles from the code of Intel's devices only"
+    platform = device.intel.iga_platform
+    title = PLATFORM_TITLES[platform]
+    if platform < XE_LP:
         return f"waits are unknown on {title}: the code does not state who waits for whom before Xe-LP"
-    return (
-        f"waits are unknown on {title}: kernlens does not decode its messages" if device.iga_platform >= XE3P else None
-    )
+    return f"waits are unknown on {title}: kernlens does not decode its messages" if platform >= XE3P else None
 
 
-def timings_of(instructions: Instructions, device: Device) -> Timings:
+def timings_of(instructions: IntelInstructions, device: Device) -> Timings:
     """Return the cycles of these instructions on a device for which ``unknown_reason`` gives none."""
     records = instructions.records
     written, read = dict[int, int](), dict[int, int]()
@@ -83,7 +85,7 @@ def timings_of(instructions: Instructions, device: Device) -> Timings:
     return Timings(issue, written, read)
 
 
-def _issues(instructions: Instructions) -> bytes:
+def _issues(instructions: IntelInstructions) -> bytes:
     """Return the cycles for which each instruction occupies its pipe."""
     records, opcodes = instructions.records, instructions.opcodes
     columns = (records[at::RECORD_SIZE].tolist() for at in (EXECUTION_SIZE_AT, _KIND_AT, *TYPES_AT))
@@ -113,7 +115,7 @@ def _plain_issue(lanes: int, destination: int) -> int:
     return 1 if lanes <= 8 else 2 if lanes == 16 else 4
 
 
-def _issue_by_regions(instructions: Instructions, row: int) -> int:
+def _issue_by_regions(instructions: IntelInstructions, row: int) -> int:
     """Return the same of halves, which run at twice the speed if they lie side by side, and of moves from addresses."""
     record = read_record(instructions.records, row)
     destination, *sources = read_operands(instructions.records, row, 1 + record.source_count)
@@ -137,17 +139,17 @@ def _is_contiguous(lanes: int, shape: bytes, position: int, source_count: int) -
     return vertical == width == 1 or (horizontal == 1 and (vertical == width or lanes <= width))
 
 
-def _latencies(device: Device) -> Callable[[Instructions, int], tuple[int, int]]:
+def _latencies(device: Device) -> Callable[[IntelInstructions, int], tuple[int, int]]:
     """Return the function that says of a row that takes a token how long its registers take until they are written, and
     until they are read; 0: as long as it issues."""
 
     @lru_cache(4096)
     def message(*fields: int) -> tuple[int, int]:
-        send = send_of(device.iga_platform, *fields)
+        send = send_of(numbers_of(device).iga_platform, *fields)
         registers = (send.address_registers or 0) + (send.data_registers or 0)
         return _message(send), _ARBITRATION + registers
 
-    def latency(instructions: Instructions, row: int) -> tuple[int, int]:
+    def latency(instructions: IntelInstructions, row: int) -> tuple[int, int]:
         record = read_record(instructions.records, row)
         if record.flags & SEND:
             return message(*message_fields(record))
@@ -194,12 +196,13 @@ def _is_cached(send: Send) -> bool:
 def _systolic(device: Device, repeat: int) -> int:
     """Return the cycles of a systolic instruction that repeats so often."""
     release = (device.ip.architecture, device.ip.release) if device.ip else (0, 0)
-    if device.iga_platform == XE_HP:
+    platform = numbers_of(device).iga_platform
+    if platform == XE_HP:
         return 20 + repeat
-    if device.iga_platform == XE_HPC:
+    if platform == XE_HPC:
         is_early = device.ip is not None and device.ip.revision < 3
         return 20 + repeat + (not is_early)
-    if device.iga_platform >= XE2:
+    if platform >= XE2:
         return {1: 22, 2: 23}.get(repeat, 33)
     if release == (12, 74):
         return {1: 21, 8: 46}.get(repeat, 22)

@@ -2,7 +2,7 @@
 
 A thread runs what any of its lanes needs: the first target of a branch (JIP) is where it looks for lanes that wait, the
 second (UIP) where the lanes that leave go on. Source: the operations' descriptions in the public Programmer's Reference
-Manuals, volume "EU Flow Control Instructions".
+Manuals, volume "EU Flow Control IntelInstructions".
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from kernlens.model.effects import Route
-from kernlens.model.instruction import ABSOLUTE_TARGET, END_OF_THREAD, LABEL
 from kernlens.model.instruction_record import FLAGS_AT, OPCODE_AT, PREDICATE_AT, RECORD_SIZE, read_values
+from kernlens.model.intel_instructions import ABSOLUTE_TARGET, END_OF_THREAD, LABEL
 
 _BRANCHES = frozenset(
     {"if", "else", "while", "break", "cont", "halt", "goto", "jmpi", "brd", "brc", "call", "calla", "ret"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.isa.devices import identify
+from kernlens.isa.devices import stated_device
 from kernlens.loading.context import Context
 from kernlens.loading.kernel_parts import (
     Code,
@@ -35,7 +35,7 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 
     read = read_patch_tokens(content, context.allowance)
-    device = _device(read.device, context)
+    device = stated_device(read.device, context.device)
     debug = ProgramDebug(context.build, context.allowance)
     kernels = {
         kernel.name: Kernel(kernel.name, PatchTokenCode(kernel, debug, device, read.device)) for kernel in read.kernels
@@ -60,7 +60,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
 
     read = read_zebin(content, context.allowance)
     device_id = read.notes.device_id
-    device = _device(device_id, context)
+    device = stated_device(device_id, context.device)
     context = context.holding(options=read.build_options, spirv=read.spirv)
     debug = ZebinDebug(read, context.build, context.allowance)
     codes = [*read.kernels, *([read.functions] if read.functions else [])]
@@ -86,7 +86,7 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
     from kernlens.formats.patch_tokens.debug_data import read_debug_data
 
     read = read_debug_data(content, context.allowance)
-    device = _device(read.device, context)
+    device = stated_device(read.device, context.device)
     context = context.holding(debug=content)
     debug = ProgramDebug(context.build, context.allowance)
     kernels = {}
@@ -135,15 +135,6 @@ def _spirv_symbols(module: SpirvModule | None) -> tuple[Symbol, ...]:
         if linkage.name not in entries and not linkage.name.startswith("__spirv_BuiltIn")
     ]
     return (*kernels, *linked)
-
-
-def _device(stated: DeviceId, context: Context) -> Device | None:
-    """Return the device that the binary states; if it leaves several open, the one of them that it is known to be built for."""
-    codes, known = identify(stated), context.device
-    vague = stated.product_family is None and stated.ip is None
-    if codes is None or (vague and known is not None and known.render_core == codes.render_core):
-        return known
-    return codes
 
 
 def _program(

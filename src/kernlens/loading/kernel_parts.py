@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
 from kernlens.errors import FormatError, UnsupportedError
+from kernlens.isa import call_bytes
 from kernlens.loading.analysed_code import AnalysedCode
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build
@@ -97,6 +98,12 @@ class Code(AnalysedCode):
         """Return where symbols place functions in the code; None where there are no symbols."""
         return None
 
+    def may_call(self) -> bool:
+        return call_bytes.may_call(self.code())
+
+    def may_call_by_address(self) -> bool:
+        return call_bytes.may_call_by_address(self.code())
+
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
         from kernlens.analysis.correlate import functions_of
 
@@ -114,9 +121,11 @@ class Code(AnalysedCode):
     def waits(self, kernel: Kernel) -> Waits | None:
         from kernlens.analysis.flow.static_cycles import block_starts, waits_of
         from kernlens.isa.latencies import timings_of
+        from kernlens.model.intel_instructions import packed_of
 
-        instructions = kernel.instructions
+        instructions = packed_of(kernel.instructions)
         assert self._device is not None, "the kernel asks for waits_reason first"
+        assert instructions is not None, "the kernel asks for waits_reason first"
         timings = timings_of(instructions, self._device)
         prologue = kernel.resources.prologue_bytes or self.payload_load_bytes()
         starts = block_starts(instructions, prologue, self.function_symbols() or ())
@@ -146,14 +155,16 @@ class Code(AnalysedCode):
     def _prologue(self, kernel: Kernel) -> int:
         """Return the number of instructions that load the kernel's payload and set the thread up."""
         from kernlens.formats.patch_tokens.kernel_tokens import FIRST_CORE_WITH_PROLOGUE
+        from kernlens.isa.devices import render_core
+        from kernlens.model.intel_instructions import packed_of
 
         stated = kernel.resources.prologue_bytes
         if stated is not None:
             return bisect_left(kernel.instructions.offsets, stated and max(stated, self.set_up_bytes(kernel)))
-        core = self._device.render_core if self._device else None
-        if core is None or core < FIRST_CORE_WITH_PROLOGUE:
+        core, packed = render_core(self._device), packed_of(kernel.instructions)
+        if core is None or core < FIRST_CORE_WITH_PROLOGUE or packed is None:
             return 0
-        return kernel.instructions.set_up_end(self.payload_load_bytes())
+        return packed.set_up_end(self.payload_load_bytes())
 
     def set_up_bytes(self, kernel: Kernel) -> int:
         """Return the size of the start of the code that loads the payload and sets the thread up, if the line table says it."""
@@ -364,28 +375,3 @@ class ZebinCode(DebugCode):
     def arguments(self) -> tuple[KernelArgument, ...]:
         entry = self._zebin.ze_info.kernels.get(self._kernel.name) if self._zebin.ze_info else None
         return entry.arguments if entry else ()
-
-
-def decode_kernels(
-    selection: Iterable[tuple[Program, Sequence[Kernel]]], *, texts: bool = False, threads: int | None = None
-) -> None:
-    """Decode these kernels, in threads and what repeats in them only once, so that their ``instructions`` are there
-    when asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``. Kernels that are decoded
-    already, or whose device is not known, are left as they are. Raises UnsupportedError if no installed libiga64 knows
-    a device."""
-    from kernlens.isa.decode import decode_many
-    from kernlens.toolchain.registered import register_roots
-
-    undecoded = [
-        (program.device, kernel)
-        for program, kernels in selection
-        if program.device is not None
-        for kernel in kernels
-        if "instructions" not in vars(kernel)
-    ]
-    register_roots()
-    decoded = decode_many(
-        [(device, kernel.code, kernel.compiler) for device, kernel in undecoded], threads, texts=texts
-    )
-    for (_, kernel), instructions in zip(undecoded, decoded, strict=True):
-        kernel.instructions = instructions

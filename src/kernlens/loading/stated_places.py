@@ -16,7 +16,8 @@ from dataclasses import replace
 from kernlens.formats.listings.gen_assembly import read_visa_numbers
 from kernlens.formats.listings.visa_llvm_map import VisaStart, read_visa_starts
 from kernlens.loading.stage_maps import Beside
-from kernlens.model.instruction import COMPACTED, Instructions
+from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.line_table import LineTable
 from kernlens.model.source_map import SourceMap, SourcePlace, StatedPlace
 from kernlens.model.source_path import joined
@@ -31,7 +32,8 @@ def with_stated_places(source_map: SourceMap, kernel: str, instructions: Instruc
     if listing is None or llvm is None or codegen is None:
         return source_map
     numbered = read_visa_numbers(listing.listing)[: len(instructions)]
-    if [bool(flags & COMPACTED) for flags in instructions.flags] != [compacted for _, compacted in numbered]:
+    packed = packed_of(instructions)
+    if packed is None or packed.compacted != [compacted for _, compacted in numbered]:
         return source_map  # The listing is of another attempt.
     starts = read_visa_starts(llvm.listing, codegen)
     every = [start.number for start in starts]

@@ -31,21 +31,39 @@ class IpVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
-    """One product, as users name it.
+class IntelNumbers:
+    """The numbers of a product of Intel's.
 
     ``iga_platform`` is libiga64's ``iga_gen_t`` value; ``product_family`` and ``render_core`` are the driver's numbers
     (compute-runtime's ``PRODUCT_FAMILY`` and ``GFXCORE_FAMILY``) as found in notes and patch-token headers.
-    ``title`` is the marketing name, ``aliases`` further names that ocloc or users give it.
+    """
+
+    iga_platform: int
+    product_family: int
+    render_core: int
+    ip: IpVersion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One product, as users name it: ``dg2``, ``gfx1030``, ``sm_90``, ``x86-64``.
+
+    ``title`` is the marketing name, ``aliases`` further names that compilers or users give it. ``vendor`` is who makes it,
+    ``isa`` its instruction set (``gen``, ``amdgcn``, ``sass``, ``x86-64``), by which a decoder is chosen. ``intel`` has the
+    numbers of Intel's products.
     """
 
     name: str
     title: str
-    ip: IpVersion | None
-    iga_platform: int
-    product_family: int
-    render_core: int
+    vendor: str
+    isa: str
+    intel: IntelNumbers | None = None
     aliases: tuple[str, ...] = ()
+
+    @property
+    def ip(self) -> IpVersion | None:
+        """The graphics IP version; None where it is not known, and of products that have none."""
+        return self.intel.ip if self.intel is not None else None
 
     def __str__(self) -> str:
         return self.name

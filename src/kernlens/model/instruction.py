@@ -1,103 +1,38 @@
-"""Instructions: a kernel's decoded machine code.
+"""Instructions: a kernel's decoded machine code, in the form that those of all vendors have.
 
-The decoder (``native/decoder/record.h``) hands over one packed record per instruction. ``Instructions`` keeps them
-packed and answers questions about whole columns; an ``Instruction`` is made only for an index that is asked for.
+``Instructions`` answers questions about whole columns; an ``Instruction`` is made only for an index that is asked for.
+``intel_instructions`` has those that libiga64 decodes, with columns of their own; ``listed_instructions`` those of decoders
+that give listings.
 """
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import compress
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.effects import Effects, Route
-from kernlens.model.flag_bits import indexes_of
-from kernlens.model.instruction_kind import OTHER, InstructionKind
-from kernlens.model.instruction_record import (
-    FLAGS_AT,
-    OPCODE_AT,
-    PREDICATE_AT,
-    RECORD_SIZE,
-    SIZE_AT,
-    InstructionRecord,
-    message_lengths,
-    read_operands,
-    read_record,
-    read_values,
-)
-from kernlens.model.operand import Condition, Operand, Predicate, Swsb, operand_of
-
-if TYPE_CHECKING:
-    from kernlens.model.pipes import Pipes
-
-_WORDS, _HALVES = RECORD_SIZE // 4, RECORD_SIZE // 2
-
-ILLEGAL, COMPACTED, SEND, LABEL, END_OF_THREAD, PREDICATE_INVERTED, NO_MASK, ABSOLUTE_TARGET = (
-    1 << bit for bit in range(8)
-)
-DESCRIPTOR_IMMEDIATE, DESCRIPTOR_REGISTER, EXTENDED_IMMEDIATE, EXTENDED_REGISTER, DESCRIPTOR_SCALAR, EXTENDED_SCALAR = (
-    1 << bit for bit in range(6)
-)
-_NO_FUNCTION = 0xFFFF
-_UNKNOWN = InstructionKind(OTHER)
-
-#: iga::SFID: the shared functions that messages go to, as the assembly calls them.
-SHARED_FUNCTIONS = (
-    "null", "ugml", "smpl", "gtwy", "dc2", "rc", "urb", "ts", "vme", "dcro",
-    "dc0", "pixi", "dc1", "cre", "slm", "ugm", "btd", "rta", "tgm",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """The message of a send instruction. ``target`` is the shared function (``ugm``, ``slm``, ``dc1``, ...), None where
-    a register chooses it; a descriptor is None where it comes from the register that ``descriptor_register`` or
-    ``extended_register`` names: an address register, or bytes of s0 in messages of Xe3P (``s0.16``), whose own
-    descriptor has 64 bits and is not told. An answer, the addresses and the data sent with them are counted in
-    registers, None where a register says how many."""
-
-    target: str | None
-    descriptor: int | None
-    extended_descriptor: int | None
-    descriptor_register: str | None = None
-    extended_register: str | None = None
-    end_of_thread: bool = False
-    answer_registers: int | None = None
-    address_registers: int | None = None
-    data_registers: int | None = None
+from kernlens.model.instruction_kind import InstructionKind
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction, the ``index``-th of its ``Instructions``. ``offset`` is in bytes from the kernel's start; ``size``
-    is 8 (compacted) or 16.
+    """One instruction, the ``index``-th of its ``Instructions``. ``offset`` is in bytes from the kernel's start, as ``size``
+    is in bytes.
 
-    ``opcode`` is the mnemonic without its function (``math``, not ``math.inv``; ``function`` is its number), ``illegal``
-    where the bytes are no instruction of the device. ``execution_size`` counts channels, from ``channel_offset`` on;
-    ``no_mask``: whatever the execution mask says. ``targets`` are the offsets that a branch can go to. ``swsb`` is the
-    software scoreboard, None before Xe and where it says nothing.
+    ``opcode`` is the mnemonic, ``illegal`` where the bytes are no instruction of the device. ``targets`` are the offsets
+    that a branch can go to, as far as the code alone tells.
     """
 
     index: int
     offset: int
     size: int
     opcode: str
-    execution_size: int
-    channel_offset: int
-    no_mask: bool
-    predicate: Predicate | None
-    condition: Condition | None
-    function: int | None
-    destination: Operand | None
-    sources: tuple[Operand, ...]
     targets: tuple[int, ...]
-    message: Message | None
-    swsb: Swsb | None
     illegal: bool
     _of: Instructions = field(repr=False, compare=False)
 
@@ -118,46 +53,15 @@ class Instruction:
 class Instructions(Tabular, Sequence[Instruction]):
     """A kernel's instructions in the order of their offsets.
 
-    ``trailing`` is the number of bytes after the last instruction that are too few for another. Texts are rendered on
-    first use, all at once.
+    ``trailing`` is the number of bytes after the last instruction that are too few for another. ``disassembler`` is what
+    prints the texts: ``libiga64 2.40.14+0``. Texts are rendered on first use, all at once.
     """
 
-    def __init__(
-        self,
-        records: bytes | memoryview,
-        mnemonics: Sequence[str],
-        render: Callable[[], list[str]],
-        *,
-        classify: Callable[[memoryview], list[InstructionKind]] = lambda records: (
-            [_UNKNOWN] * (len(records) // RECORD_SIZE)
-        ),
-        find_effects: Callable[[], Effects | None] = lambda: None,
-        find_routes: Callable[[], Mapping[int, Route]] | None = None,
-        find_pipes: Callable[[], Pipes | None] = lambda: None,
-        find_regions: Callable[[], bytes | None] = lambda: None,
-        trailing: int = 0,
-        disassembler: str | None = None,
-    ) -> None:
-        """Take packed records. ``records`` are packed as ``model.instruction_record`` says; ``mnemonics`` are indexed by
-        their opcode numbers; ``render`` makes all texts and is called once at most; ``classify`` says what records do, as far
-        as their decoder knows it; ``find_effects`` says what they do to registers, ``find_routes`` where control goes, which
-        the effects tell too, ``find_pipes`` where they run in order, and ``find_regions`` how their operands lie in
-        registers, None where the decoder does not know. ``disassembler`` is what prints the texts: ``libiga64 2.40.14+0``."""
-        self.disassembler = disassembler
-        self._records = memoryview(records)
-        if len(self._records) % RECORD_SIZE:
-            raise ValueError(f"{len(self._records)} bytes are not a whole number of {RECORD_SIZE}-byte records")
-        self._mnemonics = mnemonics
-        self._render = render
-        self._classify = classify
-        self._find_effects = find_effects
-        self._find_routes = find_routes
-        self._find_pipes = find_pipes
-        self._find_regions = find_regions
-        self.trailing = trailing
+    trailing: int = 0
+    disassembler: str | None = None
 
     def __len__(self) -> int:
-        return len(self._records) // RECORD_SIZE
+        return len(self.offsets)
 
     @overload
     def __getitem__(self, index: int) -> Instruction: ...
@@ -165,11 +69,14 @@ class Instructions(Tabular, Sequence[Instruction]):
     def __getitem__(self, index: slice) -> Instructions: ...
     def __getitem__(self, index: int | slice) -> Instruction | Instructions:
         if isinstance(index, slice):
-            return self._slice(index)
+            return self._slice(range(len(self))[index])
+        return self._make(self._row(index))
+
+    def _row(self, index: int) -> int:
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
             raise IndexError(f"instruction index {index} is out of range: there are {len(self)} instructions")
-        return self._make(number)
+        return number
 
     def __iter__(self) -> Iterator[Instruction]:
         return map(self._make, range(len(self)))
@@ -199,120 +106,70 @@ class Instructions(Tabular, Sequence[Instruction]):
         return Table(columns, {name: str if name in texts else int for name in columns})
 
     @property
-    def records(self) -> memoryview:
-        """The packed records."""
-        return self._records
-
-    @cached_property
-    def offsets(self) -> array[int]:
+    @abstractmethod
+    def offsets(self) -> Sequence[int]:
         """Each instruction's offset in bytes, ascending."""
-        return array("I", self._records.cast("I")[::_WORDS].tolist())
-
-    @cached_property
-    def sizes(self) -> bytes:
-        """Each instruction's size in bytes."""
-        return bytes(self._records[SIZE_AT::RECORD_SIZE])
-
-    @cached_property
-    def flags(self) -> bytes:
-        """Each instruction's flags: ILLEGAL, COMPACTED, SEND, ..."""
-        return bytes(self._records[FLAGS_AT::RECORD_SIZE])
-
-    @cached_property
-    def opcodes(self) -> list[str]:
-        """Each instruction's mnemonic."""
-        mnemonics = self._mnemonics
-        return [mnemonics[number] for number in self._opcode_numbers]
 
     @property
-    def _opcode_numbers(self) -> list[int]:
-        return self._records.cast("H")[OPCODE_AT // 2 :: _HALVES].tolist()
+    @abstractmethod
+    def sizes(self) -> Sequence[int]:
+        """Each instruction's size in bytes."""
 
-    @cached_property
-    def texts(self) -> list[str]:
-        """Each instruction's assembly text, exactly as ``iga64 -d`` prints it, spacing included."""
-        return self._render()
+    @property
+    @abstractmethod
+    def opcodes(self) -> Sequence[str]:
+        """Each instruction's mnemonic."""
 
-    @cached_property
-    def kinds(self) -> list[InstructionKind]:
+    @property
+    @abstractmethod
+    def texts(self) -> Sequence[str]:
+        """Each instruction's assembly text, exactly as its disassembler prints it, spacing included."""
+
+    @property
+    @abstractmethod
+    def kinds(self) -> Sequence[InstructionKind]:
         """The kind of each instruction in the instruction mix, and what a message accesses."""
-        return self._classify(self._records)
 
-    @cached_property
+    @property
+    @abstractmethod
+    def illegal(self) -> Sequence[int]:
+        """The indexes of what is no instruction of the device, ascending."""
+
+    @property
+    @abstractmethod
+    def branches(self) -> Mapping[int, tuple[int, ...]]:
+        """The offsets that branches and calls go to, each once, by their indexes; only of those that the code alone tells."""
+
+    @property
+    @abstractmethod
+    def called(self) -> tuple[int, ...]:
+        """The offsets that calls go to, ascending, each once: where the functions that stayed calls begin."""
+
+    @property
+    @abstractmethod
+    def calls_by_address(self) -> bool:
+        """True if a call goes to an address that the code alone does not tell."""
+
+    @property
+    @abstractmethod
+    def stops(self) -> Sequence[int]:
+        """The indexes of instructions that control never passes: ends of thread and unconditional returns."""
+
+    @property
+    @abstractmethod
+    def routes(self) -> Mapping[int, Route] | None:
+        """The ways of lanes from those instructions that do not just fall through, by index. None where their decoder does
+        not tell where control goes."""
+
+    @property
+    @abstractmethod
     def effects(self) -> Effects | None:
         """The effects of each instruction on registers and control; None if the decoder does not say, and of a slice."""
-        return self._find_effects()
-
-    @cached_property
-    def routes(self) -> Mapping[int, Route] | None:
-        """The ways of lanes from those instructions that do not just fall through, by index: those of ``effects``, without
-        what else these hold. None where these are None."""
-        if self._find_routes is not None:
-            return self._find_routes()
-        return self.effects.routes if self.effects else None
-
-    @cached_property
-    def pipes(self) -> Pipes | None:
-        """The in-order pipe in which each instruction runs, and the pipes whose instructions it waits for; None before
-        Xe, where the decoder does not say, and of a slice."""
-        return self._find_pipes()
-
-    @cached_property
-    def regions(self) -> bytes | None:
-        """The packed regions of each instruction's operands, ``REGIONS_SIZE`` bytes each; None where the decoder does not
-        say, and of a slice."""
-        return self._find_regions()
 
     @cached_property
     def targets(self) -> tuple[int, ...]:
         """The offsets that branches go to, ascending, each once: where a listing has labels (``L96`` is offset 96)."""
-        offsets: set[int] = set()
-        for index in indexes_of(self.flags, LABEL):
-            offsets.update(read_values(self._records, index)[1])
-        return tuple(sorted(offsets))
-
-    @cached_property
-    def called(self) -> tuple[int, ...]:
-        """The offsets that calls go to, ascending, each once: where the functions that stayed calls begin."""
-        offsets: set[int] = set()
-        for index in self._with_mnemonic("call"):
-            offsets.update(read_values(self._records, index)[1])
-        return tuple(sorted(offsets))
-
-    @cached_property
-    def calls_by_address(self) -> bool:
-        """True if a call goes to an address that the code alone does not tell."""
-        calls = (index for name in ("call", "calla") for index in self._with_mnemonic(name))
-        return any(self.flags[index] & (LABEL | ABSOLUTE_TARGET) != LABEL for index in calls)
-
-    def set_up_end(self, start: int) -> int:
-        """Return the number of instructions up to the end of the kernel's set-up: the first that writes the control
-        register at or behind offset ``start``, itself included, which sets how floats are rounded. If control may leave
-        the straight line before there is one, those before ``start``."""
-        first = bisect_left(self.offsets, start)
-        for index in range(first, len(self)):
-            if self.flags[index] & (LABEL | END_OF_THREAD):
-                break
-            written = operand_of(read_operands(self._records, index, 1)[0], 0)
-            if written is not None and written.file == "cr":
-                return index + 1
-        return first
-
-    @cached_property
-    def stops(self) -> list[int]:
-        """The indexes of instructions that control never passes: ends of thread and unconditional returns."""
-        indexes = indexes_of(self.flags, END_OF_THREAD)
-        if returns := self._with_mnemonic("ret"):
-            predicates = bytes(self._records[PREDICATE_AT::RECORD_SIZE])
-            indexes += [index for index in returns if not predicates[index]]
-        return sorted(indexes)
-
-    def _with_mnemonic(self, mnemonic: str) -> list[int]:
-        if mnemonic not in self._mnemonics:
-            return []
-        place = self._mnemonics.index(mnemonic)
-        numbers = self._opcode_numbers
-        return list(compress(range(len(numbers)), map(place.__eq__, numbers))) if place in numbers else []
+        return tuple(sorted({offset for offsets in self.branches.values() for offset in offsets}))
 
     @property
     def size(self) -> int:
@@ -326,59 +183,10 @@ class Instructions(Tabular, Sequence[Instruction]):
             return None
         return self._make(index)
 
-    def _slice(self, index: slice) -> Instructions:
-        chosen = range(len(self))[index]
-        if chosen.step == 1:
-            records = self._records[chosen.start * RECORD_SIZE : chosen.stop * RECORD_SIZE]
-        else:
-            size = RECORD_SIZE
-            records = memoryview(b"".join(self._records[number * size : (number + 1) * size] for number in chosen))
-        render = lambda: [self.texts[number] for number in chosen]  # noqa: E731
-        return Instructions(records, self._mnemonics, render, classify=self._classify)
+    @abstractmethod
+    def _slice(self, chosen: range) -> Instructions:
+        """Return the instructions with these indexes."""
 
+    @abstractmethod
     def _make(self, index: int) -> Instruction:
-        record = read_record(self._records, index)
-        immediate, targets = read_values(self._records, index)
-        fields = read_operands(self._records, index, 1 + record.source_count)
-        destination, *sources = (operand_of(operand, immediate) for operand in fields)
-        return Instruction(
-            index=index,
-            offset=record.offset,
-            size=record.size,
-            opcode=self._mnemonics[record.opcode],
-            execution_size=record.execution_size,
-            channel_offset=record.channel_offset * 4,
-            no_mask=bool(record.flags & NO_MASK),
-            predicate=Predicate.read(record.predicate, record.flag_register, bool(record.flags & PREDICATE_INVERTED)),
-            condition=Condition.read(record.condition, record.flag_register),
-            function=None if record.function == _NO_FUNCTION else record.function,
-            destination=destination,
-            sources=tuple(source for source in sources if source is not None),
-            targets=targets,
-            message=_message(record) if record.flags & SEND else None,
-            swsb=Swsb.unpack(record.swsb),
-            illegal=bool(record.flags & ILLEGAL),
-            _of=self,
-        )
-
-
-def _register(value: int, is_address: int, is_scalar: int) -> str | None:
-    if is_scalar:
-        return f"s0.{value}"
-    return f"a{value >> 8}.{value & 0xFF}" if is_address else None
-
-
-def _message(record: InstructionRecord) -> Message:
-    how, descriptor, extended = record.descriptor_flags, record.descriptor, record.extended_descriptor
-    answer, addresses, data = message_lengths(record.lengths)
-    return Message(
-        target=SHARED_FUNCTIONS[record.sfid] if record.sfid < len(SHARED_FUNCTIONS) else None,
-        descriptor=descriptor if how & DESCRIPTOR_IMMEDIATE else None,
-        extended_descriptor=extended if how & EXTENDED_IMMEDIATE else None,
-        descriptor_register=_register(descriptor, how & DESCRIPTOR_REGISTER, how & DESCRIPTOR_SCALAR),
-        extended_register=_register(extended, how & EXTENDED_REGISTER, how & EXTENDED_SCALAR),
-        end_of_thread=bool(record.flags & END_OF_THREAD),
-        answer_registers=answer,
-        address_registers=addresses,
-        data_registers=data,
-    )
+        """Return the instruction with this index, which there is."""

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from kernlens.model.waits import Waits
 
 
-#: The first byte of a ``call`` and of a ``calla``, without its highest bit, on all devices; instructions begin at multiples
-#: of 8 bytes.
-_CALL, _CALLA = 0x2C, 0x2B
-
-
 @dataclass(frozen=True, slots=True)
 class KernelArgument:
     """One argument as the binary describes it; a field is None where the binary does not say."""
@@ -83,6 +78,14 @@ class KernelParts(Protocol):
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
 
     def function_symbols(self) -> Mapping[int, str | None] | None: ...
+
+    def may_call(self) -> bool:
+        """Return False if it is known, without decoding the code, that it calls nothing by a place in the code."""
+        ...
+
+    def may_call_by_address(self) -> bool:
+        """Return False if it is known, without decoding the code, that it calls nothing at all."""
+        ...
 
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]: ...
 
@@ -205,16 +208,12 @@ class Kernel:
     @cached_property
     def _may_hold_functions(self) -> bool:
         """False for most kernels, which call nothing: neither instructions nor line tables need be read for functions."""
-        return bool(self.function_symbols) or self._may_hold(_CALL)
+        return bool(self.function_symbols) or self._parts.may_call()
 
     @cached_property
     def calls_by_address(self) -> bool:
         """True if it calls code by an address, perhaps outside its own code. Raises UnsupportedError like ``instructions``."""
-        return (self._may_hold(_CALL) or self._may_hold(_CALLA)) and self.instructions.calls_by_address
-
-    def _may_hold(self, opcode: int) -> bool:
-        first_bytes = bytes(self.code[::8])
-        return opcode in first_bytes or opcode | 0x80 in first_bytes
+        return self._parts.may_call_by_address() and self.instructions.calls_by_address
 
     @cached_property
     def line_warning(self) -> str | None:

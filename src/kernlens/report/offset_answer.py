@@ -12,6 +12,7 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.operand import Swsb
 from kernlens.model.program import Program
@@ -204,7 +205,9 @@ class OffsetAnswers:
 
     @cached_property
     def _scoreboards(self) -> list[Swsb | None]:
-        return Swsb.of_records(self._kernel.instructions.records)
+        instructions = self._kernel.instructions
+        packed = packed_of(instructions)
+        return Swsb.of_records(packed.records) if packed is not None else [None] * len(instructions)
 
     @cached_property
     def _has_scoreboard(self) -> bool:

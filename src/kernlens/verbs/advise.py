@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kernlens.analysis.advice.rules import advice_on
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import NotFoundError
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.kernel import Kernel

@@ -8,7 +8,7 @@ from functools import cached_property
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import NotFoundError
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program

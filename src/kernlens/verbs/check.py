@@ -23,7 +23,7 @@ from kernlens.analysis.likely_cause import changed_cause, costliest_cause
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.formats.budget_file import NAME, BudgetFile
 from kernlens.isa.devices import device as find_device
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program

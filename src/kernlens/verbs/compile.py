@@ -12,7 +12,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError
 from kernlens.isa.devices import ALL, name_among, one_of_each
 from kernlens.loading import open_build
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program

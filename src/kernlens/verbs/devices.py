@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.errors import NotFoundError
-from kernlens.isa.devices import DEVICES, device
+from kernlens.isa.devices import DEVICES, device, numbers_of
 from kernlens.isa.iga_library import installed
 from kernlens.toolchain.ocloc import devices_of
 from kernlens.toolchain.registered import register_roots
@@ -38,7 +38,7 @@ def known_devices() -> list[dict[str, Any]]:
             "aliases": list(device.aliases),
             "compiled_by": compiled.get(device.name, []),
             "simulated_by": simulated.get(device.name, []),
-            "decoded": device.iga_platform in decoded,
+            "decoded": numbers_of(device).iga_platform in decoded,
         }
         for device in DEVICES
     ]

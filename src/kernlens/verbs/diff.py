@@ -14,7 +14,7 @@ from kernlens.analysis.comparison.totals import Totals, programs_of_equal_code, 
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError, NotFoundError
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.figures import Figure, figure_named
 from kernlens.model.program import Program

@@ -18,7 +18,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.loading import open_build
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.trial import Change, Trial, TrialCode, Tried, TriedKernel

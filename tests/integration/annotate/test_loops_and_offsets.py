@@ -16,6 +16,7 @@ from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.loops import difference
 from tests.integration.cli.test_cli import answer, refusal
 from tests.integration.cli.test_cli import kernlens as command
+from tests.packed_code import packed
 
 ROWS = """\
 kernel void rows(global const float *in, global float *out, int width, int height)
@@ -65,7 +66,7 @@ def test_the_depth_of_lines(tmp_path: Path, device: str, toolchain: str, request
     assert depth(kernel, loops, OUTER) == 1
     assert [depth(kernel, loops, line) for line in (INNER, READ)] == [2, 2]
     assert depth(kernel, loops, TAIL) == 0
-    assert difference(kernel.instructions, loops, 32) is None
+    assert difference(packed(kernel.instructions), loops, 32) is None
 
 
 def depth(kernel: Kernel, loops: Loops, line: int) -> int:

@@ -20,6 +20,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.example_samples import EXAMPLE, example
 from tests.explore_reader import Page
+from tests.packed_code import packed
 from tests.unit.conftest import Kernlens, kernlens
 from tests.writers.stall_samples import METRICS, REASONS, Device, Row, counts, legacy_stall_samples, stall_samples
 
@@ -139,14 +140,14 @@ def _placed(kernel: Kernel, rows: Sequence[Row]) -> PlacedSamples:
 
 def test_waits_are_laid_on_producers_over_all_ways(recording: tuple[Path, list[Kernel]]) -> None:
     kernel = next(kernel for kernel in recording[1] if kernel.name == "joined")
-    code = kernel.instructions
+    code = packed(kernel.instructions)
     rows = [(kernel.name, offset, counts(SbidStall=101, DistStall=10)) for offset in code.offsets]
     placed = _placed(kernel, rows)
     waits: dict[int, dict[int, int]] = {}
     for blame in placed.blames:
         waits.setdefault(blame.waiter, {})[blame.producer] = blame.samples
     ways = taken = 0
-    for row, instruction in enumerate(code):
+    for row, instruction in enumerate(iter(code)):
         swsb = instruction.swsb
         if swsb is None or swsb.token is None:
             continue

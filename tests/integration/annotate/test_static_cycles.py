@@ -14,6 +14,7 @@ from kernlens.model.waits import READ, TAKEN, WRITTEN, Waits
 from tests.corpus.build import Built
 from tests.corpus.compiler import newest
 from tests.corpus.static_cycles import compared, stating
+from tests.packed_code import packed
 from tests.unit.conftest import Kernlens, kernlens
 
 __all__ = ["kernlens"]
@@ -129,7 +130,7 @@ def test_cycles_are_those_of_the_compiler(device: str, newest_root: Path, tmp_pa
 
 
 def _waited_for(kernel: Kernel) -> Iterator[tuple[str, str, str]]:
-    instructions = kernel.instructions
+    instructions = packed(kernel.instructions)
     for wait in _waits(kernel).waits.values():
         producer = instructions[wait.producer]
         access = producer.kind.access

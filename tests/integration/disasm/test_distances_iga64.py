@@ -18,6 +18,7 @@ from kernlens.isa.iga_library import search_also
 from tests.corpus.distances import CAPPED, HAZARD, NO_HAZARD, WRONG, by_wrong_rule, judged
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.disasm.iga64_fixtures import iga64_of
+from tests.packed_code import packed
 
 INTEGERS, FLOATS = ("b", "uw", "d", "ud"), ("f", "hf")
 #: A device, iga64's name of its platform, whether only the newest root's knows it, and types that it has beside these.
@@ -79,13 +80,13 @@ def test_messages_of_xe3p_wait_for_their_descriptors(newest_root: Path, tmp_path
     command = [*iga64_of(newest_root), "-d", "-p=3pxpc", "--color=never", str(code)]
     texts = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
     printed = [re.findall(r"(?<!\[)\bs0\.\d+", text.partition("{")[0]) for text in texts if re.search(r"\bsendg", text)]
-    messages = [instruction.message for instruction in kernel.instructions if instruction.message]
+    messages = [instruction.message for instruction in packed(kernel.instructions) if instruction.message]
     assert [
         [entry for entry in (each.descriptor_register, each.extended_register) if entry] for each in messages
     ] == printed
     assert {len(registers) for registers in printed} == {0, 1, 2}
     assert {each.descriptor for each in messages} == {None}
-    counts = Counter(judgement for _, judgement in judged(kernel.instructions))
+    counts = Counter(judgement for _, judgement in judged(packed(kernel.instructions)))
     assert counts[HAZARD] > 10
     assert not counts[NO_HAZARD]
 

@@ -12,10 +12,10 @@ import pytest
 from kernlens.errors import UnsupportedError
 from kernlens.isa import iga_library as library
 from kernlens.isa.decode import decode, decode_many
-from kernlens.isa.devices import device
+from kernlens.isa.devices import device, numbers_of
 from kernlens.loading import load
 from kernlens.model.compiler import Compiler
-from kernlens.model.instruction import SEND, Instructions
+from kernlens.model.intel_instructions import SEND, IntelInstructions
 from tests.corpus.build import Built
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.disasm.iga64_fixtures import Code, disassemble, iga64_of, patch_token_codes, zebin_codes
@@ -37,7 +37,7 @@ def newest_library(newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return newest_root
 
 
-def decoded(codes: list[Code], **options: bool) -> list[Instructions]:
+def decoded(codes: list[Code], **options: bool) -> list[IntelInstructions]:
     return decode_many([(device(code.device), code.code, code.compiler) for code in codes], **options)
 
 
@@ -140,7 +140,7 @@ def test_records_say_what_the_texts_say(sample: list[Code]) -> None:
 def test_descriptors_and_scoreboards_are_those_of_the_texts(sample: list[Code]) -> None:
     messages = scoreboards = 0
     for instructions in decoded([code for code in sample if code.device in ("tgllp", "dg2", "pvc")], texts=True):
-        for item, flags in zip(instructions, instructions.flags, strict=True):
+        for item, flags in zip(iter(instructions), instructions.flags, strict=True):
             assert (item.message is not None) == bool(flags & SEND) == item.opcode.startswith("send"), item.text
             if item.message is not None and item.message.descriptor is not None:
                 assert f"0x{item.message.descriptor:08X}" in item.text
@@ -181,7 +181,7 @@ def test_the_choice_of_library(newest_root: Path, monkeypatch: pytest.MonkeyPatc
     newest; and all that one which the user names."""
     monkeypatch.delenv(library.PATH_VARIABLE, raising=False)
     monkeypatch.setattr(library, "_more_paths", [])
-    dg2, bmg = device("dg2").iga_platform, device("bmg").iga_platform
+    dg2, bmg = numbers_of(device("dg2")).iga_platform, numbers_of(device("bmg")).iga_platform
     system = library.library_for(dg2, "dg2")
     if bmg in system.platforms:
         pytest.skip("this system's libiga64 knows Xe2")

@@ -18,7 +18,7 @@ from kernlens.errors import KernlensError
 from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.isa.devices import device
 from kernlens.model.build import Build, BuildToolchain
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel, KernelParts
 from kernlens.model.program import Program
 from kernlens.model.stage import Snapshot
@@ -84,7 +84,7 @@ def test_matching_takes_little_memory() -> None:
 
 def code(*texts: str, name: str = "dg2") -> Code:
     records = b"".join(record(offset=16 * number) for number in range(len(texts)))
-    return Code(Instructions(records, ["mov"], lambda: list(texts)), device(name), Reader())
+    return Code(IntelInstructions(records, ["mov"], lambda: list(texts)), device(name), Reader())
 
 
 LOAD = "send.ugm (16|M0)  r{} r{} null:0 0x0 0x1 {{A@1,$3}} // wr:2+0, rd:2; load.ugm"

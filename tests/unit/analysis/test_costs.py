@@ -9,8 +9,8 @@ from kernlens.analysis.costs import costliest_lines, costs_of
 from kernlens.isa.device_table import XE_HPG
 from kernlens.isa.instruction_kinds import classifier
 from kernlens.model.figures import COSTS, LINE_ORDERS
-from kernlens.model.instruction import SEND, Instructions
 from kernlens.model.instruction_kind import Access, InstructionKind
+from kernlens.model.intel_instructions import SEND, IntelInstructions
 from kernlens.model.line_table import IS_STMT, LineTable, SourceFile
 from kernlens.model.source_map import NO_ROW, PROLOGUE, SourceMap
 from tests.limits import memory, processor_time
@@ -31,8 +31,8 @@ def typed(number: int, kind: int = DIRECT) -> Operand:
 FLOAT, DWORD = typed(20), typed(11)
 
 
-def instructions(*records: bytes) -> Instructions:
-    return Instructions(b"".join(records), MNEMONICS, list, classify=classifier(MNEMONICS, XE_HPG))
+def instructions(*records: bytes) -> IntelInstructions:
+    return IntelInstructions(b"".join(records), MNEMONICS, list, classify=classifier(MNEMONICS, XE_HPG))
 
 
 def message(sfid: int, descriptor: int, *, descriptor_flags: int = IMMEDIATES) -> bytes:

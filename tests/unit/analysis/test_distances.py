@@ -10,8 +10,8 @@ from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.isa.device_table import GEN11, XE2, XE3, XE3P, XE_HP, XE_HPC, XE_HPG, XE_LP
 from kernlens.isa.effect_reader import effects_of
 from kernlens.isa.pipe_rules import pipes_of
-from kernlens.model.instruction import END_OF_THREAD, LABEL, SEND, Instructions
 from kernlens.model.instruction_record import RECORD_SIZE, REGIONS_SIZE
+from kernlens.model.intel_instructions import END_OF_THREAD, LABEL, SEND, IntelInstructions
 from kernlens.model.operand import type_number
 from tests.limits import processor_time
 from tests.writers.instruction_records import DIRECT, IMMEDIATE, NO_OPERAND, Operand, record
@@ -82,10 +82,10 @@ def written(code: str) -> list[bytes]:
     return records
 
 
-def instructions_of(records: Sequence[bytes], platform: int = XE_HPG) -> Instructions:
+def instructions_of(records: Sequence[bytes], platform: int = XE_HPG) -> IntelInstructions:
     content = b"".join(records)
     regions = bytes(len(content) // RECORD_SIZE * REGIONS_SIZE)
-    return Instructions(
+    return IntelInstructions(
         content,
         MNEMONICS,
         list,
@@ -170,7 +170,7 @@ def test_nothing_is_told_over_a_place_that_control_comes_to_from_elsewhere() -> 
 def test_nothing_is_told_where_nothing_is_known() -> None:
     assert waits("mov f f; add f f", GEN11) == {}
     assert instructions_of(written("mov f f"), GEN11).pipes is None
-    assert list(distance_waits(Instructions(record(), MNEMONICS, list))) == []
+    assert list(distance_waits(IntelInstructions(record(), MNEMONICS, list))) == []
     assert instructions_of(written("mov f f; add f f F@1"))[:1].pipes is None
 
 

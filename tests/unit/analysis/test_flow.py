@@ -12,7 +12,7 @@ from kernlens.analysis.flow.liveness import Liveness
 from kernlens.analysis.flow.register_peak import HeldValues, held_at, pressure_of
 from kernlens.analysis.flow.register_uses import register_links, register_rows
 from kernlens.model.effects import GENERAL, Access, Effect, Effects, Route, mask, registers_in
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.register_links import BEFORE_THE_CODE, RegisterLinks, RegisterRows
 from kernlens.report.pressure_answer import peak_words
 from tests.limits import processor_time
@@ -161,9 +161,9 @@ def test_definitions() -> None:
     assert defined("a= =a a~b =", 1, {3: to(1, falls=True)}) == {BEFORE_THE_CODE: "b", 0: "a", 2: "a"}
 
 
-def of(instruction_effects: Effects) -> Instructions:
+def of(instruction_effects: Effects) -> IntelInstructions:
     count = len(instruction_effects.effects)
-    return Instructions(
+    return IntelInstructions(
         b"".join(record(offset=16 * index) for index in range(count)),
         [""],
         list,
@@ -184,7 +184,7 @@ def test_links_between_rows() -> None:
     assert register_links(loop, 3).uses == [(0, 1)]
     with pytest.raises(IndexError, match="instruction -1 of 5"):
         register_links(loop, -1)
-    unknown = Instructions(record(), [""], list)
+    unknown = IntelInstructions(record(), [""], list)
     assert (register_rows(unknown), register_links(unknown, 0)) == ({}, RegisterLinks([], [], [], []))
 
 
@@ -195,8 +195,8 @@ def test_what_holds_the_registers_at_the_peak() -> None:
     assert (pressure.peak, pressure.peak_index, pressure.named, list(pressure.live)) == (3, 2, 3, [1, 2, 3, 3, 1])
     held = held_at(decoded, None, 2)
     assert held == [HeldValues(None, None, "no line", (0, 1, 2))]
-    assert pressure_of(Instructions(b"", [""], list)) is None
-    assert held_at(Instructions(b"", [""], list), None, 0) == []
+    assert pressure_of(IntelInstructions(b"", [""], list)) is None
+    assert held_at(IntelInstructions(b"", [""], list), None, 0) == []
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from kernlens.analysis.flow import loops as loops_module
 from kernlens.analysis.flow.loops import loops_of, loops_of_routes
 from kernlens.errors import TooManyError
 from kernlens.model.effects import Route
-from kernlens.model.instruction import LABEL, Instructions
+from kernlens.model.intel_instructions import LABEL, IntelInstructions
 from kernlens.model.loop_nest import Loop, Loops
 from tests.corpus.oracles.natural_loops import DefinedLoops
 from tests.limits import memory, processor_time
@@ -165,7 +165,7 @@ def test_time_and_memory_are_bounded(make: object) -> None:
         assert max(loops.depths) > 0
 
 
-def instructions(routes: dict[int, Route], count: int) -> Instructions:
+def instructions(routes: dict[int, Route], count: int) -> IntelInstructions:
     rows = [
         record(
             offset=16 * row,
@@ -174,17 +174,17 @@ def instructions(routes: dict[int, Route], count: int) -> Instructions:
         )
         for row in range(count)
     ]
-    return Instructions(b"".join(rows), [""], list, find_routes=lambda: routes)
+    return IntelInstructions(b"".join(rows), [""], list, find_routes=lambda: routes)
 
 
 def test_loops_of_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     routes = {3: to(1, falls=True)}
     assert loops_of(instructions(routes, 5)) == loops_of_routes(routes, 5)
     # Without a branch backwards the routes are not read.
-    straight = Instructions(record(), [""], list, find_routes=lambda: pytest.fail("routes are read"))
+    straight = IntelInstructions(record(), [""], list, find_routes=lambda: pytest.fail("routes are read"))
     loops = loops_of(straight)
     assert isinstance(loops, Loops)
     assert (list(loops.depths), loops.loops) == ([0], [])
     monkeypatch.setattr(loops_module, "_STEPS_PER_BLOCK", 0)
     assert loops_of(instructions({2: to(4, falls=True), 3: to(1, falls=True)}, 5)) is None
-    assert loops_of(Instructions(record(flags=LABEL, targets=(0,)), [""], list)) is None
+    assert loops_of(IntelInstructions(record(flags=LABEL, targets=(0,)), [""], list)) is None

@@ -8,8 +8,15 @@ from kernlens.analysis.costs import cycles_of
 from kernlens.analysis.flow.static_cycles import block_starts, waits_of
 from kernlens.isa.devices import DEVICES, device
 from kernlens.isa.latencies import timings_of, unknown_reason
-from kernlens.model.instruction import DESCRIPTOR_IMMEDIATE, END_OF_THREAD, LABEL, SEND, SHARED_FUNCTIONS, Instructions
 from kernlens.model.instruction_record import NO_REGION
+from kernlens.model.intel_instructions import (
+    DESCRIPTOR_IMMEDIATE,
+    END_OF_THREAD,
+    LABEL,
+    SEND,
+    SHARED_FUNCTIONS,
+    IntelInstructions,
+)
 from kernlens.model.operand import type_number
 from kernlens.model.waits import READ, TAKEN, WRITTEN, Timings, Wait
 from tests.limits import processor_time
@@ -32,8 +39,8 @@ def token(text: str) -> int:
     return _USES[use] << 12 | int(number) << 16 if text else 0
 
 
-def code(*rows: bytes, regions: bytes | None = None) -> Instructions:
-    return Instructions(b"".join(rows), MNEMONICS, list, find_regions=lambda: regions)
+def code(*rows: bytes, regions: bytes | None = None) -> IntelInstructions:
+    return IntelInstructions(b"".join(rows), MNEMONICS, list, find_regions=lambda: regions)
 
 
 def row(number: int, mnemonic: str = "mov", scoreboard: str = "", target: int | None = None, flags: int = 0) -> bytes:

@@ -12,7 +12,7 @@ from kernlens.analysis.trip_weights import kernel_with_trips, loops_at, trip_wei
 from kernlens.errors import TooManyError
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.effects import Route
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import LineTable, SourceFile
@@ -50,7 +50,7 @@ def kernel(lines: str, routes: dict[int, Route], functions: tuple[range, ...] = 
         flags=bytes([1] * count),
     )
     result = Kernel("k", cast("Any", None))
-    result.instructions = Instructions(records, [""], lambda: [""] * count, find_routes=lambda: routes)
+    result.instructions = IntelInstructions(records, [""], lambda: [""] * count, find_routes=lambda: routes)
     result.loops = loops_of_routes(routes, count)
     rows = [row if number else NO_ROW for row, number in enumerate(numbers)]
     result.source_map = SourceMap(table, result.instructions.offsets, rows)

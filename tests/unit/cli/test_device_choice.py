@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernlens.formats.neo_elf import DEVICE_BINARY, DEVICE_DEBUG
-from kernlens.isa.devices import device
+from kernlens.isa.devices import device, numbers_of
 from kernlens.model.build import Build, HeldParts
 from kernlens.recording.writer import RecordingWriter
 from tests.explore_reader import Page
@@ -22,7 +22,7 @@ HELD = ("skl", "dg2", "pvc")
 
 def built(name: str) -> bytes:
     """A NEO ELF for a device whose kernel is called after it."""
-    core = device(name).render_core
+    core = numbers_of(device(name)).render_core
     kernel = KernelToWrite(f"on_{name}", code=bytes(16), tokens=[environment(simd=16)])
     return neo_elf(
         [

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.cli.output import finish_output, prepare_output, print_lines, print_message
-from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import InstructionKind
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.report.style import cut, rendered, style
 from tests.unit.cli.test_terminal_text import Terminal, own_colours_removed, run
 from tests.unit.conftest import Kernlens
@@ -149,11 +149,11 @@ def test_annotate_fits_the_width_of_a_terminal(file: Path, kernlens: Kernlens, m
     """Operands are shortened there, and with --full neither they nor lines; a pipe gets all."""
     long = "(W)     send.dc0 (16|M0)         r26.0<1>:ud   r42.0<1;1,0>:ud  null:0  0x0  0x04842000  {A@2,$3} // wr:2+4, rd:8"
 
-    def sends(size: int) -> Instructions:
+    def sends(size: int) -> IntelInstructions:
         count = size // 16
         kinds = [InstructionKind("move")] * count
         records = b"".join(record(offset=16 * number) for number in range(count))
-        return Instructions(records, ["send"], lambda: [long] * count, classify=lambda _: kinds)
+        return IntelInstructions(records, ["send"], lambda: [long] * count, classify=lambda _: kinds)
 
     monkeypatch.setattr("tests.writers.programs._movs", sends)
     monkeypatch.setenv("COLUMNS", "100")

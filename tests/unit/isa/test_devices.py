@@ -6,7 +6,7 @@ import pytest
 
 from kernlens.errors import NotFoundError
 from kernlens.isa import device_table, devices
-from kernlens.isa.devices import DEVICES, device, identify, name_among, one_of_each
+from kernlens.isa.devices import DEVICES, device, identify, name_among, numbers_of, one_of_each
 from kernlens.isa.pci_ids import PCI_IDS
 from kernlens.model.device import DeviceId, IpVersion
 from kernlens.model.program import Program
@@ -34,7 +34,7 @@ def test_products_are_the_devices_of_their_pci_ids() -> None:
 
 
 def test_every_device_has_a_platform_with_a_title_and_a_unique_ip() -> None:
-    assert {entry.iga_platform for entry in DEVICES} <= set(device_table.PLATFORM_TITLES)
+    assert {numbers_of(entry).iga_platform for entry in DEVICES} <= set(device_table.PLATFORM_TITLES)
     assert len({device.ip for device in DEVICES}) == len(DEVICES)
 
 
@@ -60,8 +60,8 @@ def test_numbers_and_steppings(text: str, name: str, ip: str) -> None:
 
 def test_an_early_stepping_runs_on_its_devices_platform() -> None:
     for stepping, base, _ in device_table.STEPPINGS:
-        assert device(stepping).iga_platform == device(base).iga_platform
-        assert device(stepping).product_family == device(base).product_family
+        assert numbers_of(device(stepping)).iga_platform == numbers_of(device(base)).iga_platform
+        assert numbers_of(device(stepping)).product_family == numbers_of(device(base)).product_family
 
 
 def test_pci_ids_belong_to_known_devices_once() -> None:

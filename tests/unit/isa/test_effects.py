@@ -19,7 +19,8 @@ from kernlens.model.effects import (
     Route,
     registers_in,
 )
-from kernlens.model.instruction import (
+from kernlens.model.instruction_record import NO_REGION, REGIONS_SIZE
+from kernlens.model.intel_instructions import (
     DESCRIPTOR_IMMEDIATE,
     DESCRIPTOR_SCALAR,
     EXTENDED_IMMEDIATE,
@@ -28,7 +29,6 @@ from kernlens.model.instruction import (
     LABEL,
     SEND,
 )
-from kernlens.model.instruction_record import NO_REGION, REGIONS_SIZE
 from tests.corpus.oracles.register_texts import said_of_registers
 from tests.tree import ROOT
 from tests.writers.instruction_records import DIRECT, IMMEDIATE, INDIRECT, NO_OPERAND, Operand, record

@@ -9,8 +9,8 @@ import pytest
 from kernlens.isa.device_table import GEN9, XE2, XE3, XE3P, XE_HPC, XE_HPG, XE_LP
 from kernlens.isa.messages.message_decoder import decode_message
 from kernlens.isa.messages.send import Send
-from kernlens.model.instruction import SHARED_FUNCTIONS
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES, Access, InstructionKind
+from kernlens.model.intel_instructions import SHARED_FUNCTIONS
 
 PLATFORMS = (GEN9, XE_LP, XE_HPG, XE_HPC, XE2, XE3, XE3P)
 D32, D64, D8U32, D16U32 = (code << 9 for code in (2, 3, 4, 5))

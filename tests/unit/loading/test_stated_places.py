@@ -8,7 +8,7 @@ from kernlens.analysis.correlate import correlate, functions_of
 from kernlens.formats.listings.gen_assembly import read_visa_numbers
 from kernlens.loading.stage_maps import Beside
 from kernlens.loading.stated_places import with_stated_places
-from kernlens.model.instruction import COMPACTED, Instructions
+from kernlens.model.intel_instructions import COMPACTED, IntelInstructions
 from kernlens.model.line_table import END_SEQUENCE, DebugFunction, LineTable, SourceFile
 from kernlens.model.source_map import SourceMap, SourcePlace, StatedPlace
 from kernlens.model.stage import Snapshot
@@ -62,7 +62,7 @@ def stated(assembly: str = ASSEMBLY) -> SourceMap:
         record(offset=16 * index, flags=COMPACTED if is_compacted else 0)
         for index, is_compacted in enumerate(compacted)
     )
-    instructions = Instructions(records, ["mov"], lambda: ["mov"] * count)
+    instructions = IntelInstructions(records, ["mov"], lambda: ["mov"] * count)
     table = LineTable(
         files=(SourceFile(""), SourceFile("k.cl")),
         offsets=array("I", (0, 16 * count)),

@@ -7,16 +7,6 @@ import re
 import pytest
 
 from kernlens import _decoder
-from kernlens.model.instruction import (
-    COMPACTED,
-    DESCRIPTOR_SCALAR,
-    ILLEGAL,
-    LABEL,
-    NO_MASK,
-    PREDICATE_INVERTED,
-    SEND,
-    Instructions,
-)
 from kernlens.model.instruction_record import (
     FLAGS_AT,
     OPCODE_AT,
@@ -26,6 +16,16 @@ from kernlens.model.instruction_record import (
     InstructionRecord,
     OperandRecord,
     read_record,
+)
+from kernlens.model.intel_instructions import (
+    COMPACTED,
+    DESCRIPTOR_SCALAR,
+    ILLEGAL,
+    LABEL,
+    NO_MASK,
+    PREDICATE_INVERTED,
+    SEND,
+    IntelInstructions,
 )
 from kernlens.model.operand import Condition, Operand, Predicate, Swsb
 from tests.tree import ROOT
@@ -43,8 +43,8 @@ def texts(count: int) -> list[str]:
     return [f"text {index}" for index in range(count)]
 
 
-def instructions(*records: bytes) -> Instructions:
-    return Instructions(b"".join(records), MNEMONICS, lambda: texts(len(records)))
+def instructions(*records: bytes) -> IntelInstructions:
+    return IntelInstructions(b"".join(records), MNEMONICS, lambda: texts(len(records)))
 
 
 def test_the_layout_is_the_decoders() -> None:
@@ -192,7 +192,7 @@ def test_texts_are_rendered_once_and_only_when_asked_for() -> None:
         calls.append(1)
         return texts(2)
 
-    result = Instructions(record(0) + record(16), MNEMONICS, render)
+    result = IntelInstructions(record(0) + record(16), MNEMONICS, render)
     first = result[0]
     assert calls == []
     assert (first.text, result[1].text, result.texts) == ("text 0", "text 1", ["text 0", "text 1"])
@@ -221,4 +221,4 @@ def test_at_an_offset() -> None:
 
 def test_a_torn_record_is_refused() -> None:
     with pytest.raises(ValueError, match="whole number"):
-        Instructions(record()[:-1], MNEMONICS, list)
+        IntelInstructions(record()[:-1], MNEMONICS, list)

@@ -24,7 +24,7 @@ from kernlens.model.binary import Symbol
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.effects import Effect
 from kernlens.model.figures import EVERY_FIGURE
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel, KernelParts
 from kernlens.model.line_table import LineRow
 from kernlens.model.module import Module
@@ -185,7 +185,7 @@ def test_a_notebook_shows_figures_and_instructions_with_their_lines() -> None:
 def test_what_a_binary_says_is_text_and_never_markup() -> None:
     evil = "<script>alert(1)</script>"
     kernel = Kernel(evil, Parts())
-    vars(kernel)["instructions"] = Instructions(record(), ["mov"], lambda: [f"mov {evil}"])
+    vars(kernel)["instructions"] = IntelInstructions(record(), ["mov"], lambda: [f"mov {evil}"])
     vars(kernel)["source_map"] = None
     for html in (kernel._repr_html_(), kernel.instructions._repr_html_(), Kernels({evil: kernel})._repr_html_()):
         names, text = markup(html)
@@ -195,7 +195,7 @@ def test_what_a_binary_says_is_text_and_never_markup() -> None:
 
 def test_a_long_listing_is_cut() -> None:
     records = b"".join(record(offset=index * 16) for index in range(SHOWN + 3))
-    lines = markup(Instructions(records, ["mov"], lambda: ["mov"] * (SHOWN + 3))._repr_html_())[1].splitlines()
+    lines = markup(IntelInstructions(records, ["mov"], lambda: ["mov"] * (SHOWN + 3))._repr_html_())[1].splitlines()
     assert (len(lines), lines[-1]) == (SHOWN + 1, "... and 3 more")
     kernel = listed_program()[1]
     html = Kernels({str(number): kernel for number in range(SHOWN + 2)})._repr_html_()

@@ -11,8 +11,8 @@ import pytest
 from kernlens.cli.annotate import FORMATS
 from kernlens.model.figures import COSTS, CYCLES, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES, WAIT_COLUMNS
 from kernlens.model.former_keys import FORMER_KEYS
-from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import Access, InstructionKind
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
@@ -37,7 +37,7 @@ KINDS = (LOAD, SPILL, LOAD, MATH, MOVE)
 def costing(kinds: tuple[InstructionKind, ...] = KINDS, *, has_lines: bool = True) -> tuple[Program, Kernel]:
     program, kernel = listed_program(has_lines)
     records = b"".join(record(offset=index * 16) for index in range(len(kinds)))
-    kernel.instructions = Instructions(records, [""], list, classify=lambda _: list(kinds))
+    kernel.instructions = IntelInstructions(records, [""], list, classify=lambda _: list(kinds))
     return program, kernel
 
 
@@ -151,10 +151,10 @@ def test_what_does_not_go_together(words: tuple[str, ...], kernlens: Kernlens, f
 def test_nothing_is_classified_for_a_plain_listing(
     kernlens: Kernlens, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def classify(instructions: Instructions) -> None:
+    def classify(instructions: IntelInstructions) -> None:
         raise AssertionError("the kinds of instructions are not printed")
 
-    monkeypatch.setattr(Instructions, "kinds", property(classify))
+    monkeypatch.setattr(IntelInstructions, "kinds", property(classify))
     for words in ((), ("--json",), ("--line", "2"), ("--format", "csv")):
         assert kernlens("annotate", file, *words).status == 0
     assert kernlens("inspect", file).status == 0
@@ -165,7 +165,7 @@ def test_nothing_is_rendered_for_the_table(kernlens: Kernlens, file: Path, monke
 
     asked = []
 
-    def decode(*words: Any, texts: bool, **others: Any) -> list[Instructions]:
+    def decode(*words: Any, texts: bool, **others: Any) -> list[IntelInstructions]:
         asked.append(texts)
         return decoded(*words, **others)
 

@@ -19,7 +19,7 @@ from kernlens.model.build import Build, Source
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.figures import KernelResources
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.line_choice import LineChoice
@@ -66,9 +66,9 @@ class Parts:
     def compiler(self) -> Compiler:
         return UNKNOWN_COMPILER
 
-    def instructions(self) -> Instructions:
+    def instructions(self) -> IntelInstructions:
         records = b"".join(record(offset=index * 16) for index in range(5))
-        return Instructions(records, ["mov"], lambda: [f"  mov r{index}  " for index in range(5)])
+        return IntelInstructions(records, ["mov"], lambda: [f"  mov r{index}  " for index in range(5)])
 
     def line_table_reason(self) -> str | None:
         return None if self.has_lines else "built without debug data"
@@ -94,6 +94,11 @@ class Parts:
 
     def function_symbols(self) -> Mapping[int, str | None] | None:
         return None
+
+    def may_call(self) -> bool:
+        return False
+
+    may_call_by_address = may_call
 
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
         return ()
@@ -258,8 +263,8 @@ def test_a_call_is_known_where_the_line_within_it_is_not() -> None:
 class LostParts(Parts):
     """The same with a function behind the third instruction, and the rows of the kernel itself lost."""
 
-    def code(self) -> memoryview:
-        return memoryview(bytes(32) + b"\x2c" + bytes(47))
+    def may_call(self) -> bool:
+        return True
 
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         table = kernel.line_table

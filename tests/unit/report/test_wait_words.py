@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
@@ -28,7 +28,7 @@ def waiting(*, has_lines: bool = True, has_waits: bool = True) -> tuple[Program,
     kernel = Kernel("k", Parts(has_lines, has_waits))
     records = b"".join(record(offset=index * 16) for index in range(5))
     texts = [f"  mov r{index}  " for index in range(5)]
-    kernel.instructions = Instructions(records, ["mov"], lambda: texts, classify=lambda _: list(KINDS))
+    kernel.instructions = IntelInstructions(records, ["mov"], lambda: texts, classify=lambda _: list(KINDS))
     return program, kernel
 
 

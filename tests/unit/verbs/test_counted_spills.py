@@ -10,8 +10,8 @@ import pytest
 from kernlens.model.compiler import Compiler
 from kernlens.model.device import Device
 from kernlens.model.figures import figure_named
-from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import Access, InstructionKind
+from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.sweep_row import MEASURED, SweepRow, worst_first
 from tests.unit.conftest import Kernlens
@@ -32,15 +32,15 @@ SCRATCH = token(18, 0, 4096), token(38, 0, 0, 8, 0, 1), token(55, 0, 1024)
 
 def decoded(
     kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
-) -> list[Instructions]:
+) -> list[IntelInstructions]:
     """Stand in for ``decode_many``: the first of 16 bytes is the number of the instruction's kind."""
     return [_instructions(bytes(code)[::16]) for _, code, _ in kernels]
 
 
-def _instructions(numbers: bytes) -> Instructions:
+def _instructions(numbers: bytes) -> IntelInstructions:
     records = b"".join(record(offset=16 * index) for index in range(len(numbers)))
     texts = [f"mov r{number}" for number in numbers]
-    return Instructions(records, ["mov"], lambda: texts, classify=lambda _: [KINDS[number] for number in numbers])
+    return IntelInstructions(records, ["mov"], lambda: texts, classify=lambda _: [KINDS[number] for number in numbers])
 
 
 def written(name: str, code: bytes, *tokens: bytes) -> None:

@@ -9,6 +9,7 @@ from kernlens.analysis.advice.loop_values import LoopValues, loops_to_follow
 from kernlens.analysis.advice.rule import Rule
 from kernlens.model.advice import Advice
 from kernlens.model.instruction_kind import ATOMIC
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.source_map import SourcePlace
 
 #: Operations of which many in a row are like one with the values put together.
@@ -31,9 +32,9 @@ def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
     addresses: dict[tuple[SourcePlace | None, LoopValues, int], set[Hashable]] = {}
     atomics = list(_atomics(facts))
     # Code that uses an answer needs those before it.
-    answered = {values for row, values in atomics if _has_answer(facts, row)}
+    answered = {values for row, values in atomics if _has_answer(values, row)}
     for row, values in atomics:
-        access, instruction = facts.kinds[row].access, facts.code[row]
+        access, instruction = facts.kinds[row].access, values.code[row]
         if access is None or access.operation not in _GATHERABLE or values in answered:
             continue
         if values.has_fixed_address(row):
@@ -57,8 +58,8 @@ def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _has_answer(facts: Facts, row: int) -> bool:
-    destination = facts.code[row].destination
+def _has_answer(values: LoopValues, row: int) -> bool:
+    destination = values.code[row].destination
     return destination is not None and destination.file != "null"
 
 
@@ -107,14 +108,15 @@ def _atomics(facts: Facts) -> Iterator[tuple[int, LoopValues]]:
     """Yield the atomics in loops, with the values of their innermost loop."""
     atomics = [row for row, kind in enumerate(facts.kinds) if kind.access is not None and kind.access.action == ATOMIC]
     loops = loops_to_follow(facts) if atomics else None
-    if loops is None or not loops.loops or facts.code.effects is None:
+    code, effects = packed_of(facts.code), facts.code.effects
+    if loops is None or not loops.loops or code is None or effects is None:
         return
     values: dict[int, LoopValues] = {}
     for row in atomics:
         number = loops.innermost[row]
         if number >= 0:
             if number not in values:
-                values[number] = LoopValues(facts, loops, facts.code.effects, number)
+                values[number] = LoopValues(facts, loops, code, effects, number)
             yield row, values[number]
 
 

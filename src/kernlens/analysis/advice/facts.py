@@ -8,9 +8,10 @@ from functools import cached_property
 
 from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.model.advice import COUNTED, Advice
-from kernlens.model.instruction import NO_MASK, Instructions
+from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.instruction_record import EXECUTION_SIZE_AT, RECORD_SIZE, TYPES_AT
+from kernlens.model.intel_instructions import NO_MASK, packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.operand import type_name, type_number
 from kernlens.model.program import Program
@@ -61,9 +62,12 @@ class Facts:
     @cached_property
     def vector_rows(self) -> bytes:
         """For each row 0 if it runs once for a hardware thread, whatever lanes are active, as ``(W) ... (1|M0)`` does;
-        else 1."""
-        sizes = bytes(self.code.records[EXECUTION_SIZE_AT::RECORD_SIZE])
-        return bytes(size > 1 or not flags & NO_MASK for size, flags in zip(sizes, self.code.flags, strict=True))
+        else 1, which it is too where the decoder does not tell."""
+        packed = packed_of(self.code)
+        if packed is None:
+            return bytes([True]) * len(self.code)
+        sizes = bytes(packed.records[EXECUTION_SIZE_AT::RECORD_SIZE])
+        return bytes(size > 1 or not flags & NO_MASK for size, flags in zip(sizes, packed.flags, strict=True))
 
     def rows_in(self, path: str, code: range) -> list[int]:
         """Return the rows whose place, or that of a call around them, lies in these characters of a source."""
@@ -87,13 +91,17 @@ class Facts:
         return len({source_map.inlined_at(row) for row in rows}) if source_map else 1
 
     def types(self, row: int) -> tuple[str, tuple[str, ...]]:
-        """Return the type of a row's destination and those of its sources, as the assembly has them (``f``, ``ud``)."""
+        """Return the type of a row's destination and those of its sources, as the assembly has them (``f``, ``ud``); empty
+        where the decoder does not tell types."""
+        if not self._type_columns:
+            return "", ()
         written, *sources = (type_name(column[row]) for column in self._type_columns)
         return written, tuple(filter(None, sources))
 
     @cached_property
     def _type_columns(self) -> list[bytes]:
-        return [bytes(self.code.records[at::RECORD_SIZE]) for at in TYPES_AT]
+        packed = packed_of(self.code)
+        return [bytes(packed.records[at::RECORD_SIZE]) for at in TYPES_AT] if packed is not None else []
 
     @cached_property
     def double_rows(self) -> frozenset[int]:

@@ -11,6 +11,7 @@ from kernlens.analysis.advice.loop_values import LoopValues, loops_to_follow
 from kernlens.analysis.advice.rule import Rule
 from kernlens.model.advice import Advice
 from kernlens.model.instruction_kind import ATOMIC, GLOBAL, LOAD, STORE
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.source_map import SourcePlace
 
 _ORDERING = ("fence", "barrier")
@@ -20,10 +21,10 @@ _TYPES = re.compile(r"^[ \t]*(?:typedef|#[ \t]*define)\b.*\bvolatile\b", re.MULT
 def _advise(facts: Facts) -> Iterator[Advice]:
     groups: dict[tuple[SourcePlace, str], list[int]] = {}
     for number, members in _candidates(facts):
-        loops, effects = loops_to_follow(facts), facts.code.effects
-        if loops is None or effects is None:
+        loops, code, effects = loops_to_follow(facts), packed_of(facts.code), facts.code.effects
+        if loops is None or code is None or effects is None:
             return
-        values = LoopValues(facts, loops, effects, number)
+        values = LoopValues(facts, loops, code, effects, number)
         for row, place, action in members:
             if values.has_fixed_address(row) and not _is_volatile(facts, place):
                 groups.setdefault((place, action), []).append(row)

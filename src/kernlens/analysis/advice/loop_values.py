@@ -10,7 +10,7 @@ from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness, liveness_of
 from kernlens.model.effects import ADDRESSES, GENERAL, Effects, mask
-from kernlens.model.instruction import SEND, Instruction
+from kernlens.model.intel_instructions import SEND, IntelInstruction, IntelInstructions
 from kernlens.model.loop_nest import Loops
 from kernlens.model.register_links import BEFORE_THE_CODE
 
@@ -29,10 +29,11 @@ def loops_to_follow(facts: Facts) -> Loops | None:
 
 
 class LoopValues:
-    """The registers of a kernel's innermost loops. ``rows`` are those of the loop ``number``."""
+    """The registers of a kernel's innermost loops. ``code`` is the kernel's; ``rows`` are those of the loop ``number``."""
 
-    def __init__(self, facts: Facts, loops: Loops, effects: Effects, number: int) -> None:
+    def __init__(self, facts: Facts, loops: Loops, code: IntelInstructions, effects: Effects, number: int) -> None:
         self._facts = facts
+        self.code = code
         self._loops = loops
         self._effects = effects.effects
         self._register_bytes = effects.register_bytes
@@ -47,7 +48,7 @@ class LoopValues:
 
     @cached_property
     def _liveness(self) -> Liveness | None:
-        return liveness_of(self._facts.code)
+        return liveness_of(self.code)
 
     @cached_property
     def _written(self) -> int:
@@ -63,7 +64,7 @@ class LoopValues:
 
     def address_key(self, row: int) -> Hashable:
         """Return what is equal for messages of the loop with a fixed address only if their addresses are equal."""
-        code, places = self._facts.code, self._address(row) & ~((1 << GENERAL) - 1)
+        code, places = self.code, self._address(row) & ~((1 << GENERAL) - 1)
         message = code[row].message
         offset = message and (message.extended_descriptor, message.extended_register)
         # The address may be copied anew for each message.
@@ -118,7 +119,7 @@ class LoopValues:
         """Return whether an instruction of the loop writes the same in each round."""
         if row not in self._known:
             self._known[row] = False  # So it is for one that reads what it has written itself.
-            is_plain = not self._effects[row].is_partial and not self._facts.code.flags[row] & SEND
+            is_plain = not self._effects[row].is_partial and not self.code.flags[row] & SEND
             if is_plain and self._depth < _DEPTH:
                 self._depth += 1
                 self._known[row] = self._is_fixed(row, self._reads(row))
@@ -185,7 +186,7 @@ class LoopValues:
         writes, access = mask(self._effects[row].writes), self._facts.kinds[row].access
         if access is None or access.lanes != 1 or not access.element_bytes or "block" in access.operation:
             return writes
-        destination = self._facts.code[row].destination
+        destination = self.code[row].destination
         if destination is None or destination.file != "r" or access.elements != 1:
             return writes
         size = max(access.element_bytes, 4)
@@ -194,7 +195,7 @@ class LoopValues:
     def _address(self, row: int) -> int:
         """Return the places of a message's addresses and of what says where they are; of a gather send those of its data
         too."""
-        instruction, access = self._facts.code[row], self._facts.kinds[row].access
+        instruction, access = self.code[row], self._facts.kinds[row].access
         places = self._reads(row) & ~self._sent(instruction)
         if access is None or access.lanes != 1 or "block" in access.operation:
             return places
@@ -206,7 +207,7 @@ class LoopValues:
             (1 << GENERAL) - 1 | (1 << _ADDRESS_BYTES) - 1 << GENERAL + source.number * self._register_bytes
         )
 
-    def _sent(self, instruction: Instruction) -> int:
+    def _sent(self, instruction: IntelInstruction) -> int:
         """Return the places of the registers with a message's data, if they are apart from its addresses."""
         message, sources = instruction.message, instruction.sources
         if message is None or not message.data_registers or len(sources) < 2 or sources[1].file != "r":

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kernlens.model.instruction import END_OF_THREAD, LABEL, Instructions
+from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import END_OF_THREAD, LABEL, IntelInstructions, packed_of
 
 
 class DistanceWait(NamedTuple):
@@ -20,10 +21,11 @@ class DistanceWait(NamedTuple):
 
 def distance_waits(instructions: Instructions) -> Iterator[DistanceWait]:
     """Yield every row that has a distance; nothing before Xe, which counts none, and if the decoder does not tell the pipes."""
-    pipes = instructions.pipes
-    if pipes is None or not pipes.distances:
+    packed = packed_of(instructions)
+    pipes = packed.pipes if packed is not None else None
+    if packed is None or pipes is None or not pipes.distances:
         return
-    starts = _starts(instructions)
+    starts = _starts(packed)
     latest: dict[str, list[int]] = {}  # Pipe -> its rows so far, in this straight code.
     for row, pipe in enumerate(pipes.own):
         if starts is None or row in starts:
@@ -38,7 +40,7 @@ def distance_waits(instructions: Instructions) -> Iterator[DistanceWait]:
             latest.setdefault(pipe, []).append(row)
 
 
-def _starts(instructions: Instructions) -> set[int] | None:
+def _starts(instructions: IntelInstructions) -> set[int] | None:
     """Return the rows that control may come to from elsewhere than the row before: any that a branch names, for the thread as
     for a lane, and what is behind calls and behind what never falls through. None where a branch may go anywhere."""
     effects = instructions.effects

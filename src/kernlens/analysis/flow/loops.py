@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from kernlens.analysis.flow.blocks import StraightCode, straight_code
 from kernlens.errors import TooManyError
 from kernlens.model.effects import Route
-from kernlens.model.flag_bits import indexes_of
-from kernlens.model.instruction import LABEL, Instructions
-from kernlens.model.instruction_record import read_values
+from kernlens.model.instruction import Instructions
 from kernlens.model.loop_nest import Loop, Loops
 
 #: Natural loops take a step per block and per edge into it, of which there are three at most. An edge into the midst of a
@@ -52,12 +50,8 @@ def loops_of_routes(routes: Mapping[int, Route], count: int) -> Loops:
 
 def _leads_back(instructions: Instructions) -> bool:
     """Return whether a branch goes backwards: without any there is no loop."""
-    records, offsets = instructions.records, instructions.offsets
-    return any(
-        target <= offsets[index]
-        for index in indexes_of(instructions.flags, LABEL)
-        for target in read_values(records, index)[1]
-    )
+    offsets = instructions.offsets
+    return any(target <= offsets[index] for index, targets in instructions.branches.items() for target in targets)
 
 
 class _Forest:

@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from kernlens.analysis.flow.blocks import straight_code
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import FLOAT
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.path_cycles import PathCycles, Paths
 from kernlens.model.waits import Waits
@@ -112,7 +113,9 @@ def _pipe(instructions: Instructions, row: int) -> str:
         return "send"
     if opcode == "math" or opcode.endswith("dpas") or opcode == "dpasw":
         return "math" if opcode == "math" else "dpas"
-    own = instructions.pipes.own[row] if instructions.pipes is not None else ""
+    packed = packed_of(instructions)
+    pipes = packed.pipes if packed is not None else None
+    own = pipes.own[row] if pipes is not None else ""
     if own == "A":  # Xe-LP has one pipe for both.
         return "F" if instructions.kinds[row].name == FLOAT else "I"
     return {"M": "math", "": "other"}.get(own, own)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, pairwise
 
 from kernlens.model.flag_bits import indexes_of
-from kernlens.model.instruction import LABEL, SEND, Instructions
 from kernlens.model.instruction_record import RECORD_SIZE, SWSB_AT, read_values
+from kernlens.model.intel_instructions import LABEL, SEND, IntelInstructions
 from kernlens.model.operand import Swsb
 from kernlens.model.waits import READ, TAKEN, WRITTEN, Timings, Wait, Waits
 
@@ -26,7 +26,7 @@ _HEADER_MASK = 0xFFFE
 _WHY = {"set": TAKEN, "dst": WRITTEN, "src": READ}
 
 
-def block_starts(instructions: Instructions, prologue_bytes: int = 0, offsets: Iterable[int] = ()) -> list[int]:
+def block_starts(instructions: IntelInstructions, prologue_bytes: int = 0, offsets: Iterable[int] = ()) -> list[int]:
     """Return the first rows of the blocks in which the compiler counts cycles, ascending: those that branches name, those
     behind branches, and the parts of the prologue. ``offsets`` are places of the code that begin blocks too. Nothing
     begins at a join by itself, nor behind it."""
@@ -42,7 +42,7 @@ def block_starts(instructions: Instructions, prologue_bytes: int = 0, offsets: I
     return sorted(row for row in starts if row < count)
 
 
-def _of_prologue(instructions: Instructions, prologue_bytes: int) -> Iterator[int]:
+def _of_prologue(instructions: IntelInstructions, prologue_bytes: int) -> Iterator[int]:
     """Yield the rows at which a part of the prologue begins: behind the nops that end the loads of each thread's payload,
     behind the loads of what threads share, and behind the making of the header that samplers share. The last two end
     where the kernel's own code sets how floats are rounded."""
@@ -59,7 +59,7 @@ def _of_prologue(instructions: Instructions, prologue_bytes: int) -> Iterator[in
         yield begin
 
 
-def waits_of(instructions: Instructions, timings: Timings, starts: Sequence[int]) -> Waits:
+def waits_of(instructions: IntelInstructions, timings: Timings, starts: Sequence[int]) -> Waits:
     """Return the cycles of the instructions, counted from each of ``starts`` on."""
     words = instructions.records.cast("I")[SWSB_AT // 4 :: RECORD_SIZE // 4].tolist()
     tokens = {word: _token(word) for word in set(words)}

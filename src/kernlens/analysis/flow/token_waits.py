@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kernlens.analysis.flow.blocks import Blocks
 from kernlens.analysis.flow.liveness import liveness_of
 from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.operand import Swsb
 
 #: The most rows that are told of one token: code with more ways to one place is made to have them.
@@ -29,9 +30,10 @@ class TokenWait(NamedTuple):
 def token_waits(instructions: Instructions, *, with_takers: bool = False) -> Iterator[TokenWait]:
     """Yield the waits row by row; nothing before Xe, which has no software scoreboard, and if ``liveness_of`` knows nothing.
     ``with_takers``: those too of rows that take a token, for the rows that may still hold it."""
+    packed = packed_of(instructions)
     tokens = {
         row: (swsb.token, swsb.token_use == "set")
-        for row, swsb in enumerate(Swsb.of_records(instructions.records))
+        for row, swsb in enumerate(Swsb.of_records(packed.records) if packed is not None else ())
         if swsb is not None and swsb.token is not None
     }
     liveness = liveness_of(instructions) if tokens else None

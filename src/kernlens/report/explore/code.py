@@ -12,7 +12,8 @@ from kernlens.analysis.flow.register_uses import RegisterUse, register_uses
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.analysis.placed_samples import placed_samples
 from kernlens.analysis.sampled_kernels import SampledKernels
-from kernlens.model.instruction import COMPACTED, END_OF_THREAD, ILLEGAL, LABEL, Instructions
+from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.loop_nest import Loops
 from kernlens.model.register_links import BEFORE_THE_CODE
@@ -51,7 +52,9 @@ def code_document(
     count = len(instructions)
     names = list(dict.fromkeys(instructions.opcodes))
     opcode_of = {name: number for number, name in enumerate(names)}
-    flags = [ILLEGAL_ROW if bits & ILLEGAL else 0 for bits in instructions.flags]
+    flags = [0] * count
+    for row in instructions.illegal:
+        flags[row] = ILLEGAL_ROW
     place = [NO_PLACE] * count
     if source_map is not None:
         place = list(map(places.number, source_map.places, source_map.stacks))
@@ -90,27 +93,26 @@ def code_document(
 
 def compacted_of(instructions: Instructions) -> list[bool]:
     """Return for each instruction whether it is compacted."""
-    return [bool(flags & COMPACTED) for flags in instructions.flags]
+    packed = packed_of(instructions)
+    return packed.compacted if packed is not None else [False] * len(instructions)
 
 
 def _targets(instructions: Instructions) -> dict[int, list[int]]:
     """Return the rows that each branch or call can go to, by its row; those outside of the kernel are left out."""
     row_of = {offset: row for row, offset in enumerate(instructions.offsets)}
     targets = {}
-    for row, bits in enumerate(instructions.flags):
-        if bits & LABEL:
-            rows = dict.fromkeys(row_of[offset] for offset in instructions[row].targets if offset in row_of)
-            if rows:
-                targets[row] = list(rows)
+    for row, offsets in instructions.branches.items():
+        rows = dict.fromkeys(row_of[offset] for offset in offsets if offset in row_of)
+        if rows:
+            targets[row] = list(rows)
     return targets
 
 
 def _blocks(instructions: Instructions, targets: dict[int, list[int]], functions: Sequence[int]) -> list[int]:
     """Return the rows that begin a basic block, ascending; ``functions`` are the first rows of functions."""
-    stops = set(instructions.stops)
     starts = {0, *functions, *(target for rows in targets.values() for target in rows)}
     starts |= {row + 1 for row in targets if instructions.opcodes[row] not in _CALLS}
-    starts |= {row + 1 for row, bits in enumerate(instructions.flags) if bits & END_OF_THREAD or row in stops}
+    starts |= {row + 1 for row in instructions.stops}
     return sorted(start for start in starts if start < len(instructions))
 
 

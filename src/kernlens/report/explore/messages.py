@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernlens.model.instruction import SEND, Instructions, Message
+from kernlens.model.flag_bits import indexes_of
+from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
+from kernlens.model.intel_instructions import SEND, Message, packed_of
 from kernlens.report.describe import plural
 from kernlens.report.explore.packing import deltas
 
@@ -27,8 +29,9 @@ def message_columns(instructions: Instructions) -> dict[str, Any]:
     rows: list[int] = []
     kinds: list[int] = []
     known: dict[tuple[Message, InstructionKind], int] = {}
-    for row, bits in enumerate(instructions.flags):
-        message = instructions[row].message if bits & SEND else None
+    packed = packed_of(instructions)
+    for row in indexes_of(packed.flags, SEND) if packed is not None else ():
+        message = packed[row].message if packed is not None else None
         if message is None:
             continue
         rows.append(row)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kernlens.errors import KernlensError
-from kernlens.model.instruction import SEND
 from kernlens.model.instruction_kind import ATOMIC
 from kernlens.model.kernel import Kernel
 from kernlens.report.describe import function_name
@@ -40,8 +39,8 @@ def kernel_words_of(kernel: Kernel) -> KernelWords:
     try:
         instructions = kernel.instructions
         opcodes.update(match[1].rstrip(".") for text in instructions.texts if (match := _OPCODE.match(text)))
-        for bits, kind in zip(instructions.flags, instructions.kinds, strict=True):
-            if bits & SEND and kind.access is not None:
+        for kind in instructions.kinds:
+            if kind.access is not None:
                 atomics += kind.access.action == ATOMIC
                 barriers += kind.access.operation == _BARRIER
         functions = [function_name(function) for function in kernel.functions if function.name]

@@ -17,7 +17,7 @@ from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
-from kernlens.loading.kernel_parts import decode_kernels
+from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.figures import LINE_ORDERS, WAIT
 from kernlens.model.kernel import Kernel
