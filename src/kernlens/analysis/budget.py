@@ -11,7 +11,8 @@ from kernlens.analysis.kernel_names import kernels_named
 from kernlens.errors import NotFoundError, UnknownKernelError, UnsupportedError
 from kernlens.model.binary import Symbol
 from kernlens.model.bounds import Bound, Rule, Tolerance
-from kernlens.model.figures import EVERY_FIGURE, FIGURES, Figure
+from kernlens.model.figure import Figure
+from kernlens.model.figures import EVERY_FIGURE, FIGURES
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program

@@ -6,7 +6,8 @@ from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.line_changes import WITHOUT_LINE, LineChange
 from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
 from kernlens.analysis.line_texts import source_line, source_texts
-from kernlens.model.figures import CYCLES, LINE_COLUMNS, PEAK, Figure, LineColumn
+from kernlens.model.figure import Figure
+from kernlens.model.figures import CYCLES, LINE_COLUMNS, PEAK, LineColumn
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.verdict import Cause

@@ -14,7 +14,7 @@ from kernlens.cli import option
 from kernlens.cli.output import Progress, finish_output, fit_output, print_json, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
-from kernlens.model.figures import FIGURES
+from kernlens.model.figures import FIGURES, shown_figures
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.report.style import style
@@ -174,7 +174,7 @@ def _document(done: Capture) -> dict[str, Any]:
                 **kernel.document,
                 "program": kernel.build or None,
                 "device": kernel.device or None,
-                **with_former_keys({figure.key: kernel.figures.get(figure.key) for figure in FIGURES}),
+                **with_former_keys(dict.fromkeys(figure.key for figure in FIGURES) | kernel.figures),
                 "line_table": kernel.line_table,
                 "same_code": kernel.same_code,
             }
@@ -237,18 +237,19 @@ def _tell_findings(done: Capture) -> None:
 
 
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
+    figures = shown_figures((kernel.kernel for kernel in kernels if kernel.kernel is not None), FIGURES)
     rows: list[list[Cell]] = [
         [
             Name(kernel_title(kernel.name)),
             kernel.build or None,
             kernel.device or None,
             kernel.launches,
-            *(kernel.figures.get(figure.key) for figure in FIGURES),
+            *(kernel.figures.get(figure.key) for figure in figures),
             None if kernel.line_table is None else "yes" if kernel.line_table else "no",
         ]
         for kernel in kernels
     ]
-    headings = ["kernel", "program", "device", "launches", *(figure.heading for figure in FIGURES), "lines"]
+    headings = ["kernel", "program", "device", "launches", *(figure.heading for figure in figures), "lines"]
     fit_output(is_message=True)
     return list(table(headings, rows)) if rows else []
 

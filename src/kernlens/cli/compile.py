@@ -15,7 +15,7 @@ import click
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
 from kernlens.cli.output import Progress, print_json, print_lines, print_message
-from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
+from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
 from kernlens.report.style import rendered, style
 from kernlens.report.table import table
@@ -178,8 +178,9 @@ def _print(recording: Path, builds: Builds) -> None:
     if rows:
         rows.sort(key=lambda row: tuple(map(str, row[0])))
         titles = ["kernel", "device", *(["toolchain"] if len(names) > 1 else [])]
-        cells = [[*labels, *(row[figure.key] for figure in FIGURES)] for labels, row in rows]
-        print_lines(table([*titles, *(figure.heading for figure in FIGURES)], cells))
+        figures = shown_figures((kernel for _, kernels in builds for kernel in kernels), FIGURES)
+        cells = [[*labels, *(row.get(figure.key) for figure in figures)] for labels, row in rows]
+        print_lines(table([*titles, *(figure.heading for figure in figures)], cells))
         print_lines(style(f"  {note}", dim=True) for note in notes_on_unknown(row for _, row in rows))
     count = sum(len(kernels) for _, kernels in builds)
     if not any(compiled.ok for compiled, _ in builds):
@@ -189,7 +190,10 @@ def _print(recording: Path, builds: Builds) -> None:
 
 def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
     """Return each kernel's name, device and figures, by their keys in JSON."""
-    return [{"name": kernel.name, "device": compiled.device, **figures_of(kernel, FIGURES)} for kernel in kernels]
+    return [
+        {"name": kernel.name, "device": compiled.device, **figures_of(kernel, (*FIGURES, *own_figures(kernel)))}
+        for kernel in kernels
+    ]
 
 
 def _document(recording: Path, builds: Builds) -> dict[str, Any]:

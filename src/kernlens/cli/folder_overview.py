@@ -11,7 +11,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.loading.open import Folder
 from kernlens.model.binary import Container
-from kernlens.model.figures import Figure
+from kernlens.model.figure import Figure
 from kernlens.model.program import Program
 from kernlens.report.json_text import encoded, indented
 from kernlens.report.overview import container_overview, program_overview

@@ -11,7 +11,7 @@ from kernlens.cli.output import is_terminal, print_json, print_lines, print_piec
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
-    from kernlens.model.figures import Figure
+    from kernlens.model.figure import Figure
     from kernlens.model.program import Program
     from kernlens.report.overview import ProgramLines
 

@@ -16,7 +16,7 @@ from kernlens.errors import KernlensError, OutputError
 
 if TYPE_CHECKING:
     from kernlens.model.best_sets import BestSet, Weighing
-    from kernlens.model.figures import Figure
+    from kernlens.model.figure import Figure
     from kernlens.model.sweep_row import SweepRow
     from kernlens.recording.writer import RecordingWriter
     from kernlens.toolchain.compile_cache import CompileCache

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, KernlensError, NotFoundError, likeliest
 from kernlens.model.bounds import Rule, Tolerance, bound, current_bound_names, told, tolerance
-from kernlens.model.figures import as_name
+from kernlens.model.figure import as_name
 from kernlens.model.source_table import SourceTable
 
 #: What the file is called where it is looked for.

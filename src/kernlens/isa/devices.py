@@ -171,6 +171,8 @@ def _nearest(name: str) -> str:
     return f"known are {', '.join(known.name for known in DEVICES)}"
 
 
-def register_bytes(device: Device) -> int:
-    """Return the size of a general register of the device."""
-    return 64 if numbers_of(device).iga_platform >= device_table.XE_HPC else 32
+def register_bytes(device: Device) -> int | None:
+    """Return the size of a general register of the device; None of other vendors'."""
+    if device.intel is None:
+        return None
+    return 64 if device.intel.iga_platform >= device_table.XE_HPC else 32

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.devices import stated_device
 from kernlens.loading.context import Context
+from kernlens.loading.kept_debug import KeptDebug, ProgramDebug, ZebinDebug
 from kernlens.loading.kernel_parts import (
     Code,
     DebugCode,
-    KeptDebug,
     PatchTokenCode,
-    ProgramDebug,
     ZebinCode,
-    ZebinDebug,
 )
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Relocation, Symbol
@@ -25,6 +23,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 
 if TYPE_CHECKING:
+    from kernlens.loading.listed_code import ListedKernel
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
     from kernlens.model.stage_text import StageTexts
@@ -95,6 +94,31 @@ def debug_program(name: str, content: memoryview, context: Context) -> Program:
         if text is not None:
             kernels[kernel.name] = Kernel(kernel.name, DebugCode(text.data, debug, kernel.name, device, read.device))
     return _program(name, "debug-data", kernels, context, device=device, device_id=read.device, debug=debug)
+
+
+def listed_program(
+    name: str,
+    format_name: str,
+    kernels: Sequence[ListedKernel],
+    device: Device | None,
+    content: memoryview,
+    context: Context,
+    find_symbols: Callable[[], tuple[Symbol, ...]] = tuple,
+) -> Program:
+    """Return a Program of kernels whose decoder gives listings."""
+    from kernlens.loading.listed_code import ListedCode, ListedDebug
+
+    debug = ListedDebug(kernels, context.build, context.allowance)
+    return _program(
+        name,
+        format_name,
+        {kernel.name: Kernel(kernel.name, ListedCode(kernel, debug, device)) for kernel in kernels},
+        context,
+        device=device,
+        binary=content,
+        find_symbols=find_symbols,
+        debug=debug,
+    )
 
 
 def raw_program(name: str, content: memoryview, device: Device, context: Context) -> Program:

@@ -25,7 +25,7 @@ def decode_kernels(
         for program, kernels in selection
         if program.device is not None
         for kernel in kernels
-        if "instructions" not in vars(kernel)
+        if "instructions" not in vars(kernel) and kernel.is_decoded_with_others
     ]
     register_roots()
     decoded = decode_many(

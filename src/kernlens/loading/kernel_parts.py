@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
 from kernlens.errors import FormatError, UnsupportedError
-from kernlens.isa import call_bytes
+from kernlens.isa import raw_code
 from kernlens.loading.analysed_code import AnalysedCode
-from kernlens.model.binary import EMPTY
-from kernlens.model.build import Build
+from kernlens.loading.kept_debug import LinesDebug, ProgramDebug, ZebinDebug
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
-from kernlens.model.figures import KernelResources
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
+from kernlens.model.kernel_resources import KernelResources
 
 if TYPE_CHECKING:
-    from kernlens.formats.dwarf.line_tables import LineTables
-    from kernlens.formats.patch_tokens.debug_data import DebugData
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
     from kernlens.loading.stage_maps import Beside
-    from kernlens.model.allowance import Allowance
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
-    from kernlens.model.program import Program
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
-    from kernlens.model.stage import Snapshot
     from kernlens.model.waits import Waits
 
 
@@ -98,11 +91,23 @@ class Code(AnalysedCode):
         """Return where symbols place functions in the code; None where there are no symbols."""
         return None
 
+    def instruction_count(self, kernel: Kernel) -> int:
+        return raw_code.instruction_count(kernel.code)
+
+    def operations(self, kernel: Kernel) -> bytes:
+        return raw_code.operations(bytes(kernel.code))
+
+    def is_decoded_with_others(self) -> bool:
+        return True
+
+    def advice_reason(self) -> str | None:
+        return None
+
     def may_call(self) -> bool:
-        return call_bytes.may_call(self.code())
+        return raw_code.may_call(self.code())
 
     def may_call_by_address(self) -> bool:
-        return call_bytes.may_call_by_address(self.code())
+        return raw_code.may_call_by_address(self.code())
 
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
         from kernlens.analysis.correlate import functions_of
@@ -175,91 +180,13 @@ class Code(AnalysedCode):
         return 0
 
 
-class KeptDebug:
-    """The parts that a program's build kept besides its machine code, read on first use and once for all its kernels."""
-
-    #: Makes the Program that a kernel is of, with that kernel alone. (It holds no other kernels, which hold this.)
-    make_program: Callable[[Kernel, KeptDebug], Program] | None = None
-
-    def __init__(self, build: Build, allowance: Allowance) -> None:
-        self._build = build
-        self._allowance = allowance
-
-    @property
-    def compiler(self) -> Compiler:
-        """The compiler, as the build's toolchain names it; else what the binary tells of it."""
-        toolchain = self._build.toolchain
-        named = toolchain.compiler if toolchain else UNKNOWN_COMPILER
-        return named if named.version else Compiler(self.told_version())
-
-    def told_version(self) -> tuple[int, ...]:
-        """Return the first numbers of IGC's version, as far as the binary tells."""
-        return ()
-
-    @property
-    def folder(self) -> str:
-        """The temporary folder of the compile, if it worked in one."""
-        return self._build.folder
-
-    @property
-    def snapshots(self) -> tuple[Snapshot, ...]:
-        """The snapshots of the compile, single passes too."""
-        return self._build.snapshots
-
-    @cached_property
-    def beside(self) -> Beside | None:
-        """The stages of the compile, if any were kept."""
-        if not self._build.snapshots:
-            return None
-        from kernlens.loading.stage_maps import Beside
-
-        return Beside.of_stages(self._build.snapshots)
-
-
-class ProgramDebug(KeptDebug):
-    """The debug data of one patch-token program."""
-
-    def told_version(self) -> tuple[int, ...]:
-        return (1,)  # IGC 2 writes zebin alone.
-
-    @cached_property
-    def _read(self) -> DebugData | None:
-        from kernlens.formats.patch_tokens.debug_data import read_debug_data
-
-        content = self._build.debug
-        return read_debug_data(memoryview(content), self._allowance) if content else None
-
-    def line_table(self, name: str) -> LineTable | None:
-        from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
-
-        return read_kernel_debug_elf(self._elf(name), self._allowance)
-
-    def line_table_reason(self, name: str) -> str | None:
-        from kernlens.loading.absent_lines import NO_TABLE, without_debug
-
-        if self._read is None:
-            return without_debug(self._build)
-        elf = self._elf(name)
-        if elf:
-            from kernlens.formats.elf.elf_file import read_elf
-
-            section = read_elf(elf, format="kernel-debug-elf").section(".debug_line")
-            if section is not None and section.size:
-                return None
-        return NO_TABLE
-
-    def _elf(self, name: str) -> memoryview:
-        kernel = self._read.kernel(name) if self._read is not None else None
-        return kernel.elf if kernel is not None else EMPTY
-
-
 class DebugCode(Code):
     """A kernel whose debug data and stages are known too: of debug data alone, whose ELF holds the code, that is all."""
 
     def __init__(
         self,
         content: memoryview,
-        debug: ProgramDebug | ZebinDebug,
+        debug: LinesDebug,
         name: str,
         device: Device | None,
         device_id: DeviceId | None,
@@ -313,38 +240,6 @@ class PatchTokenCode(DebugCode):
 
     def payload_load_bytes(self) -> int:
         return self._kernel.payload_load_bytes()
-
-
-class ZebinDebug(KeptDebug):
-    """The line tables of one zebin, or of the debug ELF that its build kept beside it."""
-
-    def __init__(self, zebin: Zebin, build: Build, allowance: Allowance) -> None:
-        super().__init__(build, allowance)
-        self._zebin = zebin
-
-    def told_version(self) -> tuple[int, ...]:
-        return self._zebin.notes.compiler_version
-
-    @cached_property
-    def _tables(self) -> LineTables:
-        from kernlens.formats.dwarf.line_tables import read_zebin_line_tables
-        from kernlens.formats.zebin.zebin_file import read_zebin
-
-        beside = self._build.debug
-        elf = read_zebin(memoryview(beside)).elf if beside else self._zebin.elf
-        return read_zebin_line_tables(elf, self._allowance)
-
-    def line_table(self, name: str) -> LineTable | None:
-        return self._tables[name]
-
-    def line_table_reason(self, name: str) -> str | None:
-        if name in self._tables:
-            return None
-        from kernlens.loading.absent_lines import NO_TABLE, UNKNOWN_TABLE, without_debug
-
-        if self._tables.has_others:
-            return UNKNOWN_TABLE
-        return NO_TABLE if self._tables else without_debug(self._build, self._zebin.notes.zebin_version)
 
 
 class ZebinCode(DebugCode):

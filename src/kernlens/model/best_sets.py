@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError
-from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAITS, as_name, known_name
+from kernlens.model.figure import as_name
+from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAITS, known_name
 from kernlens.model.sweep_row import SweepRow
 
 #: Spills cost a kernel on every input, where cycles are an estimate that does not know how often loops run.

@@ -11,7 +11,8 @@ from fractions import Fraction
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError
-from kernlens.model.figures import EVERY_FIGURE, PERCENT, Figure, at, figure_named, known_name
+from kernlens.model.figure import Figure
+from kernlens.model.figures import EVERY_FIGURE, PERCENT, at, figure_named, known_name
 
 #: Stands for a tolerance without an end.
 ANY = "any"

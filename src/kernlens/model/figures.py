@@ -1,76 +1,21 @@
 """Figures: what can be said of a kernel in one number each. The only list of them.
 
 All tables, JSON documents, the viewer, the words above a listing and the table of ``docs/figures.md`` are made from
-``FIGURES``: a new figure is one entry here (and, if a binary states it, a field of ``KernelResources``, which that format's
-reader fills). ``COSTS`` are figures of source lines too, ``PRESSURES`` those of the registers that code needs. ``model``
-computes nothing: what takes an analysis is read through a part of the kernel.
+``FIGURES``: a new figure is one entry here (and, if a binary states it, a field of ``KernelResources``, or a key of its
+mappings, which that format's reader fills). ``OF_FAMILIES`` are those that some vendors' binaries state: they stand beside the
+others where a kernel has them. ``COSTS`` are figures of source lines too, ``PRESSURES`` those of the registers that
+code needs. ``model`` computes nothing: what takes an analysis is read through a part of the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, likeliest
-
-if TYPE_CHECKING:
-    from kernlens.model.pressure import Pressure
-    from kernlens.model.waits import Waits
-
-
-@dataclass(frozen=True, slots=True)
-class KernelResources:
-    """The resources of a kernel, as its binary states them; a field is None where the binary does not.
-
-    Meaning and unit of ``simd``, ``grf_count``, ``spill_bytes``, ``scratch_bytes``, ``slm_bytes`` and ``barriers`` are
-    those of the figures with these keys. ``private_bytes`` is private memory per work-item. The two sizes that the
-    source requires count work-items. ``prologue_bytes`` is the code before the kernel's own first instruction, which
-    loads its payload.
-    """
-
-    simd: int | None = None
-    grf_count: int | None = None
-    spill_bytes: int | None = None
-    scratch_bytes: int | None = None
-    private_bytes: int | None = None
-    slm_bytes: int | None = None
-    barriers: int | None = None
-    required_work_group_size: tuple[int, int, int] | None = None
-    required_sub_group_size: int | None = None
-    prologue_bytes: int | None = None
-
-    @property
-    def registers(self) -> int | None:
-        """The former name of ``grf_count``, for one release."""
-        return self.grf_count
-
-
-class Measured(Protocol):
-    """The object that figures are read from: a ``Kernel``, which imports this module."""
-
-    @property
-    def resources(self) -> KernelResources: ...
-
-    @property
-    def instructions(self) -> Sized: ...
-
-    @property
-    def code_size(self) -> int: ...
-
-    @property
-    def costs(self) -> Mapping[str, int]: ...
-
-    @property
-    def pressure(self) -> Pressure | None: ...
-
-    @property
-    def waits(self) -> Waits | None: ...
-
-
-MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
-
+from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
 
 PEAK = "live_grfs"
 #: The figures of ``WAITS`` that instructions, and so source lines, have too.
@@ -79,60 +24,6 @@ WAIT_SHARE = "wait_share"
 #: The unit of shares.
 PERCENT = "%"
 CYCLES = ISSUE_CYCLES, WAIT_CYCLES = ("issue_cycles", "wait_cycles")
-
-
-def as_name(words: str) -> str:
-    """Return words as options and files write a key or a heading: in small letters, with hyphens."""
-    return words.lower().replace("_", "-").replace(" ", "-")
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One figure. ``key`` names it in JSON, ``heading`` in tables; ``origin`` says how it is obtained.
-
-    ``read`` gives a kernel's value, None where it is not known. ``words`` is the phrase of a value, with ``{}`` for the
-    number and ``(s)`` for the ending of a plural, ``zero`` the phrase of 0; where they are empty a line of words leaves
-    the figure out. ``unknown`` says, for those who see a dash in a table, why a value may be missing.
-    ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
-    ``is_upper_bound``: the true value depends on the run, and is never more. ``more_is_better``: less of it is worse.
-    ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines, or
-    PEAK, the line of the peak pressure. ``former`` are its key and headings before the current release: see ``former_keys``.
-    """
-
-    key: str
-    heading: str
-    unit: str
-    meaning: str
-    origin: str
-    read: Callable[[Measured], int | None]
-    words: str = ""
-    zero: str = ""
-    unknown: str = ""
-    needs_decoding: bool = False
-    is_upper_bound: bool = False
-    more_is_better: bool = False
-    caused_by: tuple[str, ...] = ()
-    former: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<Figure {self.key}: {self.heading}, in {self.unit}>"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names in options and files, the shortest first: key and heading in small letters, with hyphens."""
-        return tuple(sorted({as_name(self.key), as_name(self.heading)}, key=lambda name: (len(name), name)))
-
-    @property
-    def all_names(self) -> tuple[str, ...]:
-        """The names, and behind them those that it had before."""
-        return tuple(dict.fromkeys((*self.names, *map(as_name, self.former))))
-
-    def phrase(self, value: int | None) -> str:
-        """Return the value in words (``128 GRFs available``); empty where there is nothing to say."""
-        if value is None:
-            return ""
-        words = self.words if value else self.zero
-        return words.replace("{}", f"{value:,}").replace("(s)", "" if value == 1 else "s")
 
 
 # fmt: off
@@ -190,6 +81,91 @@ FIGURES = (
         origin="zebin: the kernel's section up to the end of its last function; patch tokens: the unpadded size in the"
         " kernel's header",
         read=attrgetter("code_size"), caused_by=("instructions",), former=("code_size", "code bytes"),
+    ),
+)
+# fmt: on
+
+
+def _of_family(key: str, heading: str, unit: str, meaning: str, origin: str, words: str, **more: Any) -> Figure:
+    """Return a figure that some binaries state, by its key among ``KernelResources.stated``."""
+    return Figure(
+        key=key,
+        heading=heading,
+        unit=unit,
+        meaning=meaning,
+        origin=origin,
+        read=lambda kernel: kernel.resources.stated.get(key),
+        words=words,
+        **more,
+    )
+
+
+def _file(key: str, name: str, unit: str, meaning: str, origin: str, words: str) -> Figure:
+    """Return the number of registers of a file."""
+    read = lambda kernel: kernel.resources.register_files.get(name)  # noqa: E731
+    return Figure(
+        key, words.removeprefix("{} ").replace("(s)", "s"), unit, meaning, origin, read, words, caused_by=(PEAK,)
+    )
+
+
+def _spilled(key: str, name: str, origin: str) -> Figure:
+    """Return the number of registers of a file that were spilled: their bytes are not stated, and not counted here."""
+    read = lambda kernel: kernel.resources.spilled_registers.get(name)  # noqa: E731
+    words = f"spills {{}} {name}(s)"
+    return Figure(
+        key, f"{name} spills", "registers", f"registers of the file {name} that were spilled", origin, read, words
+    )
+
+
+# fmt: off
+_METADATA = "AMD's code object metadata"
+#: What some vendors' binaries state. A table shows one where a kernel of it has it.
+OF_FAMILIES = (
+    _file(
+        "vgprs", "VGPR", "registers per work-item", "vector registers that a wavefront takes for each work-item",
+        f"{_METADATA}: `.vgpr_count`", "{} VGPR(s)",
+    ),
+    _file(
+        "sgprs", "SGPR", "registers per wavefront", "scalar registers that a wavefront takes",
+        f"{_METADATA}: `.sgpr_count`", "{} SGPR(s)",
+    ),
+    _file(
+        "agprs", "AGPR", "registers per work-item", "accumulation registers that a wavefront takes for each work-item",
+        f"{_METADATA}: `.agpr_count`", "{} AGPR(s)",
+    ),
+    _spilled("vgpr_spills", "VGPR", f"{_METADATA}: `.vgpr_spill_count`"),
+    _spilled("sgpr_spills", "SGPR", f"{_METADATA}: `.sgpr_spill_count`"),
+    _file(
+        "thread_registers", "registers", "registers per thread", "registers that each thread takes",
+        "NVIDIA's cubin: `EIATTR_REGCOUNT`", "{} register(s) per thread",
+    ),
+    _of_family(
+        "lds_bytes", "LDS", "bytes per work-group", "local data share that the kernel declares itself",
+        f"{_METADATA}: `.group_segment_fixed_size`", "{} byte(s) LDS",
+    ),
+    _of_family(
+        "shared_bytes", "shared memory", "bytes per work-group", "shared memory that the kernel declares itself",
+        "NVIDIA's cubin: the size of `.nv.shared.NAME`", "{} byte(s) shared memory",
+    ),
+    _of_family(
+        "private_segment_bytes", "private segment", "bytes per work-item", "spilled values, private memory, stack frames",
+        f"{_METADATA}: `.private_segment_fixed_size`", "{} byte(s) private segment",
+    ),
+    _of_family(
+        "stack_bytes", "stack", "bytes per thread", "the stack frame of the kernel",
+        "NVIDIA's cubin: `EIATTR_FRAME_SIZE`", "{} byte(s) stack",
+    ),
+    _of_family(
+        "wave_size", "wave size", "work-items", "work-items that execute together: a wavefront",
+        f"{_METADATA}: `.wavefront_size`", "wave{}", more_is_better=True,
+    ),
+    _of_family(
+        "occupancy", "occupancy", "wavefronts per SIMD", "the most wavefronts that fit beside one another",
+        "the compiler's own statement", "occupancy {}", more_is_better=True,
+    ),
+    _of_family(
+        "max_work_group", "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
+        f"{_METADATA}: `.max_flat_workgroup_size`; NVIDIA's cubin: `EIATTR_MAX_THREADS`", "", more_is_better=True,
     ),
 )
 # fmt: on
@@ -342,7 +318,7 @@ STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 
 
 #: Every figure: what can be named, bounded, and ordered by.
-EVERY_FIGURE = (*FIGURES, *PRESSURES, *WAITS, *COSTS)
+EVERY_FIGURE = (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS)
 
 
 def figure_named(name: str, origin: str = "") -> Figure:
@@ -384,6 +360,29 @@ def figures_of(kernel: Measured, figures: Iterable[Figure] = STATED) -> dict[str
     return {figure.key: figure.read(kernel) for figure in figures}
 
 
+def own_figures(kernel: Measured) -> tuple[Figure, ...]:
+    """Return the figures of ``OF_FAMILIES`` that the kernel's binary states; nothing is decoded."""
+    if not kernel.resources.is_particular:
+        return ()
+    return tuple(figure for figure in OF_FAMILIES if figure.read(kernel) is not None)
+
+
+def shown_figures(kernels: Iterable[Measured], figures: Sequence[Figure] = STATED) -> tuple[Figure, ...]:
+    """Return the columns of a table of these kernels: ``figures``, and behind them what else a kernel's binary states. If
+    all kernels state such, those of ``STATED`` that none of them has are left out."""
+    kernels = list(kernels)
+    own = {figure.key for kernel in kernels for figure in own_figures(kernel)}
+    if not own:
+        return tuple(figures)
+    are_all = all(kernel.resources.is_particular for kernel in kernels)
+    shown = [
+        figure
+        for figure in figures
+        if not are_all or figure not in STATED or any(figure.read(kernel) is not None for kernel in kernels)
+    ]
+    return (*shown, *(figure for figure in OF_FAMILIES if figure.key in own and figure not in shown))
+
+
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
     """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
     rows = list(values)
@@ -396,4 +395,5 @@ def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
 
 def figure_words(kernel: Measured) -> str:
     """Return the stated figures in words, ``SIMD32, 128 GRFs available, no spill``; what is not known is left out."""
-    return ", ".join(words for figure in STATED if (words := figure.phrase(figure.read(kernel))))
+    figures = (*STATED, *own_figures(kernel))
+    return ", ".join(words for figure in figures if (words := figure.phrase(figure.read(kernel))))

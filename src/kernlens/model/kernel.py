@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import KernlensError, UnsupportedError
-from kernlens.model.figures import KernelResources, figure_words
+from kernlens.model.figures import figure_words
+from kernlens.model.kernel_resources import KernelResources
 
 if TYPE_CHECKING:
     from kernlens.model.code_function import CodeFunction
@@ -78,6 +79,20 @@ class KernelParts(Protocol):
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
 
     def function_symbols(self) -> Mapping[int, str | None] | None: ...
+
+    def is_decoded_with_others(self) -> bool:
+        """Return whether one call decodes the code of many such kernels."""
+        ...
+
+    def instruction_count(self, kernel: Kernel) -> int:
+        """Return the number of instructions, without decoding them if that is possible."""
+        ...
+
+    def operations(self, kernel: Kernel) -> bytes:
+        """Return a byte for each instruction, which is the same for the same operation."""
+        ...
+
+    def advice_reason(self) -> str | None: ...
 
     def may_call(self) -> bool:
         """Return False if it is known, without decoding the code, that it calls nothing by a place in the code."""
@@ -183,6 +198,21 @@ class Kernel:
         """The decoded machine code. Raises UnsupportedError if no installed libiga64 knows the device."""
         return self._parts.instructions()
 
+    @property
+    def is_decoded_with_others(self) -> bool:
+        """True if one call decodes the code of many such kernels, and what repeats in them only once."""
+        return self._parts.is_decoded_with_others()
+
+    @cached_property
+    def instruction_count(self) -> int:
+        """The number of its instructions; they are not decoded where the machine code tells their sizes."""
+        return self._parts.instruction_count(self)
+
+    @property
+    def operations(self) -> bytes:
+        """A byte for each of its instructions, which is the same for the same operation: what similar code is found by."""
+        return self._parts.operations(self)
+
     @cached_property
     def line_table(self) -> LineTable | None:
         """The kernel's line table; None if there is none, and then ``line_table_reason`` says why."""
@@ -260,6 +290,11 @@ class Kernel:
     def waits_reason(self) -> str | None:
         """The reason why ``waits`` are not known; None if they are."""
         return self._parts.waits_reason()
+
+    @property
+    def advice_reason(self) -> str | None:
+        """The reason why there is no advice on such code; None if there is."""
+        return self._parts.advice_reason()
 
     @cached_property
     def spilled_values(self) -> tuple[SpilledValue, ...] | None:

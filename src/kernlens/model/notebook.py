@@ -7,12 +7,13 @@ the only script is the viewer's, in a frame that is closed off.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import islice, zip_longest
 
 from kernlens.errors import KernlensError
-from kernlens.model.figures import STATED, Measured, figures_of
+from kernlens.model.figure import Figure, Measured
+from kernlens.model.figures import STATED, figures_of, shown_figures
 
 #: Kernels or instructions beyond this many are counted, not shown: a notebook keeps what it shows in its file.
 SHOWN = 500
@@ -22,21 +23,29 @@ FEW = 100
 
 def kernel_table(kernels: Mapping[str, Measured]) -> str:
     """Return an HTML table of kernels and their figures."""
+    figures = _figures(kernels.values())
     headings = "".join(
-        f'<th title="{escape(figure.meaning)} ({figure.unit})">{figure.heading}</th>' for figure in STATED
+        f'<th title="{escape(figure.meaning)} ({figure.unit})">{figure.heading}</th>' for figure in figures
     )
     rows = "".join(
-        f"<tr><td>{escape(name)}</td>{_cells(kernel)}</tr>" for name, kernel in islice(kernels.items(), SHOWN)
+        f"<tr><td>{escape(name)}</td>{_cells(kernel, figures)}</tr>" for name, kernel in islice(kernels.items(), SHOWN)
     )
     more = f"<p>and {len(kernels) - SHOWN:,} more</p>" if len(kernels) > SHOWN else ""
     return f"<table><thead><tr><th>kernel</th>{headings}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
-def _cells(kernel: Measured) -> str:
+def _figures(kernels: Iterable[Measured]) -> tuple[Figure, ...]:
     try:
-        values = figures_of(kernel).values()
+        return shown_figures(kernels)
+    except KernlensError:  # One is damaged, and its row says so.
+        return STATED
+
+
+def _cells(kernel: Measured, figures: Sequence[Figure]) -> str:
+    try:
+        values = figures_of(kernel, figures).values()
     except KernlensError as error:
-        return f'<td colspan="{len(STATED)}">{escape(str(error))}</td>'
+        return f'<td colspan="{len(figures)}">{escape(str(error))}</td>'
     return "".join(f"<td>{_cell(value)}</td>" for value in values)
 
 

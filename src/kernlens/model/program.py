@@ -54,10 +54,14 @@ class Kernels(Tabular, Mapping[str, "Kernel"]):
     @property
     def table(self) -> Table:
         """The kernels with their stated figures, and whether each has source lines. Raises FormatError if one is damaged."""
-        from kernlens.model.figures import STATED, figures_of
+        from kernlens.model.figures import figures_of, shown_figures
 
-        kinds = {"kernel": str, **dict.fromkeys((figure.key for figure in STATED), int), "lines": bool}
-        rows = ((name, *figures_of(kernel).values(), kernel.line_table_reason is None) for name, kernel in self.items())
+        figures = shown_figures(self.values())
+        kinds = {"kernel": str, **dict.fromkeys((figure.key for figure in figures), int), "lines": bool}
+        rows = (
+            (name, *figures_of(kernel, figures).values(), kernel.line_table_reason is None)
+            for name, kernel in self.items()
+        )
         return Table.of_rows(kinds, rows)
 
     def _repr_html_(self) -> str:

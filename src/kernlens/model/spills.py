@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kernlens.model.figures import COSTS, FIGURES, Measured
+from kernlens.model.figure import Measured
+from kernlens.model.figures import COSTS, FIGURES
 
 #: What binaries state, or not: those of patch tokens give its sum with other memory of the thread.
 SPILLED_BYTES = next(figure for figure in FIGURES if figure.key == "spill_bytes")

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Table, Tabular
-from kernlens.model.figures import COSTS, FIGURES, PRESSURES, WAITS, Figure
+from kernlens.model.figure import Figure
+from kernlens.model.figures import COSTS, FIGURES, PRESSURES, WAITS
 from kernlens.model.spills import SPILLED_BYTES
 
 #: The figures of a row, in its order: those that tables show, then the costs.

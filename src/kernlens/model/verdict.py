@@ -10,7 +10,7 @@ from kernlens.model.columns import Table, Tabular
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Bound, Tolerance
-    from kernlens.model.figures import Figure
+    from kernlens.model.figure import Figure
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
 

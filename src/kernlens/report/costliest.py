@@ -27,6 +27,7 @@ from kernlens.model.figures import (
     EVERY_FIGURE,
     LINE_COLUMNS,
     LINE_ORDERS,
+    OF_FAMILIES,
     PEAK,
     WAIT,
     WAIT_COLUMNS,
@@ -67,7 +68,7 @@ def costliest_program(program: Program) -> dict[str, Any]:
     """Return a program in the document, with the origin of each figure; its kernels are left out."""
     stated = _STATED_BY.get(program.format)
     origins = {}
-    for figure in (each for each in EVERY_FIGURE if each not in WAITS):
+    for figure in (each for each in EVERY_FIGURE if each not in (*OF_FAMILIES, *WAITS)):
         is_code = figure.needs_decoding or figure.key == "code_size"
         origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
     return program_document(program, has_sources=False) | {"origins": with_former_keys(origins)}

@@ -14,7 +14,8 @@ from types import MappingProxyType
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import dataclass
-from kernlens.model.figures import FIGURES, Figure
+from kernlens.model.figure import Figure
+from kernlens.model.figures import FIGURES
 from kernlens.model.sweep_row import SweepRow, worst_first
 from kernlens.report.describe import short_names
 from kernlens.report.page_look import LOOK

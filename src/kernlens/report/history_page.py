@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import dataclass
-from kernlens.model.figures import Figure
+from kernlens.model.figure import Figure
 from kernlens.report.describe import short_names
 from kernlens.report.page_look import LOOK
 from kernlens.report.style import html_line, page_head

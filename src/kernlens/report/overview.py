@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
-from kernlens.model.figures import Figure, figures_of, largest_first, notes_on_unknown, with_order
+from kernlens.model.figure import Figure
+from kernlens.model.figures import figures_of, largest_first, notes_on_unknown, shown_figures, with_order
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -72,7 +73,7 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
     if kernels := program.entry_kernels:
         if order is not None:
             kernels = {kernel.name: kernel for kernel in largest_first(kernels.values(), order)}
-        columns = with_order(order)
+        columns = shown_figures(kernels.values(), with_order(order))
         figures = {name: figures_of(kernel, columns) for name, kernel in kernels.items()}
         yield from table(
             ("kernel", *(figure.heading for figure in columns), "lines"),

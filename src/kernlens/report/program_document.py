@@ -14,7 +14,8 @@ from kernlens.errors import FormatError
 from kernlens.model.binary import Container, Symbol
 from kernlens.model.build import Build
 from kernlens.model.code_function import CodeFunction
-from kernlens.model.figures import STATED, Figure, figures_of, largest_first, with_order
+from kernlens.model.figure import Figure
+from kernlens.model.figures import STATED, figures_of, largest_first, own_figures, with_order
 from kernlens.model.former_keys import FORMER_KEYS, with_former_keys
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
@@ -128,7 +129,7 @@ def toolchain_keys(build: Build) -> Document:
 
 
 def _kernel(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
-    return {"name": kernel.name, **with_former_keys(figures_of(kernel, figures))}
+    return {"name": kernel.name, **with_former_keys(figures_of(kernel, (*figures, *own_figures(kernel))))}
 
 
 def kernel_document(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.model.figures import FIGURES, Figure, notes_on_unknown
+from kernlens.model.figure import Figure
+from kernlens.model.figures import FIGURES, notes_on_unknown
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, worst_first
 from kernlens.report.describe import plural, short_names

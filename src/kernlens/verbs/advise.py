@@ -95,4 +95,7 @@ def _advised(places: Iterable[tuple[Program, Kernel]]) -> Iterator[AdvisedKernel
         reason = kernel.line_table_reason
         if reason is None and not program.sources:
             reason = "the source text was not found; --source-root names a folder to search"
+        if kernel.advice_reason is not None:
+            yield AdvisedKernel(program, kernel, (), kernel.advice_reason)
+            continue
         yield AdvisedKernel(program, kernel, tuple(advice_on(program, kernel)), reason)

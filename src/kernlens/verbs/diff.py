@@ -16,7 +16,8 @@ from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.columns import Cell, Table, Tabular
-from kernlens.model.figures import Figure, figure_named
+from kernlens.model.figure import Figure
+from kernlens.model.figures import figure_named
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
 from kernlens.model.stage import Snapshot, of_kernel

@@ -36,6 +36,9 @@ class Coded:
     def code(self) -> memoryview:
         return memoryview(self.held)
 
+    def operations(self, kernel: Kernel) -> bytes:
+        return self.held[::16]
+
 
 def code_of(opcodes: Sequence[int]) -> bytes:
     """Instructions of 16 bytes each."""

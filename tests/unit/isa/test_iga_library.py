@@ -11,7 +11,7 @@ from kernlens.formats.zebin.notes import ZebinNotes
 from kernlens.isa import iga_library
 from kernlens.isa.device_table import XE_HPC
 from kernlens.isa.iga_library import IgaLibrary, library_for
-from kernlens.loading.kernel_parts import ProgramDebug, ZebinDebug
+from kernlens.loading.kept_debug import ProgramDebug, ZebinDebug
 from kernlens.model.allowance import Allowance
 from kernlens.model.build import Build, BuildToolchain
 from kernlens.model.compiler import Compiler

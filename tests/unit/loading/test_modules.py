@@ -16,7 +16,7 @@ from kernlens.loading.assemble import raw_program, spirv_program
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.model.binary import Relocation, Symbol
-from kernlens.model.figures import KernelResources
+from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.module import Frame, ImportUse, Module, SymbolKind
 from kernlens.model.program import Program
 from tests.writers.spirv import SpirvWriter
@@ -200,7 +200,7 @@ def test_places_come_in_the_drivers_order() -> None:
     program = Program(
         "p",
         "patch-tokens",
-        dict.fromkeys(("first", "second"), SimpleNamespace(resources=KernelResources(16, 128))),  # type: ignore[arg-type]
+        dict.fromkeys(("first", "second"), SimpleNamespace(resources=KernelResources(16, {"GRF": 128}))),  # type: ignore[arg-type]
         find_symbols=lambda: symbols,
         find_relocations=lambda: relocations,
     )

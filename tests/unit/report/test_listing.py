@@ -18,10 +18,10 @@ from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build, Source
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
-from kernlens.model.figures import KernelResources
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
+from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.loop_nest import Loops
@@ -58,7 +58,7 @@ class Parts:
         return EMPTY
 
     def resources(self) -> KernelResources:
-        return KernelResources(simd=16, grf_count=128, spill_bytes=0, prologue_bytes=16)
+        return KernelResources(simd=16, register_files={"GRF": 128}, spill_bytes=0, prologue_bytes=16)
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         return ()
@@ -98,7 +98,16 @@ class Parts:
     def may_call(self) -> bool:
         return False
 
-    may_call_by_address = may_call
+    may_call_by_address = is_decoded_with_others = may_call
+
+    def instruction_count(self, kernel: Kernel) -> int:
+        return len(kernel.instructions)
+
+    def operations(self, kernel: Kernel) -> bytes:
+        return bytes(len(kernel.instructions))
+
+    def advice_reason(self) -> str | None:
+        return None
 
     def functions(self, kernel: Kernel) -> tuple[CodeFunction, ...]:
         return ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kernlens.errors import UnsupportedError
 from kernlens.isa.device_table import GEN9, GEN11, XE2, XE3, XE_HP, XE_HPC, XE_HPG, XE_LP
 from kernlens.isa.opcodes import EXPLANATIONS
+from kernlens.isa.raw_code import instruction_count
 from kernlens.report.explore.packing import ALPHABET, deltas, in_base85
-from kernlens.report.explore.program_index import instruction_count
 from tests.explore_reader import DIGITS, bytes_of_base85, summed
 from tests.tree import ROOT
 

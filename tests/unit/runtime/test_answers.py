@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
-from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument, ReportedKernel
+from kernlens.model.kernel_resources import KernelResources
 from kernlens.runtime.worker_answers import build_of, from_json, to_json
 
 KERNEL = ReportedKernel(

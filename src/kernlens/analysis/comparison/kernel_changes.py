@@ -9,7 +9,8 @@ from kernlens.analysis.comparison.normal_form import Code, Reader
 from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.dataclass import dataclass, field, in_short, replace
-from kernlens.model.figures import FIGURES, STATED, Figure
+from kernlens.model.figure import Figure
+from kernlens.model.figures import FIGURES, OF_FAMILIES, STATED, own_figures
 from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES, may_spill
 
 #: Memory that each thread takes for what did not fit into registers: of all that can grow, the worst.
@@ -72,7 +73,7 @@ class KernelChange:
 
     def with_figure(self, figure: Figure) -> KernelChange:
         """Return the same with a figure that is not compared by default, such as a cost of code, if it changed."""
-        if figure in FIGURES or self.change_of(figure) or self.pair.old.code == self.pair.new.code:
+        if figure in (*FIGURES, *OF_FAMILIES) or self.change_of(figure) or self.pair.old.code == self.pair.new.code:
             return self
         change = FigureChange(figure, figure.read(self.pair.old), figure.read(self.pair.new))
         return self if change.old == change.new else replace(self, figures=(*self.figures, change))
@@ -91,7 +92,7 @@ def by_badness(changes: Iterable[KernelChange], order: Figure | None = None) -> 
             (change.with_figure(order) for change in changes),
             key=lambda change: [-growth for growth in change.growths(order)],
         )
-    figures = sorted(FIGURES, key=lambda figure: figure.unit != _THREAD_MEMORY)
+    figures = sorted((*FIGURES, *OF_FAMILIES), key=lambda figure: figure.unit != _THREAD_MEMORY)
     return sorted(changes, key=lambda change: [-growth for figure in figures for growth in change.growths(figure)])
 
 
@@ -109,6 +110,8 @@ class Comparison:
         compared = STATED if is_equal else FIGURES
         if not is_equal and (may_spill(pair.old) or may_spill(pair.new)):
             compared = (*compared, *COUNTED_SPILLS)
+        own = {*own_figures(pair.old), *own_figures(pair.new)}
+        compared = (*compared, *(figure for figure in OF_FAMILIES if figure in own))
         values = ((figure, figure.read(pair.old), figure.read(pair.new)) for figure in compared)
         figures = tuple(FigureChange(*each) for each in values if each[1] != each[2])
         if is_equal:

@@ -33,8 +33,6 @@ _INDEXED, _MOST_ALIKE, _COMPARED = 16, 16, 8
 #: programs left each of 190 kernels 94% alike or more; of 181 kernels of other names 22 are 90% like another of their own
 #: program, most of them copies of one another.
 _LEAST_IN_PROGRAM, _LEAST = 0.6, 0.9
-#: An opcode is 7 bits of an instruction's first byte; a bit of its fourth says that it is compacted to 8 bytes.
-_OPCODE, _COMPACTED_AT, _COMPACTED = 0x7F, 3, 0x20
 #: The opcode of ``sync`` from Xe on.
 _SYNC, _FIRST_SYNC = 0x01, IpVersion(12, 0, 0)
 #: Mixes the bits of a sequence (D. Knuth, "The Art of Computer Programming" 3, 6.4: multiplicative hashing).
@@ -101,7 +99,7 @@ def _candidates(
     """Yield pairs that are alike enough, with what they share."""
     if not old or not new:
         return
-    sketches = [_sketch(each.code, each.program.device) for each in new]
+    sketches = [_sketch(_operations(each.kernel), each.program.device) for each in new]
     by_sequence: dict[tuple[str, int], list[int]] = {}
     for number, (other, sketch) in enumerate(zip(new, sketches, strict=True)):
         for value in sketch[:_INDEXED]:
@@ -109,7 +107,7 @@ def _candidates(
             if len(known) < _MOST_ALIKE:
                 known.append(number)
     for each in old:
-        own = _sketch(each.code, each.program.device)
+        own = _sketch(_operations(each.kernel), each.program.device)
         counts: Counter[int] = Counter()
         for value in own[:_INDEXED]:
             counts.update(by_sequence.get((str(each.program.device), value), ()))
@@ -128,16 +126,20 @@ def _shared(old: Sequence[int], new: Sequence[int]) -> float:
     return sum(value in both for value in first) / len(first)
 
 
-def _sketch(code: bytes, device: Device | None) -> list[int]:
+def _operations(kernel: Kernel) -> bytes:
+    try:
+        return kernel.operations
+    except KernlensError:  # What cannot be decoded is like no other.
+        return b""
+
+
+def _sketch(operations: bytes, device: Device | None) -> list[int]:
     """Return the first sequences of opcodes in the order of their mixed bits; those that only wait are left out."""
     has_sync = device is not None and device.ip is not None and device.ip >= _FIRST_SYNC
     sequences: set[int] = set()
-    sequence = at = 0
-    end = len(code) - _COMPACTED_AT
-    while at < end:
-        opcode = code[at] & _OPCODE
+    sequence = 0
+    for opcode in operations:
         if opcode != _SYNC or not has_sync:
             sequence = (sequence << 8 | opcode) & _SEQUENCE
             sequences.add(sequence)
-        at += 8 if code[at + _COMPACTED_AT] & _COMPACTED else 16
     return sorted(sequence * _GOLDEN & _WORD for sequence in sequences)[:_KEPT]

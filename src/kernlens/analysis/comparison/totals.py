@@ -10,7 +10,8 @@ from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.source_lines import SourceLines
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Source
-from kernlens.model.figures import Figure, figure_named
+from kernlens.model.figure import Figure
+from kernlens.model.figures import figure_named
 from kernlens.model.kernel import Kernel
 
 _INSTRUCTIONS = figure_named("instructions")

@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from kernlens.formats.patch_tokens import token_list
 from kernlens.formats.patch_tokens.token_list import Token
-from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument
+from kernlens.model.kernel_resources import KernelResources, general_registers
 
 #: Returns a kernel's tokens with the given numbers.
 TokensOf: TypeAlias = Callable[..., tuple[Token, ...]]
@@ -100,7 +100,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     return replace(
         resources,
         simd=environment.simd,
-        grf_count=environment.grf_count,
+        register_files=general_registers(environment.grf_count),
         spill_bytes=0 if scratch == 0 and environment.has_stack_calls == 0 else None,
         barriers=_BARRIER_COUNTS[barriers] if barriers < len(_BARRIER_COUNTS) else None,
         required_work_group_size=size if any(size) else None,

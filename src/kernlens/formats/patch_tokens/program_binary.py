@@ -19,8 +19,8 @@ from kernlens.formats.patch_tokens.token_list import Token, TokenSpan, error
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.device import DeviceId
-from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument
+from kernlens.model.kernel_resources import KernelResources
 
 MAGIC = b"CTNI"
 

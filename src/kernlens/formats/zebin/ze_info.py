@@ -14,8 +14,8 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.zebin import ze_info_text
 from kernlens.formats.zebin.notes import version_numbers
-from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument
+from kernlens.model.kernel_resources import KernelResources, general_registers
 
 #: From this version on, ``private_size`` and ``spill_size`` stand in execution_env unless they are 0.
 _SIZES_SINCE = (1, 39)
@@ -55,7 +55,7 @@ class ZeInfoKernel:
         buffers = self._list("per_thread_memory_buffers")
         return KernelResources(
             simd=simd,
-            grf_count=_integer(environment, "grf_count", None),
+            register_files=general_registers(_integer(environment, "grf_count", None)),
             spill_bytes=self._spill_bytes(environment, buffers),
             scratch_bytes=sum(
                 _integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("type") == "scratch"

@@ -18,8 +18,8 @@ from kernlens.formats.zebin.notes import ZebinNotes, read_notes
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
-from kernlens.model.figures import KernelResources
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
+from kernlens.model.kernel_resources import KernelResources
 
 ET_EXEC = 2
 

@@ -9,7 +9,7 @@ from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError
 from kernlens.isa.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
-from kernlens.model.figures import FIGURES
+from kernlens.model.figures import FIGURES, OF_FAMILIES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import kernel_words
@@ -71,6 +71,7 @@ def explore_document(
     )
     chosen = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
     built = [entries.program(program, names) for program, names in zip(programs, chosen, strict=True)]
+    own = [figure for figure in OF_FAMILIES if any(figure.key in entry["kernels"] for entry in built)]
     index = {
         "schema": SCHEMA,
         "kernlens": version,
@@ -78,7 +79,8 @@ def explore_document(
         "redacted": [] if redaction is None else ["source"],
         **({"own_lines": True} if is_own else {}),
         "figures": [
-            attributes(figure, "key", "heading", "unit", "meaning", "words", "zero", "unknown") for figure in FIGURES
+            attributes(figure, "key", "heading", "unit", "meaning", "words", "zero", "unknown")
+            for figure in (*FIGURES, *own)
         ],
         "opcodes": EXPLANATIONS,
         "groups": _grouped(built, programs, chosen),

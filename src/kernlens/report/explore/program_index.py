@@ -12,7 +12,8 @@ from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
 from kernlens.model.build import LINE_OPTIONS, Build, Source
-from kernlens.model.figures import FIGURES, Figure
+from kernlens.model.figure import Figure
+from kernlens.model.figures import FIGURES, OF_FAMILIES, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES
@@ -29,8 +30,6 @@ from kernlens.report.explore.search_words import KernelWords, kernel_words_of, s
 _COLUMNS = ("name", "shown", "lines", "chunk", "group")
 #: The bytes that spills write: they rank kernels whose binaries do not state the bytes that spills take.
 _WRITTEN = SPILLED_BYTES.caused_by[0]
-#: The bit of an instruction's first doubleword that says it is compacted to 8 bytes, on all devices.
-_COMPACTED = 1 << 29
 _NOT_KEPT = "no stages of the compile were kept; {command} keeps them"
 #: What ``kernlens stages`` adds by itself, among other options.
 _ADDED = re.compile(rf"(^|\s){LINE_OPTIONS[0]}(?=\s|$)")
@@ -84,6 +83,7 @@ class ProgramEntries:
         stages = list(self._texts(program).stages)
         identity = self._identity(program, stages)
         kernels = [program.kernels[name] for name in names]
+        own = [figure for figure in OF_FAMILIES if any(figure in _own(kernel) for kernel in kernels)]
         reasons = [_reason(kernel) for kernel in kernels]
         return {
             "id": identity,
@@ -98,7 +98,7 @@ class ProgramEntries:
             "kernels": {
                 "name": [kernel.name for kernel in kernels],
                 "shown": [kernel_words(kernel) for kernel in kernels],
-                **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in FIGURES},
+                **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in (*FIGURES, *own)},
                 **_counted_spills(kernels),
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
@@ -315,9 +315,16 @@ def _paths(kernel: Kernel) -> list[str]:
 def _value(kernel: Kernel, figure: Figure) -> int | None:
     """Return a kernel's figure; instructions are counted without decoding them."""
     try:
-        return instruction_count(kernel.code) if figure.needs_decoding else figure.read(kernel)
+        return kernel.instruction_count if figure.needs_decoding else figure.read(kernel)
     except KernlensError:
         return None
+
+
+def _own(kernel: Kernel) -> tuple[Figure, ...]:
+    try:
+        return own_figures(kernel)
+    except KernlensError:
+        return ()
 
 
 def _counted_spills(kernels: Sequence[Kernel]) -> dict[str, list[int | None]]:
@@ -340,16 +347,6 @@ def _reason(kernel: Kernel) -> str | None:
         return kernel.line_table_reason
     except KernlensError as error:
         return str(error)
-
-
-def instruction_count(code: memoryview) -> int:
-    """Return how many instructions there are in machine code, told by their sizes."""
-    words = code[: len(code) // 4 * 4].cast("I")
-    position = count = 0
-    while position + 2 <= len(words):
-        position += 2 if words[position] & _COMPACTED else 4
-        count += position <= len(words)
-    return count
 
 
 #: A file's node with the text of the file in it: LLVM Language Reference, "DIFile".

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kernlens.errors import KernlensError
 from kernlens.model.build import Build, BuildToolchain, HeldParts
-from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import ReportedKernel
+from kernlens.model.kernel_resources import KernelResources
 from kernlens.runtime.level_zero.live_kernel import LiveKernel
 from kernlens.runtime.level_zero.live_module import LiveModule
 from kernlens.runtime.level_zero.result_codes import LevelZeroError

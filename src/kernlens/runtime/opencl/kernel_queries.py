@@ -10,8 +10,8 @@ import struct
 
 from kernlens.errors import KernlensError
 from kernlens.model.binary import c_text
-from kernlens.model.figures import KernelResources
 from kernlens.model.kernel import KernelArgument, ReportedKernel
+from kernlens.model.kernel_resources import KernelResources
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import handle_of
 from kernlens.runtime.opencl.opencl_library import OpenCL, open_opencl

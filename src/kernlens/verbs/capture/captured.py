@@ -10,7 +10,7 @@ from typing import Any
 from kernlens.dataclass import dataclass, field
 from kernlens.loading import open_build
 from kernlens.model.build import Build
-from kernlens.model.figures import FIGURES, figures_of
+from kernlens.model.figures import FIGURES, figures_of, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.recording.reader import Recording
 from kernlens.verbs.capture.spooled import Counter
@@ -63,7 +63,7 @@ class CapturedKernel:
     @cached_property
     def figures(self) -> dict[str, int | None]:
         """The figures of its machine code by their keys, None where they are not known; empty if it cannot be read."""
-        return {} if self.kernel is None else figures_of(self.kernel, FIGURES)
+        return {} if self.kernel is None else figures_of(self.kernel, (*FIGURES, *own_figures(self.kernel)))
 
     @property
     def line_table(self) -> bool | None:

@@ -14,7 +14,7 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, OutputError
 from kernlens.model.columns import Cell, Table
-from kernlens.model.figures import Figure
+from kernlens.model.figure import Figure
 from kernlens.model.sweep_row import LABELS, SweepRow
 from kernlens.report.history_page import Point
 from kernlens.report.sweep_parquet import check_parquet, sweep_columns

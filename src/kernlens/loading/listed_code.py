@@ -1,0 +1,113 @@
+"""The parts of kernels whose decoders give listings, and their programs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from kernlens.dataclass import dataclass, field
+from kernlens.loading.kept_debug import LinesDebug
+from kernlens.loading.kernel_parts import DebugCode
+from kernlens.model.kernel_resources import KernelResources
+
+if TYPE_CHECKING:
+    from kernlens.model.allowance import Allowance
+    from kernlens.model.build import Build
+    from kernlens.model.device import Device
+    from kernlens.model.instruction import Instructions
+    from kernlens.model.kernel import Kernel, KernelArgument
+    from kernlens.model.line_table import LineTable
+    from kernlens.model.waits import Waits
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKernel:
+    """A kernel as the reader of its container has it; offsets are from the start of its ``code``, which has no padding.
+
+    ``find_instructions`` decodes the code and raises UnsupportedError where nothing that can is installed. ``find_lines``
+    gives its part of the line table, None where there is none, and then ``line_reason`` says why; the table is not
+    decoded for that. ``functions`` are those in its code that stayed calls, by their symbols: offset -> name; None where
+    the binary has no symbols. ``find_waits`` gives what its family states of waits; without it ``waits_reason`` says why.
+    """
+
+    name: str
+    code: memoryview
+    find_instructions: Callable[[], Instructions] = field(repr=False)
+    resources: KernelResources = field(default_factory=KernelResources)
+    arguments: tuple[KernelArgument, ...] = ()
+    find_lines: Callable[[], LineTable | None] = field(default=lambda: None, repr=False)
+    line_reason: str | None = None
+    functions: Mapping[int, str | None] | None = None
+    find_waits: Callable[[Instructions], Waits | None] | None = field(default=None, repr=False)
+    waits_reason: str = ""
+
+
+class ListedDebug(LinesDebug):
+    """The line tables of such kernels, and what else their build kept."""
+
+    def __init__(self, kernels: Iterable[ListedKernel], build: Build, allowance: Allowance) -> None:
+        super().__init__(build, allowance)
+        self._kernels = {kernel.name: kernel for kernel in kernels}
+
+    def line_table(self, name: str) -> LineTable | None:
+        return self._kernels[name].find_lines()
+
+    def line_table_reason(self, name: str) -> str | None:
+        return self._kernels[name].line_reason
+
+
+class ListedCode(DebugCode):
+    """A kernel whose decoder gives a listing. What only packed records tell is None, with a reason."""
+
+    def __init__(self, kernel: ListedKernel, debug: ListedDebug, device: Device | None) -> None:
+        super().__init__(kernel.code, debug, kernel.name, device, None)
+        self._kernel = kernel
+
+    def instructions(self) -> Instructions:
+        return self._kernel.find_instructions()
+
+    def is_decoded_with_others(self) -> bool:
+        return False
+
+    def instruction_count(self, kernel: Kernel) -> int:
+        return len(kernel.instructions)
+
+    def operations(self, kernel: Kernel) -> bytes:
+        byte_of = {opcode: crc32(opcode.encode()) & 0xFF for opcode in set(kernel.instructions.opcodes)}
+        return bytes(map(byte_of.__getitem__, kernel.instructions.opcodes))
+
+    def resources(self) -> KernelResources:
+        return self._kernel.resources
+
+    def arguments(self) -> tuple[KernelArgument, ...]:
+        return self._kernel.arguments
+
+    def function_symbols(self) -> Mapping[int, str | None] | None:
+        return self._kernel.functions
+
+    def may_call(self) -> bool:
+        return bool(self._kernel.functions)
+
+    def may_call_by_address(self) -> bool:
+        return self.may_call()
+
+    def advice_reason(self) -> str | None:
+        return f"there is no advice on {self._isa}: the rules read what instructions of Intel's GPUs do"
+
+    def waits(self, kernel: Kernel) -> Waits | None:
+        find = self._kernel.find_waits
+        return None if find is None else find(kernel.instructions)
+
+    def waits_reason(self) -> str | None:
+        if self._kernel.find_waits is not None:
+            return None
+        return self._kernel.waits_reason or f"waits are unknown: kernlens has no cycles for {self._isa}"
+
+    @property
+    def _isa(self) -> str:
+        return f"{self._device.isa} code" if self._device is not None else "code of an unknown device"
+
+    def _prologue(self, kernel: Kernel) -> int:
+        return bisect_left(kernel.instructions.offsets, kernel.resources.prologue_bytes or 0)

@@ -1,0 +1,92 @@
+"""A figure: what can be said of a kernel in one number. ``figures`` has the list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sized
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from kernlens.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from kernlens.model.kernel_resources import KernelResources
+    from kernlens.model.pressure import Pressure
+    from kernlens.model.waits import Waits
+
+
+class Measured(Protocol):
+    """The object that figures are read from: a ``Kernel``, which imports this module."""
+
+    @property
+    def resources(self) -> KernelResources: ...
+
+    @property
+    def instructions(self) -> Sized: ...
+
+    @property
+    def code_size(self) -> int: ...
+
+    @property
+    def costs(self) -> Mapping[str, int]: ...
+
+    @property
+    def pressure(self) -> Pressure | None: ...
+
+    @property
+    def waits(self) -> Waits | None: ...
+
+
+MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
+
+
+def as_name(words: str) -> str:
+    """Return words as options and files write a key or a heading: in small letters, with hyphens."""
+    return words.lower().replace("_", "-").replace(" ", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure. ``key`` names it in JSON, ``heading`` in tables; ``origin`` says how it is obtained.
+
+    ``read`` gives a kernel's value, None where it is not known. ``words`` is the phrase of a value, with ``{}`` for the
+    number and ``(s)`` for the ending of a plural, ``zero`` the phrase of 0; where they are empty a line of words leaves
+    the figure out. ``unknown`` says, for those who see a dash in a table, why a value may be missing.
+    ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
+    ``is_upper_bound``: the true value depends on the run, and is never more. ``more_is_better``: less of it is worse.
+    ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines, or
+    PEAK, the line of the peak pressure. ``former`` are its key and headings before the current release: see ``former_keys``.
+    """
+
+    key: str
+    heading: str
+    unit: str
+    meaning: str
+    origin: str
+    read: Callable[[Measured], int | None]
+    words: str = ""
+    zero: str = ""
+    unknown: str = ""
+    needs_decoding: bool = False
+    is_upper_bound: bool = False
+    more_is_better: bool = False
+    caused_by: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Figure {self.key}: {self.heading}, in {self.unit}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in options and files, the shortest first: key and heading in small letters, with hyphens."""
+        return tuple(sorted({as_name(self.key), as_name(self.heading)}, key=lambda name: (len(name), name)))
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names, and behind them those that it had before."""
+        return tuple(dict.fromkeys((*self.names, *map(as_name, self.former))))
+
+    def phrase(self, value: int | None) -> str:
+        """Return the value in words (``128 GRFs available``); empty where there is nothing to say."""
+        if value is None:
+            return ""
+        words = self.words if value else self.zero
+        return words.replace("{}", f"{value:,}").replace("(s)", "" if value == 1 else "s")

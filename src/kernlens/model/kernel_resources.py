@@ -1,0 +1,59 @@
+"""The resources of a kernel, as its binary states them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernlens.dataclass import dataclass, field
+
+#: The register file of Intel's GPUs.
+GRF = "GRF"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelResources:
+    """The resources of a kernel, as its binary states them; a field is None where the binary does not.
+
+    ``register_files`` has the registers that the kernel takes of each file, by its name: GRF; VGPR, SGPR, AGPR; registers.
+    ``spilled_registers`` counts those of a file that were spilled, where the binary counts registers; ``spill_bytes`` are
+    bytes, where it counts these: neither is made from the other. ``stated`` has what else some binaries state, by the keys
+    of ``figures.OF_FAMILIES``.
+
+    Meaning and unit of ``simd``, ``grf_count``, ``spill_bytes``, ``scratch_bytes``, ``slm_bytes`` and ``barriers`` are
+    those of the figures with these keys. ``private_bytes`` is private memory per work-item. The two sizes that the
+    source requires count work-items. ``prologue_bytes`` is the code before the kernel's own first instruction, which
+    loads its payload.
+    """
+
+    simd: int | None = None
+    register_files: Mapping[str, int] = field(default_factory=dict)
+    spill_bytes: int | None = None
+    scratch_bytes: int | None = None
+    private_bytes: int | None = None
+    slm_bytes: int | None = None
+    barriers: int | None = None
+    required_work_group_size: tuple[int, int, int] | None = None
+    required_sub_group_size: int | None = None
+    prologue_bytes: int | None = None
+    spilled_registers: Mapping[str, int] = field(default_factory=dict)
+    stated: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def grf_count(self) -> int | None:
+        """The number of registers of the file GRF."""
+        return self.register_files.get(GRF)
+
+    @property
+    def registers(self) -> int | None:
+        """The former name of ``grf_count``, for one release."""
+        return self.grf_count
+
+    @property
+    def is_particular(self) -> bool:
+        """True if the binary states what only some vendors' do: figures of ``figures.OF_FAMILIES``."""
+        return bool(self.stated or self.spilled_registers or self.register_files.keys() - {GRF})
+
+
+def general_registers(count: int | None) -> dict[str, int]:
+    """Return the register files of a kernel that has so many registers of the file GRF, of which it may not be known."""
+    return {} if count is None else {GRF: count}

@@ -1,0 +1,151 @@
+"""Kernels whose decoder gives a listing, of devices of another vendor: every verb answers, or says one true sentence."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from pathlib import Path
+
+import pytest
+
+from kernlens.loading import unpack
+from kernlens.loading.assemble import listed_program
+from kernlens.loading.context import Context
+from kernlens.loading.listed_code import ListedKernel
+from kernlens.model.device import Device
+from kernlens.model.instruction_kind import FLOAT, GLOBAL, LOAD, OTHER, Access, InstructionKind
+from kernlens.model.kernel import KernelArgument
+from kernlens.model.kernel_resources import KernelResources
+from kernlens.model.line_table import LineTable, SourceFile
+from kernlens.model.listed_instructions import ListedInstructions
+from kernlens.model.program import Program
+from tests.unit.conftest import Kernlens
+from tests.writers.patch_tokens import KernelToWrite
+from tests.writers.patch_tokens import program as patch_tokens
+
+GFX = Device("gfx1030", "Radeon RX 6800", "AMD", "amdgcn")
+TEXTS = {
+    "global_load_dword v1, v[2:3], off": InstructionKind(GLOBAL, Access("load", LOAD, 4, 1, 32, "flat", 128)),
+    "v_add_f32_e32 v0, v0, v1": InstructionKind(FLOAT),
+    "s_cbranch_scc1 L8": InstructionKind(OTHER),
+    "s_endpgm": InstructionKind(OTHER),
+}
+SOURCE = "kernel void sum(global float* a) {\n  float s = 0;\n  for (int i = 0; i < 9; i++)\n    s += a[i];\n}\n"
+
+
+def instructions(conditional: tuple[int, ...] | None = (2,)) -> ListedInstructions:
+    texts = list(TEXTS)
+    return ListedInstructions(
+        (0, 8, 12, 16),
+        (8, 4, 4, 4),
+        [text.split()[0] for text in texts],
+        texts,
+        targets={2: (8,)},
+        stops=(3,),
+        conditional=conditional,
+        kinds=list(TEXTS.values()),
+        disassembler="LLVM 15.0.6",
+    )
+
+
+def table() -> LineTable:
+    return LineTable(
+        files=(SourceFile(""), SourceFile("sum.cl")),
+        offsets=array("I", (0, 8, 16, 20)),
+        files_of=array("I", (1, 1, 1, 1)),
+        lines=array("I", (4, 4, 5, 5)),
+        columns=array("I", (10, 7, 1, 1)),
+        flags=bytes((1, 0, 0, 2)),
+        find_inlined=tuple,
+    )
+
+
+def opened(name: str, content: memoryview, context: Context) -> Program:
+    """A program of two kernels in place of the one that the file holds."""
+    own = {"lds_bytes": 512, "wave_size": 32}
+    resources = KernelResources(
+        register_files={"VGPR": 12, "SGPR": 18}, spilled_registers={"VGPR": 0, "SGPR": 2}, stated=own
+    )
+    kernels = [
+        ListedKernel(
+            "sum",
+            memoryview(bytes(range(20))),
+            instructions,
+            resources,
+            (KernelArgument(0, "a", "float*", "global"),),
+            find_lines=table,
+        ),
+        ListedKernel(
+            "bare", memoryview(bytes(20)), lambda: instructions(None), resources, line_reason="built without -g"
+        ),
+    ]
+    return listed_program(name, "raw", kernels, GFX, content, context)
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(unpack._PROGRAMS, "patch-tokens", opened)
+    (tmp_path / "sum.cl").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sum.bin").write_bytes(patch_tokens([KernelToWrite("sum")]))
+    return tmp_path / "sum.bin"
+
+
+def test_inspect_shows_the_figures_that_the_binary_states(kernlens: Kernlens, path: Path) -> None:
+    done = kernlens("inspect", path)
+    assert done.status == 0, done.err
+    (heading,) = [line for line in done.out.splitlines() if "VGPRs" in line]
+    for word in ("VGPRs", "SGPRs", "VGPR spills", "SGPR spills", "LDS", "wave size", "code size"):
+        assert word in heading, heading
+    for word in ("GRF", "SIMD", "SLM", "scratch", "barriers"):
+        assert word not in heading, heading
+    kernel = json.loads(kernlens("inspect", "--json", path).out)["programs"][0]["kernels"][0]
+    assert (kernel["vgprs"], kernel["sgprs"], kernel["sgpr_spills"], kernel["lds_bytes"]) == (12, 18, 2, 512)
+    assert (kernel["grf_count"], kernel["spill_bytes"]) == (None, None)
+    assert "agprs" not in kernel
+
+
+def test_listings_show_texts_and_lines(kernlens: Kernlens, path: Path) -> None:
+    annotated = kernlens("annotate", path)
+    assert annotated.status == 0, annotated.err
+    assert "s += a[i]" in annotated.out
+    assert "v_add_f32_e32 v0, v0, v1" in annotated.out
+    assert "built without -g" in annotated.out
+    assert "12 VGPRs, 18 SGPRs, spills 2 SGPRs" in annotated.out
+    assert "s_endpgm" in kernlens("disasm", path).out
+    document = json.loads(kernlens("disasm", "--json", path).out)
+    listed = document["programs"][0]["kernels"][0]["instructions"]
+    assert [each["text"] for each in listed] == list(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["annotate", "--top", "3"], ["annotate", "--json"],
+        ["annotate", "--offset", "8"], ["inspect", "--full"],
+        ["inspect", "--sort", "live-grfs"], ["inspect", "--sort", "vgprs"],
+        ["report", "-o", "report.html"], ["check", "--max-vgprs", "100"],
+    ],
+)  # fmt: skip
+def test_every_verb_answers(kernlens: Kernlens, path: Path, words: list[str]) -> None:
+    done = kernlens(words[0], path, *words[1:])
+    assert done.status in (0, 1), done
+    assert "kernlens:" not in done.err or done.status == 1, done.err
+    assert "internal" not in done.err
+
+
+def test_what_is_unknown_has_a_sentence(kernlens: Kernlens, path: Path) -> None:
+    waits = kernlens("annotate", path, "--waits")
+    assert "waits are unknown: kernlens has no cycles for amdgcn code" in waits.out + waits.err
+    pressure = kernlens("annotate", path, "--pressure")
+    assert "Register pressure is not known" in pressure.out
+    advice = kernlens("advise", path)
+    assert "there is no advice on amdgcn code" in advice.out + advice.err
+    assert kernlens("check", path, "--max-vgprs", "8").status == 1
+    assert "live GRFs -: cannot be checked" in kernlens("check", path, "--max-live-grfs", "3").out
+
+
+def test_programs_are_compared_by_their_texts(kernlens: Kernlens, path: Path) -> None:
+    same = kernlens("diff", path, path)
+    assert same.status == 0, same.err
+    assert json.loads(kernlens("diff", "--json", path, path).out)["equal"] is True
