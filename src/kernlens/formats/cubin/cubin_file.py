@@ -78,7 +78,7 @@ class Cubin:
     def resources(self, kernel: CubinKernel) -> CubinResources:
         """Return the resources of a kernel. Raises FormatError if the sections with its attributes are damaged."""
         own = {each.number: each for each in self._attributes(f".nv.info.{kernel.name}")}
-        symbol = next((index for index, name in self._symbol_names.items() if name == kernel.name), None)
+        symbol = self._symbols_by_name.get(kernel.name)
         stated = self._stated
         registers = None if symbol is None else stated.get((nv_info.EIATTR_REGCOUNT, symbol))
         shared = self._sections.get(f".nv.shared.{kernel.name}")
@@ -130,8 +130,8 @@ class Cubin:
         return nv_info.numbers_by_symbol(iter(self._attributes(".nv.info")))
 
     @cached_property
-    def _symbol_names(self) -> dict[int, str]:
-        return {symbol.index: symbol.name for symbol in self.elf.symbols() if symbol.type == "func"}
+    def _symbols_by_name(self) -> dict[str, int]:
+        return {symbol.name: symbol.index for symbol in self.elf.symbols() if symbol.type == "func"}
 
     @cached_property
     def _sections(self) -> dict[str, Section]:

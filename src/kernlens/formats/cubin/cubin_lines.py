@@ -151,7 +151,13 @@ def _split(
     files += (SourceFile(""),) * max(0, highest + 1 - len(files))
     for index, sequences in of_kernel.items():
         base = 0 if index < 0 else bases[index]
-        picked = [row for sequence in sequences for row in sequence]
+        # Of several rows at one offset the last one counts; the others only say where that was inlined.
+        picked = [
+            row
+            for sequence in sequences
+            for row in sequence
+            if row + 1 == sequence.stop or rows.offsets[row] != rows.offsets[row + 1]
+        ]
         yield (
             code[index].name.removeprefix(TEXT),
             LineTable(
