@@ -122,6 +122,8 @@ def cubin_program(name: str, content: memoryview, context: Context) -> Program:
 
     read = read_cubin(content, context.allowance)
     device = architecture_device(read.architecture)
+    if read.ptx:
+        context = with_ptx(memoryview(read.ptx.encode("utf-8", "replace")), context)
     code = _CubinCode(content, read, device)
     return listed_program(
         name,

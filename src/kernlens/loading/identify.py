@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 
 from kernlens.errors import FormatError, KernlensError
@@ -88,7 +89,8 @@ def kind_of(path: str, what: str = "file") -> tuple[str | None, bytes]:
 
     with open_regular(path, what) as file:
         start = file.read(_TELLING)
-    return identify(memoryview(start)), start
+        size = os.fstat(file.fileno()).st_size
+    return identify(memoryview(start), size), start
 
 
 def _elf_kind(start: bytes) -> str:

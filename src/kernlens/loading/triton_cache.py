@@ -46,10 +46,12 @@ def with_triton_stages(path: str, context: Context) -> Context:
         if content is not None:
             snapshots.append(replace(held(stage, content, TEXT), allowance=context.allowance))
     known = _metadata(_content(f"{stem}.json"))
-    version = known.get("triton_version")
+    version, target = known.get("triton_version"), known.get("target")
+    architecture = target.get("arch") if isinstance(target, dict) else None
     build = replace(
         context.build,
         name=os.path.basename(stem),
+        device=f"sm_{architecture}" if isinstance(architecture, int) else "",
         toolchain=BuildToolchain(f"Triton {version}" if isinstance(version, str) else "Triton"),
         parts=StagedParts(context.build.parts, tuple(snapshots)),
     )

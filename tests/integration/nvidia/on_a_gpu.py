@@ -362,7 +362,8 @@ def run(folder: Path, out: Path, vendor: str) -> int:
             document["layer"] = try_layer(machine)
         except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
             document["layer"] = {"error": f"{type(error).__name__}: {error}"}
-        shutil.make_archive(str(out.resolve() / "compute_cache_nvidia"), "xztar", machine.cache)
+        if machine.cache.is_dir():
+            shutil.make_archive(str(out.resolve() / "compute_cache_nvidia"), "xztar", machine.cache)
     finally:
         (out / "on_a_gpu_nvidia.json").write_text(json.dumps(document, indent=1))
         shutil.rmtree(machine.work, ignore_errors=True)

@@ -18,18 +18,14 @@ from kernlens.errors import FormatError
 from kernlens.formats.cubin import kernel_attributes as nv_info
 from kernlens.formats.elf.elf64_structures import SYM_LAYOUT
 from kernlens.formats.elf.elf_file import Elf, read_elf
-from kernlens.formats.elf.header import SHT_SYMTAB, ElfHeader
+from kernlens.formats.elf.header import SHT_SYMTAB
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
 
 FORMAT = "cubin"
-EM_CUDA = 190
 TEXT = ".text."
 #: The ABI version from which on the architecture stands in the second byte of ``e_flags``.
 _ABI_OF_WIDE_FLAGS = 8
-#: The first architectures whose instructions all have 16 bytes.
-FIRST_ARCHITECTURE = 70
-INSTRUCTION_SIZE = 16
 _SHF_EXECINSTR = 4
 _BARRIERS_BIT, _BARRIERS = 20, 0x7F
 _REGISTERS_BIT = 24
@@ -139,12 +135,6 @@ class Cubin:
         for section in self.elf.sections:
             sections.setdefault(section.name, section)
         return sections
-
-
-def architecture_of(data: memoryview) -> str:
-    """Return the architecture that a cubin's header names, ``sm_90``. Raises FormatError if the header is cut off."""
-    header = ElfHeader(data, FORMAT).ehdr
-    return _architecture(header.e_flags, header.e_ident[8])
 
 
 def read_cubin(data: memoryview, allowance: Allowance | None = None) -> Cubin:

@@ -100,7 +100,7 @@ class PtxModule:
 
     @cached_property
     def _read(self) -> tuple[tuple[PtxFunction, ...], StageRows]:
-        return _read_functions(self.text)
+        return read_ptx_functions(self.text)
 
 
 def is_ptx(start: bytes) -> bool:
@@ -126,7 +126,7 @@ def read_ptx(data: memoryview) -> PtxModule:
 
 def read_ptx_lines(text: str) -> StageRows:
     """Return the statements of a PTX text and the places that its ``.loc`` lines give them."""
-    return _read_functions(text.partition("\0")[0])[1]
+    return read_ptx_functions(text.partition("\0")[0])[1]
 
 
 def _blanked(text: str) -> str:
@@ -174,7 +174,8 @@ def _pieces(text: str) -> Iterator[_Piece]:
         start, start_line = position + 1, line
 
 
-def _read_functions(text: str) -> tuple[tuple[PtxFunction, ...], StageRows]:
+def read_ptx_functions(text: str) -> tuple[tuple[PtxFunction, ...], StageRows]:
+    """Return the functions of a PTX text, and its statements with the places that ``.loc`` gives them."""
     bare = _blanked(text)
     files = {int(match[1][:9]): match[2] for match in _FILE.finditer(bare)}  # They may stand anywhere.
     rows = StageRows()
