@@ -17,6 +17,7 @@ import argparse
 import ctypes
 import glob
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -282,6 +283,7 @@ def try_layer(machine: Machine) -> dict[str, Any]:
 
 def ask_layer(loader: str) -> None:
     """Build the program with a request for each stage, and print the snapshots: plain OpenCL, through ctypes."""
+    importlib.import_module("pyopencl")  # It loads this loader, with what that needs.
     cl = ctypes.CDLL(loader)
     pointer = ctypes.c_void_p
     for name in ("clCreateContext", "clCreateProgramWithSource", "clGetExtensionFunctionAddressForPlatform"):
@@ -328,10 +330,10 @@ def ask_layer(loader: str) -> None:
         assert cl.clBuildProgram(built, 1, ctypes.byref(device), b"", None, None) == 0
         snapshots[stage] = received[0].hex() if received else None
         size = ctypes.c_size_t()
-        assert cl.clGetProgramInfo(built, 0x1165, ctypes.sizeof(size), ctypes.byref(size), None) == 0
+        assert cl.clGetProgramInfo(built, 0x1165, ctypes.c_size_t(8), ctypes.byref(size), None) == 0
         room = ctypes.create_string_buffer(size.value)
         place = pointer(ctypes.addressof(room))
-        assert cl.clGetProgramInfo(built, 0x1166, ctypes.sizeof(place), ctypes.byref(place), None) == 0
+        assert cl.clGetProgramInfo(built, 0x1166, ctypes.c_size_t(8), ctypes.byref(place), None) == 0
         binary = room.raw[: size.value]
     print(json.dumps({"stages": stages, "snapshots": snapshots, "binary": binary.hex()}))
 
