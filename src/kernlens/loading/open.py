@@ -12,6 +12,7 @@ from typing import TypeVar, overload
 
 from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
+from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.isa.devices import device as find_device
 from kernlens.isa.devices import known_device
 from kernlens.loading.assemble import raw_program
@@ -56,7 +57,7 @@ class Contents:
         with_code = tuple(program for program in self.programs if program.kernels)
         if with_code:
             return with_code
-        if any(program.format == "ptx" for program in self.programs):
+        if any(program.format == PTX for program in self.programs):
             raise UnsupportedError(
                 f"{self.path} is PTX, which a driver compiles to machine code when it loads it: open the cubin that ptxas makes"
                 " of it, or the entry of the driver's compute cache (~/.nv/ComputeCache), which kernlens capture records too"

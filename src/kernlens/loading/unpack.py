@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens import log
 from kernlens.errors import FormatError, TooManyError
+from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.loading.assemble import debug_program, patch_token_program, spirv_program, stages_program, zebin_program
 from kernlens.loading.context import Context
 from kernlens.loading.cuda_programs import cubin_program, ptx_program, with_ptx
@@ -90,7 +91,7 @@ class Unpacker:
             binary = memoryview(build.binary)
             kind = identify(binary)
             is_read = kind in GPU_BINARIES
-            if kind == "ptx" and (code := _cached_code(build)):
+            if kind == PTX and (code := _cached_code(build)):
                 containers.append(self.unpack(memoryview(code), name, 0, with_ptx(binary, context)))
             else:
                 containers.append(

@@ -62,6 +62,6 @@ def roots() -> dict[str, Path]:
 @cache
 def register_roots() -> None:
     """Let instructions be decoded by the libiga64 of every root too: the compiler's own may be there."""
-    from kernlens.isa.iga_library import search_also
+    from kernlens.isa.intel.iga_library import search_also
 
     search_also(lambda: {name: str(root) for name, root in roots().items()})

@@ -129,6 +129,7 @@ class Machine:
         install = ["install", "-q", "--no-index", "--no-deps", "--no-compile", "--no-cache-dir", "--target", str(site)]
         subprocess.run([sys.executable, "-m", "pip", *install, *wheels], check=True)
         self.cache = self.work / "compute-cache"
+        self.cache.mkdir()
         own = {"PYTHONPATH": str(site), "OCL_ICD_VENDORS": f"{vendors}/", "CUDA_CACHE_PATH": str(self.cache)}
         own |= {"XDG_CACHE_HOME": str(self.work / "cache"), "PYOPENCL_NO_CACHE": "1", "HOME": str(self.work)}
         inherited = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "OPENCL_LAYERS")}
@@ -241,17 +242,14 @@ def try_capture(machine: Machine, name: str, words: list[str], variables: dict[s
         "said": done.stderr[-1500:],
     }
     programs = read_recording(machine, recording)
-    answer["ptx_is_binary"] = any(each["stages"].count("ptx") for each in programs)
     codes = cached_code(machine.cache, ptx.read_bytes())
     answer["codes_in_own_cache"] = [hashlib.sha256(code).hexdigest() for code in codes]
-    ptx_text = ptx.read_bytes()
-    answer["has_loc"] = b".loc" in ptx_text
+    answer["has_loc"] = b".loc" in ptx.read_bytes()
     if name == "disabled":  # The driver reads no cache then, and what it holds need not be what runs.
         answer["holds_no_code"] = not any(program["sass"] for program in programs)
     elif codes:
         answer["programs"] = [compared(machine, program, codes[0]) for program in programs]
     else:
-        # The cache was the capture's own, and is gone: the recording must still have a cubin with the kernels.
         answer["programs"] = [
             compared(machine, program, bytes.fromhex(program["sass"])) for program in programs if program["sass"]
         ]
@@ -364,8 +362,7 @@ def run(folder: Path, out: Path, vendor: str) -> int:
             document["layer"] = try_layer(machine)
         except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
             document["layer"] = {"error": f"{type(error).__name__}: {error}"}
-        if machine.cache.is_dir():
-            shutil.make_archive(str(out.resolve() / "compute_cache_nvidia"), "xztar", machine.cache)
+        shutil.make_archive(str(out.resolve() / "compute_cache_nvidia"), "xztar", machine.work, "compute-cache")
     finally:
         (out / "on_a_gpu_nvidia.json").write_text(json.dumps(document, indent=1))
         shutil.rmtree(machine.work, ignore_errors=True)

@@ -192,7 +192,7 @@ def _own_files() -> str:
 
 @lru_cache(maxsize=1)
 def _decoders() -> tuple[tuple[str, int, int], ...]:
-    from kernlens.isa.iga_library import installed
+    from kernlens.isa.intel.iga_library import installed
     from kernlens.toolchain.registered import register_roots
 
     register_roots()
