@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from kernlens.errors import FormatError
+from kernlens.errors import FormatError, ToolError
 from kernlens.formats.compute_cache import HEADER_SIZE, read_cache_entry
 from kernlens.formats.cubin.cubin_file import read_cubin
 from kernlens.formats.cubin.cubin_lines import PTX_LINES, CubinLines
 from kernlens.formats.fatbin import read_fatbin
+from kernlens.formats.listings.triton_ir import read_triton_lines
 from kernlens.formats.ptx.ptx_text import read_ptx, read_ptx_lines
+from kernlens.isa.nvidia.sass_listing import SassListing
 from kernlens.model.allowance import Allowance
 
 #: The most that an image of the fuzzer may unpack to.
 _ROOM = 1 << 20
+#: The code of the kernel that a listing is asked for.
+_CODE = bytes(range(32))
 
 
 def ptx(data: bytes) -> None:
@@ -25,6 +29,22 @@ def ptx(data: bytes) -> None:
     for function in read.functions:
         assert 0 < function.first <= function.last <= lines
         assert read.part(function.name) is not None
+
+
+def sass_listing(data: bytes) -> None:
+    """Read what a disassembler may print, and take a kernel's instructions from it."""
+    text = data.decode("utf-8", "replace")
+    with suppress(ToolError):
+        listing = SassListing(text, "nvdisasm")
+        instructions = listing.instructions("k", _CODE)
+        assert len(instructions) == len(_CODE) // 16
+        _ = instructions.kinds, instructions.branches, instructions.called
+
+
+def triton_text(data: bytes) -> None:
+    """Read a stage of Triton's: its operations and their lines."""
+    rows = read_triton_lines(data.decode("utf-8", "replace"))
+    assert all(0 < line <= data.count(b"\n") + 1 for line in rows.lines)
 
 
 def cubin(data: bytes) -> None:

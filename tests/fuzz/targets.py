@@ -59,6 +59,8 @@ TARGETS = {
         Target(formats.spirv, 17_000, is_binary=True),
         Target(formats.neo_elf, 10_000, is_binary=True),
         Target(cuda.ptx, 6_000, 1 << 13),
+        Target(cuda.sass_listing, 6_000, 1 << 12),
+        Target(cuda.triton_text, 6_000, 1 << 13),
         Target(cuda.cubin, 6_000, is_binary=True),
         Target(cuda.fatbin, 60_000, is_binary=True),
         Target(cuda.compute_cache, 60_000, 1 << 12, is_binary=True),

@@ -29,10 +29,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PACKAGES = (
-    *("click", "orjson", "rich", "markdown-it-py", "mdurl", "pygments", "zstandard"),
-    *("pyopencl", "pytools", "platformdirs", "typing-extensions", "siphash24"),
-)
+PACKAGES = "click orjson rich markdown-it-py mdurl pygments zstandard pyopencl pytools platformdirs typing-extensions siphash24"
 DRIVER = "libnvidia-opencl.so.1"
 DRIVER_FOLDERS = ("/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/cuda/compat")
 MAGIC = b"\x7fELF"
@@ -89,7 +86,7 @@ def prepare(folder: Path, python: str) -> None:
     platforms += ["--platform=manylinux2014_x86_64", "--platform=manylinux_2_34_x86_64"]
     version = [f"--python-version={python}", "--implementation=cp", "--only-binary=:all:", "--no-deps", "-q"]
     pip = [sys.executable, "-m", "pip"]
-    subprocess.run([*pip, "download", *version, *platforms, "-d", wheels, *PACKAGES], check=True)
+    subprocess.run([*pip, "download", *version, *platforms, "-d", wheels, *PACKAGES.split()], check=True)
     subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", wheels, root], check=True)
     shutil.copy2(__file__, folder / "on_a_gpu.py")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -138,10 +135,9 @@ class Machine:
 
     def run(self, words: list[str], variables: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
-        return subprocess.run(
-            words, cwd=self.work, env={**self.environment, **(variables or {})}, capture_output=True, text=True,
-            errors="replace", timeout=240, check=False,
-        )  # fmt: skip
+        environment = {**self.environment, **(variables or {})}
+        options: dict[str, Any] = {"capture_output": True, "text": True, "errors": "replace", "timeout": 240}
+        return subprocess.run(words, cwd=self.work, env=environment, check=False, **options)
 
     def kernlens(self, *words: str) -> list[str]:
         """Return the command that is kernlens."""
