@@ -31,6 +31,8 @@ const struct compiler *compiler_of(cl_device_id device)
         return &unknown_compiler;
     if (strcmp(name, "Portable Computing Language") == 0 && (type & CL_DEVICE_TYPE_CPU))
         return &pocl_compiler;
+    if (strcmp(name, "NVIDIA CUDA") == 0)
+        return &nvidia_compiler;
     if (!text_starts_with(name, "Intel(R) OpenCL"))
         return &unknown_compiler;
     if (type & CL_DEVICE_TYPE_GPU)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz import debug_data, formats, includes, linking, recordings, texts, whole_files
+from tests.fuzz import cuda, debug_data, formats, includes, linking, recordings, texts, whole_files
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -62,6 +62,12 @@ TARGETS = {
         Target(formats.messagepack, 100_000, 1 << 12),
         Target(formats.clang_bundle, 90_000, is_binary=True),
         Target(formats.code_object, 40_000, is_binary=True),
+        Target(cuda.ptx, 6_000, 1 << 13),
+        Target(cuda.sass_listing, 6_000, 1 << 12),
+        Target(cuda.triton_text, 6_000, 1 << 13),
+        Target(cuda.cubin, 6_000, is_binary=True),
+        Target(cuda.fatbin, 60_000, is_binary=True),
+        Target(cuda.compute_cache, 60_000, 1 << 12, is_binary=True),
         Target(debug_data.dwarf, 8_300, 1 << 13),
         Target(linking.zebin_link, 15_000, is_binary=True),
         Target(linking.composed_link, 5_300, 1 << 13),

@@ -17,6 +17,7 @@ enum origin {
     ORIGIN_SOURCE,   /* the program's source; known before the build */
     ORIGIN_SPIRV,    /* the program's IL or the SPIR-V within its binary; the text form comes from the compiler */
     ORIGIN_BINARY,   /* the program's binary or a part of it */
+    ORIGIN_CACHE,    /* what the driver made of the binary, which its cache keeps */
     ORIGIN_COMPILER, /* files that the compiler writes when it is told to */
 };
 
@@ -46,7 +47,7 @@ struct compiler {
     bool variables_at_first_compile; /* the variables that set_dumps sets are read then, and only then */
     /* Sets what makes the compiler write the stage's files into `folder`; NULL if it writes none for any stage. */
     void (*set_dumps)(struct environment *environment, const struct stage_form *form, const char *folder);
-    /* Adds what the compiler left in `folder`. `binary` is that of the application's program: of a kernel's several attempts
+    /* Adds what the compiler left in `folder`, or (without) what the driver's cache has. `binary` is that of the application's program: of a kernel's several attempts
      * and widths, the one that it contains counts. */
     void (*collect)(const struct stage_form *form, const char *folder, const struct view *binary,
                     struct snapshots *snapshots);
@@ -57,8 +58,8 @@ struct compiler {
     bool (*end_keeping)(const char *folder);
 };
 
-/* Intel's GPU compiler, PoCL, Intel's OpenCL runtime for CPUs, and any other. */
-extern const struct compiler igc_compiler, pocl_compiler, cpu_runtime_compiler, unknown_compiler;
+/* Intel's GPU compiler, PoCL, Intel's OpenCL runtime for CPUs, NVIDIA's driver, and any other. */
+extern const struct compiler igc_compiler, pocl_compiler, cpu_runtime_compiler, nvidia_compiler, unknown_compiler;
 
 /* Finds a stage; NULL if the compiler has none of that name. */
 const struct stage *stage_named(const struct compiler *compiler, const char *name);

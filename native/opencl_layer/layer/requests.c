@@ -154,12 +154,32 @@ static void collect_binary(const struct request *request, const struct outcome *
                                            : elf_section_of_type(&container, ELF_OPENCL_DEVICE_BINARY);
     if (part.bytes == NULL && stage->dump == NULL)
         part = container;
+    bool is_text = stage->binary == NULL;
+    while (is_text && part.size > 0 && part.bytes[part.size - 1] == '\0') /* a C string */
+        --part.size;
     if (part.bytes != NULL)
-        snapshots_add_copy(snapshots, part.bytes, part.size, stage->binary, NULL);
+        snapshots_add_copy(snapshots, part.bytes, part.size, is_text ? stage->text : stage->binary, NULL);
     else if (built->status != CL_SUCCESS)
         problem(stage->name, "the build failed (%d)", built->status);
     else
         problem(stage->name, "the program's binary does not hold it");
+}
+
+/* Takes what the driver's cache has of the program's binary. */
+static void collect_cached(const struct request *request, const struct outcome *built, struct snapshots *snapshots)
+{
+    const struct stage *stage = request->form.stage;
+    struct view binary;
+    FREED unsigned char *bytes = binary_of(request, built, &binary.size);
+    binary.bytes = bytes;
+    if (bytes != NULL)
+        request->form.compiler->collect(&request->form, NULL, &binary, snapshots);
+    if (snapshots->count > 0)
+        return;
+    if (built->status != CL_SUCCESS)
+        problem(stage->name, "the build failed (%d)", built->status);
+    else
+        problem(stage->name, "the driver's cache has no entry, or several, of exactly this program");
 }
 
 /* Tells the user that the build failed before it came to the stage. */
@@ -242,6 +262,9 @@ void serving_finish(struct serving *serving, const struct building *building, co
         break;
     case ORIGIN_BINARY:
         collect_binary(request, built, &snapshots);
+        break;
+    case ORIGIN_CACHE:
+        collect_cached(request, built, &snapshots);
         break;
     case ORIGIN_COMPILER:
         collect_from_compiler(serving, built, &snapshots);

@@ -14,11 +14,12 @@ static const char LINES[] = "-gline-tables-only"; /* Intel's compiler for GPUs *
 static const char *all;           /* NULL: none */
 static const char *without_lines; /* those that stand behind the option for line tables, if that is the first */
 
-/* Compilers that have another option for lines, and all that is added to their builds. PoCL 6 refuses the one above. */
+/* Compilers that have another option for lines, and all that is added to their builds. PoCL 6 refuses the one above; NVIDIA's driver
+ * makes the same machine code with its own. */
 static struct {
     const struct compiler *compiler;
     const char *lines, *all;
-} others[] = {{&pocl_compiler, "-g", NULL}};
+} others[] = {{&pocl_compiler, "-g", NULL}, {&nvidia_compiler, "-nv-line-info", NULL}};
 
 enum { OTHERS = sizeof others / sizeof others[0] };
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from kernlens.errors import NotFoundError, UnsupportedError, nearest
 from kernlens.isa.amd.gpu_devices import AMD_DEVICES
 from kernlens.isa.intel import device_table
+from kernlens.isa.nvidia.sass_devices import nvidia_device
 from kernlens.model.device import Device, DeviceId, IntelNumbers, IpVersion
 
 
@@ -55,8 +56,8 @@ _NAMES = _by_name()
 
 def device(name: str) -> Device:
     """Return the device called ``name``: a name or alias of ocloc's (``dg2``, ``acm-g10``, ``bmg-g21``), an early
-    stepping (``pvc-xt-b0``), a product (``b580``), an IP version (``12.55.8``, or packed as one decimal number) or a
-    PCI device id (``0x56a0``).
+    stepping (``pvc-xt-b0``), a product (``b580``), an IP version (``12.55.8``, or packed as one decimal number), a
+    PCI device id (``0x56a0``), or an architecture of NVIDIA's (``sm_90``).
 
     Raises NotFoundError, with the nearest names, if there is none.
     """
@@ -73,7 +74,7 @@ def known_device(name: str) -> Device | None:
         return _NAMES[normal]
     if normal.startswith("0x"):
         return _by_pci_id(normal)
-    return _by_ip_text(normal) if normal.replace(".", "").isdecimal() else None
+    return _by_ip_text(normal) if normal.replace(".", "").isdecimal() else nvidia_device(normal)
 
 
 def _normal(name: str) -> str:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import struct
 
 from kernlens.errors import FormatError, KernlensError
+from kernlens.formats.compute_cache import HEADER_SIZE, is_cache_entry
+from kernlens.formats.compute_cache import MAGIC as CACHE_MAGIC
+from kernlens.formats.fatbin import is_fatbin
+from kernlens.formats.ptx.ptx_text import is_ptx
 from kernlens.formats.spirv.magic import is_spirv
 
-#: Bytes by which a file is known.
-START = 20
+#: Bytes by which a file is known: PTX has comments before the directive that tells it.
+START = 2048
+#: The fewest bytes of a file that anything could be read of.
+LEAST = 20
 #: Bytes of a file that tell text from machine code, which has zeros among them.
 _TELLING = 4096
 
-_NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _ZEBIN_MACHINE, _AMD_MACHINE = 0, 182, 205, 224
+_NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _CUDA_MACHINE, _ZEBIN_MACHINE, _AMD_MACHINE = 0, 182, 190, 205, 224
 _DEBUG_ELF_TYPE = 2
 #: As much of the magic of clang's offload bundles as there is in a file's first bytes.
 _BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"[:START]
@@ -32,6 +39,15 @@ _STRANGERS = {
     b"\xfd7zXZ": "xz data (unpack it first)",
     b"MZ": "a Windows executable",
     b"!<thin>\n": "a thin ar archive, which holds no members itself",
+    b"\0asm": "a WebAssembly module",
+    b"MTLB": "a Metal library, for Apple's GPUs",
+    b"DXBC": "a DirectX shader (DXBC or DXIL)",
+}
+#: What ELF files are for whose machine is no host's and no GPU's that is read, by ``e_machine``.
+_MACHINES = {
+    224: "a code object for AMD's GPUs",
+    247: "a program for the Linux kernel's BPF machine",
+    251: "a program for NEC's vector engine",
 }
 
 
@@ -39,9 +55,10 @@ _STRANGERS = {
 READABLE = "kernlens reads device binaries, the libraries that hold them, SPIR-V, and recordings (.klens)"
 
 
-def identify(content: memoryview) -> str | None:
-    """Return the Container kind of ``content`` by its first bytes, ``recording`` for a .klens file; None if unknown."""
-    start = bytes(content[:START])
+def identify(content: memoryview, size: int | None = None) -> str | None:
+    """Return the Container kind of ``content`` by its first bytes, ``recording`` for a .klens file; None if unknown. ``size``
+    is that of the whole file, if these are only its first bytes."""
+    start = bytes(content[:LEAST])
     if start.startswith(b"!<arch>\n"):
         return "ar"
     if start.startswith(b"\x7fELF"):
@@ -58,6 +75,17 @@ def identify(content: memoryview) -> str | None:
         return "poclbin"
     if start.startswith(b"SQLite format 3"):
         return "recording"
+    return _cuda_kind(content, len(content) if size is None else size)
+
+
+def _cuda_kind(content: memoryview, size: int) -> str | None:
+    if is_fatbin(content):
+        return "fatbin"
+    if content[: len(CACHE_MAGIC)] == CACHE_MAGIC and is_cache_entry(bytes(content[:HEADER_SIZE]), size):
+        return "compute-cache"
+    # A text that begins otherwise is none: of large files nothing else is looked at.
+    if bytes(content[:1]) in (b"/", b".", b"\n", b"\t", b" ", b"\r") and is_ptx(bytes(content[:START])):
+        return "ptx"
     return None
 
 
@@ -67,11 +95,12 @@ def kind_of(path: str, what: str = "file") -> tuple[str | None, bytes]:
 
     with open_regular(path, what) as file:
         start = file.read(_TELLING)
-    return identify(memoryview(start)), start
+        size = os.fstat(file.fileno()).st_size
+    return identify(memoryview(start), size), start
 
 
 def _elf_kind(start: bytes) -> str:
-    if len(start) < 20:
+    if len(start) < LEAST:
         raise FormatError(f"the file ends after {len(start)} bytes, inside the ELF header", format="elf", offset=0)
     file_type, machine = struct.unpack_from("<HH", start, 16)
     if machine == _ZEBIN_MACHINE:
@@ -80,6 +109,8 @@ def _elf_kind(start: bytes) -> str:
         return "kernel-debug-elf"
     if machine == _AMD_MACHINE:
         return "amd-code-object"
+    if machine == _CUDA_MACHINE:
+        return "cubin"
     return "neo-elf" if machine == _NEO_MACHINE else "host-elf"
 
 
@@ -90,6 +121,13 @@ def _ctni_kind(start: bytes) -> str:
         raise FormatError(f"the file ends after {len(start)} bytes, inside the header", format="patch-tokens", offset=0)
     _, _, second, third, _ = struct.unpack_from("<5I", start)
     return "patch-tokens" if second and third in (4, 8) else "debug-data"
+
+
+def foreign(content: memoryview, kind: str) -> str | None:
+    """Return what a file is that is known, and of which nothing can be read; None if something might be."""
+    if kind == "llvm-bitcode":
+        return "LLVM bitcode, which is not compiled for a GPU yet"
+    return _MACHINES.get(int.from_bytes(content[18:20], "little")) if kind == "host-elf" else None
 
 
 def unknown_input(path: str, content: memoryview) -> KernlensError:

@@ -12,11 +12,13 @@ from typing import TypeVar, overload
 
 from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
+from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.isa.devices import device as find_device
 from kernlens.isa.devices import known_device
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
-from kernlens.loading.identify import START, identify, no_instructions, unknown_input
+from kernlens.loading.identify import LEAST, READABLE, START, foreign, identify, no_instructions, unknown_input
+from kernlens.loading.triton_cache import is_stage_of_a_cubin, with_triton_stages
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Container
@@ -55,10 +57,15 @@ class Contents:
         with_code = tuple(program for program in self.programs if program.kernels)
         if with_code:
             return with_code
+        if any(program.format == PTX for program in self.programs):
+            raise UnsupportedError(
+                f"{self.path} is PTX, which a driver compiles to machine code when it loads it: open the cubin that ptxas makes"
+                " of it, or the entry of the driver's compute cache (~/.nv/ComputeCache), which kernlens capture records too"
+            )
         if any(program.build.snapshots for program in self.programs):
             raise UnsupportedError(
-                f"{self.path} contains the stages of a compile but no machine code of an Intel GPU; look at them with"
-                f" kernlens stages {self.path}, or compile the source for a GPU"
+                f"{self.path} contains the stages of a compile but no machine code of a GPU that kernlens reads; look at them"
+                f" with kernlens stages {self.path}, or compile the source for a GPU"
             )
         if any(program.format in ("zebin", "patch-tokens") for program in self.programs):
             raise UnsupportedError(
@@ -75,6 +82,9 @@ class Contents:
                 f"{self.path} contains SPIR-V but no machine code; compile it: kernlens compile {self.path}{choice} --device D"
             )
         self._say_unreadable()
+        for container in self.containers:
+            if what := foreign(container.content, container.kind):
+                raise UnsupportedError(f"{self.path} is {what}; {READABLE}")
         raise NotFoundError(f"{self.path} contains no kernels; kernlens inspect {self.path} shows what it contains")
 
     def some_programs(self) -> Sequence[Program]:
@@ -89,7 +99,7 @@ class Contents:
             container = waiting.pop(0)
             if container.unreadable is not None:
                 raise UnsupportedError(f"{container.name} in {self.path} cannot be read: {container.unreadable}")
-            if container.kind in ("ar", "host-elf"):
+            if container.kind in ("ar", "host-elf", "fatbin"):
                 waiting += container.children
 
 
@@ -154,7 +164,7 @@ def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
         raw = Container("raw", os.path.basename(name), 0, content)
         return Contents(name, (raw,), (raw_program(stem, content, context.device, context),))
     unpacker = Unpacker()
-    container = unpacker.unpack(content, stem, 0, context)
+    container = unpacker.unpack(content, stem, 0, with_triton_stages(name, context))
     return Contents(name, (container,), tuple(unpacker.programs))
 
 
@@ -262,7 +272,8 @@ def known_files(path: str) -> Iterator[tuple[str, int]]:
         except (KernlensError, OSError):
             yield inside, 0  # Whoever opens it is told why.
             continue
-        if len(start) == START and identify(start) not in (None, "host-elf"):
+        kind = identify(start, size) if len(start) >= LEAST else None
+        if kind not in (None, "host-elf") and not is_stage_of_a_cubin(inside, kind):
             yield inside, size
 
 

@@ -16,15 +16,28 @@ from kernlens.formats.listings.gen_assembly import read_gen_assembly_lines
 from kernlens.formats.listings.host_assembly import read_host_assembly_lines
 from kernlens.formats.listings.llvm_ir import read_llvm_lines
 from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
+from kernlens.formats.listings.triton_ir import read_triton_lines
 from kernlens.formats.listings.visa_assembly import read_visaasm_lines
 from kernlens.formats.listings.visa_llvm_map import CodegenFunctions, read_visa_llvm_lines
 from kernlens.formats.poclbin import SOURCE_COPY
+from kernlens.formats.ptx.ptx_text import read_ptx_lines
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import BINARY, TEXT, Attempts, Snapshot
 from kernlens.model.stage_map import LINE, OFFSET, PassLines, StageMap, StageRows, chosen_lines
-from kernlens.model.stages import COMMENTS, DBG, DOT_LOC, HOST_DWARF, LOC, NUMBERS, OP_LINE, line_marks
+from kernlens.model.stages import (
+    COMMENTS,
+    DBG,
+    DOT_LOC,
+    HOST_DWARF,
+    LOC,
+    MLIR_LOC,
+    NUMBERS,
+    OP_LINE,
+    PTX_LOC,
+    line_marks,
+)
 
 _NOWHERE: tuple[SourcePlace | None, tuple[SourcePlace, ...]] = (None, ())
 #: What the stage of the machine code itself is called: its lines come from the program's DWARF.
@@ -33,7 +46,7 @@ MACHINE_STAGE = "program"
 #: What reads the marks that a text has, see ``Stage.lines``.
 _READERS = {
     OP_LINE: read_spirv_text_lines, DBG: read_llvm_lines, LOC: read_visaasm_lines, COMMENTS: read_gen_assembly_lines,
-    DOT_LOC: read_host_assembly_lines,
+    DOT_LOC: read_host_assembly_lines, PTX_LOC: read_ptx_lines, MLIR_LOC: read_triton_lines,
 }  # fmt: skip
 #: The disassembly of an object that has no text form is a stage of its own.
 _DISASSEMBLY, _OBJECT = "disassembly", "object"

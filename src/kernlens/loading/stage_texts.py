@@ -18,6 +18,7 @@ from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
 from kernlens.formats.listings.spirv_cut import SpirvParts, cut_to_entry_point
 from kernlens.formats.listings.visa_assembly import visa_number
 from kernlens.formats.listings.visa_llvm_map import read_visa_ranges
+from kernlens.formats.ptx.ptx_parts import PtxParts, WholeText
 from kernlens.loading.stage_maps import Beside, reader
 from kernlens.model.stage import KERNEL, PROGRAM, TEXT, Attempts, Snapshot
 from kernlens.model.stage_map import StageRows
@@ -25,7 +26,12 @@ from kernlens.model.stage_text import PassPart, PassText, StageName, StageText
 
 #: The file endings of stages that are shown, and what they are of. The listing of the machine code and the map of vISA
 #: numbers are not: what they say stands beside the machine code and the stage ``llvm-codegen``.
-_SHOWN = {".ll": PROGRAM, ".spvasm": PROGRAM, ".visaasm": KERNEL}
+_SHOWN = {
+    ".ll": PROGRAM, ".spvasm": PROGRAM, ".visaasm": KERNEL, ".ptx": PROGRAM,
+    ".source": PROGRAM, ".ttir": PROGRAM, ".ttgir": PROGRAM, ".llir": PROGRAM,
+}  # fmt: skip
+#: LLVM IR, whatever it is called.
+_LLVM = (".ll", ".llir")
 #: How a disassembler of SPIR-V writes an instruction's offset in bytes behind it; newer ones in a column far to the right.
 _OFFSET = "; 0x"
 #: Functions that many kernels call are shown with each. A program's kernels together are shown so many characters of a
@@ -35,10 +41,13 @@ _CODEGEN = "llvm-codegen"
 _NOTHING = PassPart((), ())
 
 
+Parts = LlvmParts | SpirvParts | PtxParts | WholeText
+
+
 class _Read(NamedTuple):
     """A whole program's text: its parts, what each instruction came from, and line -> instruction."""
 
-    parts: LlvmParts | SpirvParts
+    parts: Parts
     rows: StageRows
     index_of: dict[int, int]
 
@@ -159,12 +168,18 @@ class KeptStageTexts:
         of = _name(snapshot)
         if of not in self._read:
             text = snapshot.listing
-            parts: LlvmParts | SpirvParts
-            if snapshot.ending == ".ll":
-                parts = LlvmParts(text)
-                rows = llvm_rows(parts)
-            else:
+            parts: Parts
+            if snapshot.ending in _LLVM:
+                parts = llvm = LlvmParts(text)
+                rows = llvm_rows(llvm)
+            elif snapshot.ending == ".ptx":
+                parts = ptx = PtxParts(text)
+                rows = ptx.stage_rows
+            elif snapshot.ending == ".spvasm":
                 parts, rows = SpirvParts(text), read_spirv_text_lines(text)
+            else:
+                read = reader(snapshot.stage, snapshot.ending)
+                parts, rows = WholeText(text), read(text) if read is not None else StageRows()
             self._read[of] = _Read(parts, rows, {line: index for index, line in enumerate(rows.lines)})
         return self._read[of]
 
@@ -242,4 +257,4 @@ def _is_shown(snapshot: Snapshot) -> bool:
 
 def _name(snapshot: Snapshot) -> StageName:
     scope = KERNEL if snapshot.kernel else PROGRAM
-    return StageName(snapshot.stage, snapshot.attempt, scope, snapshot.ending == ".ll")
+    return StageName(snapshot.stage, snapshot.attempt, scope, snapshot.ending in _LLVM)

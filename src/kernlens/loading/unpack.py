@@ -17,22 +17,30 @@ from kernlens.loading.assemble import (
     stages_program,
     zebin_program,
 )
+from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.loading.context import Context
+from kernlens.loading.cuda_programs import cubin_program, ptx_program, with_ptx
 from kernlens.loading.identify import identify
 from kernlens.model.allowance import KERNEL_WEIGHT, PROGRAM_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Container, Section
 from kernlens.model.program import Program
+from kernlens.model.stage import BINARY
+from kernlens.model.stages import NVIDIA
 
 if TYPE_CHECKING:
+    from kernlens.formats.fatbin import FatEntry
     from kernlens.formats.offload_bundle import OffloadImage
+    from kernlens.model.build import Build
 
 #: The kinds of what GPU compilers make, and kernlens reads.
-GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens", "amd-code-object", "clang-bundle", "poclbin"})
+GPU_BINARIES = frozenset({
+    "ar", "neo-elf", "zebin", "patch-tokens", "amd-code-object", "clang-bundle", "cubin", "ptx", "poclbin",
+})  # fmt: skip
 #: The kinds that are programs, and what makes a Program of each.
 _PROGRAMS = {
     "zebin": zebin_program, "zebin-debug": zebin_program, "patch-tokens": patch_token_program,
     "debug-data": debug_program, "spirv": spirv_program, "amd-code-object": code_object_program,
-    "poclbin": poclbin_program,
+    "cubin": cubin_program, "ptx": ptx_program, "poclbin": poclbin_program,
 }  # fmt: skip
 #: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
 _DEPTH_LIMIT = 8
@@ -71,13 +79,17 @@ class Unpacker:
             container.children = self._images(content, offset, context, depth)
         elif kind == "clang-bundle":
             container.children = self._bundled(content, offset, context, depth)
+        elif kind == "fatbin":
+            container.children = self._fat_images(content, offset, context, depth)
+        elif kind == "compute-cache":
+            container.children = self._cached_result(content, name, offset, context, depth)
         elif kind == "neo-elf":
             container.children = self._neo_parts(content, name, offset, context, depth)
         if kind == "debug-data":
             container.find_children = partial(_kernel_elfs, content, offset, context.allowance)
         elif kind == "poclbin":
             container.find_children = partial(_pocl_files, content, offset, context.allowance)
-        elif kind in ("neo-elf", "zebin", "zebin-debug", "kernel-debug-elf", "amd-code-object"):
+        elif kind in ("neo-elf", "zebin", "zebin-debug", "kernel-debug-elf", "amd-code-object", "cubin"):
             container.find_sections = partial(_elf_sections, content, kind)
         container.devices = frozenset(
             program.device.name if program.device else None for program in self.programs[before:]
@@ -94,9 +106,12 @@ class Unpacker:
             binary = memoryview(build.binary)
             kind = identify(binary)
             is_read = kind in GPU_BINARIES
-            containers.append(
-                self.unpack(binary, name, 0, context) if is_read else Container(kind or "unknown", name, 0, binary)
-            )
+            if kind == PTX and (code := _cached_code(build)):
+                containers.append(self.unpack(memoryview(code), name, 0, with_ptx(binary, context)))
+            else:
+                containers.append(
+                    self.unpack(binary, name, 0, context) if is_read else Container(kind or "unknown", name, 0, binary)
+                )
         if len(self.programs) == before and build.spirv:
             containers.append(self.unpack(memoryview(build.spirv), name, 0, context))
         if len(self.programs) == before and build.snapshots:
@@ -124,7 +139,11 @@ class Unpacker:
             self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, context, depth)
             for image in read_offload_images(content, context.allowance)
         )
-        return (*images, *self._hip_bundles(content, offset, context, depth))
+        return (
+            *images,
+            *self._hip_bundles(content, offset, context, depth),
+            *self._embedded_fat_images(content, offset, context, depth),
+        )
 
     def _hip_bundles(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
         """Return the bundles in a HIP program; one that cannot be read is listed with the reason."""
@@ -150,7 +169,40 @@ class Unpacker:
                     children.append(self._part(image.data.toreadonly, image.target, at, image.data, context, depth))
         return tuple(children)
 
-    def _image(self, image: OffloadImage) -> memoryview:
+    def _embedded_fat_images(
+        self, content: memoryview, offset: int, context: Context, depth: int
+    ) -> tuple[Container, ...]:
+        """Return the images of the fat binaries in a host's executable or library that was made with CUDA."""
+        from kernlens.formats.elf.elf_file import read_elf
+        from kernlens.formats.fatbin import SECTIONS
+
+        elf = read_elf(content, format="host-elf")
+        sections = [section for section in map(elf.section, SECTIONS) if section is not None and len(section.data)]
+        return tuple(
+            image
+            for section in sections
+            for image in self._fat_images(section.data, offset + section.offset, context, depth)
+        )
+
+    def _fat_images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+        from kernlens.formats.fatbin import read_fatbin
+
+        return tuple(
+            self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, context, depth)
+            for image in read_fatbin(content, context.allowance)
+        )
+
+    def _cached_result(
+        self, content: memoryview, name: str, offset: int, context: Context, depth: int
+    ) -> tuple[Container, ...]:
+        """Return what an entry of the compute cache holds: a cubin, whose PTX is a stage, or PTX."""
+        from kernlens.formats.compute_cache import read_cache_entry
+
+        entry = read_cache_entry(content)
+        inside = with_ptx(memoryview(entry.ptx), context) if entry.holds_code else context
+        return (self.unpack(entry.result, name, offset + entry.result_offset, inside, depth + 1),)
+
+    def _image(self, image: OffloadImage | FatEntry) -> memoryview:
         """Return the image's bytes; what is unpacked may hold containers of its own."""
         content = image.read()
         self._room += 0 if image.unpacked is None else (_DEPTH_LIMIT + 1) * image.unpacked
@@ -200,6 +252,19 @@ class Unpacker:
         if spirv is not None:
             children.append(Container("spirv", "", offset + spirv.offset, spirv.data))
         return tuple(children)
+
+
+def _cached_code(build: Build) -> bytes:
+    """Return the machine code that the driver made of a build's PTX, where the recording kept it."""
+    stage = NVIDIA.stage("sass")
+    return next(
+        (
+            each.content
+            for each in build.snapshots
+            if (each.stage, each.form) == (stage.name, BINARY) and each.failure is None
+        ),
+        b"",
+    )
 
 
 def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:

@@ -12,12 +12,13 @@ from kernlens.dataclass import dataclass
 from kernlens.model.stage import BINARY, KERNEL, PROGRAM, TEXT, Snapshot
 
 #: Where a snapshot comes from: the program's own source, its SPIR-V (the text form from the compiler), its binary or a part of
-#: that, or files that the compiler writes when it is told to.
-FROM_SOURCE, FROM_SPIRV, FROM_BINARY, FROM_COMPILER = "source", "spirv", "binary", "compiler"
+#: that, the driver's cache, which holds what that made of the binary, or files that the compiler writes when it is told to.
+FROM_SOURCE, FROM_SPIRV, FROM_BINARY, FROM_CACHE, FROM_COMPILER = "source", "spirv", "binary", "cache", "compiler"
 
 #: What tells the source lines in a stage: marks in its text; numbers whose meaning the stage ``llvm-codegen`` has; DWARF of the
 #: host's object, and of the program for a GPU.
 OP_LINE, DBG, LOC, COMMENTS, DOT_LOC = "`OpLine`", "`!dbg`", "`LOC`", "comments", "`.loc`"
+PTX_LOC, MLIR_LOC = "`.loc` of PTX", "`loc`"
 NUMBERS, HOST_DWARF, GPU_DWARF = "`llvm-codegen`", "DWARF of the object", "DWARF"
 
 
@@ -100,6 +101,10 @@ CPU_RUNTIME = CompilerKind("Intel's CPU runtime", "Intel's CPU runtime", "intel-
 CLANG = CompilerKind("clang and llvm-spirv", "SPIR-V for no device (clang and llvm-spirv)", "spirv")
 #: LLVM for AMD's GPUs, as Debian has it.
 AMD_CLANG = CompilerKind("clang for AMD GPUs", "AMD GPUs (clang and LLVM)")
+#: NVIDIA's driver: PTX is the program's binary, and the machine code is in its compute cache.
+NVIDIA = CompilerKind("NVIDIA's driver", "NVIDIA's OpenCL driver", layer="nvidia")
+#: Triton's compiler for NVIDIA's GPUs, as its cache keeps the stages.
+TRITON = CompilerKind("Triton", "Triton, for NVIDIA's GPUs")
 #: What any other platform's queries give.
 OTHER = CompilerKind("another compiler", "Any other OpenCL platform", layer="unknown")
 
@@ -115,7 +120,8 @@ def _llvm(name: str, compilers: tuple[CompilerKind, ...], sentence: str, dump: s
 # fmt: off
 #: Every stage, each compiler's in pipeline order.
 STAGES = (
-    Stage("source", (*_IGC, POCL, CPU_RUNTIME, CLANG, AMD_CLANG, OTHER), "OpenCL C as given by the application", text=".cl",
+    Stage("source", (*_IGC, POCL, CPU_RUNTIME, CLANG, AMD_CLANG, NVIDIA, OTHER), "OpenCL C as given by the application",
+          text=".cl",
           origin=FROM_SOURCE),
     Stage("spirv", _IGC, "the SPIR-V module that the front end made", text=".spvasm", binary=".spv", binary_first=True,
           origin=FROM_SPIRV, lines=OP_LINE, title="SPIR-V"),
@@ -170,6 +176,19 @@ STAGES = (
     Stage("gcn-assembly", (AMD_CLANG,), "assembly from LLVM's code generator", text=".s", lines=DOT_LOC, dump="-S",
           title="assembly"),
     Stage("program", (AMD_CLANG,), "the code object", binary=".hsaco", origin=FROM_BINARY, lines=GPU_DWARF),
+    # NVIDIA's compilers, and Triton before them: ``dump`` is the ending of the file in its cache.
+    Stage("ttir-source", (TRITON,), "Triton IR, as the front end made it", text=".source", lines=MLIR_LOC,
+          dump=".source", title="Triton IR, first"),
+    Stage("ttir", (TRITON,), "Triton IR, optimised", text=".ttir", lines=MLIR_LOC, dump=".ttir", title="Triton IR"),
+    Stage("ttgir", (TRITON,), "Triton IR for GPUs, with layouts", text=".ttgir", lines=MLIR_LOC, dump=".ttgir",
+          title="Triton GPU IR"),
+    Stage("llir", (TRITON,), "LLVM IR, optimised", text=".llir", lines=DBG, dump=".llir", title="LLVM IR"),
+    Stage("ptx", (TRITON,), "PTX, the assembly that `ptxas` compiles", text=".ptx", lines=PTX_LOC, dump=".ptx",
+          title="PTX"),
+    Stage("sass", (TRITON,), "the machine code, a cubin", binary=".cubin", lines=GPU_DWARF, dump=".cubin"),
+    Stage("ptx", (NVIDIA,), "PTX, the program's binary", text=".ptx", origin=FROM_BINARY, lines=PTX_LOC, title="PTX"),
+    Stage("sass", (NVIDIA,), "the machine code that runs, a cubin in the driver's compute cache", binary=".cubin",
+          origin=FROM_CACHE, lines=GPU_DWARF),
     # Any other OpenCL platform.
     Stage("spirv", (OTHER,), "the SPIR-V that the program was made from", binary=".spv", origin=FROM_SPIRV),
     Stage("program", (OTHER,), "the program's binary", binary=".bin", origin=FROM_BINARY),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 
 from kernlens.dataclass import dataclass
@@ -10,7 +11,19 @@ from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.model.binary import c_text
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, TEXT, Snapshot, choose
-from kernlens.model.stages import COMPILERS, FROM_SOURCE, FROM_SPIRV, OTHER, POCL, CompilerKind, Stage, held
+from kernlens.model.stages import (
+    COMPILERS,
+    FROM_BINARY,
+    FROM_CACHE,
+    FROM_SOURCE,
+    FROM_SPIRV,
+    NVIDIA,
+    OTHER,
+    POCL,
+    CompilerKind,
+    Stage,
+    held,
+)
 from kernlens.pipeline import igc
 from kernlens.pipeline.compilers import SECOND_BUILDS
 from kernlens.pipeline.igc_dump import stands_in
@@ -22,6 +35,7 @@ from kernlens.runtime.opencl.program_building import OpenCLDevice, opencl_device
 from kernlens.runtime.opencl.program_queries import (
     CL_PROGRAM_IL,
     CL_PROGRAM_SOURCE,
+    CUDA_PLATFORM,
     INTEL_GPU_PLATFORMS,
     program_binaries,
     program_devices,
@@ -51,13 +65,16 @@ class LiveProgram:
         ``program`` if the program was created from a binary."""
         compiler = self._compiler
         if self.text is None and self.spirv is None:
-            return tuple(stage for stage in compiler.stages if stage.name == "program")
+            of_binary = (FROM_BINARY, FROM_CACHE) if compiler == NVIDIA else ()
+            return tuple(each for each in compiler.stages if each.name == "program" or each.origin in of_binary)
         without = FROM_SOURCE if self.text is None else FROM_SPIRV if compiler == OTHER else None
         return tuple(stage for stage in compiler.stages if stage.origin != without)
 
     @property
     def _compiler(self) -> CompilerKind:
         platform = self.device.platform
+        if platform == CUDA_PLATFORM:
+            return NVIDIA
         if platform in INTEL_GPU_PLATFORMS:
             return igc.compiler_of_driver(self.device.driver_version)
         return next((compiler for compiler in COMPILERS if compiler.platform == platform), OTHER)
@@ -81,6 +98,8 @@ class LiveProgram:
             part = self._part_of_binary(stage)
             if part is not None:
                 return (held(asked, part, BINARY),)
+        if self._compiler == NVIDIA:
+            return (held(asked, self._of_cuda(asked), chosen),)
         if self._compiler == OTHER or (self.text is None and self.spirv is None):
             content = self.spirv if stage == "spirv" else self.binary()
             return (held(asked, content or b"", BINARY),)
@@ -104,6 +123,18 @@ class LiveProgram:
         """Return the driver's binary of the program for the device; None if it has none."""
         devices = program_devices(self.library, self.handle)
         return program_binaries(self.library, self.handle, devices)[devices.index(self.device.handle)]
+
+    def _of_cuda(self, stage: Stage) -> bytes:
+        """Return the PTX, or the machine code that the driver made of exactly it."""
+        from kernlens.toolchain.cached_code import CachedCode
+
+        ptx = self.binary() or b""
+        if stage.origin != FROM_CACHE:
+            return ptx.rstrip(b"\0")
+        code = CachedCode(os.environ).code_of(ptx)
+        if code is None:
+            raise UnsupportedError("the driver's compute cache has no entry, or several, of exactly this program")
+        return code
 
     def _part_of_binary(self, stage: str) -> bytes | None:
         """Take a part from Intel's binary, which holds device binary and SPIR-V or is the former; None if it lacks it."""

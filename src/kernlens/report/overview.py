@@ -22,6 +22,7 @@ _KINDS = {
     "patch-tokens": "patch-token program", "debug-data": "debug data", "zebin-debug": "zebin debug data",
     "kernel-debug-elf": "kernel debug ELF", "amd-code-object": "AMD code object", "clang-bundle": "offload bundle",
     "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode", "poclbin": "PoCL program binary",
+    "cubin": "cubin", "ptx": "PTX", "fatbin": "CUDA fat binary", "compute-cache": "compute cache entry",
     "recording": "recording", "raw": "raw instructions", "unknown": "unknown content",
 }  # fmt: skip
 

@@ -16,6 +16,8 @@ _SYSTEM, _NODES = Path("/sys"), Path("/dev/dri")
 _VENDORS = {0x8086: "Intel", 0x1002: "AMD", 0x10DE: "NVIDIA", 0x1AF4: "virtio", 0x15AD: "VMware", 0x1234: "QEMU"}
 #: The drivers of Intel's GPUs.
 INTEL_DRIVERS = ("i915", "xe")
+#: NVIDIA's own driver, whose machine code kernlens finds.
+NVIDIA_DRIVERS = ("nvidia",)
 #: Drivers of screens: they compute nothing.
 _SCREENS = frozenset(
     ("ast", "bochs", "bochs-drm", "cirrus", "hyperv_drm", "mgag200", "qxl", "simpledrm", "simple-framebuffer", "vboxvideo")

@@ -15,8 +15,9 @@ from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.report.describe import plural
 from kernlens.toolchain.clang import find_front_end, missing_front_end
 from kernlens.toolchain.compile_cache import OFF, SIZE_VARIABLE, VARIABLE, CompileCache, cache_folder, cache_limit
-from kernlens.toolchain.gpus import INTEL_DRIVERS, Gpu, find_gpus
+from kernlens.toolchain.gpus import INTEL_DRIVERS, NVIDIA_DRIVERS, Gpu, find_gpus
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
+from kernlens.toolchain.nvdisasm import find_nvdisasm, how_to_get_nvdisasm, nvdisasm_title
 from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.project_file import project_file, read_project
@@ -49,6 +50,7 @@ def checks() -> Iterator[Check]:
     yield _native_decoder()
     yield _disassembler()
     yield _llvm_disassembler()
+    yield _nvidia_disassembler()
     toolchains = find_toolchains()
     default = default_toolchain()
     for toolchain in toolchains:
@@ -114,6 +116,18 @@ def _llvm_disassembler() -> Check:
         finding = "; ".join(failures) or "no libLLVM: needed for the code of PoCL and of AMD's GPUs"
         return Check(name, False, finding, how_to_get("libLLVM"), needed=False)
     return Check(name, True, "; ".join(works + failures), needed=False)
+
+
+def _nvidia_disassembler() -> Check:
+    name = "NVIDIA disassembler"
+    path = find_nvdisasm()
+    if path is None:
+        finding = "no nvdisasm: needed for the instructions of NVIDIA's GPUs, and kernlens may not contain it"
+        return Check(name, False, finding, how_to_get_nvdisasm(), needed=False)
+    try:
+        return Check(name, True, f"{nvdisasm_title(path)}, {path}", needed=False)
+    except KernlensError as error:
+        return Check(name, False, str(error), how_to_get_nvdisasm(), needed=False)
 
 
 def _compiler(toolchain: Toolchain, default: str) -> Check:
@@ -275,6 +289,8 @@ def _gpu(gpu: Gpu) -> Check:
         return Check("GPU", False, f"{gpu}: only the group {group} may open it", fix, needed=False)
     elif gpu.driver in INTEL_DRIVERS:
         use = "kernlens reads the machine code that its driver builds"
+    elif gpu.driver in NVIDIA_DRIVERS:
+        use = "kernlens capture records what applications build and launch on it, with the code in the driver's cache"
     else:
         use = "kernlens capture records what applications build and launch on it, and decodes none of its machine code"
     return Check("GPU", True, f"{gpu}: {use}", needed=False)

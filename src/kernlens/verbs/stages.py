@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.isa.devices import ALL
+from kernlens.loading import open_file
 from kernlens.loading.identify import kind_of
 from kernlens.model.program import Program
 from kernlens.model.stage import Attempts, Snapshot, of_kernel
@@ -135,6 +136,8 @@ def stages_in(
         programs = open_file(path).programs
         return [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
     if kind not in (None, "spirv"):
+        if beside := [Pipeline(program.build) for program in open_file(path).programs if program.build.snapshots]:
+            return beside
         raise KernlensError(
             f"{path} is a finished binary, which contains no stages; compile its source, or the SPIR-V that"
             f" 'kernlens extract {path} -o DIR' finds in it: kernlens stages SOURCE --device D"

@@ -30,13 +30,17 @@ _MOST_ROWS = 1_000_000
 DW_LNE_END_SEQUENCE = 1
 DW_LNE_SET_ADDRESS = 2
 DW_LNE_DEFINE_FILE = 3
+#: NVIDIA's: the rows behind it were inlined, see ``formats/cubin/inlined_rows.py``.
+DW_LNE_INLINED_CALL = 0x90
 
 #: The number of operands that the specification gives each standard opcode.
 _KNOWN_LENGTHS = (0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)
 
 
 class LineColumns(NamedTuple):
-    """The rows of one program, one array per column, and the files that the program itself defined (DWARF 4)."""
+    """The rows of one program, one array per column, and the files that the program itself defined (DWARF 4).
+
+    ``inlined_calls`` are the operands of DW_LNE_INLINED_CALL, each with the first row behind it."""
 
     offsets: array[int]
     files_of: array[int]
@@ -44,6 +48,7 @@ class LineColumns(NamedTuple):
     columns: array[int]
     flags: array[int]
     defined_files: tuple[SourceFile, ...]
+    inlined_calls: tuple[tuple[int, int, int], ...] = ()
 
 
 @lru_cache(maxsize=64)
@@ -122,6 +127,8 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
                     address = code_offset(int.from_bytes(extended[1:9], "little"))
                 elif kind == DW_LNE_DEFINE_FILE:
                     rows.define_file(extended)
+                elif kind == DW_LNE_INLINED_CALL:
+                    rows.mark_inlined_call(extended, len(row_values))
             elif opcode == 9:  # DW_LNS_fixed_advance_pc
                 address += next(rest) | next(rest) << 8
             else:  # basic block, epilogue, isa, and opcodes of later versions: rows keep nothing of them
@@ -173,6 +180,7 @@ class _Rows:
         self._columns = (array("I"), array("I"), array("I"), array("I"), array("B"))
         self._prologue_ends: list[int] = []
         self.defined_files: list[SourceFile] = []
+        self._inlined_calls: list[tuple[int, int, int]] = []
 
     @property
     def count(self) -> int:
@@ -189,6 +197,16 @@ class _Rows:
         except IndexError:
             raise malformed("a file's definition is cut off", _LINE) from None
 
+    def mark_inlined_call(self, extended: bytes, pending: int) -> None:
+        """Note the two operands of DW_LNE_INLINED_CALL, for the rows from the next one on."""
+        operands = iter(extended[1:])
+        try:
+            context = _unsigned(next(operands), operands)
+            name = _unsigned(next(operands), operands)
+        except StopIteration:
+            raise malformed("an inlined call's operands are cut off", _LINE) from None
+        self._inlined_calls.append((len(self._columns[0]) + pending // 5, context, name))
+
     def pack(self, values: list[int]) -> None:
         packed = array("I", values)
         for index in range(4):
@@ -201,4 +219,6 @@ class _Rows:
         for row in self._prologue_ends:
             if row < len(flags):
                 flags[row] |= PROLOGUE_END
-        return LineColumns(offsets, files_of, lines, columns, flags, tuple(self.defined_files))
+        return LineColumns(
+            offsets, files_of, lines, columns, flags, tuple(self.defined_files), tuple(self._inlined_calls)
+        )

@@ -37,6 +37,8 @@ CL_DEVICE_NAME = 0x102B
 CL_DRIVER_VERSION = 0x102D
 CL_DEVICE_IP_VERSION_INTEL = 0x4250
 
+#: The name of NVIDIA's platform.
+CUDA_PLATFORM = "NVIDIA CUDA"
 #: The names of Intel's GPU platforms, older and newer drivers.
 INTEL_GPU_PLATFORMS = frozenset({"Intel(R) OpenCL HD Graphics", "Intel(R) OpenCL Graphics"})
 

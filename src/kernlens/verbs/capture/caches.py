@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 #: Variables that say where a driver, a compiler or a library keeps what was built, and the folder each gets. What keeps it
@@ -45,12 +46,18 @@ def cache_folder(spool: Path) -> str:
     return f"{spool}/{_FOLDER}"
 
 
+def empty_caches(environment: Mapping[str, str], spool: Path) -> dict[str, str]:
+    """Return the variables of an application that name its caches in the capture's folder."""
+    also = {name: folder for name, folder in _CACHES_IF_SET.items() if name in environment}
+    return {name: f"{cache_folder(spool)}/{folder}" for name, folder in (_CACHES | also).items()}
+
+
 def give_empty_caches(environment: dict[str, str], spool: Path) -> None:
     """Make the caches in the capture's folder, and have the variables name them."""
-    also = {name: folder for name, folder in _CACHES_IF_SET.items() if name in environment}
-    for name, folder in (_CACHES | also).items():
-        environment[name] = f"{cache_folder(spool)}/{folder}"
-        os.makedirs(environment[name], exist_ok=True)
+    environment |= empty_caches(environment, spool)
+    for name in CACHE_VARIABLES:
+        if environment.get(name, "").startswith(cache_folder(spool)):
+            os.makedirs(environment[name], exist_ok=True)
 
 
 def is_made_again(spool: Path) -> bool:

@@ -3,11 +3,12 @@ for, and caches that are empty. The recorders do it; ``replacing.py`` and the en
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.model.build import LINE_OPTIONS
-from kernlens.verbs.capture.caches import give_empty_caches
+from kernlens.verbs.capture.caches import empty_caches, give_empty_caches
 from kernlens.verbs.capture.replacing import Replacement, packed
 from kernlens.verbs.capture.spool import OPTIONS, REPLACE, REPLACEMENTS, Spool
 
@@ -46,6 +47,10 @@ class Changes:
             environment[REPLACE] = str(path)
         if self.empties_caches:
             give_empty_caches(environment, spool.folder)
+
+    def cache_variables(self, environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+        """Return the application's variables, with those that say where its caches are in the capture's ``folder``."""
+        return {**environment, **(empty_caches(environment, folder) if self.empties_caches else {})}
 
     def unused_options(self, built_with_options: int) -> list[str]:
         """Return a sentence if the options were added to nothing; ``built_with_options`` counts builds that got them."""

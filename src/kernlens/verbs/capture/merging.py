@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, TypeVar
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
+from kernlens.formats.ptx.ptx_text import is_ptx
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.stage import BINARY, Snapshot
+from kernlens.model.stages import NVIDIA, held
 from kernlens.recording.capture_notes import CAPTURE
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
+from kernlens.toolchain.cached_code import CachedCode
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.replacing import StoodIn
@@ -37,7 +41,8 @@ Progress = Callable[[int, int], None]
 class _KernelsOfBinaries:
     """The kernels of each binary that was met: applications make many programs of one binary."""
 
-    def __init__(self) -> None:
+    def __init__(self, cached: CachedCode) -> None:
+        self._cached = cached
         self._known: dict[tuple[bytes, bytes, str], tuple[str, Sequence[str]]] = {}
 
     def read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
@@ -49,9 +54,16 @@ class _KernelsOfBinaries:
             self._known[key] = self._read(name, build, device)
         return self._known[key]
 
-    @staticmethod
-    def _read(name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
-        parts = HeldParts(binary=device.binary, debug=device.debug, spirv=build.spirv)
+    def snapshots(self, device: BuiltDevice) -> tuple[Snapshot, ...]:
+        """Return the machine code that the driver keeps in its cache, where a program's binary is PTX."""
+        if not device.built or not is_ptx(device.binary):
+            return ()
+        code = self._cached.code_of(device.binary)
+        return () if code is None else (held(NVIDIA.stage("sass"), code, BINARY),)
+
+    def _read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
+        snapshots = self.snapshots(device)
+        parts = HeldParts(binary=device.binary, debug=device.debug, spirv=build.spirv, snapshots=snapshots)
         try:
             programs = open_build(Build(name=name, device=device.name, ok=True, parts=parts))
         except KernlensError as error:
@@ -92,7 +104,7 @@ class Merging:
         self._stood_in = StoodIn(changes.replacements, replaced)
         self._second_builds = Findings()
         self._recorded = RecordedKernels(writer.path)
-        self._kernels_of = _KernelsOfBinaries()
+        self._kernels_of = _KernelsOfBinaries(CachedCode(changes.cache_variables(plan.environment, spool.folder)))
         self._programs: dict[Identity, _Program] = {}
         #: By program and device (its handle).
         self._good_builds: dict[tuple[Identity, int], _GoodBuild] = {}
@@ -158,6 +170,8 @@ class Merging:
             build = _build(event, device, name, device_name, self._input_names(event))
             self._stood_in.compare(build, event.program)
             build, same_code = self._second_builds.add(build, result)
+            if cached := self._kernels_of.snapshots(device):
+                build = build.with_parts(snapshots=(*build.snapshots, *cached))
             number = self._writer.add(build)
             replaced = {} if event.static_inputs else self._stood_in.used(event.program)
             self._calls.append({"program": number, **_call(event), **replaced, **inputs})

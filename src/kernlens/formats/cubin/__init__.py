@@ -1,0 +1,1 @@
+"""Cubins, the ELF form of NVIDIA's device binaries."""

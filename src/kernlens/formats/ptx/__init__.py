@@ -1,0 +1,1 @@
+"""PTX, the text form of NVIDIA's programs."""

@@ -1,0 +1,1 @@
+"""SASS, the machine code of NVIDIA's GPUs."""

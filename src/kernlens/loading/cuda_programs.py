@@ -1,0 +1,165 @@
+"""Programs of NVIDIA's files: cubins, whose kernels hold machine code, and PTX, which is still to be compiled."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from kernlens.dataclass import replace
+from kernlens.errors import ToolError, UnsupportedError
+from kernlens.isa.nvidia.sass_devices import architecture_device, architecture_number, nvidia_device
+from kernlens.loading.assemble import listed_program, stages_program
+from kernlens.loading.context import ContainerParts, Context
+from kernlens.loading.listed_code import ListedKernel
+from kernlens.model.binary import EMPTY, Symbol
+from kernlens.model.kernel import KernelArgument
+from kernlens.model.kernel_resources import KernelResources
+from kernlens.model.stage import TEXT, Snapshot
+from kernlens.model.stages import NVIDIA, held
+
+if TYPE_CHECKING:
+    from kernlens.formats.cubin.cubin_file import Cubin, CubinKernel
+    from kernlens.formats.cubin.cubin_lines import CubinLines
+    from kernlens.isa.nvidia.sass_listing import SassListing
+    from kernlens.model.build import BuildParts
+    from kernlens.model.device import Device
+    from kernlens.model.instruction import Instructions
+    from kernlens.model.line_table import LineTable
+    from kernlens.model.program import Program
+
+#: The first architecture whose instructions have 16 bytes each.
+_FIRST_DECODED = 70
+_HOW_LINES = (
+    "capture --lines or -nv-line-info (OpenCL), nvcc -lineinfo and ptxas -lineinfo give one; Triton writes it by itself"
+)
+
+
+class StagedParts(ContainerParts):
+    """The parts of a build, with more snapshots before and behind its own."""
+
+    def __init__(self, outer: BuildParts, before: tuple[Snapshot, ...], behind: tuple[Snapshot, ...] = ()) -> None:
+        super().__init__(outer, EMPTY, EMPTY, None)
+        self._before, self._behind = before, behind
+
+    @cached_property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        own = self._outer.snapshots
+        return (*self._before, *own, *self._behind)
+
+
+class _CubinCode:
+    """The code of one cubin: its listing, which one process makes for all its kernels, and its line tables."""
+
+    def __init__(self, content: memoryview, cubin: Cubin, device: Device) -> None:
+        self._content = content
+        self.cubin = cubin
+        self._device = device
+
+    @cached_property
+    def _listing(self) -> SassListing:
+        from kernlens.isa.nvidia.sass_listing import SassListing
+        from kernlens.toolchain.nvdisasm import disassemble_cubin
+
+        if architecture_number(self._device) < _FIRST_DECODED:
+            raise UnsupportedError(
+                f"kernlens does not decode instructions of {self.cubin.architecture}: those of NVIDIA's GPUs before Volta"
+                f" (sm_{_FIRST_DECODED}) are encoded otherwise, and today's nvdisasm does not know them"
+            )
+        return SassListing(*disassemble_cubin(self._content))
+
+    def instructions(self, kernel: CubinKernel) -> Instructions:
+        try:
+            return self._listing.instructions(kernel.name, kernel.code)
+        except ToolError as error:
+            raise UnsupportedError(str(error)) from error
+
+    @cached_property
+    def _lines(self) -> CubinLines:
+        from kernlens.formats.cubin.cubin_lines import CubinLines
+
+        return CubinLines(self.cubin)
+
+    def line_table(self, kernel: CubinKernel) -> LineTable | None:
+        return self._lines.get(kernel.name)
+
+    def line_reason(self) -> str | None:
+        if self._lines.has_section:
+            return None
+        return f"the cubin holds no line table; {_HOW_LINES}"
+
+    def listed(self, kernel: CubinKernel) -> ListedKernel:
+        return ListedKernel(
+            kernel.name,
+            kernel.code,
+            partial(self.instructions, kernel),
+            resources=self._resources(kernel),
+            arguments=tuple(KernelArgument(each.ordinal, size=each.size) for each in self.cubin.parameters(kernel)),
+            find_lines=partial(self.line_table, kernel),
+            line_reason=self.line_reason(),
+            functions={offset: name for offset, name in kernel.functions.items() if offset} or None,
+            waits_reason="waits are unknown: kernlens has no cycles for NVIDIA's GPUs",
+        )
+
+    def _resources(self, kernel: CubinKernel) -> KernelResources:
+        read = self.cubin.resources(kernel)
+        x, y, z = read.largest_block or (0, 0, 0)
+        stated = {
+            "shared_bytes": read.shared_bytes,
+            "stack_bytes": read.stack_bytes,
+            "max_work_group": x * y * z or None,
+        }
+        return KernelResources(
+            register_files={} if read.registers is None else {"registers": read.registers},
+            barriers=read.barriers,
+            required_work_group_size=read.required_block,
+            stated={key: value for key, value in stated.items() if value is not None},
+        )
+
+
+def cubin_program(name: str, content: memoryview, context: Context) -> Program:
+    """Return a Program of a cubin. Of a recorded build it has the stages, with the PTX, which is the build's binary."""
+    from kernlens.formats.cubin.cubin_file import read_cubin
+
+    read = read_cubin(content, context.allowance)
+    device = architecture_device(read.architecture)
+    if read.ptx:
+        context = with_ptx(memoryview(read.ptx.encode("utf-8", "replace")), context)
+    code = _CubinCode(content, read, device)
+    return listed_program(
+        name,
+        "cubin",
+        [code.listed(kernel) for kernel in read.kernels],
+        device,
+        content,
+        context,
+        find_symbols=lambda: read.symbols,
+    )
+
+
+def ptx_program(name: str, content: memoryview, context: Context) -> Program:
+    """Return a Program of PTX: its kernels are symbols without code, its text is a stage."""
+    from kernlens.formats.ptx.ptx_text import read_ptx
+
+    read = read_ptx(content)
+    staged = with_ptx(content, context)
+    program = stages_program(name, replace(staged, device=nvidia_device(read.target) or context.device))
+    return replace(
+        program,
+        format="ptx",
+        binary=content,
+        find_symbols=lambda: tuple(
+            Symbol(function.name, 0, 0, "global", "func", None, 0, index, "kernel" if function.is_entry else "export")
+            for index, function in enumerate(read.functions, 1)
+        ),
+    )
+
+
+def with_ptx(content: memoryview, context: Context) -> Context:
+    """Return the context with PTX as a stage of its build, if it has no such stage."""
+    build = context.build
+    stage = NVIDIA.stage("ptx")
+    if any((each.stage, each.form) == (stage.name, TEXT) for each in build.snapshots):
+        return context
+    text = held(stage, bytes(content).rstrip(b"\0"), TEXT)
+    parts = StagedParts(build.parts, (replace(text, allowance=context.allowance),))
+    return replace(context, build=replace(build, parts=parts))

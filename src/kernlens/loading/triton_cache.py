@@ -1,0 +1,79 @@
+"""Triton's cache: a folder for each kernel, with a cubin and the stages of its compile beside it.
+
+Source: ``triton/runtime/cache.py`` and ``triton/compiler/compiler.py`` for the names: ``K.source``, ``K.ttir``, ``K.ttgir``,
+``K.llir``, ``K.ptx``, ``K.cubin``, and ``K.json`` with what it was compiled for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from kernlens import log
+from kernlens.dataclass import replace
+from kernlens.errors import KernlensError
+from kernlens.formats.ptx.ptx_text import KIND as PTX
+from kernlens.loading.context import Context
+from kernlens.model.build import BuildToolchain
+from kernlens.model.stage import TEXT, Snapshot
+from kernlens.model.stages import TRITON, held
+from kernlens.toolchain.source_reading import open_regular
+
+#: A larger file beside a cubin is no stage of it.
+_LARGEST = 1 << 28
+_CUBIN = ".cubin"
+
+
+def is_stage_of_a_cubin(path: str, kind: str | None) -> bool:
+    """Return whether a file is PTX that lies beside the cubin that Triton made of it: it is a stage of that."""
+    if kind != PTX:
+        return False
+    stem = os.path.splitext(path)[0]
+    return os.path.isfile(f"{stem}{_CUBIN}") and os.path.isfile(f"{stem}.ttir")
+
+
+def with_triton_stages(path: str, context: Context) -> Context:
+    """Return the context of a cubin with the stages that Triton keeps beside it; as it is if there are none."""
+    from kernlens.loading.cuda_programs import StagedParts
+
+    stem, ending = os.path.splitext(path)
+    if ending != _CUBIN or not os.path.isfile(f"{stem}.ttir"):
+        return context
+    snapshots: list[Snapshot] = []
+    for stage in TRITON.stages:
+        if stage.dump == _CUBIN:
+            continue
+        content = _content(f"{stem}{stage.dump}")
+        if content is not None:
+            snapshots.append(replace(held(stage, content, TEXT), allowance=context.allowance))
+    known = _metadata(_content(f"{stem}.json"))
+    version, target = known.get("triton_version"), known.get("target")
+    architecture = target.get("arch") if isinstance(target, dict) else None
+    build = replace(
+        context.build,
+        name=os.path.basename(stem),
+        device=f"sm_{architecture}" if isinstance(architecture, int) else "",
+        toolchain=BuildToolchain(f"Triton {version}" if isinstance(version, str) else "Triton"),
+        parts=StagedParts(context.build.parts, tuple(snapshots)),
+    )
+    return replace(context, build=build)
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST:
+                return None
+            content: bytes = file.read()
+            return content
+    except (KernlensError, OSError) as error:
+        log.debug("loading", "%s is not beside the cubin: %s", path, error)
+        return None
+
+
+def _metadata(content: bytes | None) -> dict[str, object]:
+    try:
+        known = json.loads(content or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return known if isinstance(known, dict) else {}
