@@ -41,10 +41,10 @@ def read_library_cache(data: memoryview, name: str) -> list[str]:
     if end > len(data):
         raise FormatError(f"{count} entries do not fit into its {len(data)} bytes", format=_FORMAT, offset=start)
     whole = bytes(data)
-    wanted = name.encode("utf-8", "surrogateescape") + b"\0"
+    name_bytes = name.encode("utf-8", "surrogateescape") + b"\0"
     paths = []
     for flags, key, value, _, _ in _ENTRY.iter_unpack(whole[start + _HEADER_SIZE : end]):
-        if flags in _FLAGS_64_BIT and whole.startswith(wanted, start + key):
+        if flags in _FLAGS_64_BIT and whole.startswith(name_bytes, start + key):
             stop = whole.find(b"\0", start + value, start + value + _LONGEST_NAME)
             if stop < 0:
                 raise FormatError("the name of a library's file does not end", format=_FORMAT, offset=start + value)

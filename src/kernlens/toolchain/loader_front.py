@@ -118,7 +118,7 @@ def _changes(front: Loader, uses: Sequence[LoaderUse], environment: Mapping[str,
     link = _linked(base, front.path)
     changes: dict[str, str | None] = {}
     for use in uses:
-        changes |= same_vendors(use.loader.variables, front.variables, {**environment}, base)
+        changes |= same_vendors(use.loader.vendors, front.vendors, environment, base)
     if any(not use.is_pinned for use in uses):
         changes["LD_LIBRARY_PATH"] = ":".join(
             [str(link.parent), *_others(environment, "LD_LIBRARY_PATH", str(link.parent))]

@@ -18,7 +18,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError
 from kernlens.formats.elf.dynamic import read_dynamic
 from kernlens.toolchain.library_search import default_libraries, file_content
-from kernlens.toolchain.opencl_vendors import VARIABLES
+from kernlens.toolchain.opencl_vendors import VendorRules
 from kernlens.toolchain.registered import roots
 
 #: The loader's name to the dynamic loader, and the variable by which loaders take layers.
@@ -32,12 +32,12 @@ _GLIBC = re.compile(rb"\0GLIBC_2\.(\d+)(?=\0)")
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """An OpenCL loader: whether it takes layers, what it is called, and the ``variables`` that choose its vendors.
+    """An OpenCL loader: whether it takes layers, what it is called, and how it finds ``vendors``.
     ``machine`` is the header's number, None of a file that is no 64-bit library; ``glibc`` the least 2.x that it needs."""
 
     path: str
     takes_layers: bool
-    variables: frozenset[str]
+    vendors: VendorRules
     soname: str
     machine: int | None
     glibc: int
@@ -67,7 +67,7 @@ def _read_loader(path: str, modified: int, size: int) -> Loader | None:
     return Loader(
         path,
         takes_layers=LAYERS.encode() in whole,
-        variables=frozenset(name for name in VARIABLES if name.encode() in whole),
+        vendors=VendorRules.of(whole),
         soname=soname,
         machine=machine,
         glibc=max((int(number) for number in _GLIBC.findall(whole)), default=0),

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+
+from kernlens.dataclass import dataclass
 
 VENDORS, FILENAMES, VENDOR_PATH, SORT = (
     "OCL_ICD_VENDORS",
@@ -19,14 +21,30 @@ VENDORS, FILENAMES, VENDOR_PATH, SORT = (
     "OCL_ICD_PLATFORM_SORT",
 )
 #: All variables by which loaders choose and order vendors. A loader has the names of those that it reads among its bytes.
-VARIABLES = (VENDORS, FILENAMES, VENDOR_PATH, SORT)
+_VARIABLES = (VENDORS, FILENAMES, VENDOR_PATH, SORT)
 _FOLDER = "/etc/OpenCL/vendors"
 #: Bytes of a vendor's file that are read: it has the path of a library.
 _MOST_BYTES = 4096
 
 
-def listed_vendors(reads: Set[str], environment: Mapping[str, str]) -> list[str]:
-    """Return the vendors' libraries, as a loader that reads these variables finds them named, each once."""
+@dataclass(frozen=True, slots=True)
+class VendorRules:
+    """The way in which a loader finds vendors: the ``variables`` that it reads, and whether it takes names for parts of
+    OCL_ICD_VENDORS, without a slash between, as CUDA's does."""
+
+    variables: frozenset[str] = frozenset()
+    joins_names: bool = False
+
+    @classmethod
+    def of(cls, content: bytes) -> VendorRules:
+        """Return the rules of the loader with this content."""
+        variables = frozenset(name for name in _VARIABLES if name.encode() in content)
+        return cls(variables, f"{_FOLDER}/\0".encode() in content)
+
+
+def listed_vendors(rules: VendorRules, environment: Mapping[str, str]) -> list[str]:
+    """Return the vendors' libraries, as a loader finds them named, each once."""
+    reads = rules.variables
     vendors = environment.get(VENDORS, "") if VENDORS in reads else ""
     libraries = []
     if FILENAMES in reads:
@@ -35,7 +53,9 @@ def listed_vendors(reads: Set[str], environment: Mapping[str, str]) -> list[str]
         return [_library(vendors)] if vendors.endswith(".icd") else [vendors]
     folder = vendors or (environment.get(VENDOR_PATH, "") if VENDOR_PATH in reads else "") or _FOLDER
     with contextlib.suppress(OSError):
-        libraries += [_library(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith(".icd")]
+        names = [name for name in os.listdir(folder) if name.endswith(".icd")]
+        between = "" if rules.joins_names and folder != _FOLDER else "/"
+        libraries += [_library(f"{folder}{between}{name}") for name in names]
     return list(dict.fromkeys(filter(None, libraries)))
 
 
@@ -48,16 +68,16 @@ def _library(path: str) -> str:
 
 
 def same_vendors(
-    before: Set[str], after: Set[str], environment: Mapping[str, str], folder: Path
+    before: VendorRules, after: VendorRules, environment: Mapping[str, str], folder: Path
 ) -> dict[str, str | None]:
-    """Return the variables (None: to be unset) with which a loader that reads ``after`` lists the vendors that one that
-    reads ``before`` lists in this environment; none if it does anyway. Vendors' files are made below ``folder``.
+    """Return the variables (None: to be unset) with which the loader of the rules ``after`` lists the vendors that that of
+    ``before`` lists in this environment; none if it does anyway. Vendors' files are made below ``folder``.
 
     ocl-icd sorts platforms by their devices. It must not where the other does not: applications take the first. Raises
     OSError if the files cannot be made.
     """
     changed: dict[str, str | None] = {}
-    if SORT in after and SORT not in before and SORT not in environment:
+    if SORT in after.variables - before.variables and SORT not in environment:
         changed[SORT] = "none"
     vendors = listed_vendors(before, environment)
     if set(vendors) == set(listed_vendors(after, environment)):
@@ -67,4 +87,4 @@ def same_vendors(
     for number, library in enumerate(vendors):
         (place / f"{number:03}.icd").write_bytes(os.fsencode(library) + b"\n")
     changed |= {name: None for name in (FILENAMES, VENDOR_PATH) if name in environment}
-    return changed | {VENDORS: str(place)}
+    return changed | {VENDORS: f"{place}/"}

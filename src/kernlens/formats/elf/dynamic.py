@@ -53,8 +53,8 @@ def read_dynamic(data: memoryview) -> DynamicLinking:
             values.append((tag, value))
     table = _strings(data, dict(values), loads)
 
-    def names(wanted: int) -> tuple[str, ...]:
-        return tuple(table.name(value) for tag, value in values if tag == wanted)
+    def names(kind: int) -> tuple[str, ...]:
+        return tuple(table.name(value) for tag, value in values if tag == kind)
 
     return DynamicLinking(
         machine=header.ehdr.e_machine,

@@ -34,7 +34,7 @@ def main() -> None:
     digest = hashlib.sha256()
     x = (np.arange(8192) % 251).astype(np.float32)
     for number in range(programs):
-        program = cl.Program(context, SOURCE).build(options=[f"-DFACTOR=0.{number + 1}f"], cache_dir=False)
+        program = cl.Program(context, SOURCE).build(options=[f"-DFACTOR=0.{number + 1}f"])
         y = np.ones_like(x)
         first = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=x)
         second = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=y)
