@@ -7,6 +7,7 @@ comes first, a folder that holds nothing but the loader goes there; where DT_RPA
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -15,7 +16,7 @@ from pathlib import Path
 from kernlens import log
 from kernlens.dataclass import dataclass, field
 from kernlens.toolchain.opencl_loader import LOADER, Loader, fronts
-from kernlens.toolchain.opencl_vendors import same_vendors
+from kernlens.toolchain.opencl_vendors import HOME, same_vendors
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.used_loaders import ABSOLUTE, LoaderUse, Programs, programs_of, used_loaders
 
@@ -119,6 +120,9 @@ def _changes(front: Loader, uses: Sequence[LoaderUse], environment: Mapping[str,
     changes: dict[str, str | None] = {}
     for use in uses:
         changes |= same_vendors(use.loader.vendors, front.vendors, environment, base)
+    if front.vendors.needs_home and HOME not in environment:
+        libraries = os.path.dirname(front.path)
+        changes[HOME] = str(base if glob.glob(f"{glob.escape(libraries)}/*.icd") else os.path.dirname(libraries))
     if any(not use.is_pinned for use in uses):
         changes["LD_LIBRARY_PATH"] = ":".join(
             [str(link.parent), *_others(environment, "LD_LIBRARY_PATH", str(link.parent))]

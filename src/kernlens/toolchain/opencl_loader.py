@@ -99,12 +99,12 @@ def fronts(machine: int, python: str | None = None) -> Iterator[Loader]:
 
 def _candidates(python: str | None) -> Iterator[str]:
     yield from default_libraries(LOADER)
-    yield from _bundled(Path(folder) for folder in sys.path if folder and os.path.isdir(folder))
     # Packages like intel-opencl-rt put theirs among the environment's libraries.
     yield os.path.join(sys.prefix, "lib", LOADER)
+    yield from _bundled(Path(folder) for folder in sys.path if folder and os.path.isdir(folder))
     if python is not None:
-        yield from loaders_of_python(python)
         yield str(Path(python).absolute().parent.parent / "lib" / LOADER)
+        yield from loaders_of_python(python)
     for root in roots().values():
         yield from map(str, sorted(root.glob(f"usr/lib/*-linux-gnu/{LOADER}")))
 

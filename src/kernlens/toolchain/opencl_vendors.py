@@ -20,6 +20,8 @@ VENDORS, FILENAMES, VENDOR_PATH, SORT = (
     "OPENCL_VENDOR_PATH",
     "OCL_ICD_PLATFORM_SORT",
 )
+#: Names pyopencl's folder to the loader in its wheels. pyopencl sets it where nobody did.
+HOME = "PYOPENCL_HOME"
 #: All variables by which loaders choose and order vendors. A loader has the names of those that it reads among its bytes.
 _VARIABLES = (VENDORS, FILENAMES, VENDOR_PATH, SORT)
 _FOLDER = "/etc/OpenCL/vendors"
@@ -30,16 +32,18 @@ _MOST_BYTES = 4096
 @dataclass(frozen=True, slots=True)
 class VendorRules:
     """The way in which a loader finds vendors: the ``variables`` that it reads, and whether it takes names for parts of
-    OCL_ICD_VENDORS, without a slash between, as CUDA's does."""
+    OCL_ICD_VENDORS, without a slash between, as CUDA's does. ``needs_home``: it is that of pyopencl's wheels, which looks for
+    vendors in PYOPENCL_HOME, too, and crashes without that variable."""
 
     variables: frozenset[str] = frozenset()
     joins_names: bool = False
+    needs_home: bool = False
 
     @classmethod
     def of(cls, content: bytes) -> VendorRules:
         """Return the rules of the loader with this content."""
         variables = frozenset(name for name in _VARIABLES if name.encode() in content)
-        return cls(variables, f"{_FOLDER}/\0".encode() in content)
+        return cls(variables, f"{_FOLDER}/\0".encode() in content, HOME.encode() in content)
 
 
 def listed_vendors(rules: VendorRules, environment: Mapping[str, str]) -> list[str]:

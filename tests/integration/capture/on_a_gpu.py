@@ -7,7 +7,8 @@ ratio over pairs of runs in turn. Where a machine has neither network nor compil
     python -m tests.integration.capture.on_a_gpu prepare FOLDER --python 3.12      # with network, gcc and g++
     python3 tests/integration/capture/on_a_gpu.py run FOLDER --out OUT             # on the GPU's machine
 
-FOLDER has a copy of this file, too. The second needs Python with NumPy and pip alone. It writes on_a_gpu.json, on_a_gpu.md and the recordings into OUT. ``--vendor libpocl.so.2``
+FOLDER has a copy of this file, too. The second needs Python with NumPy and pip alone. It writes on_a_gpu.json, on_a_gpu.md and
+the recordings into OUT. ``--vendor libpocl.so.2``
 runs it on PoCL, which computes on the processor.
 """
 
