@@ -36,10 +36,14 @@ def read_library_cache(data: memoryview, name: str) -> list[str]:
         start = -(-(_OLD_HEADER.size + _OLD_HEADER.unpack_from(data)[1] * _OLD_ENTRY) // 8) * 8
     if data[start : start + len(_MAGIC)] != _MAGIC or len(data) < start + _HEADER_SIZE:
         raise FormatError("it is no cache of libraries in glibc's form", format=_FORMAT, offset=start)
-    count, _ = _COUNTS.unpack_from(data, start + len(_MAGIC))
+    count, strings = _COUNTS.unpack_from(data, start + len(_MAGIC))
     end = start + _HEADER_SIZE + count * _ENTRY.size
-    if end > len(data):
-        raise FormatError(f"{count} entries do not fit into its {len(data)} bytes", format=_FORMAT, offset=start)
+    if end + strings > len(data):
+        raise FormatError(
+            f"{count} entries and {strings} bytes of names do not fit into its {len(data)} bytes",
+            format=_FORMAT,
+            offset=start,
+        )
     whole = bytes(data)
     name_bytes = name.encode("utf-8", "surrogateescape") + b"\0"
     paths = []

@@ -176,8 +176,8 @@ def set_up(folder: Path, out: Path, vendor: str) -> Machine:
     subprocess.run([sys.executable, "-m", "pip", *install, *wheels], check=True)
     caches = {"CUDA_CACHE_PATH": str(work / "compute-cache"), "POCL_CACHE_DIR": str(work / "pocl-cache")}
     own = {"XDG_CACHE_HOME": str(work / "cache"), "PYTHONPATH": str(site), "OCL_ICD_VENDORS": f"{vendors}/"}
-    kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "OPENCL_LAYERS")}
-    return Machine(folder, out, work, {**kept, **caches, **own})
+    inherited = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "OPENCL_LAYERS")}
+    return Machine(folder, out, work, {**inherited, **caches, **own})
 
 
 def find_driver() -> str:
