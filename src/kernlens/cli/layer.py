@@ -112,6 +112,7 @@ def _print_capture_off(recording: str) -> None:
 def _print_capture(recording: str, lines: bool, as_json: bool) -> None:
     from kernlens.verbs.capture.capture import attach
 
+    _front()  # ``attach`` puts it there; this says so.
     folder, environment = attach(recording, lines=lines)
     if as_json:
         print_json({"schema": 1, "environment": environment, "folder": str(folder)})
