@@ -137,31 +137,6 @@ def test_wrong_use(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "x.txt"]
 
 
-def test_a_loader_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    subprocess.run(["gcc", "-shared", "-x", "c", "-o", "libOpenCL.so.1", "/dev/null"], check=True, timeout=60)
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
-    reason = capture(["true"]).reason
-    assert f"or by {tmp_path}/libOpenCL.so.1: this OpenCL loader is too old to take layers" in reason
-
-
-def test_a_loader_in_a_wheel_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    python, loader = (
-        Path("venv/bin/python"),
-        Path("venv/lib/python3.11/site-packages/some.libs/libOpenCL-1234.so.1.0.0"),
-    )
-    for path in (python, loader):
-        path.parent.mkdir(parents=True)
-    python.symlink_to("/bin/true")
-    loader.write_bytes(b"OCL_ICD_VENDORS")
-    reason = capture([python]).reason
-    assert f"by {tmp_path / loader}: this OpenCL loader, which came with a Python package, is too old" in reason
-    assert "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libOpenCL.so.1 kernlens capture ..." in reason
-    loader.write_bytes(b"OPENCL_LAYERS")
-    assert "either no process of it asked for OpenCL" in capture([python]).reason
-
-
 def test_two_captures_into_one_file(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="another process is writing the recording"):
         capture(["true"], tmp_path / "x.klens")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,18 +21,20 @@ from kernlens.toolchain.application import (
     environment_for,
     find_application,
     initial_environment,
-    is_static,
     restore_signals,
 )
+from kernlens.toolchain.loader_front import LoaderFront, find_front
 from kernlens.toolchain.native_layers import OPENCL_LAYER, is_opencl_layer, needed_layer
+from kernlens.toolchain.opencl_loader import LAYERS
 from kernlens.toolchain.simulation import simulated_devices
-from kernlens.toolchain.toolchains import DEFAULT, SYSTEM, SYSTEM_LIBRARY_FOLDERS
+from kernlens.toolchain.toolchains import DEFAULT, SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
-from kernlens.verbs.capture.captured import Captured, CapturedKernel
+from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
-from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero, why_not_recorded
+from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 from kernlens.verbs.capture.merging import Merging, Progress
+from kernlens.verbs.capture.nothing_built import LoaderWatch, why_nothing
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
@@ -41,10 +42,6 @@ from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
     from kernlens.toolchain.toolchains import Toolchain
-
-#: Where loaders of OpenCL lie; those of LD_LIBRARY_PATH come first.
-_LIBRARY_FOLDERS = ("/usr/local/lib", "/usr/lib/aarch64-linux-gnu", *SYSTEM_LIBRARY_FOLDERS)
-_LAYERS = "OPENCL_LAYERS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +123,20 @@ def capture(
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
-        _turn_on(application, layer, spool, chosen, changes)
+        front = _turn_on(application, layer, spool, chosen, changes)
+        watch = LoaderWatch(front)
         if device is not None:
             application.environment[ZEROS] = "1"
         if on_start is not None:
             on_start()
         try:
-            status = _run(application, device is not None)
+            status = _run(application, device is not None, watch)
         except BaseException:
             if not spool.was_entered:
                 spool.remove()
             raise
         with _stays(spool):
-            return _finish(spool, writer, status, asked, plan, on_progress=on_progress)
+            return _finish(spool, writer, status, asked, plan, watch, on_progress=on_progress)
 
 
 def recover(
@@ -169,7 +167,7 @@ def recover(
             findings = [f"nothing is built again, for stages or to compare: {error}"]
         path = Path(recording) if recording is not None else spool.recording
         with _stays(spool), _writer(path, asked.words) as writer:
-            return _finish(spool, writer, None, asked, plan, findings, on_progress)
+            return _finish(spool, writer, None, asked, plan, LoaderWatch(), findings, on_progress)
 
 
 def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str]]:
@@ -226,23 +224,27 @@ def _check_rights(program: str) -> None:
         )
 
 
-def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolchain, changes: Changes) -> None:
-    """Have the application's processes record what they build, with the changes."""
+def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolchain, changes: Changes) -> LoaderFront:
+    """Have the application's processes record what they build, with the changes; return how its loaders take layers."""
     environment = application.environment
-    named = [entry for entry in environment.get(_LAYERS, "").split(":") if entry]
+    named = [entry for entry in environment.get(LAYERS, "").split(":") if entry]
     # Each kernlens's layer records and offers its extension, so there is to be one: this, where the first of them stands.
     ours = [entry for entry in named if is_opencl_layer(entry, environment)]
     entries = [str(layer) if entry in ours else entry for entry in named] if ours else [str(layer), *named]
-    environment[_LAYERS] = ":".join(dict.fromkeys(entries))
+    environment[LAYERS] = ":".join(dict.fromkeys(entries))
     if not ours:
         environment[SNAPSHOTS] = "0"  # The application is to find the extensions that it finds without.
     spool.tell_outer(environment)
     environment[FOLDER] = str(spool.folder)
     turn_on_level_zero(environment, chosen)
     changes.make(environment, spool)
+    # A root's program gets the root's loader, which takes layers; what it starts gets the machine's.
+    front = find_front(application.words if chosen.root is None else (), application.program, environment)
+    front.apply(environment)
+    return front
 
 
-def _run(application: Application, is_simulated: bool) -> int:
+def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> int:
     from kernlens.verbs.capture.running import run
 
     def prepare_child() -> None:
@@ -250,7 +252,7 @@ def _run(application: Application, is_simulated: bool) -> int:
             limit_file_size(FILE_SIZE_LIMIT)
         restore_signals()
 
-    return run(application, prepare_child)
+    return run(application, prepare_child, watch.look)
 
 
 @contextlib.contextmanager
@@ -270,6 +272,7 @@ def _finish(
     status: int | None,
     asked: Asked,
     plan: SecondBuildPlan,
+    watch: LoaderWatch,
     findings: Sequence[str] = (),
     on_progress: Progress | None = None,
 ) -> Capture:
@@ -284,53 +287,9 @@ def _finish(
         failed=captured.failed,
         from_binary=captured.from_binary,
         missing=tuple(captured.missing),
-        findings=(*findings, *captured.findings),
+        findings=(*findings, *watch.findings(captured), *captured.findings),
         unmatched=captured.unmatched,
-        reason="" if captured.builds else _why_nothing(captured, plan.environment, asked.words),
+        reason="" if captured.builds else why_nothing(captured, asked.words, watch),
         lines=asked.changes.lines,
         empty_caches=asked.changes.empties_caches,
-    )
-
-
-def _is_too_old(loader: Path) -> bool:
-    return _LAYERS.encode() not in loader.read_bytes()
-
-
-def _bundled_loaders(program: str | None) -> list[Path]:
-    """Return the loaders that wheels brought into the Python environment that the application's program belongs to."""
-    environment = Path(program).absolute().parent.parent if program is not None else None
-    pattern = "lib/python*/site-packages/*.libs/libOpenCL*.so*"
-    return sorted(environment.glob(pattern)) if environment is not None else []
-
-
-def _why_nothing(captured: Captured, environment: Mapping[str, str], words: Sequence[str]) -> str:
-    if captured.missing:
-        return "nothing could be written of what was built"
-    if captured.was_entered:
-        return "nothing was built: the application asked for OpenCL or Level Zero, and built no program"
-    if captured.nested:
-        return "nothing was built but by applications that kernlens capture ran within this one"
-    program = shutil.which(words[0]) if words else None
-    if program is not None and is_static(program):
-        return (
-            f"nothing was built that kernlens can see: {program} is statically linked and takes no layers; link it"
-            " dynamically"
-        )
-    folders = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *_LIBRARY_FOLDERS]
-    loader = next((path for folder in folders if folder and (path := Path(folder, "libOpenCL.so.1")).is_file()), None)
-    if loader is not None and _is_too_old(loader):
-        return (
-            f"nothing was built, or by {loader}: this OpenCL loader is too old to take layers; ocl-icd takes them from 2.3.0"
-            " on, the Khronos loader from 2020.12 on"
-        )
-    bundled = next(filter(_is_too_old, _bundled_loaders(program)), None)
-    if bundled is not None:
-        return (
-            f"nothing was built, or by {bundled}: this OpenCL loader, which came with a Python package, is too old to take"
-            f" layers; to have another one stand in for it: LD_PRELOAD={loader or 'libOpenCL.so.1'} kernlens capture ..."
-        )
-    return (
-        "nothing was built that kernlens can see: either no process of it asked for OpenCL or Level Zero, or it found no driver"
-        " (kernlens doctor), or the process that did has other environment variables or rights than its parent (env -i, sudo)"
-        f"{why_not_recorded()}"
     )

@@ -15,13 +15,16 @@ from kernlens.toolchain.application import Application
 _OWN = {"KILL", "STOP", "CHLD", "TSTP", "TTIN", "TTOU", "CONT", "SEGV", "BUS", "FPE", "ILL", "SYS", "TRAP", "ABRT"}
 #: Seconds after which the application is looked at again if no signal comes: a process with other threads may not get it.
 _PAUSE = 1.0
+#: Seconds after which it is looked at first; what it has loaded is seen in its first moments, too.
+_FIRST_PAUSE = 0.02
 
 
-def run(application: Application, prepare: Callable[[], None]) -> int:
+def run(application: Application, prepare: Callable[[], None], look: Callable[[int], None]) -> int:
     """Run the application, and return its exit status: negative if a signal has ended it.
 
-    ``prepare`` is called in the child process before it becomes the application. A signal that somebody sends to this
-    process goes to the application; those of the terminal reach it anyway. If the application stops, so does this process.
+    ``prepare`` is called in the child process before it becomes the application, ``look`` now and then, with its number,
+    while it runs. A signal that somebody sends to this process goes to the application; those of the terminal reach it
+    anyway. If the application stops, so does this process.
     Raises ToolError if it cannot be started.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -35,7 +38,7 @@ def run(application: Application, prepare: Callable[[], None]) -> int:
 
     try:
         child = _start(application, prepare_child)
-        return _accompany(child, passed_on | {signal.SIGCHLD})
+        return _accompany(child, passed_on | {signal.SIGCHLD}, look)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -60,9 +63,12 @@ def _start(application: Application, prepare: Callable[[], None]) -> subprocess.
         raise application.not_started(error) from error
 
 
-def _accompany(child: subprocess.Popen[bytes], signals: set[int]) -> int:
+def _accompany(child: subprocess.Popen[bytes], signals: set[int], look: Callable[[int], None]) -> int:
+    pause = _FIRST_PAUSE
     while True:
-        arrived = signal.sigtimedwait(signals, _PAUSE)
+        arrived = signal.sigtimedwait(signals, pause)
+        pause = min(pause * 1.5, _PAUSE)
+        look(child.pid)
         number, status = os.waitpid(child.pid, os.WNOHANG | os.WUNTRACED)
         if number and os.WIFSTOPPED(status):
             os.kill(os.getpid(), signal.SIGSTOP)

@@ -81,10 +81,12 @@ void set_up(void)
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
     clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     bool pocl = strstr(name, "Portable") != NULL, cpu = !pocl && (type & CL_DEVICE_TYPE_CPU);
-    expected = pocl ? POCL : cpu ? CPU : IGC;
-    expected_count = pocl  ? sizeof POCL / sizeof *POCL
-                     : cpu ? sizeof CPU / sizeof *CPU
-                           : sizeof IGC / sizeof *IGC;
+    bool intel = strstr(name, "Intel") != NULL;
+    expected = pocl ? POCL : cpu ? CPU : intel ? IGC : OTHER;
+    expected_count = pocl    ? sizeof POCL / sizeof *POCL
+                     : cpu   ? sizeof CPU / sizeof *CPU
+                     : intel ? sizeof IGC / sizeof *IGC
+                             : sizeof OTHER / sizeof *OTHER;
     request_list = (clRequestProgramSnapshotListCODEPLAY_fn)clGetExtensionFunctionAddressForPlatform(
         platform, "clRequestProgramSnapshotListCODEPLAY");
     request = (clRequestProgramSnapshotCODEPLAY_fn)clGetExtensionFunctionAddressForPlatform(

@@ -1,0 +1,84 @@
+"""The OpenCL loaders of a captured application, as far as they are known, and the reason of a capture without builds."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+from kernlens.dataclass import dataclass, field
+from kernlens.toolchain.application import is_static
+from kernlens.toolchain.loader_front import LoaderFront
+from kernlens.toolchain.opencl_loader import LOADER, fronts, read_loader
+from kernlens.toolchain.packages import how_to_get
+from kernlens.toolchain.used_loaders import mapped_loaders
+from kernlens.verbs.capture.captured import Captured
+from kernlens.verbs.capture.level_zero_layer import why_not_recorded
+
+
+@dataclass(slots=True)
+class LoaderWatch:
+    """The known OpenCL loaders of an application: the ``front`` that was put in front of them, those of processes that had
+    nothing but loaders without layers when somebody looked, and the others that were seen."""
+
+    front: LoaderFront = field(default_factory=LoaderFront)
+    without_layers: set[str] = field(default_factory=set)
+    with_layers: set[str] = field(default_factory=set)
+
+    def look(self, process: int) -> None:
+        """Note what the process and its descendants have loaded now."""
+        for paths in mapped_loaders(process):
+            loaders = [loader for path in sorted(paths) if (loader := read_loader(path)) is not None]
+            taking = {loader.path for loader in loaders if loader.takes_layers}
+            self.with_layers |= taking
+            if not taking:
+                self.without_layers |= {loader.path for loader in loaders}
+
+    def findings(self, captured: Captured) -> list[str]:
+        """Return what is to be known of a capture that recorded something."""
+        if not captured.builds:
+            return []
+        told = [self.front.sentence] if self.front.sentence else []
+        return [*told, self._not_recorded()] if self.without_layers else told
+
+    def reason(self) -> str:
+        """Return what the loaders say on why nothing was recorded; "" if that is nothing."""
+        if self.without_layers:
+            return f"nothing was recorded: {self._not_recorded()}"
+        if self.with_layers:
+            return (
+                f"nothing was built: the application loaded {min(self.with_layers)}, an OpenCL loader that takes layers, but"
+                " called none of its functions, or the process has other variables than its parent (env -i, sudo)"
+            )
+        return f"nothing was recorded: {self.front.obstacle}" if self.front.obstacle else ""
+
+    def _not_recorded(self) -> str:
+        names = " and ".join(sorted(self.without_layers))
+        start = f"a process loaded {names}, an OpenCL loader that takes no layers, so what it built is not recorded"
+        if self.front.obstacle:
+            return f"{start}; {self.front.obstacle}"
+        loader = next((loader for name in self.without_layers if (loader := read_loader(name)) is not None), None)
+        front = next(fronts(loader.machine), None) if loader is not None and loader.machine is not None else None
+        if front is None:
+            return f"{start}; for a loader that takes them: {how_to_get(LOADER)}, then the same again"
+        return f"{start}; to put one that takes them in front of it: LD_PRELOAD={front.path} kernlens capture ..."
+
+
+def why_nothing(captured: Captured, words: Sequence[str], watch: LoaderWatch) -> str:
+    """Return the reason why nothing was recorded."""
+    if captured.missing:
+        return "nothing could be written of what was built"
+    if captured.was_entered:
+        return "nothing was built: the application asked for OpenCL or Level Zero, and built no program"
+    if captured.nested:
+        return "nothing was built but by applications that kernlens capture ran within this one"
+    program = shutil.which(words[0]) if words else None
+    if program is not None and is_static(program):
+        return (
+            f"nothing was built that kernlens can see: {program} is statically linked and takes no layers; link it"
+            " dynamically"
+        )
+    return watch.reason() or (
+        "nothing was built that kernlens can see: either no process of it asked for OpenCL or Level Zero, or it found no driver"
+        " (kernlens doctor), or the process that did has other environment variables or rights than its parent (env -i, sudo)"
+        f"{why_not_recorded()}"
+    )
