@@ -56,9 +56,9 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
         yield style(f"  and {plural(len(gaining) - len(shown), 'more kernel')}: --top 0, --csv FILE", dim=True)
     yield f"{len(gaining):,} of {plural(len(sets), 'kernel')} gain from another set than the first"
     if gaining and len(gaining) < len(sets):
-        names = list(dict.fromkeys(kernel_title(each.first.kernel or "") for each in sets if not each.deciding))
-        more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-        yield f"  no other set is better than the first for {', '.join(names[:_MOST_NAMES])}{more}"
+        others = list(dict.fromkeys(kernel_title(each.first.kernel or "") for each in sets if not each.deciding))
+        more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
+        yield f"  no other set is better than the first for {', '.join(others[:_MOST_NAMES])}{more}"
 
 
 def marks(sets: Sequence[BestSet]) -> dict[int, tuple[int, int]]:
