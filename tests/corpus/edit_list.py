@@ -26,12 +26,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit: in each of these files a text is replaced once by another; ``new_files`` are added. The kernels that are not in
-    ``changes`` have equal code. ``renamed``: the new names, each with its old one. ``options`` are those of both sides."""
+    """An edit of ``file``, which is compiled, or of a file ``edited`` that it includes: each of these texts is replaced once by
+    another; ``new_files`` are added. The kernels that are not in ``changes`` have equal code. ``renamed``: the new names, each
+    with its old one. ``options`` are those of both sides."""
 
     name: str
     file: str
-    replaced: tuple[tuple[str, str, str], ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
     changes: dict[str, Change] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     only_old: frozenset[str] = frozenset()
@@ -40,11 +41,7 @@ class Edit:
     device: str = "dg2"
     toolchain: str = "system"
     options: tuple[str, str] = ("", "")
-
-
-def in_file(file: str, *texts: tuple[str, str]) -> tuple[tuple[str, str, str], ...]:
-    """Return replacements in one file."""
-    return tuple((file, old, new) for old, new in texts)
+    edited: str = ""
 
 
 WEIGHT = """\
@@ -122,12 +119,11 @@ ADD = "pixel.x = pixel.x + amount;"
 
 #: The code is equal: what was edited is nothing to the compiler.
 EQUAL = (
-    Edit("comments above a kernel", "sharpen.cl", in_file("sharpen.cl", (COMMON, COMMON + HEAD))),
+    Edit("comments above a kernel", "sharpen.cl", ((COMMON, COMMON + HEAD),)),
     Edit(
         "a variable renamed",
         "blurs.cl",
-        in_file(
-            "blurs.cl",
+        (
             ("float4 acc = 0.f", "float4 total = 0.f"),
             ("acc += k", "total += k"),
             ("  acc.w =", "  total.w ="),
@@ -137,47 +133,53 @@ EQUAL = (
     Edit(
         "white space",
         "bspline.cl",
-        in_file(
-            "bspline.cl",
-            ("write_imagef(HF, (int2)(x, y), d - lf);", "write_imagef(HF,\n    (int2)(x, y),\n    d - lf);"),
-        ),
+        (("write_imagef(HF, (int2)(x, y), d - lf);", "write_imagef(HF,\n    (int2)(x, y),\n    d - lf);"),),
     ),
     Edit(
         "a function moved to a header",
         "atrous.cl",
-        in_file("atrous.cl", (WEIGHT, '#include "weight.h"\n')),
+        ((WEIGHT, '#include "weight.h"\n'),),
         new_files={"weight.h": WEIGHT},
     ),
-    Edit("kernels in another order", "sharpen.cl", in_file("sharpen.cl", (MIX, ""), (COMMON, f"{COMMON}\n{MIX}"))),
+    Edit(
+        "kernels in another order",
+        "sharpen.cl",
+        (
+            (MIX, ""),
+            (COMMON, f"{COMMON}\n{MIX}"),
+        ),
+    ),
     Edit(
         "a kernel renamed",
         "sharpen.cl",
-        in_file("sharpen.cl", ("sharpen_mix(", "sharpen_final(")),
+        (("sharpen_mix(", "sharpen_final("),),
         renamed={"sharpen_final": "sharpen_mix"},
     ),
     Edit(
         "a parameter renamed",
         "dwt.cl",
-        in_file("dwt.cl", ("float4 *img,", "float4 *image,"), ("+= img[idx]", "+= image[idx]")),
+        (
+            ("float4 *img,", "float4 *image,"),
+            ("+= img[idx]", "+= image[idx]"),
+        ),
     ),
     Edit(
         "a condition by De Morgan",
         "bloom.cl",
-        in_file("bloom.cl", ("if(x >= width || y >= height) return;", "if(!(x < width && y < height)) return;")),
+        (("if(x >= width || y >= height) return;", "if(!(x < width && y < height)) return;"),),
     ),
-    Edit("a macro as an enumeration", "bspline.cl", in_file("bspline.cl", ("#define FSIZE 5", "enum { FSIZE = 5 };"))),
+    Edit("a macro as an enumeration", "bspline.cl", (("#define FSIZE 5", "enum { FSIZE = 5 };"),)),
     Edit(
         "a function that nobody calls",
         "highpass.cl",
-        in_file("highpass.cl", (COMMON, f"{COMMON}\nstatic inline float half_of(float a)\n{{\n  return a / 2;\n}}\n")),
+        ((COMMON, f"{COMMON}\nstatic inline float half_of(float a)\n{{\n  return a / 2;\n}}\n"),),
     ),
-    Edit("const taken away", "bspline.cl", in_file("bspline.cl", ("const float4 d =", "float4 d ="))),
-    Edit("a sum turned round", "atrous.cl", in_file("atrous.cl", ("c + boost*amount", "boost*amount + c"))),
+    Edit("const taken away", "bspline.cl", (("const float4 d =", "float4 d ="),)),
+    Edit("a sum turned round", "atrous.cl", (("c + boost*amount", "boost*amount + c"),)),
     Edit(
         "variables that nobody reads are gone",
         "sharpen.cl",
-        in_file(
-            "sharpen.cl",
+        (
             ("  float4 Labmin = (float4)(0.0f, -128.0f, -128.0f, 0.0f);\n", ""),
             ("  float4 Labmax = (float4)(100.0f, 128.0f, 128.0f, 1.0f);\n", ""),
         ),
@@ -185,8 +187,7 @@ EQUAL = (
     Edit(
         "two kernels renamed, and comments",
         "sharpen.cl",
-        in_file(
-            "sharpen.cl",
+        (
             (COMMON, COMMON + HEAD),
             ("sharpen_hblur(", "sharpen_rows("),
             ("sharpen_vblur(", "sharpen_columns("),
@@ -196,20 +197,15 @@ EQUAL = (
     Edit(
         "a kernel moved to a header",
         "sharpen.cl",
-        in_file("sharpen.cl", (MIX, '#include "mix.h"\n')),
+        ((MIX, '#include "mix.h"\n'),),
         new_files={"mix.h": MIX},
     ),
     Edit(
         "a wide index",
         "dwt.cl",
-        in_file(
-            "dwt.cl",
-            (INIT, INIT.replace("const int idx = mad24(y, width, x);", "const long idx = (long)y * width + x;")),
-        ),
+        ((INIT, INIT.replace("const int idx = mad24(y, width, x);", "const long idx = (long)y * width + x;")),),
     ),
-    Edit(
-        "comments, by the newest compiler", "bloom.cl", in_file("bloom.cl", (COMMON, COMMON + HEAD)), toolchain="newest"
-    ),
+    Edit("comments, by the newest compiler", "bloom.cl", ((COMMON, COMMON + HEAD),), toolchain="newest"),
 )
 
 #: One or more kernels change.
@@ -217,43 +213,44 @@ CHANGED = (
     Edit(
         "a factor more",
         "sharpen.cl",
-        in_file("sharpen.cl", (ADD, "pixel.x = pixel.x + amount * 2.0f;")),
+        ((ADD, "pixel.x = pixel.x + amount * 2.0f;"),),
         {"sharpen_mix": Change(MORE, ("pixel.x + amount * 2.0f",))},
     ),
     Edit(
         "a division by a reciprocal",
         "hazeremoval.cl",
-        in_file("hazeremoval.cl", ("(pixel.x - A0_r) / t +", "(pixel.x - A0_r) * native_recip(t) +")),
+        (("(pixel.x - A0_r) / t +", "(pixel.x - A0_r) * native_recip(t) +"),),
         {"hazeremoval_dehaze": Change(FEWER, ("native_recip(t)",))},
     ),
     Edit(
         "an exact function for a native one, in a function that is inlined",
         "atrous.cl",
-        in_file("atrous.cl", ("wl = native_exp(-", "wl = exp(-")),
+        (("wl = native_exp(-", "wl = exp(-"),),
         {"eaw_decompose": Change(MORE, ("wl = exp(",))},
     ),
     Edit(
         "a barrier more",
         "bloom.cl",
-        in_file("bloom.cl", ("  pixel = sum/(2*rad+1);", "  barrier(CLK_LOCAL_MEM_FENCE);\n  pixel = sum/(2*rad+1);")),
+        (("  pixel = sum/(2*rad+1);", "  barrier(CLK_LOCAL_MEM_FENCE);\n  pixel = sum/(2*rad+1);"),),
         {"bloom_hblur": Change(MORE, ("barrier(",))},
     ),
     Edit(
         "no check of bounds",
         "dwt.cl",
-        in_file("dwt.cl", (INIT, INIT.replace(BOUNDS, ""))),
+        ((INIT, INIT.replace(BOUNDS, "")),),
         {"dwt_init_buffer": Change(FEWER, ("if(x >= width",))},
     ),
     Edit(
         "a constant in a function of a header",
         "soften.cl",
-        in_file("colorspace.h", ("return (v1 + (v2 - v1) * 6.0f * vH);", "return (v1 + (v2 - v1) * 7.0f * vH);")),
+        (("return (v1 + (v2 - v1) * 6.0f * vH);", "return (v1 + (v2 - v1) * 7.0f * vH);"),),
         {"soften_overexposed": Change(ANY, ("* 7.0f * vH",))},
+        edited="colorspace.h",
     ),
     Edit(
         "a macro",
         "bspline.cl",
-        in_file("bspline.cl", ("#define FSTART (FSIZE - 1) / 2", "#define FSTART (FSIZE - 1) / 4")),
+        (("#define FSTART (FSIZE - 1) / 2", "#define FSTART (FSIZE - 1) / 4"),),
         {
             "blur_2D_Bspline_vertical": Change(ANY, ("#define FSTART",)),
             "blur_2D_Bspline_horizontal": Change(ANY, ("#define FSTART",)),
@@ -262,8 +259,9 @@ CHANGED = (
     Edit(
         "a value of double precision",
         "sharpen.cl",
-        in_file(
-            "sharpen.cl", ("float amount =", "double amount ="), (ADD, "pixel.x = (float)(pixel.x + amount * amount);")
+        (
+            ("float amount =", "double amount ="),
+            (ADD, "pixel.x = (float)(pixel.x + amount * amount);"),
         ),
         {"sharpen_mix": Change(MORE, ("(float)(pixel.x + amount * amount)",))},
         device="pvc",
@@ -271,19 +269,19 @@ CHANGED = (
     Edit(
         "a parameter that was not read",
         "dwt.cl",
-        in_file("dwt.cl", ("bh[idx] -= bl[idx];", "bh[idx] -= bl[idx] * lpass_mult;")),
+        (("bh[idx] -= bl[idx];", "bh[idx] -= bl[idx] * lpass_mult;"),),
         {"dwt_subtract_layer": Change(AS_MANY, ("* lpass_mult;",))},
     ),
     Edit(
         "one of two equal loops",
         "bloom.cl",
-        in_file("bloom.cl", ("sum += buffer[i];", "sum += fabs(buffer[i] - 1.0f);")),
+        (("sum += buffer[i];", "sum += fabs(buffer[i] - 1.0f);"),),
         {"bloom_hblur": Change(MORE, ("fabs(buffer[i] - 1.0f)",))},
     ),
     Edit(
         "two kernels alike",
         "highpass.cl",
-        in_file("highpass.cl", *[("sum += buffer[i] * m[i];", "sum += buffer[i] * m[i] * m[i];")] * 2),
+        (("sum += buffer[i] * m[i];", "sum += buffer[i] * m[i] * m[i];"),) * 2,
         {
             "highpass_hblur": Change(MORE, ("* m[i] * m[i]",)),
             "highpass_vblur": Change(MORE, ("* m[i] * m[i]",)),
@@ -304,60 +302,63 @@ CHANGED = (
     Edit(
         "a wider kernel",
         "diffuse.cl",
-        in_file(
-            "diffuse.cl",
-            ("kernel void\ndiffuse_pde(", "kernel __attribute__((intel_reqd_sub_group_size(16))) void\ndiffuse_pde("),
-        ),
+        (("kernel void\ndiffuse_pde(", "kernel __attribute__((intel_reqd_sub_group_size(16))) void\ndiffuse_pde("),),
         {"diffuse_pde": Change(ANY, ("intel_reqd_sub_group_size(16)",), spills=MORE, simd=(8, 16))},
     ),
     Edit(
         "a narrower kernel",
         "blurs.cl",
-        in_file("blurs.cl", ("kernel void", "kernel __attribute__((intel_reqd_sub_group_size(8))) void")),
+        (("kernel void", "kernel __attribute__((intel_reqd_sub_group_size(8))) void"),),
         {"convolve": Change(FEWER, ("intel_reqd_sub_group_size(8)",), simd=(32, 8))},
     ),
     Edit(
         "a new kernel",
         "dwt.cl",
-        in_file("dwt.cl", (COMMON, f"{COMMON}\n{COPY}")),
+        ((COMMON, f"{COMMON}\n{COPY}"),),
         only_new=frozenset({"dwt_copy"}),
     ),
-    Edit("a kernel is gone", "lut3d.cl", in_file("lut3d.cl", (NONE, "")), only_old=frozenset({"lut3d_none"})),
+    Edit("a kernel is gone", "lut3d.cl", ((NONE, ""),), only_old=frozenset({"lut3d_none"})),
     Edit(
         "renamed, and an operator changed",
         "sharpen.cl",
-        in_file("sharpen.cl", ("sharpen_mix(", "sharpen_final("), (ADD, "pixel.x = pixel.x - amount;")),
+        (
+            ("sharpen_mix(", "sharpen_final("),
+            (ADD, "pixel.x = pixel.x - amount;"),
+        ),
         {"sharpen_final": Change(AS_MANY, ("pixel.x - amount",))},
         renamed={"sharpen_final": "sharpen_mix"},
     ),
     Edit(
         "another sampler",
         "blurs.cl",
-        in_file("blurs.cl", ("float4 pix_in = read_imagef(in, samplerA,", "float4 pix_in = read_imagef(in, samplerc,")),
+        (("float4 pix_in = read_imagef(in, samplerA,", "float4 pix_in = read_imagef(in, samplerc,"),),
         {"convolve": Change(ANY, ("samplerc",))},
     ),
     Edit(
         "an exact power",
         "rgblevels.cl",
-        in_file("rgblevels.cl", ("level = native_powr(", "level = powr(")),
+        (("level = native_powr(", "level = powr("),),
         {"rgblevels": Change(MORE, ("level = powr(",))},
     ),
     Edit(
         "a constant",
         "bloom.cl",
-        in_file("bloom.cl", ("100.0f-(((100.0f-pixel.x)", "90.0f-(((100.0f-pixel.x)")),
+        (("100.0f-(((100.0f-pixel.x)", "90.0f-(((100.0f-pixel.x)"),),
         {"bloom_mix": Change(AS_MANY, ("90.0f-",))},
     ),
     Edit(
         "comments above, and an edit below",
         "sharpen.cl",
-        in_file("sharpen.cl", (COMMON, COMMON + HEAD), (ADD, "pixel.x = pixel.x + amount + 1.0f;")),
+        (
+            (COMMON, COMMON + HEAD),
+            (ADD, "pixel.x = pixel.x + amount + 1.0f;"),
+        ),
         {"sharpen_mix": Change(MORE, ("pixel.x + amount + 1.0f",))},
     ),
     Edit(
         "one kernel of seventy",
         "basic.cl",
-        in_file("basic.cl", ("((pixel - black ) * scale).xyz", "((pixel - black ) * scale * scale).xyz")),
+        (("((pixel - black ) * scale).xyz", "((pixel - black ) * scale * scale).xyz"),),
         {"exposure": Change(MORE, ("* scale * scale",))},
     ),
 )

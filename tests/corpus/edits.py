@@ -38,10 +38,10 @@ def _sides(edit: Edit, folder: Path) -> tuple[Path, Path]:
         (folder / side).mkdir()
         for path in (*source.glob("*.h"), *source.glob("*.cl")):
             shutil.copy(path, folder / side)
-    for file, before, after in edit.replaced:
-        path = folder / "new" / file
+    path = folder / "new" / (edit.edited or edit.file)
+    for before, after in edit.replaced:
         text = path.read_text()
-        assert before in text, f"{edit.name}: {file} does not hold {before!r}"
+        assert before in text, f"{edit.name}: {path.name} does not hold {before!r}"
         path.write_text(text.replace(before, after, 1))
     for file, text in edit.new_files.items():
         (folder / "new" / file).write_text(text)
@@ -101,7 +101,7 @@ def _unexpected_of_kernel(edit: Edit, change: Change, kernel: Any, folder: Path)
     for cause in change.cause:
         if not any(cause in text for text in named):
             yield f"no line with {cause!r} is named as edited, only {sorted(named)}"
-    edited = [text for _, *texts in edit.replaced for part in texts for text in part.splitlines()]
+    edited = [text for texts in edit.replaced for part in texts for text in part.splitlines()]
     for text in named:
         if not any(text.strip() in each or each.strip() in text for each in edited if each.strip()):
             yield f"{text.strip()!r} is named as edited"

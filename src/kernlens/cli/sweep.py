@@ -172,8 +172,10 @@ def command(
     best = None if by is None else best_sets(rows, by)
     pages: list[str] = []
     if history_file is not None:
+        from kernlens.verbs.sweep.history import appended_page
+
         try:
-            pages += _appended(history_file, rows, ordered_by)
+            pages += appended_page(history_file, rows, ordered_by)
         except KernlensError as error:  # The other files are written all the same.
             recorded.errors.append(OutputError(str(error)))
     with written(
@@ -282,14 +284,6 @@ def _parquet(rows: Sequence[SweepRow], best: Sequence[BestSet] | None) -> list[b
     from kernlens.report.sweep_parquet import sweep_parquet
 
     return [sweep_parquet(rows, None if best is None else marks(best))]
-
-
-def _appended(path: str, rows: Sequence[SweepRow], figure: Figure) -> Iterator[str]:
-    """Append the rows to a history, and return the page of it."""
-    from kernlens.report.history_page import history_page
-    from kernlens.verbs.sweep.history import append, points_of
-
-    return history_page(points_of(append(path, rows), figure), figure)
 
 
 def _tuning(rows: Sequence[SweepRow]) -> list[bytes]:

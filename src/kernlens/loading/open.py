@@ -203,6 +203,13 @@ class Folder(Contents):
         self.damaged: dict[str, KernlensError] = {}
         if next(self.files(), None) is None:
             self.check()
+            from kernlens.toolchain.folders import paths_below
+
+            if any(name.endswith(".cl") for name in paths_below(path)):
+                raise KernlensError(
+                    f"the folder {path} contains sources only; name these sources, or make a recording of them:"
+                    f" kernlens compile {path}/*.cl --device D -o FILE.klens"
+                )
             raise KernlensError(
                 f"the folder {path} contains no GPU binary, SPIR-V or recording; kernlens compile makes a recording of sources"
             )

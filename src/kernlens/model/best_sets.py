@@ -14,12 +14,13 @@ from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError
 from kernlens.model.figure import as_name
 from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAITS, known_name
+from kernlens.model.spills import SPILL_KEYS
 from kernlens.model.sweep_row import SweepRow
 
 #: Spills cost a kernel on every input, where cycles are an estimate that does not know how often loops run.
 DEFAULT_WEIGHING = "spills,cycles,size"
 #: Names for what is not one figure, or has a longer name: the keys of the figures that it is the sum of.
-_SUMS = {"spills": ("spill_stores", "fill_loads"), "cycles": CYCLES, "waits": (WAIT_CYCLES,), "size": ("code_size",)}
+_SUMS = {"spills": SPILL_KEYS, "cycles": CYCLES, "waits": (WAIT_CYCLES,), "size": ("code_size",)}
 _OF_A_THREAD = frozenset({"instructions", *CYCLES, *(cost.key for cost in COSTS)})
 _FIGURES = {figure.key: figure for figure in EVERY_FIGURE}
 _WEIGHT = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")

@@ -5,6 +5,8 @@ Numbers are those of libiga64's enumerations (``iga_types_ext.hpp``, ``iga_types
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kernlens.dataclass import dataclass
 from kernlens.model.instruction_record import RECORD_SIZE, SWSB_AT, OperandRecord
 
@@ -161,6 +163,7 @@ class Swsb:
     no_accumulator_set: bool = False
 
     @classmethod
+    @lru_cache(4096)
     def unpack(cls, packed: int) -> Swsb | None:
         """Unpack the decoder's word: distance type 4 bits, distance 8, token type 4, token 8, special 8.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kernlens.model.figure import Measured
 from kernlens.model.figures import COSTS, FIGURES
 
@@ -9,8 +11,15 @@ from kernlens.model.figures import COSTS, FIGURES
 SPILLED_BYTES = next(figure for figure in FIGURES if figure.key == "spill_bytes")
 #: What is counted in the code of any binary.
 COUNTED_SPILLS = tuple(figure for figure in COSTS if figure.key in ("spill_stores", "fill_loads"))
+#: The keys of the two.
+SPILL_KEYS = tuple(figure.key for figure in COUNTED_SPILLS)
 #: The two in words.
 COUNTED_WORDS = " and ".join(figure.heading for figure in COUNTED_SPILLS)
+
+
+def spill_messages(costs: Mapping[str, int]) -> int:
+    """Return the number of messages that spill or fill, of a kernel's costs."""
+    return sum(costs[key] for key in SPILL_KEYS)
 
 
 def may_spill(kernel: Measured) -> bool:

@@ -61,7 +61,8 @@ def history_page(series: Mapping[tuple[str, ...], Sequence[Point]], figure: Figu
         yield f"<p>The {len(shown):,} lines that got worse by most are shown.</p>\n"
     differing = [place for place in range(5) if place == 1 or len({key[place] for key in series}) > 1]
     heads = "".join(
-        f"<th>{name}</th>" for name in [*(_COLUMNS[place] for place in differing), "first", "last", "change", ""]
+        f"<th>{name}</th>"
+        for name in [*(_COLUMNS[place] for place in differing), "first", "last", "change", "oldest to newest"]
     )
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html_line(title)}"><table><thead><tr>{heads}</tr>'
     yield "</thead><tbody>\n"

@@ -16,6 +16,8 @@ from kernlens.report.width import Name
 
 _BEST, _PARETO = "*", "+"
 _LABELS = ("source", "device", "toolchain")
+#: The most names of kernels in a line.
+_MOST_NAMES = 10
 
 
 def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]:
@@ -53,6 +55,10 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
     if len(gaining) > len(shown):
         yield style(f"  and {plural(len(gaining) - len(shown), 'more kernel')}: --top 0, --csv FILE", dim=True)
     yield f"{len(gaining):,} of {plural(len(sets), 'kernel')} gain from another set than the first"
+    if gaining and len(gaining) < len(sets):
+        others = list(dict.fromkeys(kernel_title(each.first.kernel or "") for each in sets if not each.deciding))
+        more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
+        yield f"  no other set is better than the first for {', '.join(others[:_MOST_NAMES])}{more}"
 
 
 def marks(sets: Sequence[BestSet]) -> dict[int, tuple[int, int]]:

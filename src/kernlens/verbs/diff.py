@@ -164,9 +164,14 @@ def diff(
     folders = [os.fspath(side) for side in named_sides if isinstance(side, str | os.PathLike)]
     if git is not None or any(map(_is_source_folder, folders)):
         if stages:
-            raise KernlensError("--stages compares single sources and recordings; name one source on each side")
+            raise KernlensError(
+                "stages are not compared of folders of sources and revisions; name one source or recording on each side"
+            )
         if pairs:
-            raise KernlensError("--pair compares kernels of single sources and recordings; name one on each side")
+            raise KernlensError(
+                "pairs of kernels cannot be chosen in folders of sources and revisions; name one source or recording on each"
+                " side (renamed kernels are found without that)"
+            )
         if named_sides and (git is not None or len(folders) < len(named_sides)):
             raise KernlensError("revisions, and folders of sources, are compared with their like: name no other side")
         how = _TreeChoices(git, folders, paths, repository, choices, unconfined, on_progress)

@@ -21,6 +21,7 @@ from kernlens.loading import open_build
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
+from kernlens.model.spills import spill_messages
 from kernlens.model.trial import Change, Trial, TrialCode, Tried, TriedKernel
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.includes import existing_source, join_options, split_options, with_lines
@@ -189,7 +190,7 @@ def _code(kernel: Kernel) -> TrialCode:
         resources.grf_count,
         costs["instructions"],
         waits.cycles if waits is not None else None,
-        costs["spill_stores"] + costs["fill_loads"],
+        spill_messages(costs),
         len(loops.loops) if loops is not None else None,
         _digest(kernel),
         resources.required_sub_group_size,

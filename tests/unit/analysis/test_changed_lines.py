@@ -102,3 +102,22 @@ def test_a_file_is_found_in_another_folder_and_by_another_name(name: str) -> Non
     pairs = lines("one\ntwo", "one\ntwo and more", name)
     assert pairs.edited == {LineKey(name, 2, 2)}
     assert pairs.old_key("a.cl", 2) == pairs.new_key(name, 2)
+
+
+def test_instructions_have_the_same_forms_together_as_alone() -> None:
+    """What is new of a kernel is taken apart at once; none may get the registers of its neighbours."""
+    texts = [
+        MUL.format(4, 6, 8),
+        "nop",
+        "mov (16|M0) r14.2<1>:uw acc3.1<1;1,0>:uw {Compacted,$3.dst}",
+        "add (8|M0) r5.0<1>:f\nr6.0<1;1,0>:f r7.3<0;1,0>:f",
+        "(W) send.dc0 (16|M0) r107 r14 null:0 0x0 0x02484402 {$1} // wr:1h+0, rd:4; of r99",
+        "(f0.1) while (16|M0) L16",
+        "mov (1|M0) a0.0<1>:uw r9.1<0;1,0>:uw",
+    ]
+    alone = [code(text).forms[0] for text in texts]
+    assert code(*texts, *reversed(texts)).forms == [*alone, *reversed(alone)]
+    assert [len(form.cells) for form in alone] == [3, 0, 2, 3, 2, 0, 1]
+    assert alone[2].cells == (14 * 16 + 2, (512 + 3) * 16 + 1)
+    assert (alone[3].first, alone[3].read) == (5 * 16, (6 * 16, 7 * 16 + 3 * 2))
+    assert (alone[4].first, alone[5].template.labels, alone[6].first) == (107 * 16, (16,), -1)

@@ -77,3 +77,14 @@ def test_what_cannot_be_instructions_is_not_shown_as_some(content: bytes, words:
     else:
         with pytest.raises(KernlensError, match=words):
             load(path, device="dg2")
+
+
+def test_a_folder_of_sources_says_what_to_do_with_them(tmp_path: Path) -> None:
+    (tmp_path / "a.cl").write_text("kernel void k() {}\n")
+    with pytest.raises(
+        KernlensError, match=r"contains sources only; name these sources, or .* kernlens compile .*/\*\.cl "
+    ):
+        load(tmp_path)
+    (tmp_path / "a.cl").rename(tmp_path / "a.txt")
+    with pytest.raises(KernlensError, match="contains no GPU binary, SPIR-V or recording"):
+        load(tmp_path)

@@ -133,7 +133,11 @@ def test_folders_of_sources(
     assert kernlens("diff", "old", "old", *words).status == 0
     assert calls(compiler) == 2 + 4
     for others, sentence in (
-        (("old", "new", "--stages"), "--stages compares single sources"),
+        (("old", "new", "--stages"), "stages are not compared of folders of sources and revisions; name one source"),
+        (
+            ("old", "new", "--pair", "a=b"),
+            "pairs of kernels cannot be chosen in folders of sources and revisions; name",
+        ),
         (("old", "k.bin"), "old is a folder of sources and k.bin is not"),
         (("old",), "there is nothing to compare with"),
     ):

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kernlens import sweep as kernlens_sweep
 from kernlens.dataclass import replace
 from kernlens.errors import KernlensError
 from kernlens.model.figures import figure_named
@@ -93,6 +95,23 @@ def test_the_command_appends_and_draws(kernlens: Kernlens, folder: Path) -> None
     assert page.count("<circle") == 4
     assert f"{commits[1][:10]} 2026-02-02T00:00:00Z" in page
     assert "<script" not in page
+
+
+def test_so_does_the_function(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words: dict[str, Any] = {"append": Path("runs.parquet"), "plot": "runs.html", "sort": "code-size"}
+    rows = kernlens_sweep(["k/scale.cl"], "skl", **words)
+    kernlens_sweep(["k/scale.cl"], "skl", append="runs.parquet")
+    table = parquet.read_table("runs.parquet").to_pydict()
+    assert table["kernel"] == [each.kernel for each in rows] * 2 == ["scale", "plain"] * 2
+    assert table["commit"] == [git(folder, "rev-parse", "HEAD")] * 4
+    page = Path("runs.html").read_text()
+    assert page.count("<circle") == 2
+    assert "code size" in page
+    with pytest.raises(KernlensError, match="plot draws the history that append names"):
+        kernlens_sweep(["k/scale.cl"], "skl", plot="runs.html")
+    with pytest.raises(KernlensError, match=r"cannot write no/runs\.html: No such file"):
+        kernlens_sweep(["k/scale.cl"], "skl", append="runs.parquet", plot="no/runs.html")
+    assert len(parquet.read_table("runs.parquet")) == 6
 
 
 def test_a_history_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
-from itertools import compress
+from collections.abc import Callable, Collection, Hashable, Iterable
+from itertools import chain, compress
 from operator import not_
 
 from kernlens.analysis.comparison.matching import common_pairs
@@ -66,16 +66,17 @@ def changed_lines(
     removed, added = (sides[0].counts - sides[1].counts), (sides[1].counts - sides[0].counts)
     losses, gains = _by_number(removed), _by_number(added)
     has_same_prologue = sides[0].forms(_PROLOGUE) == sides[1].forms(_PROLOGUE)
+    numbers = dict.fromkeys([*sides[0].groups, *sides[1].groups])
+    as_many = numbers.keys() - losses.keys() - gains.keys() - {_PROLOGUE}
+    operands = [side.operands(as_many, has_same_prologue) for side in sides]
     changes = []
     others: tuple[list[int], list[int]] = [], []
-    for number in dict.fromkeys([*sides[0].groups, *sides[1].groups]):
+    for number in numbers:
         old, new = (side.groups.get(number, []) for side in sides)
         waits = [[index for index in side.groups.get(number, ()) if side.code.waits[index]] for side in sides]
         if number in losses or number in gains:
             change = INSTRUCTIONS
-        elif number != _PROLOGUE and sides[0].operands(number, has_same_prologue) != sides[1].operands(
-            number, has_same_prologue
-        ):
+        elif number in as_many and operands[0][number] != operands[1][number]:
             change = OPERANDS
         else:
             others[0].extend(waits[0])
@@ -155,11 +156,13 @@ class _Side:
         """Return the texts of a line's instructions."""
         return _forms(self.code, self.groups.get(number, ()))
 
-    def operands(self, number: int, has_same_prologue: bool) -> Counter[tuple[Hashable, ...]]:
-        """Count the instructions of a line by their text and the lines that their operands come from."""
-        texts, origins, waits, numbers = self.code.texts, self.code.origins, self.code.waits, self._numbers
+    def operands(self, chosen: Collection[int], has_same_prologue: bool) -> dict[int, Counter[tuple[Hashable, ...]]]:
+        """Count the instructions of these lines by their text and the lines that their operands come from."""
+        texts, waits, numbers = self.code.texts, self.code.waits, self._numbers
+        rows = {number: [row for row in self.groups.get(number, ()) if not waits[row]] for number in chosen}
+        origins = self.code.origins_of(set(chain.from_iterable(rows.values())))
 
-        def source(origin: Origin) -> Hashable:
+        def source(number: int, origin: Origin) -> Hashable:
             if isinstance(origin, int):
                 return origin if has_same_prologue else None
             writer, place = origin
@@ -170,9 +173,10 @@ class _Side:
             # decides anew.
             return (texts[writer] if line == number else line), place
 
-        return Counter(
-            (texts[index], *map(source, origins[index])) for index in self.groups.get(number, ()) if not waits[index]
-        )
+        return {
+            number: Counter((texts[row], *(source(number, origin) for origin in origins[row])) for row in of_line)
+            for number, of_line in rows.items()
+        }
 
 
 def _forms(code: Code, indexes: Iterable[int]) -> list[str]:

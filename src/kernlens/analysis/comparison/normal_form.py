@@ -10,7 +10,9 @@ The texts are those of libiga64, as ``iga64 -d`` prints them.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from functools import cached_property
+from operator import getitem
 from typing import NamedTuple
 
 from kernlens.analysis.comparison.renaming import is_renaming
@@ -21,10 +23,10 @@ from kernlens.model.instruction import Instructions
 #: A general register, or an accumulator, which the compiler uses as one where it can; what is between them, with their
 #: regions and types, is alike in many instructions.
 #: That a name begins there is asked behind its first letter, which is looked for twice as fast so.
-_REGISTER = re.compile(r"(r(?<!\wr)\d+|acc(?<!\wacc)\d+)(?:\.(\d+))?(?![\d.])")
+_REGISTER = re.compile(r"(r(?<!\wr)\d+(?:\.\d+)?|acc(?<!\wacc)\d+(?:\.\d+)?)(?![\d.])")
 #: What follows a general register: its stride and its type.
 _REGION = re.compile(r"(?:<(\d+)[^>]*>)?(?::([a-z]\w*))?")
-_OTHER_NAMES = re.compile(r"\b(?:(f|a)\d+\.\d+|(L)\d+\b)")
+_OTHER_NAMES = re.compile(r"([faL])(?<!\w.)(?:(?<=L)\d+\b|(?<=[fa])\d+\.\d+)")
 #: In front of the first register, which is the destination then: the channels, a condition, saturation.
 _CHANNELS = re.compile(r"\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s)?\s*(?:\(sat\))?$")
 _PREDICATE = re.compile(r"\((?:W&)?~?f")
@@ -75,12 +77,21 @@ class Template:
 
 
 class Form(NamedTuple):
-    """An instruction without names. ``first`` is the first cell that it writes, -1 if none, and ``read`` are the first cells
-    of the registers that it reads."""
+    """An instruction without names. ``cells`` are the first cells of its registers: of the one that it writes, if it writes
+    any, and of those that it reads."""
 
     template: Template
-    first: int
-    read: tuple[int, ...]
+    cells: tuple[int, ...]
+
+    @property
+    def first(self) -> int:
+        """The first cell that it writes, -1 if none."""
+        return self.cells[0] if self.template.written else -1
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        """The first cells of the registers that it reads."""
+        return self.cells[1:] if self.template.written else self.cells
 
 
 class Reader:
@@ -94,54 +105,65 @@ class Reader:
         width = register_bytes(device)
         if width not in self._forms:
             self._forms[width] = _Forms(width)
-        return list(map(self._forms[width].__getitem__, instructions.texts))
+        return self._forms[width].of(instructions.texts)
 
 
-class _Forms(dict[str, Form]):
-    """The forms of texts, for registers of ``width`` bytes; those that are asked for first are made. Nearly all time of a
-    comparison is spent here."""
+class _Forms:
+    """The forms of texts, for registers of ``width`` bytes. Most time of a comparison is spent here: all texts that are new
+    are taken apart at once."""
 
     def __init__(self, width: int) -> None:
-        super().__init__()
         self._width = width
-        self._templates: dict[str, Template] = {}
-        self._places = _Places(width)
+        self._forms: dict[str, Form] = {}
+        #: By the text between registers: the template, and where registers lie, for each of its registers.
+        self._templates: dict[str, tuple[Template, tuple[_Places, ...]]] = {}
+        self._places = {size: _Places(width, size) for size in {_USUAL_SIZE, *_TYPE_SIZES.values()}}
 
-    def __missing__(self, text: str) -> Form:
-        code, _, remark = text.partition("//")
+    def of(self, texts: Sequence[str]) -> list[Form]:
+        """Return the form of each text."""
+        if unread := list(set(texts).difference(self._forms)):
+            self._read(unread)
+        return list(map(self._forms.__getitem__, texts))
+
+    def _read(self, texts: Sequence[str]) -> None:
+        forms, templates = self._forms, self._templates
+        parts = [text.partition("//") for text in texts]
         # Options in braces: those of the scoreboard depend on the code around.
-        pieces = _REGISTER.split(code.partition("{")[0])
-        key = f"{'r'.join(pieces[::3])}//{remark}"
-        template = self._templates.get(key)
-        if template is None:
-            # How much space is between two registers depends on their names.
-            words = _MACRO_REGION.sub(r"\1", " ".join("\0".join(pieces[::3]).split()))
-            spaced = f"{words}//{remark}"
-            template = self._templates.get(spaced)
-            if template is None:
-                template = self._templates[spaced] = _template(words.split("\0"), remark, self._width)
-            self._templates[key] = template
-        places, width = self._places, self._width
-        cells = [
-            places[name] if part is None else places[name] + int(part) % width * size // _CELL
-            for name, part, size in zip(pieces[1::3], pieces[2::3], template.sizes, strict=True)
-        ]
-        form = Form(template, cells[0], tuple(cells[1:])) if template.written else Form(template, -1, tuple(cells))
-        self[text] = form
-        return form
+        codes = [code.partition("{")[0].replace("\n", " ") for code, _, _ in parts]
+        pieces = _REGISTER.split("\n".join(codes))
+        registers = iter(pieces[1::2])
+        for text, between, (_, _, remark) in zip(texts, "\0".join(pieces[::2]).split("\n"), parts, strict=True):
+            key = f"{between}//{remark}" if remark else between
+            known = templates.get(key)
+            if known is None:
+                known = templates[key] = self._template(between, remark)
+            template, places = known
+            # The first to end is ``places``: the registers behind them are those of the next text.
+            forms[text] = Form(template, tuple(map(getitem, places, registers)))
+
+    def _template(self, between: str, remark: str) -> tuple[Template, tuple[_Places, ...]]:
+        # How much space is between two registers depends on their names.
+        words = " ".join(between.split())
+        words = _MACRO_REGION.sub(r"\1", words) if "mme" in words else words
+        spaced = f"{words}//{remark}"
+        if spaced not in self._templates:
+            template = _template(words, remark, self._width)
+            self._templates[spaced] = template, tuple(map(self._places.__getitem__, template.sizes))
+        return self._templates[spaced]
 
 
 class _Places(dict[str, int]):
-    """The first cell of each register, by its name."""
+    """The first cell of each register, by its name and the number of an element of ``size`` bytes: ``r12.3``."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, size: int) -> None:
         super().__init__()
-        self._cells = width // _CELL
+        self._width, self._size = width, size
 
     def __missing__(self, name: str) -> int:
-        is_accumulator = name.startswith("acc")
-        place = _REGISTERS + int(name[3:]) % _ACCUMULATORS if is_accumulator else int(name[1:]) % _REGISTERS
-        self[name] = place * self._cells
+        register, _, part = name.partition(".")
+        is_accumulator = register.startswith("acc")
+        number = _REGISTERS + int(register[3:]) % _ACCUMULATORS if is_accumulator else int(register[1:]) % _REGISTERS
+        self[name] = number * (self._width // _CELL) + int(part or 0) % self._width * self._size // _CELL
         return self[name]
 
 
@@ -150,22 +172,24 @@ def register_bytes(device: Device | None) -> int:
     return 64 if device is not None and device.ip is not None and device.ip >= IpVersion(12, 60, 0) else 32
 
 
-def _template(between: list[str], remark: str, width: int) -> Template:
-    code = "r".join(between)
-    plain = [_OTHER_NAMES.sub(lambda name: name[1] or name[2], piece) for piece in between]
+def _template(words: str, remark: str, width: int) -> Template:
+    """Return the template of an instruction, between whose ``words`` zeros stand for registers."""
+    code, between = words.replace("\0", "r"), words.split("\0")
+    text = _OTHER_NAMES.sub(lambda name: name[1], words)
+    channels = _CHANNELS.search(text.partition("\0")[0])
+    text = text.replace("\0", "r")
     regions = [region for piece in between[1:] if (region := _REGION.match(piece))]
     sizes = tuple(_TYPE_SIZES.get(region[2] or "", _USUAL_SIZE) for region in regions)
-    channels = _CHANNELS.search(plain[0])
     mnemonic = code.removeprefix("(W) ").split(" ", 1)[0].split(".", 1)[0]
     written: tuple[range, ...] = ()
     if regions and channels and mnemonic != "ret":
         written = _written(regions[0], sizes[0], int(channels[1]), code, remark, width)
-    labels = tuple(int(label[1]) for label in _LABEL.finditer(code))
-    text = "r".join(plain)
-    if copy := _COPY.fullmatch(text):
-        text = f"{copy[1]} {copy[3]} of {8 * sizes[0]} bits"
-    elif nowhere := _NOWHERE.fullmatch(text):
-        text = nowhere[1]
+    labels = tuple(int(label[1]) for label in _LABEL.finditer(code)) if "L" in code else ()
+    if mnemonic == "mov":
+        if copy := _COPY.fullmatch(text):
+            text = f"{copy[1]} {copy[3]} of {8 * sizes[0]} bits"
+        elif nowhere := _NOWHERE.fullmatch(text):
+            text = nowhere[1]
     is_conditional, is_message = _PREDICATE.match(code) is not None, mnemonic.startswith("send")
     return Template(text, sizes, written, labels, mnemonic in WAITING, is_conditional, is_message)
 
@@ -210,22 +234,25 @@ class Code:
     @cached_property
     def origins(self) -> list[tuple[Origin, ...]]:
         """The origins of the registers that each instruction reads: if control can take several ways, in the code's order."""
-        forms = self.forms
+        return list(self.origins_of(range(len(self))).values())
+
+    def origins_of(self, indexes: Collection[int]) -> dict[int, tuple[Origin, ...]]:
+        """Return the same of these instructions only, in the code's order."""
         register = self._width // _CELL
-        firsts = [form.first for form in forms]
-        writers = self._writers()
-        origins: list[tuple[Origin, ...]] = []
-        for index, (template, first, read) in enumerate(forms):
-            operands: list[Origin] = []
-            for cell in read:
-                writer = writers[cell]
-                if template.is_message:
-                    # A message's header is written in part, and what nobody sets in it is left from another value.
-                    writer = max(writers[cell : cell + register])
-                operands.append(cell if writer < 0 else (writer, cell - firsts[writer]))
-            origins.append(tuple(operands))
+        forms, writers = self.forms, self._writers()
+        origins: dict[int, tuple[Origin, ...]] = {}
+        for index, (template, cells) in enumerate(forms[: max(indexes, default=-1) + 1]):
+            if index in indexes:
+                operands: list[Origin] = []
+                for cell in cells[1:] if template.written else cells:
+                    writer = writers[cell]
+                    if template.is_message:
+                        # A message's header is written in part, and what nobody sets in it is left from another value.
+                        writer = max(writers[cell : cell + register])
+                    operands.append(cell if writer < 0 else (writer, cell - forms[writer].cells[0]))
+                origins[index] = tuple(operands)
             for run in template.written:
-                writers[first + run.start : first + run.stop : run.step] = [index] * len(run)
+                writers[cells[0] + run.start : cells[0] + run.stop : run.step] = [index] * len(run)
         return origins
 
     def _writers(self) -> list[int]:
@@ -238,11 +265,11 @@ class Code:
         """For each write that may leave what was there, as it is conditional: it, and who wrote that, at both ends."""
         writers, straight = self._writers(), self._straight
         left: list[int] = []
-        for index, (template, first, _) in enumerate(self.forms):
+        for index, (template, cells) in enumerate(self.forms):
             if template.written and (template.is_conditional or index >= straight):
-                left += [index, writers[first], writers[first + template.written[-1][-1]]]
+                left += [index, writers[cells[0]], writers[cells[0] + template.written[-1][-1]]]
             for run in template.written:
-                writers[first + run.start : first + run.stop : run.step] = [index] * len(run)
+                writers[cells[0] + run.start : cells[0] + run.stop : run.step] = [index] * len(run)
         return left
 
     @property

@@ -12,11 +12,10 @@ from kernlens.dataclass import dataclass
 from kernlens.model.build import Source
 from kernlens.model.figure import Figure
 from kernlens.model.figures import figure_named
-from kernlens.model.kernel import Kernel
+from kernlens.model.spills import SPILLED_BYTES, spill_messages
 
 _INSTRUCTIONS = figure_named("instructions")
 _SIMD = figure_named("simd")
-_SPILL_BYTES = figure_named("spill_bytes")
 #: The figures of which there is a mean: what a change does to the whole.
 MEANS = (_INSTRUCTIONS, figure_named("wait_cycles"), figure_named("code_size"))
 
@@ -114,12 +113,8 @@ def _mean(figure: Figure, changes: Iterable[KernelChange]) -> Mean:
 
 
 def _spill_change(change: KernelChange) -> ValueChange | None:
-    old, new = (_SPILL_BYTES.read(kernel) for kernel in (change.pair.old, change.pair.new))
+    kernels = change.pair.old, change.pair.new
+    old, new = map(SPILLED_BYTES.read, kernels)
     if old is None or new is None:
-        old, new = _spills(change.pair.old), _spills(change.pair.new)
+        old, new = (spill_messages(kernel.costs) for kernel in kernels)
     return None if old == new else ValueChange(change, old, new)
-
-
-def _spills(kernel: Kernel) -> int:
-    """Count the messages that spill, and those that fill."""
-    return kernel.costs["spill_stores"] + kernel.costs["fill_loads"]

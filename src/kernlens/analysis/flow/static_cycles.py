@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import compress, pairwise
 
 from kernlens.model.flag_bits import indexes_of
@@ -88,6 +89,7 @@ def waits_of(instructions: IntelInstructions, timings: Timings, starts: Sequence
     return Waits(cycles, issue, waits, starts, sum(issue), sum(wait.cycles for wait in waits.values()))
 
 
+@lru_cache(4096)
 def _token(word: int) -> tuple[int, str] | None:
     """Return the token that an instruction's scoreboard names, and why it does."""
     swsb = Swsb.unpack(word)

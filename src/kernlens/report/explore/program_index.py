@@ -16,7 +16,7 @@ from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, OF_FAMILIES, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES
+from kernlens.model.spills import SPILLED_BYTES, spill_messages
 from kernlens.model.stage_text import NoStages, StageName, StageTexts
 from kernlens.model.stages import stage_named
 from kernlens.report.describe import device_words, kernel_words
@@ -336,7 +336,7 @@ def _counted_spills(kernels: Sequence[Kernel]) -> dict[str, list[int | None]]:
             costs = kernel.unread().costs if kernel.resources.spill_bytes is None else None
         except KernlensError:
             costs = None
-        columns["spill_messages"].append(sum(costs[figure.key] for figure in COUNTED_SPILLS) if costs else None)
+        columns["spill_messages"].append(spill_messages(costs) if costs else None)
         columns[_WRITTEN].append(costs[_WRITTEN] if costs else None)
     return columns if any(any(column) for column in columns.values()) else {}
 

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from kernlens.errors import KernlensError, OutputError
 from kernlens.model.columns import Cell, Table
 from kernlens.model.figure import Figure
 from kernlens.model.sweep_row import LABELS, SweepRow
-from kernlens.report.history_page import Point
+from kernlens.report.history_page import Point, history_page
 from kernlens.report.sweep_parquet import check_parquet, sweep_columns
 from kernlens.toolchain.git_repository import Repository
 from kernlens.toolchain.source_reading import open_regular
@@ -95,6 +95,19 @@ def append(path: str, rows: Sequence[SweepRow]) -> pyarrow.Table:
     return whole
 
 
+def appended_page(path: str, rows: Sequence[SweepRow], figure: Figure) -> Iterator[str]:
+    """Append the rows to a history, and return the page of a figure in it, in pieces. Raises what ``append`` does."""
+    return history_page(points_of(append(path, rows), figure), figure)
+
+
+def write_page(path: str, pieces: Iterable[str]) -> None:
+    """Write a page, which gets its name when it is whole. Raises OutputError if that cannot be done."""
+    try:
+        _replace(os.path.realpath(path), "".join(pieces).encode())
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}; choose another location") from error
+
+
 def points_of(history: pyarrow.Table, figure: Figure) -> dict[tuple[str, ...], list[Point]]:
     """Return the values of a figure over time, by source, kernel, device, toolchain and options; the last of each commit."""
     keys = ("source", "kernel", "device", "toolchain", "options")
@@ -169,7 +182,8 @@ def _replace(target: str, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(partial, stat.S_IMODE(os.stat(target).st_mode))
+        if os.path.exists(target):
+            os.chmod(partial, stat.S_IMODE(os.stat(target).st_mode))
         os.replace(partial, target)
     except BaseException:
         with contextlib.suppress(OSError):

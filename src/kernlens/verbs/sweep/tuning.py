@@ -12,6 +12,7 @@ from typing import Any
 
 from kernlens.errors import KernlensError
 from kernlens.model.figures import EVERY_FIGURE
+from kernlens.model.spills import SPILL_KEYS
 from kernlens.model.sweep_row import SweepRow
 from kernlens.toolchain.includes import join_options, options_with_values, split_options
 
@@ -75,7 +76,7 @@ def check_tuning(compiles: Iterable[tuple[str, str, str]]) -> None:
 
 def _spills(rows: Sequence[SweepRow]) -> int | None:
     """Return the spill stores and fill loads of a set's kernels; None if they are not known."""
-    counts = [row.figures[key] for row in rows for key in ("spill_stores", "fill_loads")]
+    counts = [row.figures[key] for row in rows for key in SPILL_KEYS]
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
