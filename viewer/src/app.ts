@@ -4,7 +4,7 @@ import type { Index, ProgramInfo } from "./document/schema";
 import { Kept, sentenceOf, ServerGone, type Source } from "./document/source";
 import { fill, h, visible } from "./dom";
 import { Editing } from "./editing/editing";
-import { sharedText } from "./editing/shared_text";
+import { linkedProgram, sharedText } from "./editing/shared_text";
 import { Filler } from "./filler";
 import { BuildBar } from "./frame/build";
 import { changedFiles } from "./frame/changed";
@@ -97,15 +97,14 @@ export class App implements Page {
       this.index = await this.source.index();
     } catch (problem) {
       this.status.tell("The document could not be read.");
-      return this.layout.slots.forEach((slot) => slot.message(...failure(problem, () => void this.start())));
+      // Once is enough: the other panes stay empty.
+      return this.layout.slots.forEach((slot, at) => slot.message(...(at === 0 ? failure(problem, () => void this.start()) : [])));
     }
     this.pinning.explain(this.index.opcodes);
     this.listed = this.index.programs;
     this.list.show(this.index);
     await this.apply(fromFragment(location.hash));
-    // A link to an edited source, or to other configurations of it.
-    const { z } = this.state.more;
-    if (z !== undefined) await this.compiler?.start(sharedText(z));
+    await this.compiler?.arrive(this.state.more);
   }
 
   // --- what is chosen
@@ -118,7 +117,7 @@ export class App implements Page {
     const named = entries.filter(({ name, shown }) => name === state.kernel || shown === state.kernel);
     // What came of an edit is not in the document that a link is opened in: the program that was edited is.
     const of = (id: string): Entry | undefined => named.find(({ program }) => program.id === (this.compiler?.standsFor(id) ?? id));
-    const entry = of(state.program) ?? of(sharedText(state.more.z ?? "").program) ?? named[0] ?? entries.sort(worse)[0];
+    const entry = of(state.program) ?? of(linkedProgram(state.more.w ?? "")) ?? of(sharedText(state.more.z ?? "").program) ?? named[0] ?? entries.sort(worse)[0];
     if (state.kernel !== "" && named.length === 0) this.tell(`This document has no kernel ${state.kernel}.`);
     this.state = state;
     const failed = state.kernel === "" ? index.programs.find(({ id, kernels }) => id === state.program && kernels.name.length === 0) : undefined;
@@ -136,7 +135,7 @@ export class App implements Page {
     const { program, row, name } = entry;
     const turn = ++this.opening;
     const isSame = this.kernel?.program === program && this.kernel.row === row && this.kernel.onOwnLines === this.onOwnLines && this.kernel.problem === null;
-    const { z: _, e: __, ...more } = this.state.more;
+    const { w: _, z: __, e: ___, ...more } = this.state.more;
     // What was pinned, and the text that was edited, are another kernel's.
     const own = how === "replace" ? {} : { line: null, offset: null, exact: false, more: this.compiler?.hasMade(program) ? this.state.more : more };
     this.go({ kernel: name, program: this.isNamedTwice(name) ? program.id : "", ...own }, how);
@@ -212,6 +211,14 @@ export class App implements Page {
 
   file(path: string): Promise<SourcePane | null> {
     return this.filler.file(path);
+  }
+
+  get compared(): Page["compared"] {
+    return this.views.compared;
+  }
+
+  showView(): void {
+    this.views.show();
   }
 
   showEditing(): void {

@@ -51,6 +51,10 @@ export interface Page {
   weightsOf(kernel: Kernel): ArrayLike<number>;
   /** Looks again in panes that were made anew. */
   findAgain(): void;
+  /** The sides that are compared, as addresses name them; null where nothing is. */
+  readonly compared: readonly [old: string, now: string] | null;
+  /** Shows what stands in the place of the panes again: what it is made of has changed. */
+  showView(): void;
   /** What is edited or compared is another: the bars and the heads of the panes say so. */
   showEditing(): void;
 }
@@ -102,6 +106,16 @@ export interface Compiler {
   documentOf(program: ProgramInfo): Index | null;
   /** Whether there is a text of the program, which can be compiled. */
   canTry(program: ProgramInfo): boolean;
+  /** The program that was called so, here or where a link was made: it is compiled again where it is not there. */
+  remade(id: string): ProgramInfo | "coming" | null;
+  /** Takes over what the address says of edits. */
+  arrive(more: Record<string, string>): Promise<void>;
+  /** Whether what a link leads to, or a version that was not compiled here yet, is on its way. */
+  readonly isComing: boolean;
+  /** Puts what is edited and compared into the address. */
+  share(): void;
+  /** What the address leaves out because it would be too long; null: nothing. */
+  readonly leftOut: string | null;
   /** Puts the cursor into the source. */
   start(): Promise<void>;
   /** Goes back to what was read. */

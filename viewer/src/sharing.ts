@@ -62,16 +62,27 @@ export class Sharing implements Shared {
   get begin(): State {
     const { kernel, state, compiler } = this.page;
     // A report compiles nothing: what was edited is in it as programs.
-    const { z: _, e: __, ...more } = state.more;
+    const { w: _, z: __, e: ___, ...more } = state.more;
     if (kernel === null) return { ...state, more };
     const before = compiler?.before(kernel.program, kernel.row) ?? null;
-    const sides: Record<string, string> = before === null || more.a !== undefined ? {} : { a: `${before.program.id}:${kernel.name}`, b: `${kernel.program.id}:${kernel.name}` };
+    const [a, b] = this.sides;
+    const usual: Record<string, string> = before === null ? {} : { a: `${before.program.id}:${kernel.name}`, b: `${kernel.program.id}:${kernel.name}` };
+    const sides = a === undefined && b === undefined ? usual : { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) };
     return { ...state, program: kernel.program.id, more: { ...more, ...sides } };
   }
 
   private isSide({ program, name }: { program: ProgramInfo; name: string }): boolean {
+    return this.sides.includes(`${program.id}:${name}`);
+  }
+
+  /** Both sides of the comparison that is seen, or else of the one that was chosen. */
+  private get sides(): (string | undefined)[] {
     const { a, b } = this.page.state.more;
-    return [a, b].some((side) => side === `${program.id}:${name}`);
+    return [...(this.page.compared ?? [a, b])];
+  }
+
+  get leftOut(): string | null {
+    return this.page.compiler?.leftOut ?? null;
   }
 
   /** Prints the summary, with the texts of its lines. */
@@ -96,9 +107,9 @@ export class Sharing implements Shared {
 
   /** From the old side of a comparison to the new, or from the version before to the one that is shown. */
   private change(): Sheet["change"] {
-    const { kernel, index, compiler, state } = this.page;
+    const { kernel, index, compiler } = this.page;
     if (kernel === null || index === null) return null;
-    const { a, b } = state.more;
+    const [a, b] = this.sides;
     const side = (word: string | undefined): Entry | undefined => entriesOf(index).find(({ program, name }) => word === `${program.id}:${name}`);
     const [old, now] = [side(a), side(b)];
     if (old !== undefined && now !== undefined) return { words: `From ${wordsOf(old)} to ${wordsOf(now)}`, old: old.program, oldRow: old.row, now: now.program, nowRow: now.row };

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from typing import Any
+
 from kernlens.dataclass import dataclass
 from kernlens.explorer.compile_request import checked_object, checked_text
 from kernlens.explorer.compile_work import Results
@@ -54,6 +58,13 @@ def _list(value: object, where: str, most: int, least: int = 1) -> list[object]:
     return value
 
 
+def _title(index: Mapping[str, Any]) -> str:
+    """Return the title of a report: of the files that a server shows, which its own title lists, those that are in it."""
+    title = str(index["title"])
+    paths = {os.path.basename(file["path"]) for program in index["programs"] for file in program["files"]}
+    return ", ".join(name for name in title.split(", ") if name in paths) or title
+
+
 def report_bytes(served: Served, results: Results, asked: ReportRequest) -> bytes:
     """Return the file. Raises RefusedError 404 if a program is not there, 413 if the file would be too large."""
     parts = [Part(served.document)]
@@ -66,8 +77,9 @@ def report_bytes(served: Served, results: Results, asked: ReportRequest) -> byte
             raise RefusedError(
                 404, f"there is no program {program}", "compile it again: only the newest results are kept"
             )
+    excerpt = Excerpt(parts, asked.chosen)
     content = bytearray()
-    for piece in page(Excerpt(parts, asked.chosen), viewer_script(), state=asked.state):
+    for piece in page(Excerpt(parts, asked.chosen, title=_title(excerpt.index)), viewer_script(), state=asked.state):
         content += piece.encode()
         if len(content) > SIZE_LIMIT:
             raise RefusedError(

@@ -29,13 +29,21 @@ export interface LineChange {
   newWaits: number;
 }
 
+/** A line that has more or fewer instructions that only wait, and else the same ones: how many instructions it has on both sides. */
+export interface WaitingLine {
+  key: LineKey;
+  old: number;
+  new: number;
+}
+
 /** What differs between two kernels, as `kernlens diff` says it. */
 export interface KernelChange {
   /** The instructions are the same one by one, names of registers aside. */
   isSame: boolean;
   lines: LineChange[];
-  /** Source lines that have code on a side and did not change. */
+  /** Source lines that have code on a side and are in no row; `waiting` of them have more or fewer instructions, which only wait. */
   unchanged: number;
+  waiting: readonly WaitingLine[];
   /** Source lines that were edited. */
   edited: readonly LineKey[];
 }
@@ -57,9 +65,9 @@ export function kernelChange(old: Side, now: Side): KernelChange {
   const groups = keys.map(groupsOf);
   const known = new Map([...keys[0], ...keys[1]].map((key): [string, LineKey] => [wordOf(key), key]));
   const isSame = codes[0].isSame(codes[1]);
-  const changes = isSame ? [] : changedLines(codes, keys, groups as [Groups, Groups], known, lines.edited);
+  const { changes, waiting } = isSame ? { changes: [], waiting: [] } : changedLines(codes, keys, groups as [Groups, Groups], known, lines.edited);
   const changed = changes.filter(({ isLine }) => isLine).length;
-  return { isSame, lines: changes, unchanged: [...known.values()].filter((key) => !WITHOUT_LINE.includes(key)).length - changed, edited: lines.editedLines };
+  return { isSame, lines: changes, unchanged: [...known.values()].filter((key) => !WITHOUT_LINE.includes(key)).length - changed, waiting, edited: lines.editedLines };
 }
 
 /** The lines of both sides; what two kernels of one source have in common stands at other places of it. */
@@ -108,11 +116,12 @@ function groupsOf(keys: readonly LineKey[]): Groups {
   return groups;
 }
 
-function changedLines(codes: [Code, Code], keys: readonly [LineKey[], LineKey[]], groups: [Groups, Groups], known: Map<string, LineKey>, edited: ReadonlySet<string>): LineChange[] {
+function changedLines(codes: [Code, Code], keys: readonly [LineKey[], LineKey[]], groups: [Groups, Groups], known: Map<string, LineKey>, edited: ReadonlySet<string>): Pick<KernelChange, "waiting"> & { changes: LineChange[] } {
   const prologue = groups.map((of, side) => (of.get(wordOf(THE_PROLOGUE)) ?? []).map((row) => codes[side].texts[row]).join("\n"));
   const hasSamePrologue = prologue[0] === prologue[1];
   const changes: LineChange[] = [];
   const others: [number[], number[]] = [[], []];
+  const waiting: WaitingLine[] = [];
   for (const [word, key] of known) {
     const rows = groups.map((of) => of.get(word) ?? []) as [number[], number[]];
     const waits = rows.map((of, side) => of.filter((row) => codes[side].forms[row].waits));
@@ -121,6 +130,7 @@ function changedLines(codes: [Code, Code], keys: readonly [LineKey[], LineKey[]]
     const change = isOther ? "instructions" : key !== THE_PROLOGUE && counts(rows, codes, (code, row, side) => operandsOf(code, row, keys[side], hasSamePrologue))[0] > 0 ? "operands" : null;
     if (change === null) {
       for (const side of [0, 1]) others[side].push(...waits[side]);
+      if (rows[0].length !== rows[1].length) waiting.push({ key, old: rows[0].length, new: rows[1].length });
       continue;
     }
     const [oldWaits, newWaits] = waits.map(({ length }) => length);
@@ -131,7 +141,7 @@ function changedLines(codes: [Code, Code], keys: readonly [LineKey[], LineKey[]]
     for (const rows of others) rows.sort((left, right) => left - right);
     changes.push({ key: OTHER_WAITS, isLine: false, change: "sync", isCause: null, old: others[0], new: others[1], pairs: linePairs(codes, others), removed: 0, added: 0, oldWaits, newWaits });
   }
-  return changes;
+  return { changes, waiting };
 }
 
 /** How many instructions that do something only one side has, told apart by a word of each. */

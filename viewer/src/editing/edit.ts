@@ -3,6 +3,7 @@ import type { HttpSource } from "../document/http";
 import type { ProgramInfo } from "../document/schema";
 import { DocumentError, sentenceOf } from "../document/source";
 import { compile, type Result, waitingWords } from "./compiles";
+import type { LinkedVersion } from "./linked";
 import { type Draft, firstOf, type Outcome, sameDraft, type Version, Versions } from "./versions";
 
 /** After the last key, before a compile begins; in milliseconds. */
@@ -16,6 +17,8 @@ export interface Host {
   changed(edit: Edit): void;
   /** The current version is another, or has been compiled. */
   chosen(edit: Edit): void;
+  /** A version that is not the current one was compiled again, or could not be. */
+  revived(edit: Edit): void;
 }
 
 /** One program's versions, what is being made of them, and the compile of that: the newest draft only. */
@@ -29,17 +32,21 @@ export class Edit {
   fault: string | null = null;
   /** Ids of the program that was read, and of all that was compiled: also of versions that are no more. */
   private readonly programs: Set<string>;
+  /** Versions by ids that their programs had elsewhere. */
+  private readonly aliases = new Map<string, Version>();
   private readonly session = crypto.randomUUID();
   private serial = 0;
   private abort: AbortController | null = null;
   private timer = 0;
+  /** Versions that are compiled again, or were without a result: by their numbers. */
+  private readonly revived = new Map<number, boolean>();
   private answered = Number.NEGATIVE_INFINITY;
   private isTypedOn = false;
 
   constructor(
     readonly base: ProgramInfo,
     /** The file that is compiled, as it was read. */
-    private readonly main: { path: string; text: string },
+    readonly main: { path: string; text: string },
     built: Configuration,
     outcome: Outcome,
     /** For what it is compiled: what the program was built with may not be here. */
@@ -103,6 +110,11 @@ export class Edit {
     this.compile();
   }
 
+  selectNumber(number: number): void {
+    const version = this.versions.numbered(number);
+    if (version !== null) this.select(version);
+  }
+
   /** Goes to a version. */
   select(version: Version): void {
     this.stop();
@@ -112,6 +124,75 @@ export class Edit {
     this.versions.choose(version);
     if (version.outcome === null) this.compile();
     this.host.chosen(this);
+  }
+
+  /** Makes what a link holds the draft, and compiles it. */
+  load(draft: Draft | null, isHere: (configuration: Configuration) => boolean): void {
+    const configuration = draft !== null && isHere(draft.configuration) ? draft.configuration : this.able;
+    this.draft = { texts: draft?.texts ?? {}, configuration };
+    this.isTypedOn = false;
+    this.compile();
+  }
+
+  /** Takes over versions of a link, and with which one others are compared; `id` is that of the program where the link was made. */
+  adopt(id: string, linked: readonly LinkedVersion[], against: number | null): void {
+    this.aliases.set(id, this.versions.first);
+    this.versions.adopt(linked);
+    if (against !== null && this.versions.numbered(against) !== null) this.versions.against = against;
+  }
+
+  /** The versions that are seen: those that programs of these ids came of, and, of the edit that is shown, the current one and
+   * the one that it is compared with. */
+  seen(ids: readonly string[], isShown: boolean): Version[] {
+    const { versions } = this;
+    const shown = versions.compiled(versions.current);
+    const current = isShown ? [versions.current, shown, shown === null ? null : versions.before(shown)] : [];
+    const seen = new Set([...current, ...ids.map((id) => this.madeAs(id))]);
+    return versions.list.filter((version) => seen.has(version));
+  }
+
+  /** Whether versions are compiled again beside what is shown. */
+  get isReviving(): boolean {
+    return [...this.revived.values()].includes(true);
+  }
+
+  /** Compiles a version again that is there without what it was compiled to; false if that was tried already. */
+  revive(version: Version): boolean {
+    if (version.outcome !== null || this.revived.has(version.number)) return this.revived.get(version.number) === true;
+    this.revived.set(version.number, true);
+    void this.again(version);
+    return true;
+  }
+
+  /** Compiles the version again that the shown one is compared with, where it was not compiled here yet. */
+  reviveBefore(): void {
+    const shown = this.versions.compiled(this.versions.current);
+    const before = shown === null || shown.outcome === null ? null : this.versions.before(shown);
+    if (before !== null) this.revive(before);
+  }
+
+  private async again(version: Version): Promise<void> {
+    const since = performance.now();
+    try {
+      const result = await this.answer(version, { session: crypto.randomUUID(), serial: 1 }, new AbortController().signal, () => true);
+      if (result !== null && version.outcome === null) {
+        const outcome = outcomeOf(result, version, (performance.now() - since) / 1000);
+        if (outcome.program !== null) this.programs.add(outcome.program.id);
+        for (const program of outcome.index?.programs ?? []) program.version = version.number;
+        const { id } = version;
+        this.versions.complete(version, outcome);
+        if (id !== null && outcome.program !== null) this.aliases.set(id, version);
+      }
+    } catch (problem) {
+      this.fault ??= `Version ${version.number} could not be compiled again: ${sentenceOf(problem)}`;
+    }
+    this.revived.set(version.number, false);
+    this.host.revived(this);
+  }
+
+  /** The version that a program came of, by the id that it has here, or had where a link was made. */
+  madeAs(id: string): Version | null {
+    return this.aliases.get(id) ?? this.versions.madeAs(id);
   }
 
   /** Compiles the draft; a compile that runs is given up. What was compiled here already is not compiled again, unless `anew`. */
@@ -141,20 +222,17 @@ export class Edit {
 
   private async run(serial: number, signal: AbortSignal, draft: Draft): Promise<void> {
     const since = performance.now();
-    const [edited = this.main, ...others] = Object.entries(draft.texts).map(([path, text]) => ({ path, text }));
-    const source = { ...edited, program: this.base.id, others };
-    const request = { session: this.session, serial, source, configurations: [draft.configuration] };
     let result: Result | null = null;
     try {
-      for await (const event of compile(this.source, request, signal)) {
-        if (serial !== this.serial) return;
-        if (event.event === "queued" || event.event === "started") {
-          this.doing = { words: event.event === "queued" ? waitingWords(event.place) : "compiling", since };
+      result = await this.answer(draft, { session: this.session, serial }, signal, (words) => {
+        if (serial !== this.serial) return false;
+        if (words !== null) {
+          this.doing = { words, since };
           this.host.changed(this);
-        } else if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
-        else if (event.event === "result") result = event;
-      }
-      if (result === null) throw new DocumentError("The server ended the compile before it had a result.", "Compile again: Ctrl+Enter.");
+        }
+        return true;
+      });
+      if (result === null) return;
     } catch (problem) {
       if (signal.aborted || serial !== this.serial) return;
       this.doing = null;
@@ -169,7 +247,25 @@ export class Edit {
     for (const program of outcome.index?.programs ?? []) program.version = number;
     this.host.chosen(this);
   }
+
+  /** What came of a compile; null if nobody waits for it any more. */
+  private async answer(draft: Draft, turn: { session: string; serial: number }, signal: AbortSignal, hears: Hears): Promise<Result | null> {
+    const [edited = this.main, ...others] = Object.entries(draft.texts).map(([path, text]) => ({ path, text }));
+    const request = { ...turn, source: { ...edited, program: this.base.id, others }, configurations: [draft.configuration] };
+    let result: Result | null = null;
+    for await (const event of compile(this.source, request, signal)) {
+      const isStep = event.event === "queued" || event.event === "started";
+      if (!hears(!isStep ? null : event.event === "queued" ? waitingWords(event.place) : "compiling")) return null;
+      if (event.event === "closing") throw new DocumentError("The server is ending.", "Start kernlens serve again.");
+      if (event.event === "result") result = event;
+    }
+    if (result === null) throw new DocumentError("The server ended the compile before it had a result.", "Compile again: Ctrl+Enter.");
+    return result;
+  }
 }
+
+/** Hears what a compile does, null where there is nothing to say; false: nobody waits for it any more. */
+type Hears = (words: string | null) => boolean;
 
 function outcomeOf({ ok, index, diagnostics, log, reason }: Result, { configuration }: Draft, seconds: number): Outcome {
   const program = (ok ? index?.programs[0] : null) ?? null;

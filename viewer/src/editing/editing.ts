@@ -10,13 +10,13 @@ import type { Before, Compiler, Page } from "../page";
 import { matched, textOf } from "../panes/lines";
 import type { SourcePane } from "../panes/source";
 import { Address } from "./address";
+import { Arrival } from "./arrival";
 import { Beside } from "./beside";
 import { likeOf } from "./compiles";
 import { asRead, Edit } from "./edit";
 import { EditView, isOther, shownOf } from "./edit_view";
 import { HeldEditor } from "./held";
 import { askedBy } from "./keys";
-import { configurationsIn, drawn, type SharedText } from "./shared_text";
 import { recall, remember } from "./storage";
 import { mainFile, Trials } from "./trials";
 import { whole } from "./whole";
@@ -24,7 +24,7 @@ import type { Version } from "./versions";
 
 /** Editing a source and compiling it in place: the page's edits, one per program, and what shows them. */
 export class Editing implements Compiler {
-  private choices: Choices | null = null;
+  choices: Choices | null = null;
   private readonly view: EditView;
   private readonly edits = new Map<string, Edit>();
   private readonly beginning = new Map<string, Promise<Edit | null>>();
@@ -35,6 +35,7 @@ export class Editing implements Compiler {
   /** The kernel that was chosen and is on its way. */
   private coming: Entry | null = null;
   private readonly address: Address;
+  private readonly arrival: Arrival;
 
   constructor(
     private readonly page: Page,
@@ -42,10 +43,11 @@ export class Editing implements Compiler {
   ) {
     this.beside = new Beside(page);
     this.address = new Address(page);
+    this.arrival = new Arrival(page, this);
     this.held = new HeldEditor(page);
     this.view = new EditView(
       page,
-      (number) => this.act((edit) => this.select(edit, number)),
+      (number) => this.act((edit) => edit.selectNumber(number)),
       (number) => this.act((edit) => this.against(edit, number)),
     );
     void this.ask();
@@ -142,6 +144,22 @@ export class Editing implements Compiler {
     return indexes.find((index) => index?.programs.some(({ id }) => id === program.id)) ?? null;
   }
 
+  remade(id: string): ProgramInfo | "coming" | null {
+    for (const edit of this.edits.values()) {
+      const version = edit.madeAs(id);
+      if (version !== null) return version.outcome?.program ?? (edit.revive(version) ? "coming" : null);
+    }
+    return this.arrival.isGoingOn ? "coming" : null;
+  }
+
+  get isComing(): boolean {
+    return this.arrival.isGoingOn || [...this.edits.values()].some(({ isReviving }) => isReviving);
+  }
+
+  get leftOut(): string | null {
+    return this.address.leftOut;
+  }
+
   canTry(program: ProgramInfo): boolean {
     return mainFile(program) !== null;
   }
@@ -162,19 +180,19 @@ export class Editing implements Compiler {
   }
 
   revert(): void {
-    this.act((edit) => this.select(edit, 1));
+    this.act((edit) => edit.selectNumber(1));
     this.held.unfold();
   }
 
   /** The edit of what is shown. */
-  private async begun(): Promise<Edit | null> {
+  async begun(): Promise<Edit | null> {
     const told = await this.ask();
     const { kernel } = this.page;
     if (told !== null) this.page.tell(told);
     return told !== null || kernel === null || this.isLeft ? null : this.begin(kernel.program);
   }
 
-  private begin(program: ProgramInfo): Promise<Edit | null> {
+  begin(program: ProgramInfo): Promise<Edit | null> {
     const edit = this.editOf(program);
     if (edit !== null) return Promise.resolve(edit);
     const begun = this.beginning.get(program.id) ?? this.beginOf(program);
@@ -190,7 +208,7 @@ export class Editing implements Compiler {
     const text = await this.textIn(program, file.path);
     this.base ??= this.page.index;
     const { built, outcome } = asRead(program, like, choices);
-    const edit = new Edit(program, { path: file.path, text: text ?? "" }, built, outcome, like, this.source, { changed: (changed) => this.draw(changed), chosen: (chosen) => void this.chosen(chosen) });
+    const edit = new Edit(program, { path: file.path, text: text ?? "" }, built, outcome, like, this.source, { changed: (changed) => this.changed(changed), chosen: (chosen) => void this.chosen(chosen), revived: () => this.revived() });
     const written = recall(program.id);
     if (written !== null) edit.versions.restore(written);
     this.edits.set(program.id, edit);
@@ -198,17 +216,23 @@ export class Editing implements Compiler {
   }
 
   /** The text of a program's file, null where it is not at hand. */
-  private async textIn(program: ProgramInfo, path: string): Promise<string | null> {
+  async textIn(program: ProgramInfo, path: string): Promise<string | null> {
     const chunk = program.files.find((file) => file.path === path)?.chunk ?? null;
     return chunk === null ? null : readText(await this.source.chunk(chunk));
   }
 
-  /** Puts the cursor where an edit is likely, without a jump; `shared` is what the address says of an edited text. */
-  async start(shared?: SharedText): Promise<void> {
+  async arrive(more: Record<string, string>): Promise<void> {
+    const told = more.w === undefined && more.z === undefined ? null : await this.ask();
+    if (told !== null) this.page.tell(told);
+    if (told !== null) this.arrival.end();
+    else await this.arrival.open(more);
+  }
+
+  /** Puts the cursor where an edit is likely, without a jump. */
+  async start(): Promise<void> {
     const { page } = this;
     const told = await this.ask();
     if (told !== null) return page.tell(told);
-    if (shared !== undefined) return this.open(shared);
     const pane = this.view.sources().find(({ bare }) => !bare);
     if (pane === undefined) return page.tell("There is no source text here to edit.");
     const edit = await this.begin(pane.kernel.program);
@@ -223,36 +247,9 @@ export class Editing implements Compiler {
     page.tell("It compiles when you rest, or at Ctrl+Enter; Esc leaves the editor.");
   }
 
-  /** Takes over a link to an edited source, or to other configurations of it. */
-  private async open(shared: SharedText): Promise<void> {
-    const { page, choices } = this;
-    const edit = await this.begun();
-    if (edit === null || choices === null) return;
-    const linked = configurationsIn(page.state.more.e ?? "")[0];
-    const isHere = linked !== undefined && choices.devices.find(({ name }) => name === linked.device)?.toolchains.includes(linked.toolchain) === true;
-    if (linked !== undefined && !isHere) page.tell("No compiler here is for the device and toolchain of the link.");
-    const configuration = isHere ? linked : edit.draft.configuration;
-    if (shared.word === "") return edit.configure(configuration);
-    const text = await drawn(shared);
-    if (text === null) return page.tell("The edited text in the link is damaged: what is shown is the recorded one.");
-    const pane = shared.path === "" ? this.view.sources()[0] : await page.file(shared.path);
-    if (pane == null || (shared.path !== "" && pane.title !== shared.path)) return page.tell(`The link's edited text is of ${shared.path}, which this kernel has no code of.`);
-    this.held.hold(edit, pane);
-    const { read } = pane;
-    pane.setText(text);
-    edit.take(pane.title, text, read, configuration);
-  }
-
   /** Takes over a file's text, as an editor around the page has it, and compiles it; true if it is a file of what is shown. */
   async take(path: string, text: string): Promise<boolean> {
-    const program = this.page.kernel?.program ?? this.page.index?.programs[0];
-    const file = program?.files.find((each) => each.path === path);
-    if (program === undefined || file === undefined || (await this.ask()) !== null) return false;
-    const edit = await this.begin(program);
-    const read = await this.textIn(program, path);
-    if (edit === null || read === null) return false;
-    edit.take(path, text, read, edit.draft.configuration);
-    return true;
+    return (await this.ask()) === null && this.arrival.takeFile(path, text);
   }
 
   private act(act: (edit: Edit) => void): void {
@@ -265,7 +262,7 @@ export class Editing implements Compiler {
     this.held.hold(edit, pane);
     for (const other of this.view.sources()) if (other !== pane && other.title === pane.title && edit.has(other.kernel.program)) other.setText(pane.text);
     edit.write(pane.title, pane.text, pane.read);
-    this.share(edit);
+    this.share();
   }
 
   private async configure(change: Partial<Configuration>): Promise<void> {
@@ -276,13 +273,10 @@ export class Editing implements Compiler {
     (await this.begun())?.compile(isAgain);
   }
 
-  private select(edit: Edit, number: number): void {
-    const version = edit.versions.numbered(number);
-    if (version !== null) edit.select(version);
-  }
-
   private against(edit: Edit, number: number): void {
     edit.versions.against = number;
+    edit.reviveBefore();
+    this.share();
     void this.compare();
   }
 
@@ -293,20 +287,21 @@ export class Editing implements Compiler {
     this.view.rest();
     this.adopt();
     remember(edit.base.id, edit.versions.written());
-    this.share(edit);
     // Whoever has chosen another kernel meanwhile stays there.
     const program = (this.coming ?? page.kernel)?.program;
-    if (program === undefined || !edit.has(program)) return;
+    if (program === undefined || !edit.has(program)) return this.arrival.end();
+    edit.reviveBefore();
     if (edit.doing === null) this.write(edit);
     const shown = shownOf(edit);
     if (shown !== program) await this.show(shown);
+    if (edit.doing === null) this.arrival.end();
+    this.share();
     this.freshen();
     void this.compare();
     if (edit.doing === null) page.status.say(this.view.spoken(edit), 0);
   }
 
-  /** Puts the draft into the panes. */
-  private write(edit: Edit): void {
+  write(edit: Edit): void {
     const own = this.held.of(edit);
     const panes = new Set([...this.view.sources(), ...(own === null ? [] : [own])]);
     for (const pane of panes) if (!pane.bare && edit.has(pane.kernel.program)) pane.setText(edit.textOf(edit.draft, pane.title, pane.read));
@@ -338,9 +333,20 @@ export class Editing implements Compiler {
     this.page.adopt(index, listed);
   }
 
-  /** Puts the draft into the address. */
-  private share(edit: Edit): void {
-    this.address.share(edit, () => this.active === edit && !this.isLeft);
+  share(): void {
+    if (!this.isLeft && !this.isComing) void this.address.share(this.active, (id) => this.editOf({ id }));
+  }
+
+  hold(edit: Edit, pane: SourcePane): void {
+    this.held.hold(edit, pane);
+  }
+
+  /** A version was compiled again that is compared, or stands before the one that is shown. */
+  private revived(): void {
+    this.adopt();
+    this.freshen();
+    this.page.showView();
+    this.share();
   }
 
   /** Panes were made anew, or are of other programs: makes them editors, and shows the edit that they are of. */
@@ -363,7 +369,14 @@ export class Editing implements Compiler {
     if (edit === null && (!program.ok || recall(program.id) !== null)) void this.begin(program).then((begun) => begun !== null && this.freshen());
     page.element.classList.toggle("editing", edit !== null && edit.versions.list.length > 1);
     this.draw(edit);
-    if (edit !== null) void this.compare();
+    if (edit === null) return;
+    this.share();
+    void this.compare();
+  }
+
+  private changed(edit: Edit): void {
+    if (edit.fault !== null) this.arrival.end();
+    this.draw(edit);
   }
 
   private draw(edit: Edit | null): void {

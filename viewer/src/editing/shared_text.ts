@@ -28,6 +28,11 @@ export function sharedText(value: string): SharedText {
   return { program, path, word };
 }
 
+/** The id of the program whose edit a link shows that holds versions (linked.ts). */
+export function linkedProgram(word: string): string {
+  return word.slice(0, Math.max(0, word.indexOf(":")));
+}
+
 /** The source of an address; null if it is damaged, or unpacks to more than a megabyte. */
 export async function drawn({ word }: SharedText): Promise<string | null> {
   if (word.length > MOST) return null;

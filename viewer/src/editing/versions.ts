@@ -28,6 +28,8 @@ export interface Version extends Draft {
   /** The number of the version that it was made from; 0 for the first. */
   readonly from: number;
   name: string;
+  /** The id of the program that came of it, also before it is compiled again; null if that is not known. */
+  id: string | null;
   /** Null after the page was loaded anew, until it is compiled again. */
   outcome: Outcome | null;
   /** Errors; 0 if it compiled. */
@@ -35,6 +37,9 @@ export interface Version extends Draft {
   /** Instructions by the kernel's name. */
   instructions: ReadonlyMap<string, Figure>;
 }
+
+/** A version as a link holds it. */
+type Linked = Pick<Version, "id" | "number" | "from" | "name"> & Draft;
 
 /** The versions of one program, oldest first. There is always the first one. */
 export class Versions {
@@ -84,6 +89,30 @@ export class Versions {
     return this.list.findLast(({ number }) => number <= from) ?? null;
   }
 
+  /** The version that a program came of, here or where a link was made. */
+  madeAs(id: string): Version | null {
+    return this.list.find((version) => version.id === id) ?? null;
+  }
+
+  /** Takes over versions of a link, with their numbers where these are free: those that are here already stay as they are. */
+  adopt(linked: readonly Linked[]): void {
+    const numbers = new Map<number, number>([[1, 1]]);
+    for (const { id, number, from, name, texts, configuration } of linked) {
+      const known = this.find({ texts, configuration });
+      const newest = this.list.at(-1)?.number ?? 1;
+      const version = known ?? { texts, configuration, id, number: number > newest ? number : newest + 1, from: numbers.get(from) ?? Math.min(from, newest), name, outcome: null, errors: 0, instructions: new Map() };
+      numbers.set(number, version.number);
+      version.id ??= id;
+      if (known === null) this.list.push(version);
+    }
+    while (this.list.length > MOST) this.list.splice(1, 1);
+  }
+
+  /** Completes a version that was not compiled here yet, and stays where it is. */
+  complete(version: Version, outcome: Outcome): void {
+    complete(version, outcome);
+  }
+
   /** Takes over what a draft was compiled to, as the current version: in place of the newest one if that failed or if it is typed
    * on in it, else as another one. */
   take(draft: Draft, outcome: Outcome, isTypedOn: boolean): Version {
@@ -98,7 +127,7 @@ export class Versions {
     const from = isReplaced ? (this.numbered(current.from) ?? this.first) : current;
     if (isReplaced) this.list.pop();
     const number = isReplaced ? current.number : (this.list.at(-1)?.number ?? 0) + 1;
-    const version: Version = { ...draft, number, from: from.number, name: nameOf(from, draft, this.read), outcome: null, errors: 0, instructions: new Map() };
+    const version: Version = { ...draft, number, from: from.number, name: nameOf(from, draft, this.read), id: null, outcome: null, errors: 0, instructions: new Map() };
     complete(version, outcome);
     this.list.push(version);
     if (this.list.length > MOST) this.list.splice(1, 1);
@@ -124,12 +153,12 @@ export class Versions {
     type Written = Omit<Version, "instructions"> & { instructions: [string, Figure][] };
     const { read, list } = JSON.parse(written) as { read: [string, string][]; list: Written[] };
     for (const [path, text] of read) this.read.set(path, text);
-    this.list = [this.first, ...list.slice(1).map((version) => ({ ...version, instructions: new Map(version.instructions) }))];
+    this.list = [this.first, ...list.slice(1).map((version) => ({ ...version, id: version.id ?? null, instructions: new Map(version.instructions) }))];
   }
 }
 
 export function firstOf(draft: Draft, outcome: Outcome): Version {
-  const version: Version = { ...draft, number: 1, from: 0, name: "as read", outcome: null, errors: 0, instructions: new Map() };
+  const version: Version = { ...draft, number: 1, from: 0, name: "as read", id: null, outcome: null, errors: 0, instructions: new Map() };
   complete(version, outcome);
   return version;
 }
@@ -137,6 +166,7 @@ export function firstOf(draft: Draft, outcome: Outcome): Version {
 function complete(version: Version, outcome: Outcome): void {
   version.outcome = outcome;
   const { program, diagnostics } = outcome;
+  version.id = program?.id ?? version.id;
   version.errors = program !== null ? 0 : Math.max(1, diagnostics.filter(({ severity }) => severity === "error").length);
   version.instructions = new Map(program?.kernels.name.map((name, row) => [name, program.kernels.instructions[row]]));
 }

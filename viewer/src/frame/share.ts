@@ -10,6 +10,8 @@ export interface Shared {
   readonly state: State;
   readonly kernel: Kernel | null;
   tell(sentence: string): void;
+  /** What no link holds because it would be too long, in a sentence; null: nothing. */
+  readonly leftOut: string | null;
   /** The kernels that are seen: the one that is shown, its versions, and those that are compared. */
   readonly seen: SeenProgram[];
   /** The place that a report of them begins at. */
@@ -30,11 +32,13 @@ export class Share {
   readonly button = h("button", { class: "tool", type: "button", "aria-haspopup": "dialog", "aria-expanded": "false", onclick: () => this.open() }, "Share");
   readonly element = h("dialog", { class: "pop share", "aria-label": "Share" });
   private readonly size = h("em", {});
+  /** What a link leaves out now. */
+  private readonly lacks = h("strong", { class: "lacks warn" });
   private asking: AbortController | null = null;
 
   constructor(private readonly page: Shared) {
     const { source } = page;
-    const items = [item("Copy link", this.withKey(), this.words(), () => this.copyLink())];
+    const items = [item("Copy link", this.withKey(), [...this.words(), this.lacks], () => this.copyLink())];
     if (source instanceof HttpSource) {
       const secret = [h("strong", { class: "warn" }, "Secret."), " Holds this server's token: whoever has it may read and compile as you. For your own tabs."];
       items.push(item("Copy link with access", null, secret, () => this.copyAccess(source)));
@@ -57,12 +61,17 @@ export class Share {
     const { source, state } = this.page;
     const fragment = toFragment(state);
     const link = source instanceof HttpSource ? source.address(fragment, false) : location.href.replace(/#.*$/s, "") + fragment;
-    void copyText(link, (sentence) => this.page.tell(sentence === "Copied." ? "Copied the link to what is shown." : sentence));
+    void copyText(link, (sentence) => this.page.tell(sentence === "Copied." ? `Copied the link to what is shown.${this.but()}` : sentence));
   }
 
   private copyAccess(source: HttpSource): void {
     const link = source.address(toFragment(this.page.state), true);
-    void copyText(link, (sentence) => this.page.tell(sentence === "Copied." ? "Copied, with this server's secret: whoever opens the link may read and compile as you, until the server ends." : sentence));
+    void copyText(link, (sentence) => this.page.tell(sentence === "Copied." ? `Copied, with this server's secret: whoever opens the link may read and compile as you, until the server ends.${this.but()}` : sentence));
+  }
+
+  private but(): string {
+    const { leftOut } = this.page;
+    return leftOut === null ? "" : ` ${leftOut}`;
   }
 
   private withKey(): HTMLElement {
@@ -70,11 +79,13 @@ export class Share {
   }
 
   private words(): string[] {
-    const what = "Kernel, pinned line, view, edit and comparison.";
-    return this.page.source instanceof HttpSource ? [`${what} A browser without access asks for this server's token once.`] : [`${what} It leads to this file.`];
+    const { source } = this.page;
+    if (!(source instanceof HttpSource)) return ["Kernel, pinned line, view and comparison. It leads to this file."];
+    return ["Kernel, pinned line, view, edits and comparison. It works on this machine while the server runs; a browser without access asks for the token once. "];
   }
 
   private open(): void {
+    fill(this.lacks, this.page.leftOut ?? "");
     this.element.showModal();
     this.place();
     this.button.setAttribute("aria-expanded", "true");

@@ -1,15 +1,17 @@
-import { kernelChange, type KernelChange, type LineChange, type Side } from "../comparison/changes";
+import { kernelChange, type KernelChange, type Side } from "../comparison/changes";
 import type { Kernel } from "../document/kernel";
 import { readText } from "../document/read";
 import type { ProgramInfo } from "../document/schema";
-import { count, fill, h, plural } from "../dom";
+import { fill, h } from "../dom";
 import { failure, nothing } from "../frame/message";
 import type { Page } from "../page";
 import { codeOf } from "./compare_code";
-import { cardOf, cardsOf, differenceWords, kindOf } from "./compare_words";
+import { linesTable } from "./compare_lines";
+import { cardOf, cardsOf, differenceWords } from "./compare_words";
 import { Picker } from "./picker";
+import type { How } from "../state";
 import { type Choice, choiceOf, choicesOf, usual } from "./sides";
-import { signed, table, type View } from "./view";
+import type { View } from "./view";
 
 /** What a comparison is made from: both kernels with the texts of their files. */
 interface Compared {
@@ -26,17 +28,20 @@ export class CompareView implements View {
   readonly element = h("div", { class: "compare" });
   private readonly old = new Picker("Old", (choice) => this.choose(choice, this.chosen[1]));
   private readonly now = new Picker("New", (choice) => this.choose(this.chosen[0], choice));
+  private readonly followed = h("p", { class: "followed", role: "status", hidden: true });
   private readonly sentence = h("p", { class: "differences dim" });
   private readonly cards = h("div", { class: "cards", role: "group", "aria-label": "Figures, old to new" });
   private readonly lines = h("div", { class: "lines", tabindex: "0", role: "region", "aria-label": "Lines that changed" });
   private readonly code = h("div", { class: "sides", tabindex: "0", role: "region", "aria-label": "Machine code side by side" });
   private choices: Choice[] = [];
   private chosen: readonly [Choice | null, Choice | null] = [null, null];
+  /** What was shown when the sides were chosen, and the sides as the address names them. */
+  private drawn: { here: string; a: string | undefined; b: string | undefined } | null = null;
   private turn = 0;
 
   constructor(private readonly page: Page) {
     const swap = h("button", { class: "tool", type: "button", title: "Exchange old and new", onclick: () => this.choose(this.chosen[1], this.chosen[0]) }, "⇄ Swap");
-    this.element.append(h("div", { class: "choice" }, this.old.element, h("span", { class: "dim", "aria-hidden": "true" }, "→"), this.now.element, swap), this.sentence, this.cards, this.lines, this.code);
+    this.element.append(h("div", { class: "choice" }, this.old.element, h("span", { class: "dim", "aria-hidden": "true" }, "→"), this.now.element, swap), this.followed, this.sentence, this.cards, this.lines, this.code);
   }
 
   show(): void {
@@ -44,10 +49,76 @@ export class CompareView implements View {
     if (index === null) return;
     this.choices = choicesOf(index, this.page.compiler);
     const current = kernel === null ? null : choiceOf(this.choices, kernel.program, kernel.row);
-    const known = (word: string | undefined): Choice | null => this.choices.find(({ key }) => key === word) ?? null;
-    const asked = [known(state.more.a), known(state.more.b)] as const;
-    this.chosen = asked[0] === null && asked[1] === null ? usual(this.choices, current, this.beforeOf(kernel)) : asked;
+    const sides = [this.named(state.more.a), this.named(state.more.b)];
+    const isAsked = state.more.a !== undefined || state.more.b !== undefined;
+    if (this.page.compiler?.isComing && (!isAsked || sides.includes("coming"))) return this.wait();
+    const { a, b } = state.more;
+    const here = current?.key ?? "";
+    const isLeft = isAsked && this.drawn !== null && this.drawn.here !== here && this.drawn.a === a && this.drawn.b === b;
+    if (isLeft) this.write(null, null, "replace");
+    const before = isLeft ? this.chosen : null;
+    const asked = sides.map((side) => (side === "coming" ? null : side));
+    this.chosen = isLeft || !isAsked ? usual(this.choices, current, this.beforeOf(kernel)) : [asked[0], asked[1]];
+    if (isAsked && !isLeft) this.write(...this.chosen, "replace", sides);
+    this.follow(before, current);
+    this.note();
     this.draw();
+  }
+
+  /** The sides as the address names them. */
+  get sides(): Page["compared"] {
+    const [old, now] = this.chosen;
+    return old === null || now === null ? null : [old.key, now.key];
+  }
+
+  /** The side that the address means: a version of another page is compiled again first. */
+  private named(word: string | undefined): Choice | "coming" | null {
+    if (word === undefined) return null;
+    const at = word.indexOf(":");
+    const program = this.page.compiler?.remade(word.slice(0, at)) ?? null;
+    if (program === "coming") return this.choices.find(({ key }) => key === word) ?? program;
+    const key = program === null ? word : `${program.id}${word.slice(at)}`;
+    return this.choices.find((choice) => choice.key === key) ?? null;
+  }
+
+  /** Puts sides into the address; a side that is `named` there and not here stays there. */
+  private write(old: Choice | null, now: Choice | null, how: How, named: readonly unknown[] = []): void {
+    const { a, b, ...more } = this.page.state.more;
+    const sides = { a: old?.key ?? (named[0] === null ? a : undefined), b: now?.key ?? (named[1] === null ? b : undefined) };
+    for (const [side, key] of Object.entries(sides)) if (key !== undefined) more[side] = key;
+    this.page.go({ more }, how);
+  }
+
+  /** Remembers for what the sides were chosen. */
+  private note(): void {
+    const { a, b } = this.page.state.more;
+    const { kernel, compiler } = this.page;
+    const here = kernel === null ? null : choiceOf(this.choices, kernel.program, kernel.row);
+    this.drawn = compiler?.isComing ? null : { here: here?.key ?? "", a, b };
+  }
+
+  /** Says that another version than the chosen ones is compared now, because it was compiled; `before` were chosen. */
+  private follow(before: readonly [Choice | null, Choice | null] | null, here: Choice | null): void {
+    const [old, now] = this.chosen;
+    this.followed.hidden = before === null || here === null || here.version === 0 || old === null || now === null || before.includes(null);
+    if (before === null || this.followed.hidden) return;
+    const again = h("button", { class: "tool", type: "button", onclick: () => this.choose(...before) }, `Show ${versionWords(before[0], here)} → ${versionWords(before[1], here)} again`);
+    const why = old !== null && old.version > 0 && old.version === here?.from ? ", which it was made from" : "";
+    fill(this.followed, `${capital(versionWords(now, here))} is shown now: it is compared with ${versionWords(old, here)}${why}.`, again);
+  }
+
+  /** Says that versions are compiled again before they can be compared. */
+  private wait(): void {
+    this.turn++;
+    this.drawn = null;
+    this.chosen = [null, null];
+    this.old.show(this.choices, null);
+    this.now.show(this.choices, null);
+    for (const part of [this.sentence, this.cards, this.code]) fill(part);
+    this.followed.hidden = true;
+    this.element.classList.add("empty");
+    this.element.setAttribute("aria-busy", "true");
+    fill(this.lines, h("p", { class: "dim waiting", role: "status" }, "The versions that are compared are compiled again…"));
   }
 
   /** The version that the figures of the shown one are compared with. */
@@ -58,8 +129,9 @@ export class CompareView implements View {
 
   private choose(old: Choice | null, now: Choice | null): void {
     this.chosen = [old, now];
-    const { a: _, b: __, ...more } = this.page.state.more;
-    this.page.go({ more: { ...more, ...(old === null ? {} : { a: old.key }), ...(now === null ? {} : { b: now.key }) } }, "push");
+    this.write(old, now, "push");
+    this.followed.hidden = true;
+    this.note();
     this.draw();
   }
 
@@ -67,14 +139,18 @@ export class CompareView implements View {
     const [old, now] = this.chosen;
     this.old.show(this.choices, old);
     this.now.show(this.choices, now);
+    this.page.compiler?.share();
     if (old !== null && now !== null) return void this.compare(old, now);
     this.turn++;
+    this.element.removeAttribute("aria-busy");
     for (const part of [this.sentence, this.cards, this.code]) fill(part);
     this.element.classList.add("empty");
     if (this.choices.length < 2) return fill(this.lines, nothing("There is only one kernel here, and nothing to compare it with.", "Open two: kernlens serve old.klens new.klens"));
     const [other, words] = old === null ? [this.old, "the old side"] : [this.now, "the new side"];
     const name = (old ?? now)?.title;
-    const sentence = name === undefined ? "Choose two kernels to compare." : `There is no other version or build of ${name} here.`;
+    const { a, b } = this.page.state.more;
+    const isLacking = (old === null && a !== undefined) || (now === null && b !== undefined);
+    const sentence = isLacking ? "The address names a side that is not here: a version of another page, whose text it does not hold." : name === undefined ? "Choose two kernels to compare." : `There is no other version or build of ${name} here.`;
     const button = h("button", { class: "tool", type: "button", onclick: () => other.focus() }, `Choose ${words}`);
     fill(this.lines, nothing(sentence, "Any two kernels can be compared: of other names, devices or toolchains too."), button);
   }
@@ -115,90 +191,22 @@ export class CompareView implements View {
       fill(this.lines, nothing("There is no machine code on a side to compare.", without.missing.code));
       return fill(this.code);
     }
-    const shown = [...change.lines].sort((line, other) => Math.abs(grown(other)) - Math.abs(grown(line)) || other.removed + other.added - line.removed - line.added);
-    const buttons: HTMLButtonElement[] = [];
-    const pick = (at: number): void => {
-      buttons.forEach((button, index) => {
-        button.setAttribute("aria-pressed", String(index === at + 1));
-        button.closest("tr")?.classList.toggle("on", index === at + 1);
-      });
-      fill(this.code, ...codeOf(left.kernel, right.kernel, shown[at] ?? null));
+    const lines = linesTable(left, right, change, (line) => {
+      fill(this.code, ...codeOf(left.kernel, right.kernel, line));
       this.code.scrollTop = 0;
-    };
-    const row = (at: number, words: string, ...cells: HTMLElement[]): HTMLElement => {
-      const button = h("button", { type: "button", class: "link", "aria-pressed": "false" }, words);
-      buttons.push(button);
-      return h("tr", { onclick: () => pick(at) }, h("td", {}, button), ...cells);
-    };
-    const [before, after] = [left.kernel.code, right.kernel.code];
-    const sum = (of: (line: LineChange) => number): number => shown.reduce((all, line) => all + of(line), 0);
-    const sums = [sum(({ removed }) => removed), sum(({ added }) => added), sum(syncOf)];
-    const isWide = new Set(shown.filter(({ isLine }) => isLine).map(({ key }) => key.path)).size > 1;
-    const texts = [textsOf(left), textsOf(right)];
-    const rows = [
-      row(-1, "all", ...figures(sums, before.count, after.count), waitsOf(before.waits?.sum ?? 0, after.waits?.sum ?? 0), h("td", { class: "dim" }, "all machine code")),
-      ...shown.map((line, at) => row(at, placeOf(line, isWide), ...figures([line.removed, line.added, syncOf(line)], line.old.length, line.new.length), waitsOf(...waits(left.kernel, right.kernel, line)), textOf(line, texts))),
-    ];
-    const words = wordsOf(change);
-    fill(this.lines, table("Source lines by change", ["line", "−", "+", "sync", "instructions", "change", "waits", "source"], rows), h("p", { class: "dim" }, words));
-    pick(shown.length > 0 ? 0 : -1);
-    this.page.status.say(words, 0);
+    });
+    fill(this.lines, ...lines.elements);
+    lines.pickFirst();
+    this.page.status.say(lines.words, 0);
   }
 }
 
-function wordsOf({ isSame, lines, unchanged }: KernelChange): string {
-  const compared = "register names, addresses and tokens are not compared.";
-  if (isSame) return `The instructions are the same, one by one: ${compared}`;
-  if (lines.length === 0) return `No line differs: ${compared}`;
-  return `${plural(unchanged, "line")} with code did not change: ${compared}`;
+/** A side among versions of one source; with its name where it is another kernel's. */
+function versionWords(side: Choice | null, here: Choice | null): string {
+  if (side === null) return "";
+  return side.version > 0 && side.base === here?.base && side.title === here.title ? `version ${side.version}` : `${side.title} (${side.detail.split(" · ", 2).join(", ")})`;
 }
 
-function grown({ old, new: now }: LineChange): number {
-  return now.length - old.length;
-}
-
-function placeOf({ key, isLine }: LineChange, isWide: boolean): string {
-  if (!isLine) return key.path;
-  const numbers = key.old === key.new || key.old === 0 || key.new === 0 ? `${key.old || key.new}` : `${key.old} → ${key.new}`;
-  return isWide ? `${key.path.slice(key.path.lastIndexOf("/") + 1)}:${numbers}` : numbers;
-}
-
-function number(words: string, kind = ""): HTMLElement {
-  return h("td", { class: `number ${kind}`.trimEnd() }, words);
-}
-
-/** How many more instructions that only wait a line has. */
-function syncOf({ oldWaits, newWaits }: LineChange): number {
-  return newWaits - oldWaits;
-}
-
-function figures([removed, added, sync]: readonly number[], old: number, now: number): HTMLElement[] {
-  const kind = old === now ? "" : kindOf("instructions", old, now);
-  return [number(removed > 0 ? `−${count(removed)}` : "", "removed"), number(added > 0 ? `+${count(added)}` : "", "added"), number(sync === 0 ? "" : signed(sync), "sync"), number(`${count(old)} → ${count(now)}`), number(signed(now - old), kind)];
-}
-
-function waitsOf(old: number, now: number): HTMLElement {
-  return number(old === now ? (old > 0 ? count(old) : "") : `${count(old)} → ${count(now)}`, "wt-cell");
-}
-
-function waits(old: Kernel, now: Kernel, line: LineChange): [number, number] {
-  const sum = ({ code }: Kernel, rows: readonly number[]): number => rows.reduce((cycles, row) => cycles + (code.waits?.cycles[row] ?? 0), 0);
-  return [sum(old, line.old), sum(now, line.new)];
-}
-
-function textsOf({ sources }: Side): Map<string, string[]> {
-  return new Map(sources.map(({ path, text }) => [path, text.split("\n")]));
-}
-
-/** The line's text; where it was edited, the old one struck above the new one. */
-function textOf({ key, isLine }: LineChange, [old, now]: Map<string, string[]>[]): HTMLElement {
-  if (!isLine) return h("td", {});
-  const after = now.get(key.path)?.[key.new - 1]?.trim() ?? null;
-  // The path is the new side's: the old one's file may lie elsewhere.
-  const name = key.path.slice(key.path.lastIndexOf("/") + 1);
-  const lines = old.get(key.path) ?? [...old].find(([path]) => path.endsWith(name))?.[1] ?? (old.size === 1 ? [...old.values()][0] : undefined);
-  const before = lines?.[key.old - 1]?.trim() ?? null;
-  const isEdited = key.old === 0 || key.new === 0 || before !== after;
-  const words = [isEdited && before ? h("del", {}, before) : null, after ? h("span", {}, after) : isEdited ? null : h("span", {}, before ?? "")];
-  return h("td", { class: "mono text", title: [before, after].filter((text) => text).join("\n") }, ...words);
+function capital(words: string): string {
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }

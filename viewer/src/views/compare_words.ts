@@ -44,6 +44,8 @@ interface Card {
   heading: string;
   old: Figure;
   now: Figure;
+  /** Why no change of it is for the better or the worse, if it is not. */
+  apart?: string;
 }
 
 /** The figures of both sides: the usual ones, and all others that differ. */
@@ -54,18 +56,31 @@ export function cardsOf(index: Index, old: Choice, now: Choice, kernels: readonl
   });
   const [before, after] = kernels.map(({ code }) => code);
   const counted: Card[] = [
-    { key: "waits", heading: "wait cycles", old: before.waits?.sum ?? null, now: after.waits?.sum ?? null },
-    { key: "peak", heading: "registers at peak", old: before.peak?.registers ?? null, now: after.peak?.registers ?? null },
+    { key: "waits", heading: "wait cycles", old: before.waits?.sum ?? null, now: after.waits?.sum ?? null, ...cyclesApart(old, now) },
+    { key: "peak", heading: "registers at peak", old: before.peak?.registers ?? null, now: after.peak?.registers ?? null, ...sizesApart(old, now) },
   ];
   const usual = ["instructions", "code_size"];
   const cards = [...stated.filter(({ key }) => key === "instructions"), ...counted.filter(({ old: left, now: right }) => left !== null || right !== null), ...stated.filter(({ key }) => key !== "instructions")];
   return cards.filter((card) => usual.includes(card.key) || counted.includes(card) || card.old !== card.now);
 }
 
-/** `257 → 217 −40 (15.6 %)`. */
-export function cardOf({ key, heading, old, now }: Card): HTMLElement {
+/** Cycles are estimates of one device each. */
+function cyclesApart(old: Choice, now: Choice): Pick<Card, "apart"> {
+  const devices = [old, now].map(({ entry }) => entry.program.device);
+  return devices[0] === devices[1] ? {} : { apart: "of two devices: not comparable" };
+}
+
+/** Registers of one size can be counted against each other, those of two sizes cannot. */
+function sizesApart(old: Choice, now: Choice): Pick<Card, "apart"> {
+  const [before, after] = [old, now].map(({ entry }) => entry.program.register_bytes);
+  return before === null || after === null || before === after ? {} : { apart: `of ${before} → ${after} bytes each` };
+}
+
+/** `257 → 217 −40 (15.6 %)`; figures that stand apart without a change: `110 → 113 of 32 → 64 bytes each`. */
+export function cardOf({ key, heading, old, now, apart }: Card): HTMLElement {
   const values = h("b", {}, `${figureWords(old)} → ${figureWords(now)}`);
-  return h("div", { class: "card", "data-figure": key }, h("span", { class: "dim" }, heading), h("span", {}, values, " ", changeOf(key, old, now)));
+  const change = apart === undefined ? changeOf(key, old, now) : h("em", { class: "dim" }, apart);
+  return h("div", { class: "card", "data-figure": key }, h("span", { class: "dim" }, heading), h("span", {}, values, " ", change));
 }
 
 function figureWords(value: Figure): string {

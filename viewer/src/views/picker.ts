@@ -8,6 +8,8 @@ const MOST = 100;
 export class Picker {
   readonly element = h("div", { class: "picker" });
   private readonly field: HTMLInputElement;
+  /** The device, the version and all else of the build, below the kernel's name. */
+  private readonly build: HTMLElement;
   private readonly list: HTMLElement;
   private choices: readonly Choice[] = [];
   private chosen: Choice | null = null;
@@ -19,9 +21,10 @@ export class Picker {
     private readonly pick: (choice: Choice) => void,
   ) {
     const id = `picker-${label.toLowerCase()}`;
-    this.field = h("input", { type: "text", role: "combobox", "aria-label": `${label}: kernel, device, toolchain or version`, "aria-expanded": "false", "aria-controls": id, "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", placeholder: "Choose a kernel" });
+    this.field = h("input", { type: "text", role: "combobox", "aria-label": `${label}: kernel, device, toolchain or version`, "aria-expanded": "false", "aria-controls": id, "aria-autocomplete": "list", "aria-describedby": `${id}-build`, autocomplete: "off", spellcheck: "false", placeholder: "Choose a kernel" });
     this.list = h("ul", { id, role: "listbox", "aria-label": label, hidden: true });
-    this.element.append(h("span", { class: "dim" }, label), this.field, this.list);
+    this.build = h("span", { class: "build-of", id: `${id}-build` });
+    this.element.append(h("span", { class: "dim" }, label), this.field, this.build, this.list);
     this.field.addEventListener("focus", () => this.open());
     this.field.addEventListener("click", () => this.open());
     this.field.addEventListener("input", () => this.offer());
@@ -47,7 +50,7 @@ export class Picker {
 
   private open(): void {
     if (this.isOpen) return;
-    this.field.placeholder = wordsOf(this.chosen) || "Choose a kernel";
+    this.field.placeholder = this.chosen?.title ?? "Choose a kernel";
     this.field.value = "";
     this.list.hidden = false;
     this.field.setAttribute("aria-expanded", "true");
@@ -58,7 +61,8 @@ export class Picker {
     this.list.hidden = true;
     this.field.setAttribute("aria-expanded", "false");
     this.field.removeAttribute("aria-activedescendant");
-    this.field.value = this.field.title = wordsOf(this.chosen);
+    this.field.value = this.field.title = this.chosen?.title ?? "";
+    fill(this.build, this.chosen?.detail ?? "");
     this.field.dataset.key = this.chosen?.key ?? "";
   }
 

@@ -29,7 +29,8 @@ export function choicesOf(index: Index, compiler: Pick<Compiler, "versions"> | n
     return shown.flatMap(({ program: built, version, from, words }) => {
       known.add(built);
       return entriesOf({ programs: [built] }).map((entry): Choice => {
-        const detail = [built.device ?? "?", built.toolchain ?? "?", withoutLines(built.options ?? ""), words, programWords(built, entry.shown)].filter((word) => word !== "").join(" · ");
+        // What tells versions and devices apart stands first: it is read where there is room for a few words.
+        const detail = [built.device ?? "?", words, built.toolchain ?? "?", withoutLines(built.options ?? ""), programWords(built, entry.shown)].filter((word) => word !== "").join(" · ");
         return { entry, key: `${built.id}:${entry.name}`, title: entry.shown, detail, base, version, from };
       });
     });

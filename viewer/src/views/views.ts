@@ -12,14 +12,21 @@ export class Views {
   readonly element = h("section", { class: "view", hidden: true, tabindex: "-1" });
   readonly buttons = h("div", { class: "views", role: "group", "aria-label": "Views" });
   private readonly views: View[];
+  private readonly compare: CompareView;
 
   constructor(private readonly page: Page) {
     const { source } = page;
     const served = source instanceof HttpSource ? [new LinkageView(page, source)] : [];
-    this.views = [new CompareView(page), new PassesView(page), ...served, new SweepView(page)];
+    this.compare = new CompareView(page);
+    this.views = [this.compare, new PassesView(page), ...served, new SweepView(page)];
     const panes = { name: "panes", title: "Code", hint: "Source, stages and machine code" };
     for (const { name, title, hint } of [panes, ...this.views])
       this.buttons.append(h("button", { class: "tool", type: "button", title: hint, "data-view": name, "aria-pressed": "false", onclick: () => this.turn(name) }, title));
+  }
+
+  /** The sides that are compared; null where no comparison is in sight. */
+  get compared(): Page["compared"] {
+    return this.page.state.view === this.compare.name ? this.compare.sides : null;
   }
 
   /** Shows what the state names; the panes for a name that is none. */
