@@ -115,7 +115,9 @@ def test_compare_follows_what_is_compiled(server: Server, tab: Callable[..., Vie
     pick(viewer, "Old", "version 1 as read")
     assert sides(viewer) == ["dg2 · version 1 as read", "pvc · version 4 pvc"]
     viewer.tab.get_by_label("Device", exact=True).select_option("tgllp")
-    viewer.find(".followed", has_text="Version 5 is shown now: it is compared with version 4, which it was made from.").wait_for()
+    viewer.find(
+        ".followed", has_text="Version 5 is shown now: it is compared with version 4, which it was made from."
+    ).wait_for()
     assert sides(viewer) == ["pvc · version 4 pvc", "tgllp · version 5 tgllp"]
     assert viewer.axe_in_both_themes() == []
     viewer.find(".followed button", has_text="Show version 1 → version 4 again").click()
@@ -139,8 +141,12 @@ def test_the_comparison_is_read_whole(server: Server, tab: Callable[..., Viewer]
     viewer = tab(address(server))
     two_devices(viewer)
     viewer.tab.set_viewport_size({"width": width, "height": 900})
-    cut: list[str] = viewer.find(".picker :is(input, .build-of), .card *, .lines :is(th, td, .text > *, .link)").evaluate_all(
-        """elements => elements.filter(element => element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).display !== "inline")
+    cut: list[str] = viewer.find(
+        ".picker :is(input, .build-of), .card *, .lines :is(th, td, .text > *, .link)"
+    ).evaluate_all(
+        """elements => elements
+          .filter(element => element.scrollWidth > element.clientWidth + 1)
+          .filter(element => getComputedStyle(element).display !== "inline")
           .map(element => element.textContent)"""
     )
     assert cut == []
@@ -175,7 +181,9 @@ def test_badges_and_comparison_have_the_same_figures(tmp_path: Path, tab: Callab
         assert by_line
         compare(viewer)
         counts = {}
-        for cells in viewer.find(READY).evaluate_all("rows => rows.map(row => Array.from(row.cells, cell => cell.textContent))"):
+        for cells in viewer.find(READY).evaluate_all(
+            "rows => rows.map(row => Array.from(row.cells, cell => cell.textContent))"
+        ):
             old, now = cells[4].split(" → ")
             if cells[0].isdigit() and old != now:
                 counts[cells[0]] = f"{old}→{now}"

@@ -257,7 +257,7 @@ def _named_from(build: Build, folder: str) -> Build:
     below = re.compile(f"^{re.escape(folder.rstrip('/'))}/", re.MULTILINE)
     sources = [replace(source, path=below.sub("", source.path)) for source in build.sources]
     named = build.with_parts(sources=tuple(sources), log=below.sub("", build.log))
-    return replace(named, path=below.sub("", build.path) if build.path else None)
+    return replace(named, path=below.sub("", build.path))
 
 
 class Chunks:

@@ -38,7 +38,7 @@ class StagedParts(ContainerParts):
     """The parts of a build, with more snapshots before and behind its own."""
 
     def __init__(self, outer: BuildParts, before: tuple[Snapshot, ...], behind: tuple[Snapshot, ...] = ()) -> None:
-        super().__init__(outer, EMPTY, EMPTY, None)
+        super().__init__(outer, EMPTY, EMPTY, None, None)
         self._before, self._behind = before, behind
 
     @cached_property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens import log
 from kernlens.errors import FormatError, TooManyError
+from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.loading.assemble import (
     code_object_program,
     debug_program,
@@ -17,7 +18,6 @@ from kernlens.loading.assemble import (
     stages_program,
     zebin_program,
 )
-from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.loading.context import Context
 from kernlens.loading.cuda_programs import cubin_program, ptx_program, with_ptx
 from kernlens.loading.identify import identify

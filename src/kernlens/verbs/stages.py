@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.isa.devices import ALL
-from kernlens.loading import open_file
 from kernlens.loading.identify import kind_of
 from kernlens.model.program import Program
 from kernlens.model.stage import Attempts, Snapshot, of_kernel

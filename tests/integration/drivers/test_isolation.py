@@ -118,7 +118,9 @@ def test_no_loader(newest_root: Path) -> None:
 HIDE_LOADER = 'for file in $HIDDEN; do mount --bind /dev/null "$file"; done; exec "$0" "$@"'
 #: The root as the whole file system; its driver wants /proc, and nothing made device nodes in it, as its packages are only
 #: unpacked.
-CONFINE = 'mkdir -p "$0/proc" "$0/dev" && mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" "$@"'
+CONFINE = (
+    'mkdir -p "$0/proc" "$0/dev" && mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" "$@"'
+)
 
 
 def test_confined_to_a_root_with_a_bare_python(newest_root: Path, modules: dict[str, bytes]) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
 from kernlens.errors import KernlensError, ToolError
-from kernlens.model.figures import PRESSURES, WAITS, Figure, figure_named
+from kernlens.model.figure import Figure
+from kernlens.model.figures import PRESSURES, WAITS, figure_named
 from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import join_options
