@@ -140,8 +140,7 @@ export class Editing implements Compiler {
   }
 
   documentOf(program: ProgramInfo): Index | null {
-    const indexes = this.editOf(program)?.versions.list.map(({ outcome }) => outcome?.index ?? null) ?? [];
-    return indexes.find((index) => index?.programs.some(({ id }) => id === program.id)) ?? null;
+    return this.editOf(program)?.versions.documentOf(program) ?? null;
   }
 
   remade(id: string): ProgramInfo | "coming" | null {
@@ -165,9 +164,7 @@ export class Editing implements Compiler {
   }
 
   trials(kernel: Kernel): HTMLElement | null {
-    const { program } = kernel;
-    if (!this.canTry(program)) return null;
-    return Trials.of(program, this.source).show(kernel);
+    return this.canTry(kernel.program) ? Trials.of(kernel.program, this.source).show(kernel) : null;
   }
 
   allPasses(): void {

@@ -63,6 +63,11 @@ export class Versions {
     return this.list.find((version) => version.number === number) ?? null;
   }
 
+  /** The document of the compile that a program came of; null if it is of none. */
+  documentOf({ id }: Pick<ProgramInfo, "id">): Index | null {
+    return this.list.find(({ outcome }) => outcome?.index?.programs.some((each) => each.id === id))?.outcome?.index ?? null;
+  }
+
   find(draft: Draft): Version | null {
     return this.list.find((version) => sameDraft(version, draft)) ?? null;
   }
