@@ -91,8 +91,8 @@ def _rows(**change: Any) -> bytes:
     [
         pickle.dumps({"rows": []}), b"", b"{}\n", b"[]\n", b'{"rows": []}\n', b'{"rows": [[1, 2]]}\n', None, "text",
         _rows(values=[1]), _rows(values=["x"] * len(measured_figures())), _rows(kernel=3), _rows(reason=None),
-        _rows(lines=[["a.cl", "1", "", 1, "", []]]), _rows(own=[["vgprs", "8"]]), _rows(own=[["simd", 8]]),
-        _rows(own=[[[], 8]]),
+        _rows(lines=[["a.cl", "1", "", 1, "", []]]), _rows(own=[["vgprs", "8"]]),
+        _rows(own=[["simd", 8]]), _rows(own=[[[], 8]]),
         _rows(lines=[["a.cl", 1, "", 1, "", [5]]]),
         b'{"unfit": {"worker": 1, "host": "", "scope": "", "reason": ""}}\n', b'{"unfit": {"worker": ""}}\n',
         b'{"unfit": {"worker": "", "host": "", "scope": "other", "reason": ""}}\n', b'{"failed": 3}\n', b"\xff\n",
