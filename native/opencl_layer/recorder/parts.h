@@ -52,6 +52,12 @@ void *extension_launch_function(cl_platform_id platform, const char *name, void 
 /* Returns the sizes of a launch, as they are counted. */
 struct shape shape_of(cl_uint dimensions, const size_t *global, const size_t *local);
 
+/* queues.c: the devices of queues, which the driver is not asked for at each launch. */
+/* Puts its function into the table, in front of those `behind`. For a loading layer. */
+void queues_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Returns the device of a queue; NULL if the driver does not tell. */
+cl_device_id known_queue_device(cl_command_queue queue);
+
 /* simulated_memory.c: what an application reads back from simulated devices is zero. */
 /* Puts its functions into the table, in front of those `behind`, if devices are simulated and it is asked for. */
 void simulated_memory_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);

@@ -208,7 +208,7 @@ static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error_ret)
 static void count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local)
 {
     struct shape shape = shape_of(dimensions, global, local);
-    cl_device_id device = queue_device(queue);
+    cl_device_id device = known_queue_device(queue);
     if (device != NULL)
         counters_launched(kernel, device, &shape);
 }
@@ -272,6 +272,7 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     dispatch->clCloneKernel = clone_kernel;
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
+    queues_hook(dispatch, next);
     replaced_programs_hook(dispatch, next);
     simulated_memory_hook(dispatch, next);
     spool_here();

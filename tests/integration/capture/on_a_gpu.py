@@ -208,8 +208,10 @@ def counts_of(path: Path) -> dict[str, int]:
 def try_application(machine: Machine, app: Application, number: int, pairs: int) -> dict[str, Any]:
     """Capture an application: counted, compared, and in pairs with plain runs."""
     counter = str(machine.folder / "bin" / "count.so")
-    recording = (machine.out if pairs else machine.work) / f"application_{number}.klens"
-    answer = machine.work / f"{number}.json"
+    recording, answer = (
+        (machine.out if pairs else machine.work) / f"application_{number}.klens",
+        machine.work / f"{number}.json",
+    )
     capture = machine.kernlens("capture", "-o", str(recording), "--json-file", str(answer), "--")
     results: set[str] = set()
     counted: list[dict[str, int]] = []
@@ -283,6 +285,21 @@ def try_snapshots(machine: Machine, loader: str) -> dict[str, Any]:
     return {"loader": loader, "passed": len(passed), "of": len(checks), "checks": checks, "offered": table.stdout}
 
 
+def try_launch_costs(machine: Machine, number: int) -> dict[str, list[str]]:
+    """Return the microseconds of launches and of new kernels in Python: alone, with the layer, and captured."""
+    words = [sys.executable, str(SOURCES / "launch_costs.py"), str(number)]
+    layer, _ = machine.run(machine.kernlens("layer", "--json"))
+    variables = json.loads(layer.stdout)["environment"] if layer.returncode == 0 else {}
+    captured = [*machine.kernlens("capture", "-o", str(machine.work / "costs.klens"), "--"), *words]
+    ways = {"alone": (words, {}), "layer": (words, variables), "captured": (captured, {})}
+    costs: dict[str, list[str]] = {}
+    for _ in range(2):
+        for name, (command, more) in ways.items():
+            done, _ = machine.run(command, more)
+            costs.setdefault(name, []).append(" ".join(done.stdout.split()) or done.stderr[-300:])
+    return costs
+
+
 def markdown(document: dict[str, Any]) -> str:
     """Return the results as tables."""
     lines = [f"Device: {document['device']}", ""]
@@ -314,6 +331,10 @@ def markdown(document: dict[str, Any]) -> str:
         lines += [
             f"    * {name}: {text}" for name, text in each.get("checks", {}).items() if not text.endswith(" 0 failed")
         ]
+    lines += [
+        f"* Microseconds in Python, {name}: {'; '.join(text)}"
+        for name, text in document.get("launch_costs", {}).items()
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -342,6 +363,8 @@ def run(folder: Path, out: Path, vendor: str, pairs: int, scale: int) -> int:
         for loader in ("ocl-icd", "cuda"):
             document["snapshots"].append(try_snapshots(machine, loader))
             _write(out, document)
+        document["launch_costs"] = try_launch_costs(machine, 3000)
+        _write(out, document)
         if (cache := machine.work / "compute-cache").is_dir():
             shutil.make_archive(str(out.resolve() / "compute_cache"), "xztar", cache)
     finally:
@@ -365,7 +388,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("on_a_gpu"))
     parser.add_argument("--vendor", default="")
     parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--scale", type=int, default=4000)
+    parser.add_argument("--scale", type=int, default=1500)
     words = parser.parse_args()
     if words.what == "prepare":
         prepare(words.folder.resolve(), words.python)
