@@ -16,6 +16,7 @@ from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
+from kernlens.formats.poclbin import read_poclbin
 from kernlens.formats.spirv.embedded_text import embedded_texts, without_embedded_texts
 from kernlens.formats.spirv.line_information import has_line_information
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
@@ -50,6 +51,15 @@ def zebin(data: bytes) -> None:
         read.resources(kernel)
     if read.ze_info is not None:
         everything_of(read.ze_info)
+
+
+def poclbin(data: bytes) -> None:
+    """Read a program binary of PoCL."""
+    binary = read_poclbin(memoryview(data))
+    for file in (*binary.files, *(file for kernel in binary.kernels for file in kernel.files)):
+        assert len(file.data) <= len(data)
+        _ = file.name, file.folder, file.work_group_size
+    assert all(len(repr(kernel.arguments)) < 64 * len(data) for kernel in binary.kernels)
 
 
 def patch_tokens(data: bytes) -> None:

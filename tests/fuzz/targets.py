@@ -53,6 +53,7 @@ TARGETS = {
         Target(formats.elf, 72_000, is_binary=True),
         Target(formats.zebin, 35_000, is_binary=True),
         Target(formats.patch_tokens, 70_000, is_binary=True),
+        Target(formats.poclbin, 70_000, is_binary=True),
         Target(formats.ar, 95_000, is_binary=True),
         Target(formats.offload_bundle, 67_000, is_binary=True),
         Target(formats.zstd, 130_000, 1 << 12),

@@ -8,14 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Line tables are asked for from Intel's compiler for GPUs alone: others know no option for them, and would refuse the build. */
-static const char LINES[] = "-gline-tables-only";
+/* Line tables are asked for from compilers that are known to have an option for them: others would refuse the build. */
+static const char LINES[] = "-gline-tables-only"; /* Intel's compiler for GPUs */
 
 static const char *all;           /* NULL: none */
 static const char *without_lines; /* those that stand behind the option for line tables, if that is the first */
 
-/* Tells whether Intel's compiler for GPUs builds for all devices that are meant. */
-static bool is_compiled_by_igc(cl_program program, cl_uint count, const cl_device_id *devices)
+/* Compilers that have another option for lines, and all that is added to their builds. PoCL 6 refuses the one above. */
+static struct {
+    const struct compiler *compiler;
+    const char *lines, *all;
+} others[] = {{&pocl_compiler, "-g", NULL}};
+
+enum { OTHERS = sizeof others / sizeof others[0] };
+
+/* Tells whether this compiler builds for all devices that are meant. */
+static bool is_compiled_by(const struct compiler *compiler, cl_program program, cl_uint count, const cl_device_id *devices)
 {
     size_t own_count = 0;
     FREED cl_device_id *own = devices == NULL ? program_devices(program, &own_count) : NULL;
@@ -25,7 +33,7 @@ static bool is_compiled_by_igc(cl_program program, cl_uint count, const cl_devic
     }
     bool is = devices != NULL && count > 0;
     for (cl_uint index = 0; is && index < count; ++index)
-        is = compiler_of(devices[index]) == &igc_compiler;
+        is = compiler_of(devices[index]) == compiler;
     return is;
 }
 
@@ -38,7 +46,10 @@ char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devi
 {
     if (all == NULL || program == NULL)
         return NULL;
-    const char *added = is_compiled_by_igc(program, count, devices) ? all : without_lines;
+    const char *added = is_compiled_by(&igc_compiler, program, count, devices) ? all : without_lines;
+    for (size_t index = 0; added == without_lines && index < OTHERS; ++index)
+        if (others[index].all != NULL && is_compiled_by(others[index].compiler, program, count, devices))
+            added = others[index].all;
     size_t size = 0;
     FREED char *source = added[0] != '\0' ? program_source(program, &size) : NULL;
     FREED char *il = added[0] != '\0' && source == NULL ? program_il(program, &size) : NULL;
@@ -51,7 +62,8 @@ char *added_to_link(cl_uint program_count, const cl_program *programs, cl_uint c
                     const char *options)
 {
     if (all == NULL || without_lines[0] == '\0' || programs == NULL || program_count == 0 || programs[0] == NULL ||
-        (options != NULL && strstr(options, "-create-library") != NULL) || !is_compiled_by_igc(programs[0], count, devices))
+        (options != NULL && strstr(options, "-create-library") != NULL) ||
+        !is_compiled_by(&igc_compiler, programs[0], count, devices))
         return NULL;
     return with(options, without_lines);
 }
@@ -62,4 +74,7 @@ void added_options_open(void)
     all = added != NULL && added[0] != '\0' ? strdup(added) : NULL;
     if (all != NULL)
         without_lines = text_starts_with(all, LINES) ? all + strlen(LINES) + (all[strlen(LINES)] == ' ') : all;
+    if (all != NULL && without_lines != all)
+        for (size_t index = 0; index < OTHERS; ++index)
+            others[index].all = without_lines[0] == '\0' ? others[index].lines : with(others[index].lines, without_lines);
 }

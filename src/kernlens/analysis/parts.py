@@ -26,6 +26,7 @@ _ENDINGS = {
     "amd-code-object": ".hsaco",
     "clang-bundle": ".hipfb",
     "llvm-bitcode": ".bc",
+    "poclbin": ".poclbin",
     "recording": ".klens",
     "raw": ".gen",
 }

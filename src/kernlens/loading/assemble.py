@@ -144,6 +144,18 @@ def listed_program(
     )
 
 
+def poclbin_program(name: str, content: memoryview, context: Context) -> Program:
+    """Return a Program of a program binary of PoCL, with the stages of its compile that the binary holds."""
+    from kernlens.formats.poclbin import read_poclbin
+    from kernlens.isa.x86.devices import X86_64
+    from kernlens.loading.pocl_kernels import pocl_kernels, stage_snapshots
+
+    read = read_poclbin(content, context.allowance)
+    kernels = pocl_kernels(read, context.allowance)
+    context = context.holding(find_snapshots=lambda: stage_snapshots(read))
+    return listed_program(name, "poclbin", kernels, X86_64, content, context)
+
+
 def raw_program(name: str, content: memoryview, device: Device, context: Context) -> Program:
     """Return a Program of one kernel's bare instructions."""
     return _program(name, "raw", {name: Kernel(name, Code(content, device))}, context, device=device, binary=content)

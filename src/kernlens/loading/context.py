@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,16 @@ if TYPE_CHECKING:
 class ContainerParts:
     """The parts of a build of which a container holds some itself; the others are those of the build around it."""
 
-    def __init__(self, outer: BuildParts, debug: memoryview, spirv: memoryview, source: str | None) -> None:
+    def __init__(
+        self,
+        outer: BuildParts,
+        debug: memoryview,
+        spirv: memoryview,
+        source: str | None,
+        find_snapshots: Callable[[], tuple[Snapshot, ...]] | None,
+    ) -> None:
         self._outer = outer
+        self._find_snapshots = find_snapshots
         self._debug = debug
         self._spirv = spirv
         self._source = source
@@ -48,9 +57,11 @@ class ContainerParts:
     def source_paths(self) -> tuple[str, ...]:
         return (*self._outer.source_paths, *(source.path for source in self._own_source))
 
-    @property
+    @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:
-        return self._outer.snapshots
+        """The stages that the build kept; those that the container holds where it kept none."""
+        outer = self._outer.snapshots
+        return outer if outer or self._find_snapshots is None else self._find_snapshots()
 
     @property
     def _own_source(self) -> tuple[Source, ...]:
@@ -88,12 +99,13 @@ class Context:
         debug: memoryview = EMPTY,
         spirv: memoryview = EMPTY,
         source: str | None = None,
+        find_snapshots: Callable[[], tuple[Snapshot, ...]] | None = None,
     ) -> Context:
         """Return the context within a container that holds these parts of the build itself."""
-        if not (options or debug or spirv or source):
+        if not (options or debug or spirv or source or find_snapshots):
             return self
         build = self.build
-        parts = ContainerParts(build.parts, debug, spirv, source)
+        parts = ContainerParts(build.parts, debug, spirv, source, find_snapshots)
         return replace(self, build=replace(build, options=options or build.options, parts=parts))
 
     @property

@@ -54,6 +54,8 @@ def identify(content: memoryview) -> str | None:
         return "clang-bundle"
     if start[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
         return "llvm-bitcode"
+    if start.startswith(b"poclbin\0"):
+        return "poclbin"
     if start.startswith(b"SQLite format 3"):
         return "recording"
     return None

@@ -6,7 +6,6 @@ addresses of its instructions; what they mean stands in other snapshots of the s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,6 +18,7 @@ from kernlens.formats.listings.llvm_ir import read_llvm_lines
 from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
 from kernlens.formats.listings.visa_assembly import read_visaasm_lines
 from kernlens.formats.listings.visa_llvm_map import CodegenFunctions, read_visa_llvm_lines
+from kernlens.formats.poclbin import SOURCE_COPY
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
@@ -30,8 +30,6 @@ _NOWHERE: tuple[SourcePlace | None, tuple[SourcePlace, ...]] = (None, ())
 #: What the stage of the machine code itself is called: its lines come from the program's DWARF.
 MACHINE_STAGE = "program"
 
-#: What PoCL calls the program's source: ``pocl_cache_write_program_source`` of ``lib/CL/pocl_cache.c``.
-_POCL_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
 #: What reads the marks that a text has, see ``Stage.lines``.
 _READERS = {
     OP_LINE: read_spirv_text_lines, DBG: read_llvm_lines, LOC: read_visaasm_lines, COMMENTS: read_gen_assembly_lines,
@@ -200,11 +198,11 @@ def _map_of_object(shown: Snapshot, listing: Snapshot, host_object: Snapshot) ->
 
 def under_name(stage_map: StageMap, path: str) -> StageMap:
     """Return the map with ``path`` in place of the temporary file that PoCL copied the source to."""
-    if not any(_POCL_COPY.fullmatch(name) for name, _ in stage_map.lines):
+    if not any(SOURCE_COPY.fullmatch(name) for name, _ in stage_map.lines):
         return stage_map
 
     def named(place: SourcePlace) -> SourcePlace:
-        return replace(place, path=path) if _POCL_COPY.fullmatch(place.path) else place
+        return replace(place, path=path) if SOURCE_COPY.fullmatch(place.path) else place
 
     return _renamed(stage_map, named)
 

@@ -12,6 +12,7 @@ from kernlens.loading.assemble import (
     code_object_program,
     debug_program,
     patch_token_program,
+    poclbin_program,
     spirv_program,
     stages_program,
     zebin_program,
@@ -25,12 +26,13 @@ from kernlens.model.program import Program
 if TYPE_CHECKING:
     from kernlens.formats.offload_bundle import OffloadImage
 
-#: The kinds of what GPU compilers make, and kernlens reads.
-GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens", "amd-code-object", "clang-bundle"})
+#: The kinds of what compilers for GPUs and OpenCL make, as far as they are read.
+GPU_BINARIES = frozenset({"ar", "neo-elf", "zebin", "patch-tokens", "poclbin", "amd-code-object", "clang-bundle"})
 #: The kinds that are programs, and what makes a Program of each.
 _PROGRAMS = {
     "zebin": zebin_program, "zebin-debug": zebin_program, "patch-tokens": patch_token_program,
-    "debug-data": debug_program, "spirv": spirv_program, "amd-code-object": code_object_program,
+    "debug-data": debug_program, "spirv": spirv_program, "poclbin": poclbin_program,
+    "amd-code-object": code_object_program,
 }  # fmt: skip
 #: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
 _DEPTH_LIMIT = 8
@@ -73,6 +75,8 @@ class Unpacker:
             container.children = self._neo_parts(content, name, offset, context, depth)
         if kind == "debug-data":
             container.find_children = partial(_kernel_elfs, content, offset, context.allowance)
+        elif kind == "poclbin":
+            container.find_children = partial(_pocl_files, content, offset, context.allowance)
         elif kind in ("neo-elf", "zebin", "zebin-debug", "kernel-debug-elf", "amd-code-object"):
             container.find_sections = partial(_elf_sections, content, kind)
         container.devices = frozenset(
@@ -211,4 +215,14 @@ def _kernel_elfs(content: memoryview, offset: int, allowance: Allowance) -> tupl
         Container("kernel-debug-elf", kernel.name, offset + kernel.elf_offset, kernel.elf)
         for kernel in read_debug_data(content, allowance).kernels
         if kernel.elf
+    )
+
+
+def _pocl_files(content: memoryview, offset: int, allowance: Allowance) -> tuple[Container, ...]:
+    from kernlens.formats.poclbin import read_poclbin
+
+    read = read_poclbin(content, allowance)
+    return tuple(
+        Container(identify(file.data) or "unknown", file.path.lstrip("/"), offset + file.offset, file.data)
+        for file in (*read.files, *(file for kernel in read.kernels for file in kernel.files))
     )

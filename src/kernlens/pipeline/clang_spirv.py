@@ -15,7 +15,7 @@ from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import Build, BuildToolchain, HeldParts
 from kernlens.model.stage import TEXT
 from kernlens.model.stages import CLANG, held
-from kernlens.pipeline.pocl import TOOL_TIMEOUT, bitcode_text, both_forms
+from kernlens.pipeline.pocl import both_forms
 from kernlens.toolchain.clang import (
     TIMEOUT,
     FrontEnd,
@@ -24,6 +24,7 @@ from kernlens.toolchain.clang import (
     find_front_end,
     translator_command,
 )
+from kernlens.toolchain.host_texts import TOOL_TIMEOUT, bitcode_text
 from kernlens.toolchain.includes import existing_source, source_files
 from kernlens.toolchain.process import command_line, run, temporary_folder
 from kernlens.toolchain.spirv_disassembly import spirv_text

@@ -58,7 +58,7 @@ from kernlens.report.table import Cell, table
 from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents, waits_document
 
 #: Figures of a binary's formats come from what each holds besides code.
-_STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens"}
+_STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens", "poclbin": "the program binary"}
 
 #: The parts of a kernel's costs, as its document has them.
 _PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")

@@ -21,8 +21,8 @@ _KINDS = {
     "host-elf": "host executable or library", "ar": "ar archive", "neo-elf": "NEO ELF", "zebin": "zebin",
     "patch-tokens": "patch-token program", "debug-data": "debug data", "zebin-debug": "zebin debug data",
     "kernel-debug-elf": "kernel debug ELF", "amd-code-object": "AMD code object", "clang-bundle": "offload bundle",
-    "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode",
-    "recording": "recording", "raw": "raw instructions", "unknown": "unknown content",
+    "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode", "poclbin": "PoCL program binary", "recording": "recording",
+    "raw": "raw instructions", "unknown": "unknown content",
 }  # fmt: skip
 
 #: The characters of an offset and a size behind a title.

@@ -27,7 +27,8 @@ def build_heading(build: Build) -> Iterator[str]:
     outcome = (
         f"compiled in {build.seconds:.2f} s" if build.ok else f"failed after {build.seconds:.2f} s: {build.reason}"
     )
-    yield f"  {outcome}"
+    if build.seconds or not build.ok:  # A binary that holds its stages does not tell how long they took.
+        yield f"  {outcome}"
     yield style(f"  $ {build.command}" if build.command else f"  options: {build.options or 'none'}", dim=True)
     yield ""
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.isa.devices import ALL
 from kernlens.loading.identify import kind_of
 from kernlens.model.program import Program
 from kernlens.model.stage import Attempts, Snapshot, of_kernel
-from kernlens.model.stages import OTHER_DEVICES
+from kernlens.model.stages import OTHER_DEVICES, POCL
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.includes import join_options, with_lines
 from kernlens.toolchain.source_settings import settings_for
@@ -128,6 +129,11 @@ def stages_in(
             return pipeline
 
         return [pipeline for pipeline in recorded if pipeline.snapshots] or _those_that_can(again, recorded, tell)
+    if kind == "poclbin":
+        from kernlens.loading.open import open_file
+
+        programs = open_file(path).programs
+        return [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
     if kind not in (None, "spirv"):
         raise KernlensError(
             f"{path} is a finished binary, which contains no stages; compile its source, or the SPIR-V that"

@@ -36,7 +36,7 @@ class CodeObjectLines:
 
     def __init__(self, read: CodeObject) -> None:
         self._read = read
-        self._sections = _LoadedSections(read.elf, read.elf.allowance, read.bases)
+        self._sections = _LoadedSections(read.elf, read.elf.allowance, bases=read.bases)
         self._tables = LineTables(self._sections)
 
     @property

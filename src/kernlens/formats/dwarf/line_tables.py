@@ -39,6 +39,17 @@ def read_kernel_debug_elf(data: memoryview, allowance: Allowance | None = None) 
     return tables.decode(Unit(0, 0, "", DebugStrings(sections)))
 
 
+def read_linked_line_table(elf: Elf, address: int, allowance: Allowance | None = None) -> LineTable | None:
+    """Read the line table of a linked ELF's code, which begins at ``address``, from where its rows count; None if it has
+    none. Of several compile units the one with the most rows counts. Raises FormatError."""
+    sections = DebugSections(elf, allowance, address)
+    tables = LineTables(sections)
+    if not sections[_LINE]:
+        return None
+    decoded = [tables.decode(unit) for unit in tables.reader.units() if unit.line_program is not None]
+    return max(decoded, key=lambda table: len(table.offsets), default=None)
+
+
 def read_zebin_line_tables(elf: Elf, allowance: Allowance | None = None) -> LineTables:
     """Read the line tables of a zebin (or of the debug ELF of a loaded module) by kernel name, empty if it has none.
     Only the compile units' own attributes are read here. Raises FormatError."""

@@ -60,12 +60,20 @@ class DebugSections:
     """The debug sections of one ELF by name: read, decompressed and relocated on first use.
 
     All compile units of a file share one object, so that each section is relocated once. What is decompressed counts
-    against ``allowance``; None: one for this file alone. ``bases`` has what is added to the offsets in code sections, by
+    against ``allowance``; None: one for this file alone. ``code_address`` is where the code of a linked file begins, whose
+    addresses are none of these offsets; None for all others. ``bases`` has what is added to the offsets in code sections, by
     their indexes, where one line program has the rows of several.
     """
 
-    def __init__(self, elf: Elf, allowance: Allowance | None = None, bases: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        elf: Elf,
+        allowance: Allowance | None = None,
+        code_address: int | None = None,
+        bases: Mapping[int, int] | None = None,
+    ) -> None:
         self.elf = elf
+        self._code_address = code_address
         self._bases = bases or {}
         self._allowance = allowance or Allowance(len(elf.data))
         #: Name of a debug section -> its index. Of many small files, only these sections' names are needed.
@@ -122,6 +130,10 @@ class DebugSections:
         Relocated sections hold such offsets already. Load addresses remain where a file has lost its relocations; they
         count from the start of the code section that they lie in. Raises FormatError if they lie in none.
         """
+        if self._code_address is not None:
+            if address < self._code_address:
+                raise malformed(f"address {address:#x} lies before the code, which begins at {self._code_address:#x}")
+            return address - self._code_address
         if address < LOADED:
             return address
         starts = self._code_addresses

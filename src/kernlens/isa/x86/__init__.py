@@ -1,0 +1,1 @@
+"""Machine code of x86-64 processors."""
