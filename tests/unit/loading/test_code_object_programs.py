@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import UnsupportedError
+from kernlens.isa.llvm.llvm_libraries import installed_llvm
 from kernlens.loading.open import load, open_file
 from kernlens.toolchain import amd_clang
 from tests.unit.conftest import Kernlens
@@ -84,3 +85,14 @@ def test_what_commands_say(kernlens: Kernlens, tmp_path: Path, monkeypatch: pyte
     nowhere = kernlens("compile", written(tmp_path / "k.cl", b"kernel void k() {}"), "--device", "gfx1030")
     assert nowhere.status == 2
     assert "kernlens toolchain add amd-newest" in nowhere.err
+
+
+@pytest.mark.skipif(not installed_llvm(), reason="no libLLVM on this machine")
+def test_raw_instructions(kernlens: Kernlens, tmp_path: Path) -> None:
+    path = written(tmp_path / "raw.bin", bytes.fromhex("020084bf000080bf000081bf"))
+    listed = kernlens("disasm", path, "--device", "gfx1030").out
+    assert [line.split("  ")[-1] for line in listed.splitlines() if "0x00" in line] == [
+        "s_cbranch_scc0 2",
+        "s_nop 0",
+        "s_endpgm",
+    ]
