@@ -192,6 +192,7 @@ class CompileWork:
         chosen, configuration = toolchain(self.configuration.toolchain), self.configuration
         words = [
             configuration.device,
+            chosen.name,  # Of toolchains without ocloc the title is the same.
             chosen.title,
             configuration.options,
             str(configuration.all_passes),

@@ -24,6 +24,7 @@ from kernlens.model.program import Program
 
 if TYPE_CHECKING:
     from kernlens.loading.listed_code import ListedKernel
+    from kernlens.model.instruction import Instructions
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
     from kernlens.model.stage_text import StageTexts
@@ -158,7 +159,23 @@ def poclbin_program(name: str, content: memoryview, context: Context) -> Program
 
 def raw_program(name: str, content: memoryview, device: Device, context: Context) -> Program:
     """Return a Program of one kernel's bare instructions."""
-    return _program(name, "raw", {name: Kernel(name, Code(content, device))}, context, device=device, binary=content)
+    from kernlens.isa.decoders import listing_decoder
+
+    decode = listing_decoder(device)
+    if decode is None:
+        kernels = {name: Kernel(name, Code(content, device))}
+        return _program(name, "raw", kernels, context, device=device, binary=content)
+    from kernlens.loading.listed_code import ListedKernel
+    from kernlens.toolchain.registered import register_roots
+
+    def instructions() -> Instructions:
+        register_roots()
+        return decode(content)
+
+    reason = Code(content, device).line_table_reason()
+    return listed_program(
+        name, "raw", [ListedKernel(name, content, instructions, line_reason=reason)], device, content, context
+    )
 
 
 def spirv_program(name: str, content: memoryview, context: Context) -> Program:

@@ -27,7 +27,7 @@ def from_opencl(program: Any) -> list[Program]:
 
     ``program`` is a ``pyopencl.Program`` or a raw ``cl_program`` handle. Source text comes from CL_PROGRAM_SOURCE, debug
     data from CL_PROGRAM_DEBUG_INFO_INTEL where the program binary has none. Raises UnsupportedError, with the reason, if
-    no device's binary can be read as Intel machine code; of another platform, with what can be had there instead.
+    no device's binary can be read; of another platform, with what can be had there instead.
     """
     from kernlens.runtime.opencl.program_queries import INTEL_GPU_PLATFORMS, live_builds, program_platform
 
@@ -67,7 +67,7 @@ def from_level_zero(module: Any) -> list[Program]:
 
 
 def programs_of(builds: Sequence[Build]) -> list[Program]:
-    """Return a Program for each build whose binary holds Intel machine code."""
+    """Return a Program for each build whose binary holds machine code that can be read."""
     programs: list[Program] = []
     reasons: list[str] = []
     for build in builds:

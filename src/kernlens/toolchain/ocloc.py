@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError, nearest
 from kernlens.formats.spirv.magic import is_spirv
+from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.isa.devices import DEVICES, known_device
 from kernlens.model.build import Build, HeldParts
 from kernlens.model.stages import OTHER_DEVICES
@@ -180,6 +181,8 @@ def check_device(device: str, chosen: Toolchain) -> None:
     if is_newer(device, devices):
         advice = GET_AGAIN if NEWEST in {other.name for other in toolchains} else GET_NEWEST
         raise NotFoundError(f"{message}, which is newer; {advice}")
+    if is_of_amd(device):
+        raise NotFoundError(f"{message}; for AMD GPUs kernlens compile and stages take OpenCL C, with clang")
     if device in OTHER_DEVICES:
         raise NotFoundError(f"{message}; kernlens stages compiles for it")
     if known_device(device) is not None:

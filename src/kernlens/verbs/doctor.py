@@ -135,9 +135,14 @@ def _nvidia_disassembler() -> Check:
 
 
 def _compiler(toolchain: Toolchain, default: str) -> Check:
+    from kernlens.toolchain.amd_clang import amd_compiler
+
     name = f"toolchain {toolchain.name}"
     if toolchain.ocloc is None and toolchain.name == SYSTEM != default:
         return Check(name, False, f"no ocloc; {default} is the default", needed=False)
+    other = amd_compiler(toolchain)
+    if toolchain.ocloc is None and toolchain.root is not None and other is not None:
+        return Check(name, True, f"{other.title} for AMD GPUs, {other.clang}")
     if toolchain.ocloc is None:
         again = f"kernlens toolchain remove {toolchain.name}, then add it again"
         return Check(name, False, "no ocloc", how_to_get("ocloc") if toolchain.root is None else again)
