@@ -15,7 +15,7 @@ TESTS = ROOT / "tests"
 ROOMS = {
     "unit": {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     | {"docs", "native", "package", "rules", "testing", "viewer"},
-    "integration": {*VERBS, "cli", "docs", "drivers", "layers", "package", "testing"},
+    "integration": {*VERBS, "cli", "docs", "drivers", "layers", "nvidia", "package", "testing"},
 }
 
 
