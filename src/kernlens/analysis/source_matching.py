@@ -10,8 +10,8 @@ from kernlens.model.build import Source
 from kernlens.model.line_table import LineTable, SourceFile
 from kernlens.model.source_path import joined, pieces_of
 
-#: What Intel's compilers call the program's own source when it came to them without a name.
-_NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|\d+)")
+#: What compilers call the program's own source when it came to them without a name: Intel's, and NVIDIA's driver.
+_NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|\d+|<kernel>)")
 #: ``#line 7 "blur.cl"``, or ``# 7 "blur.cl"`` by a preprocessor: the number and file that the next line counts as.
 _LINE_DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d{1,9})(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
 #: Files that directives name have no more lines together: the empty ones between cost room, too.

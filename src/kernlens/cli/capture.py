@@ -39,7 +39,7 @@ _UNMATCHED = 2
     "Toolchain whose driver compiles.  [default: the machine's own drivers; with --simulate the default toolchain]",
     default=None,
 )
-@option.flag("Add -gline-tables-only to builds for Intel GPUs, -g to builds on PoCL.", "--lines")
+@option.flag("Add -gline-tables-only to builds for Intel GPUs, -nv-line-info for NVIDIA's, -g on PoCL.", "--lines")
 @option.flag("Save the compile stages. kernlens rebuilds each program once for them.", "--stages")
 @option.value("Append these options to builds from source or IL.", "--build-options", metavar="OPTIONS", default="")
 @option.several(

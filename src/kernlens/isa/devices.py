@@ -9,7 +9,6 @@ from functools import lru_cache
 from kernlens.errors import NotFoundError, UnsupportedError, nearest
 from kernlens.isa.amd.gpu_devices import AMD_DEVICES
 from kernlens.isa.intel import device_table
-from kernlens.isa.nvidia.sass_devices import nvidia_device
 from kernlens.model.device import Device, DeviceId, IntelNumbers, IpVersion
 
 
@@ -74,7 +73,11 @@ def known_device(name: str) -> Device | None:
         return _NAMES[normal]
     if normal.startswith("0x"):
         return _by_pci_id(normal)
-    return _by_ip_text(normal) if normal.replace(".", "").isdecimal() else nvidia_device(normal)
+    if normal.replace(".", "").isdecimal():
+        return _by_ip_text(normal)
+    from kernlens.isa.nvidia.sass_devices import nvidia_device
+
+    return nvidia_device(normal)
 
 
 def _normal(name: str) -> str:

@@ -14,14 +14,14 @@ from kernlens.loading.listed_code import ListedKernel
 from kernlens.model.binary import EMPTY, Symbol
 from kernlens.model.kernel import KernelArgument
 from kernlens.model.kernel_resources import KernelResources
-from kernlens.model.stage import TEXT, Snapshot
+from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
 
 if TYPE_CHECKING:
     from kernlens.formats.cubin.cubin_file import Cubin, CubinKernel
     from kernlens.formats.cubin.cubin_lines import CubinLines
     from kernlens.isa.nvidia.sass_listing import SassListing
-    from kernlens.model.build import BuildParts
+    from kernlens.model.build import Build, BuildParts
     from kernlens.model.device import Device
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
@@ -152,6 +152,13 @@ def ptx_program(name: str, content: memoryview, context: Context) -> Program:
             for index, function in enumerate(read.functions, 1)
         ),
     )
+
+
+def recorded_code(build: Build) -> bytes:
+    """Return the machine code that the driver made of a build's PTX; empty where the recording did not keep it."""
+    stage = NVIDIA.stage("sass")
+    codes = (each for each in build.snapshots if (each.stage, each.form) == (stage.name, BINARY))
+    return next((each.content for each in codes if each.failure is None), b"")
 
 
 def with_ptx(content: memoryview, context: Context) -> Context:

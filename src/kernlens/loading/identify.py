@@ -6,10 +6,6 @@ import os
 import struct
 
 from kernlens.errors import FormatError, KernlensError
-from kernlens.formats.compute_cache import HEADER_SIZE, is_cache_entry
-from kernlens.formats.compute_cache import MAGIC as CACHE_MAGIC
-from kernlens.formats.fatbin import is_fatbin
-from kernlens.formats.ptx.ptx_text import is_ptx
 from kernlens.formats.spirv.magic import is_spirv
 
 #: Bytes by which a file is known: PTX has comments before the directive that tells it.
@@ -23,6 +19,11 @@ _NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _CUDA_MACHINE, _ZEBIN_MACHINE, _AMD_MACHINE
 _DEBUG_ELF_TYPE = 2
 #: As much of the magic of clang's offload bundles as there is in a file's first bytes.
 _BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"[:START]
+
+#: The kind of PTX, and the bytes that it may begin with; of large files with others nothing else is looked at.
+PTX = "ptx"
+_BEFORE_PTX = frozenset(b"/.\n\t \r")
+_FATBIN_MAGIC, _CACHE_MAGIC = b"\x50\xed\x55\xba", b"\x41\x00\x00\x00"
 
 #: Raw instructions can begin with the bytes of a shorter magic by chance.
 SURE = 3
@@ -79,13 +80,17 @@ def identify(content: memoryview, size: int | None = None) -> str | None:
 
 
 def _cuda_kind(content: memoryview, size: int) -> str | None:
-    if is_fatbin(content):
+    start = bytes(content[:4])
+    if start == _FATBIN_MAGIC:
         return "fatbin"
-    if content[: len(CACHE_MAGIC)] == CACHE_MAGIC and is_cache_entry(bytes(content[:HEADER_SIZE]), size):
-        return "compute-cache"
-    # A text that begins otherwise is none: of large files nothing else is looked at.
-    if bytes(content[:1]) in (b"/", b".", b"\n", b"\t", b" ", b"\r") and is_ptx(bytes(content[:START])):
-        return "ptx"
+    if start == _CACHE_MAGIC:
+        from kernlens.formats.compute_cache import HEADER_SIZE, is_cache_entry
+
+        return "compute-cache" if is_cache_entry(bytes(content[:HEADER_SIZE]), size) else None
+    if start and start[0] in _BEFORE_PTX:
+        from kernlens.formats.ptx.ptx_text import is_ptx
+
+        return PTX if is_ptx(bytes(content[:START])) else None
     return None
 
 

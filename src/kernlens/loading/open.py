@@ -12,13 +12,11 @@ from typing import TypeVar, overload
 
 from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
-from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.isa.devices import device as find_device
 from kernlens.isa.devices import known_device
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
-from kernlens.loading.identify import LEAST, READABLE, START, foreign, identify, no_instructions, unknown_input
-from kernlens.loading.triton_cache import is_stage_of_a_cubin, with_triton_stages
+from kernlens.loading.identify import LEAST, PTX, READABLE, START, foreign, identify, no_instructions, unknown_input
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Container
@@ -164,7 +162,11 @@ def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
         raw = Container("raw", os.path.basename(name), 0, content)
         return Contents(name, (raw,), (raw_program(stem, content, context.device, context),))
     unpacker = Unpacker()
-    container = unpacker.unpack(content, stem, 0, with_triton_stages(name, context))
+    if name.endswith(".cubin"):
+        from kernlens.loading.triton_cache import with_triton_stages
+
+        context = with_triton_stages(name, context)
+    container = unpacker.unpack(content, stem, 0, context)
     return Contents(name, (container,), tuple(unpacker.programs))
 
 
@@ -280,7 +282,12 @@ def known_files(path: str) -> Iterator[tuple[str, int]]:
             yield inside, 0  # Whoever opens it is told why.
             continue
         kind = identify(start, size) if len(start) >= LEAST else None
-        if kind not in (None, "host-elf") and not is_stage_of_a_cubin(inside, kind):
+        if kind == PTX:
+            from kernlens.loading.triton_cache import is_stage_of_a_cubin
+
+            if is_stage_of_a_cubin(inside):
+                continue
+        if kind not in (None, "host-elf"):
             yield inside, size
 
 

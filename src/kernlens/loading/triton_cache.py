@@ -12,7 +12,6 @@ import os
 from kernlens import log
 from kernlens.dataclass import replace
 from kernlens.errors import KernlensError
-from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.loading.context import Context
 from kernlens.model.build import BuildToolchain
 from kernlens.model.stage import TEXT, Snapshot
@@ -24,10 +23,8 @@ _LARGEST = 1 << 28
 _CUBIN = ".cubin"
 
 
-def is_stage_of_a_cubin(path: str, kind: str | None) -> bool:
-    """Return whether a file is PTX that lies beside the cubin that Triton made of it: it is a stage of that."""
-    if kind != PTX:
-        return False
+def is_stage_of_a_cubin(path: str) -> bool:
+    """Return whether a file of PTX lies beside the cubin that Triton made of it, as a stage of that."""
     stem = os.path.splitext(path)[0]
     return os.path.isfile(f"{stem}{_CUBIN}") and os.path.isfile(f"{stem}.ttir")
 

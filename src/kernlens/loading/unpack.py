@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from kernlens import log
 from kernlens.errors import FormatError, TooManyError
-from kernlens.formats.ptx.ptx_text import KIND as PTX
 from kernlens.loading.assemble import (
     code_object_program,
     debug_program,
@@ -19,18 +18,27 @@ from kernlens.loading.assemble import (
     zebin_program,
 )
 from kernlens.loading.context import Context
-from kernlens.loading.cuda_programs import cubin_program, ptx_program, with_ptx
-from kernlens.loading.identify import identify
+from kernlens.loading.identify import PTX, identify
 from kernlens.model.allowance import KERNEL_WEIGHT, PROGRAM_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Container, Section
 from kernlens.model.program import Program
-from kernlens.model.stage import BINARY
-from kernlens.model.stages import NVIDIA
 
 if TYPE_CHECKING:
     from kernlens.formats.fatbin import FatEntry
     from kernlens.formats.offload_bundle import OffloadImage
-    from kernlens.model.build import Build
+
+
+def _cubin_program(name: str, content: memoryview, context: Context) -> Program:
+    from kernlens.loading.cuda_programs import cubin_program
+
+    return cubin_program(name, content, context)
+
+
+def _ptx_program(name: str, content: memoryview, context: Context) -> Program:
+    from kernlens.loading.cuda_programs import ptx_program
+
+    return ptx_program(name, content, context)
+
 
 #: The kinds of what GPU compilers make, and kernlens reads.
 GPU_BINARIES = frozenset({
@@ -40,7 +48,7 @@ GPU_BINARIES = frozenset({
 _PROGRAMS = {
     "zebin": zebin_program, "zebin-debug": zebin_program, "patch-tokens": patch_token_program,
     "debug-data": debug_program, "spirv": spirv_program, "amd-code-object": code_object_program,
-    "cubin": cubin_program, "ptx": ptx_program, "poclbin": poclbin_program,
+    "cubin": _cubin_program, PTX: _ptx_program, "poclbin": poclbin_program,
 }  # fmt: skip
 #: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
 _DEPTH_LIMIT = 8
@@ -106,12 +114,11 @@ class Unpacker:
             binary = memoryview(build.binary)
             kind = identify(binary)
             is_read = kind in GPU_BINARIES
-            if kind == PTX and (code := _cached_code(build)):
-                containers.append(self.unpack(memoryview(code), name, 0, with_ptx(binary, context)))
-            else:
-                containers.append(
-                    self.unpack(binary, name, 0, context) if is_read else Container(kind or "unknown", name, 0, binary)
-                )
+            if kind == PTX:
+                binary, context = self._with_cached_code(binary, context)
+            containers.append(
+                self.unpack(binary, name, 0, context) if is_read else Container(kind or "unknown", name, 0, binary)
+            )
         if len(self.programs) == before and build.spirv:
             containers.append(self.unpack(memoryview(build.spirv), name, 0, context))
         if len(self.programs) == before and build.snapshots:
@@ -192,11 +199,20 @@ class Unpacker:
             for image in read_fatbin(content, context.allowance)
         )
 
+    def _with_cached_code(self, ptx: memoryview, context: Context) -> tuple[memoryview, Context]:
+        """Return the machine code that the driver made of a build's PTX, where the recording has it, with the PTX as a stage;
+        else the PTX itself."""
+        from kernlens.loading.cuda_programs import recorded_code, with_ptx
+
+        code = recorded_code(context.build)
+        return (memoryview(code), with_ptx(ptx, context)) if code else (ptx, context)
+
     def _cached_result(
         self, content: memoryview, name: str, offset: int, context: Context, depth: int
     ) -> tuple[Container, ...]:
         """Return what an entry of the compute cache holds: a cubin, whose PTX is a stage, or PTX."""
         from kernlens.formats.compute_cache import read_cache_entry
+        from kernlens.loading.cuda_programs import with_ptx
 
         entry = read_cache_entry(content)
         inside = with_ptx(memoryview(entry.ptx), context) if entry.holds_code else context
@@ -252,19 +268,6 @@ class Unpacker:
         if spirv is not None:
             children.append(Container("spirv", "", offset + spirv.offset, spirv.data))
         return tuple(children)
-
-
-def _cached_code(build: Build) -> bytes:
-    """Return the machine code that the driver made of a build's PTX, where the recording kept it."""
-    stage = NVIDIA.stage("sass")
-    return next(
-        (
-            each.content
-            for each in build.snapshots
-            if (each.stage, each.form) == (stage.name, BINARY) and each.failure is None
-        ),
-        b"",
-    )
 
 
 def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:

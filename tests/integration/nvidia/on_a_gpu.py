@@ -260,7 +260,7 @@ def try_layer(machine: Machine) -> dict[str, Any]:
     variables = json.loads(done.stdout)["environment"]
     answer = machine.run([sys.executable, str(HERE / "on_a_gpu.py"), "layer", str(machine.loader)], variables)
     if answer.returncode != 0:
-        return {"error": answer.stdout[-1000:] + answer.stderr[-3000:]}
+        return {"error": f"{answer.returncode}: {answer.stdout[-1000:]} {answer.stderr[-3000:]}"}
     stages = json.loads(answer.stdout)
     binary = bytes.fromhex(stages.pop("binary"))
     codes = cached_code(machine.cache, binary)

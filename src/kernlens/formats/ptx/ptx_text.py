@@ -17,8 +17,6 @@ from kernlens.errors import FormatError
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
-#: The kind of such a file, and the format of its program.
-KIND = "ptx"
 #: How far comments may reach before the directive that every PTX text has.
 _HEAD = 4096
 _VERSION = re.compile(r"^[ \t]*\.version[ \t]+(\d+)\.(\d+)", re.MULTILINE)
@@ -122,7 +120,7 @@ def read_ptx(data: memoryview) -> PtxModule:
     head = _blanked(text[: 4 * _HEAD])
     version, target = _VERSION.search(head), _TARGET.search(head)
     if version is None or target is None:
-        raise FormatError("the text names no .version and .target", format=KIND, offset=0)
+        raise FormatError("the text names no .version and .target", format="ptx", offset=0)
     return PtxModule(text, (int(version[1][:9]), int(version[2][:9])), target[1])
 
 

@@ -16,7 +16,7 @@ from kernlens.errors import KernlensError
 from kernlens.formats.ptx.ptx_text import is_ptx
 from kernlens.loading import open_build
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
-from kernlens.model.stage import BINARY, Snapshot
+from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
 from kernlens.recording.capture_notes import CAPTURE
 from kernlens.runtime.level_zero.result_codes import result_name
@@ -55,11 +55,12 @@ class _KernelsOfBinaries:
         return self._known[key]
 
     def snapshots(self, device: BuiltDevice) -> tuple[Snapshot, ...]:
-        """Return the machine code that the driver keeps in its cache, where a program's binary is PTX."""
+        """Return PTX, where that is a program's binary, and the machine code that the driver keeps of it in its cache."""
         if not device.built or not is_ptx(device.binary):
             return ()
+        text = held(NVIDIA.stage("ptx"), device.binary.rstrip(b"\0"), TEXT)
         code = self._cached.code_of(device.binary)
-        return () if code is None else (held(NVIDIA.stage("sass"), code, BINARY),)
+        return (text,) if code is None else (text, held(NVIDIA.stage("sass"), code, BINARY))
 
     def _read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
         snapshots = self.snapshots(device)
