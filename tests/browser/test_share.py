@@ -137,6 +137,7 @@ def test_another_browser_asks_for_the_token_once(server: Server, reader: Callabl
     other = Viewer(tab)
     other.find("dialog.sheet[open] .access").wait_for()
     assert other.focused() == "Address or token"
+    assert other.find(".message", has_text="does not have the server's token").count() == 1, "once, not in each pane"
     assert other.axe() == []
     field = tab.get_by_label("Address or token")
     for wrong, words in (

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 
-import { kernelChange, type Side } from "../src/comparison/changes";
+import { kernelChange, type KernelChange, type Side } from "../src/comparison/changes";
 import { Code } from "../src/comparison/forms";
 import { commonPairs } from "../src/comparison/matching";
 import { SourceLines } from "../src/comparison/source_lines";
 import { Kernel } from "../src/document/kernel";
 import { percent } from "../src/dom";
+import { wordsOf } from "../src/views/compare_lines";
 import { numbers } from "./numbers";
 import { sample } from "./sample";
 
@@ -78,6 +79,14 @@ async function side(change: (lines: string[]) => string[]): Promise<Side> {
   chunk.code.text = change(chunk.code.text.split("\n")).join("\n");
   return { kernel: new Kernel(program, 0, chunk), sources: [] };
 }
+
+test("a line in which only waits differ is not said to be unchanged", () => {
+  const line = (number: number): KernelChange["waiting"][number]["key"] => ({ path: "a.cl", old: number, new: number });
+  const change = { isSame: false, lines: [{}], unchanged: 2, waiting: [{ key: line(16), old: 4, new: 6 }], edited: [] } as unknown as KernelChange;
+  expect(wordsOf(change, false)).toBe("1 line with code did not change. Only instructions that wait differ in line 16 (4 → 6). Register names, addresses and tokens are not compared.");
+  const two = { ...change, waiting: [...change.waiting, { key: line(9), old: 3, new: 2 }] };
+  expect(wordsOf(two, true)).toBe("Only instructions that wait differ in lines a.cl:16 (4 → 6), a.cl:9 (3 → 2). Register names, addresses and tokens are not compared.");
+});
 
 test("a kernel is the same as itself with other registers, and differs in the line whose operand is another", async () => {
   const old = await side((lines) => lines);

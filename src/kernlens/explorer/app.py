@@ -159,7 +159,8 @@ class Explorer:
 
     def _works(self, asked: CompileRequest) -> list[CompileWork | TrialWork]:
         sources, options = self._sources(asked)
-        sources = with_texts(sources, dict(asked.others))
+        program = None if asked.program is None else self._served.program(asked.program)
+        sources = with_texts(sources, dict(asked.others), () if program is None else program.sources)
         works: list[CompileWork | TrialWork] = []
         for configuration in asked.configurations:
             if self._toolchains and configuration.toolchain not in self._toolchains:

@@ -196,11 +196,17 @@ def _stamp(path: str) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def with_texts(sources: Sequence[Source], texts: Mapping[str, str]) -> Sequence[Source]:
-    """Return sources with other texts, by their paths. Raises NotFoundError if none of them has such a path."""
+def with_texts(sources: Sequence[Source], texts: Mapping[str, str], named: Sequence[Source] = ()) -> Sequence[Source]:
+    """Return sources with other texts, by their paths, or by those that the same texts have in ``named``: a line table may
+    call a file otherwise than the recording does. Raises NotFoundError if none of them has such a path."""
+    new = dict(texts)
+    by_text = {source.text: source.path for source in sources if source.origin != "edited"}
+    called = {source.path: by_text[source.text] for source in named if source.text in by_text}
     for path in texts.keys() - {source.path for source in sources}:
-        raise NotFoundError(f"the program has no source file {path}")
-    return [replace(each, text=texts[each.path], origin="edited") if each.path in texts else each for each in sources]
+        if path not in called:
+            raise NotFoundError(f"the program has no source file {path}")
+        new[called[path]] = new.pop(path)
+    return [replace(each, text=new[each.path], origin="edited") if each.path in new else each for each in sources]
 
 
 def sweep_in(path: str) -> dict[str, Any] | None:

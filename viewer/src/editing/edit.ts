@@ -138,6 +138,11 @@ export class Edit {
   adopt(id: string, linked: readonly LinkedVersion[], against: number | null): void {
     this.aliases.set(id, this.versions.first);
     this.versions.adopt(linked);
+    // What comes of them may be called otherwise here.
+    for (const each of linked) {
+      const version = this.versions.find(each);
+      if (each.id !== null && version !== null) this.aliases.set(each.id, version);
+    }
     if (against !== null && this.versions.numbered(against) !== null) this.versions.against = against;
   }
 

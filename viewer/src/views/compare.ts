@@ -145,11 +145,11 @@ export class CompareView implements View {
     this.element.removeAttribute("aria-busy");
     for (const part of [this.sentence, this.cards, this.code]) fill(part);
     this.element.classList.add("empty");
-    if (this.choices.length < 2) return fill(this.lines, nothing("There is only one kernel here, and nothing to compare it with.", "Open two: kernlens serve old.klens new.klens"));
-    const [other, words] = old === null ? [this.old, "the old side"] : [this.now, "the new side"];
-    const name = (old ?? now)?.title;
     const { a, b } = this.page.state.more;
     const isLacking = (old === null && a !== undefined) || (now === null && b !== undefined);
+    if (this.choices.length < 2 && !isLacking) return fill(this.lines, nothing("There is only one kernel here, and nothing to compare it with.", "Open two: kernlens serve old.klens new.klens"));
+    const [other, words] = old === null ? [this.old, "the old side"] : [this.now, "the new side"];
+    const name = (old ?? now)?.title;
     const sentence = isLacking ? "The address names a side that is not here: a version of another page, whose text it does not hold." : name === undefined ? "Choose two kernels to compare." : `There is no other version or build of ${name} here.`;
     const button = h("button", { class: "tool", type: "button", onclick: () => other.focus() }, `Choose ${words}`);
     fill(this.lines, nothing(sentence, "Any two kernels can be compared: of other names, devices or toolchains too."), button);
