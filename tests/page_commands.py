@@ -35,7 +35,8 @@ NOT_RUN = {
         r"(.* )?\./(app|service)\w*\b|.*\b(application|service)\.|.* lib\w+\.so|kernlens diff --git main\b"
     ),
     "it needs a program or a machine that need not be there": re.compile(
-        r"(eu-stack|gdb|sqlite3|ssh) |kernlens sweep .*--scheduler |kernlens (inspect|stages) ~/|kernlens \w+ .*--device \S*\bgfx"
+        r"(eu-stack|gdb|sqlite3|ssh) |kernlens sweep .*--scheduler |kernlens (inspect|stages) ~/"
+        r"|kernlens \w+ .*--device \S*\bgfx"
     ),
 }
 #: The pages whose commands are not run as long as they read files that the reader does not have, and not those of examples/.
