@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import kernlens
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from tests.corpus.build import Built, build
 from tests.corpus.compiler import DEBIAN, Compiler, newest

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import kernlens
 from kernlens.analysis.flow.distance_waits import distance_waits
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.effects import ACCUMULATORS, ADDRESSES, FLAGS, SCALARS, Access, Effect, mask
 from kernlens.model.intel_instructions import SEND, IntelInstructions
 from kernlens.model.pipes import Pipes

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.loop_nest import Loops
 from tests.corpus.build import build

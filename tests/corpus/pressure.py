@@ -15,9 +15,9 @@ from pathlib import Path
 
 from kernlens.analysis.flow.liveness import liveness_of
 from kernlens.analysis.flow.register_peak import pressure_of
-from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.decode import decode
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.effects import GENERAL, mask, registers_in
 from kernlens.model.intel_instructions import IntelInstructions
 from tests.corpus.build import Built, build

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernlens.analysis.flow.liveness import Liveness
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.effects import GENERAL, registers_in
 from kernlens.model.kernel import Kernel
 from tests.corpus.build import Built, build

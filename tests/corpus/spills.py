@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.decode import decode
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.instruction_kind import STORE
 from tests.corpus.build import Built, build
 from tests.corpus.checks import Outcome

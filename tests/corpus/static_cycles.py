@@ -17,8 +17,8 @@ from pathlib import Path
 
 import kernlens
 from kernlens.analysis.flow.static_cycles import waits_of
-from kernlens.isa.iga_library import search_also
-from kernlens.isa.latencies import timings_of
+from kernlens.isa.intel.iga_library import search_also
+from kernlens.isa.intel.latencies import timings_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from tests.corpus.build import Built, build

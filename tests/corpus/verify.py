@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.iga_library import search_also
 from tests.corpus.build import Built, build
 from tests.corpus.checks import CHECKS, Outcome, check_texts
 from tests.corpus.compiler import DEBIAN, newest

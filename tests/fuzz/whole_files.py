@@ -56,13 +56,13 @@ def _print_program(program: Program) -> None:
         module = module_of(program)
         check_lines(symbols_text(program, module, all_relocations=True))
         check_document(symbols_document(program, module))
-    with mock.patch("kernlens.isa.decode.decode_many", programs.decoded), suppress(KernlensError):
+    with mock.patch("kernlens.isa.intel.decode.decode_many", programs.decoded), suppress(KernlensError):
         check_lines(report_page(program, list(program.kernels)[:_KERNELS]).split("\n"))
     for kernel in list(program.kernels.values())[:_KERNELS]:
         _ = kernel.resources, kernel.arguments
         try:
             # No libiga64: kernlens's own readers are tried here.
-            with mock.patch("kernlens.isa.decode.decode_many", programs.decoded):
+            with mock.patch("kernlens.isa.intel.decode.decode_many", programs.decoded):
                 check_lines(disassembly(program, kernel))
                 check_lines(annotated(program, kernel))
                 check_lines(csv_lines(program, kernel))

@@ -79,7 +79,7 @@ def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a binary with two kernels, whose instructions are decoded without libiga64."""
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     path = tmp_path / "scale.bin"
     path.write_bytes(binary())
     return path
@@ -90,5 +90,5 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an ocloc first in PATH that copies a prepared binary; its calls are listed in the file ``calls`` beside it."""
     script = write_compiler(tmp_path / "compiler")
     monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     return script

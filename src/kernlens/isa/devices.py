@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from kernlens.errors import NotFoundError, UnsupportedError, nearest
-from kernlens.isa import device_table
+from kernlens.isa.intel import device_table
 from kernlens.model.device import Device, DeviceId, IntelNumbers, IpVersion
 
 
@@ -159,7 +159,7 @@ def _by_pci_id(text: str) -> Device | None:
         number = int(text, 16)
     except ValueError:
         return None
-    from kernlens.isa.pci_ids import PCI_IDS
+    from kernlens.isa.intel.pci_ids import PCI_IDS
 
     return next((_NAMES[name] for name, numbers in PCI_IDS.items() if number in numbers), None)
 

@@ -17,7 +17,7 @@ def decode_kernels(
     when asked for; with ``texts`` their texts too. ``threads`` are those of ``decode_many``. Kernels that are decoded
     already, or whose device is not known, are left as they are. Raises UnsupportedError if no installed libiga64 knows
     a device."""
-    from kernlens.isa.decode import decode_many
+    from kernlens.isa.intel.decode import decode_many
     from kernlens.toolchain.registered import register_roots
 
     undecoded = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens import __version__
 from kernlens.errors import FormatError, UnsupportedError
-from kernlens.isa import raw_code
+from kernlens.isa.intel import raw_code
 from kernlens.loading.analysed_code import AnalysedCode
 from kernlens.loading.kept_debug import LinesDebug, ProgramDebug, ZebinDebug
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
@@ -58,7 +58,7 @@ class Code(AnalysedCode):
         return f"raw instructions hold no line table; {ADVICE} and open the whole binary"
 
     def instructions(self) -> Instructions:
-        from kernlens.isa.decode import decode
+        from kernlens.isa.intel.decode import decode
         from kernlens.toolchain.registered import register_roots
 
         if self._device is None:
@@ -125,7 +125,7 @@ class Code(AnalysedCode):
 
     def waits(self, kernel: Kernel) -> Waits | None:
         from kernlens.analysis.flow.static_cycles import block_starts, waits_of
-        from kernlens.isa.latencies import timings_of
+        from kernlens.isa.intel.latencies import timings_of
         from kernlens.model.intel_instructions import packed_of
 
         instructions = packed_of(kernel.instructions)
@@ -137,7 +137,7 @@ class Code(AnalysedCode):
         return waits_of(instructions, timings, starts)
 
     def waits_reason(self) -> str | None:
-        from kernlens.isa.latencies import unknown_reason
+        from kernlens.isa.intel.latencies import unknown_reason
 
         return unknown_reason(self._device)
 

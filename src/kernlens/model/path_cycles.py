@@ -14,7 +14,7 @@ PIPES = ("F", "I", "L", "S", "math", "dpas", "send", "other")
 @dataclass(frozen=True, slots=True)
 class PathCycles:
     """The cycles of a way through the code by PIPES: those in which its instructions issue, and those in which others wait for
-    them. IGC's estimate, of one thread alone."""
+    them, as ``Waits`` has them: an estimate of one thread alone."""
 
     cycles: Mapping[str, int]
 
@@ -33,8 +33,9 @@ class PathCycles:
 @dataclass(frozen=True, slots=True)
 class Paths:
     """The cycles of all code, each instruction once, and of the shortest and the longest way of a lane from the kernel's begin
-    to an end, on which each loop runs at most once."""
+    to an end, on which each loop runs at most once. ``origin`` are the words on what the cycles are."""
 
     whole: PathCycles
     shortest: PathCycles
     longest: PathCycles
+    origin: str

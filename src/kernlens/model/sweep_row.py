@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kernlens.dataclass import dataclass, in_short
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.figure import Figure
-from kernlens.model.figures import COSTS, FIGURES, PRESSURES, WAITS
+from kernlens.model.figures import COSTS, FIGURES, OF_FAMILIES, PRESSURES, WAITS
 from kernlens.model.spills import SPILLED_BYTES
 
 #: The figures of a row, in its order: those that tables show, then the costs.
@@ -57,7 +57,7 @@ class SweepRow:
     ``source`` is the file as the caller named it, ``toolchain`` the toolchain's name and ``compiler`` its versions,
     ``options`` the build options of the sweep. ``values`` are those of ``measured_figures``; None is not known. ``reason`` says
     what could not be measured, and why; a compile that failed has a row without ``kernel``. ``lines`` are the costliest, if
-    they were asked for.
+    they were asked for. ``own`` are the figures of ``OF_FAMILIES`` that the binary states, by their keys.
     """
 
     source: str
@@ -69,6 +69,7 @@ class SweepRow:
     values: tuple[int | None, ...] = ()
     reason: str = ""
     lines: tuple[CostlyLine, ...] = ()
+    own: tuple[tuple[str, int], ...] = ()
 
     def __repr__(self) -> str:
         by = " ".join(filter(None, (f"for {self.device}", f"by {self.toolchain}", self.options)))
@@ -83,12 +84,18 @@ class SweepRow:
     def figures(self) -> dict[str, int | None]:
         """The values by the keys of their figures; all None in a row without a kernel."""
         values = self.values or (None,) * len(MEASURED)
-        return dict(zip(_places(values), values, strict=False))
+        return dict(zip(_places(values), values, strict=False)) | dict(self.own)
 
     def value(self, figure: Figure) -> int | None:
         """Return the value of one figure; None if it is not known, or was not measured."""
         place = _places(self.values).get(figure.key) if self.values else None
-        return None if place is None else self.values[place]
+        return dict(self.own).get(figure.key) if place is None else self.values[place]
+
+
+def own_columns(rows: Iterable[SweepRow]) -> tuple[Figure, ...]:
+    """Return the figures that only the binaries of some of these rows state."""
+    own = {key for row in rows for key, _ in row.own}
+    return tuple(figure for figure in OF_FAMILIES if figure.key in own)
 
 
 class Sweep(list[SweepRow], Tabular):
@@ -99,9 +106,11 @@ class Sweep(list[SweepRow], Tabular):
         """The rows with their figures by name; those of a compile that failed are None, and ``reason`` says why."""
         most = max((len(row.values) for row in self), default=0)
         figures = next((each for each in _COMBINATIONS if len(each) == most), MEASURED)
-        kinds = {**dict.fromkeys(LABELS, str), **dict.fromkeys((figure.key for figure in figures), int), "reason": str}
+        own = own_columns(self)
+        keys = (figure.key for figure in (*figures, *own))
+        kinds = {**dict.fromkeys(LABELS, str), **dict.fromkeys(keys, int), "reason": str}
         blank = (None,) * len(figures)
-        rows = ((*row.labels, *(row.values or blank), row.reason or None) for row in self)
+        rows = ((*row.labels, *(row.values or blank), *map(row.value, own), row.reason or None) for row in self)
         return Table.of_rows(kinds, rows)
 
     def _repr_html_(self) -> str:

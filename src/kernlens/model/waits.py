@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 from kernlens.dataclass import dataclass
 
-#: What these cycles are: never a time.
-ESTIMATE = "IGC's estimate, one thread alone"
-ORIGIN = f"{ESTIMATE}, loops once"
+#: Whose estimate it is of Intel's code: the rule is its compiler's.
+IGC = "IGC"
 
-#: Why a row waits: until its producer has written its registers (``$3.dst``), until it has read them (``$3.src``), or
-#: until it gives up the token that this row takes (``$3``).
+#: Why a row waits: until its producer has written its registers, until it has read them, or until it gives up the token,
+#: counter or barrier that this row takes.
 WRITTEN, READ, TAKEN = REASONS = ("written", "read", "taken")
 
 
@@ -28,8 +27,8 @@ class Wait(NamedTuple):
 
 class Timings(NamedTuple):
     """The cycles that a compiler states for instructions, by their rows: ``issue`` is how long each occupies its pipe.
-    Of those that take a token, ``written`` is how long they take until their registers are written, ``read`` until
-    they are read."""
+    Of those that others wait for by a token, ``written`` is how long they take until their registers are written,
+    ``read`` until they are read."""
 
     issue: bytes
     written: Mapping[int, int]
@@ -38,7 +37,8 @@ class Timings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Waits:
-    """The cycles of a kernel's instructions, as ORIGIN says.
+    """The cycles of a kernel's instructions, as ``source`` estimates them for one thread alone and loops that run once:
+    never a time.
 
     ``starts`` is the cycle in which each row issues, from the start of its block, at which nothing is waited for;
     ``issue`` how many cycles it then occupies. ``waits`` has the rows that wait. ``blocks`` are the first rows of the
@@ -51,6 +51,17 @@ class Waits:
     blocks: Sequence[int]
     issue_cycles: int
     wait_cycles: int
+    source: str = IGC
+
+    @property
+    def estimate(self) -> str:
+        """The words on what the cycles are, but for how often loops run."""
+        return f"{self.source}'s estimate, one thread alone"
+
+    @property
+    def origin(self) -> str:
+        """The words on what the cycles are."""
+        return f"{self.estimate}, loops once"
 
     @property
     def cycles(self) -> int:
@@ -63,7 +74,7 @@ class Waits:
         return share_of(self.wait_cycles, self.issue_cycles)
 
     def __repr__(self) -> str:
-        return f"<Waits issue={self.issue_cycles} wait={self.wait_cycles}: {ORIGIN}>"
+        return f"<Waits issue={self.issue_cycles} wait={self.wait_cycles}: {self.origin}>"
 
 
 def share_of(wait_cycles: int, issue_cycles: int) -> int:

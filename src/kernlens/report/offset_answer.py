@@ -22,9 +22,6 @@ from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import where_from
 from kernlens.report.program_document import kernel_document
 
-#: Why the estimate has no cycles of a wait.
-_NO_CYCLES = "IGC's estimate counts no cycles for distances"
-_OTHER_BLOCK = "IGC's estimate counts no cycles across blocks"
 #: A name, a number or an operator of the source.
 _TOKEN = re.compile(r"\w+|[-+*/%&|^<>=!~?:]+|\S")
 
@@ -152,7 +149,7 @@ class OffsetAnswers:
         for each in self._producers.get(row, ()):
             line = self._line(each.row)
             where = f" ({line['path']}:{line['line']})" if line["path"] else ""
-            cycles = "" if each.cycles is None else f", {plural(each.cycles, 'cycle')} by IGC's estimate"
+            cycles = "" if each.cycles is None else f", {plural(each.cycles, 'cycle')} by {self._estimate}"
             yield f"waits for {offsets[each.row]:#x}{where}{cycles}"
         reasons = [self._waits_reason(row), *(each.reason for each in self._producers.get(row, ()))]
         yield from filter(None, dict.fromkeys(reasons))
@@ -172,11 +169,18 @@ class OffsetAnswers:
         producers: dict[int, list[_Producer]] = {}
         for waiter, producer in token_waits(self._kernel.instructions):
             producers.setdefault(waiter, []).append(_Producer(producer, "token", *self._cycles(waiter, producer)))
-        reason = self._kernel.waits_reason or _NO_CYCLES
+        reason = self._kernel.waits_reason or f"{self._estimate} counts no cycles for distances"
         for each in distance_waits(self._kernel.instructions):
             own = producers.setdefault(each.waiter, [])
             own += [_Producer(producer, "distance", None, reason) for producer in each.producers]
+        if packed_of(self._kernel.instructions) is None and self._kernel.waits is not None:
+            for row, wait in self._kernel.waits.waits.items():
+                producers[row] = [_Producer(wait.producer, wait.why, wait.cycles, None)]
         return producers
+
+    @property
+    def _estimate(self) -> str:
+        return f"{self._kernel.waits.source}'s estimate" if self._kernel.waits is not None else "no estimate"
 
     def _cycles(self, waiter: int, producer: int) -> tuple[int | None, str | None]:
         """Return how long a row waits for the token that another took, or why that is not known."""
@@ -187,7 +191,7 @@ class OffsetAnswers:
         if wait is not None and wait.producer == producer:
             return wait.cycles, None
         is_before = producer < waiter and bisect_right(waits.blocks, producer) == bisect_right(waits.blocks, waiter)
-        return (0, None) if is_before else (None, _OTHER_BLOCK)
+        return (0, None) if is_before else (None, f"{self._estimate} counts no cycles across blocks")
 
     def _waits_reason(self, row: int) -> str | None:
         """Return why the instructions are not known that a row waits for; None if they are, or if it waits for none."""

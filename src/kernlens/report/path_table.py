@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from kernlens.model.path_cycles import PIPES, PathCycles, Paths
-from kernlens.model.waits import ORIGIN
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 
@@ -22,7 +21,7 @@ def path_lines(paths: Paths | str) -> Iterator[str]:
     shown = [pipe for pipe in PIPES if paths.whole.cycles.get(pipe)]
     rows = [_row(_TITLES[name], getattr(paths, name), shown) for name in _NAMES]
     yield from table(["cycles by pipe", *shown, "total", "bound by"], rows)
-    yield style(f"    {ORIGIN}", dim=True)
+    yield style(f"    {paths.origin}", dim=True)
 
 
 def _row(title: str, path: PathCycles, shown: list[str]) -> list[Cell]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.figure import Figure
-from kernlens.model.figures import FIGURES, notes_on_unknown
+from kernlens.model.figures import FIGURES, STATED, notes_on_unknown
 from kernlens.model.former_keys import with_former_keys
-from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, worst_first
+from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, own_columns, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
 from kernlens.report.style import rendered, style
@@ -22,7 +22,7 @@ def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[
     ordered = worst_first(rows, figure)
     shown = ordered[: top or None]
     if shown:
-        figures = FIGURES if figure in FIGURES else (figure, *FIGURES)
+        figures = _columns(shown, figure)
         titles = ["kernel", *_telling(rows)]
         names = short_names({row.source for row in rows})
         cells: list[list[Cell]] = [
@@ -38,6 +38,19 @@ def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[
         yield from (style(f"  {note}", dim=True) for note in notes)
     if len(ordered) > len(shown):
         yield style(f"  and {plural(len(ordered) - len(shown), 'more row')}: --top 0, --csv FILE", dim=True)
+
+
+def _columns(rows: Sequence[SweepRow], figure: Figure) -> tuple[Figure, ...]:
+    """Return the figures of a table of these rows. If each states figures of its own, those of all kernels that none of
+    them states are left out."""
+    figures = FIGURES if figure in FIGURES else (figure, *FIGURES)
+    are_own = all(row.own for row in rows)
+    shown = (
+        each
+        for each in figures
+        if not are_own or each not in STATED or any(row.value(each) is not None for row in rows)
+    )
+    return (*shown, *(each for each in own_columns(rows) if each not in figures))
 
 
 def failure_lines(rows: Iterable[SweepRow], top: int) -> Iterator[str]:
@@ -65,9 +78,12 @@ def csv_rows(
     """Yield the heading and a line for each row, which has these ``figures``. Texts that files hold begin with nothing
     that spreadsheets take for a formula; options are as the user wrote them. With ``marks``, by the ids of rows, there are
     columns for the best sets and for those that nothing beats."""
-    yield csv_line((*LABELS, *(figure.key for figure in figures), "reason", *(MARKS if marks is not None else ())))
+    rows = list(rows)
+    own = own_columns(rows)
+    keys = (figure.key for figure in (*figures, *own))
+    yield csv_line((*LABELS, *keys, "reason", *(MARKS if marks is not None else ())))
     for row in rows:
-        values = ("" if value is None else value for value in row.values or (None,) * len(figures))
+        values = (*(row.values or (None,) * len(figures)), *map(row.value, own))
         yield csv_line(
             (
                 _text(row.source),
@@ -76,7 +92,7 @@ def csv_rows(
                 row.compiler,
                 row.options,
                 _text(row.kernel or ""),
-                *values,
+                *("" if value is None else value for value in values),
                 _text(row.reason),
                 *(marks.get(id(row), (0, 0)) if marks is not None else ()),
             )

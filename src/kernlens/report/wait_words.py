@@ -1,6 +1,6 @@
 """Waits of instructions and lines in words, as remarks of listings, cells of tables, JSON and CSV.
 
-They are the compiler's estimate (``model.waits.ORIGIN``), which stands wherever they do.
+They are an estimate, of the compiler or another tool (``Waits.origin``), which stands wherever they do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kernlens.analysis.flow.register_peak import line_of
 from kernlens.analysis.line_waits import WaitedFor, operation, waits_by_line
 from kernlens.model.figures import WAITS, figures_of
 from kernlens.model.kernel import Kernel
-from kernlens.model.waits import ESTIMATE, ORIGIN, READ, TAKEN, Wait, Waits, share_of
+from kernlens.model.waits import READ, TAKEN, Wait, Waits, share_of
 from kernlens.report.describe import plural, short_names
 from kernlens.report.loop_answer import weights_of
 from kernlens.report.style import style
@@ -34,11 +34,11 @@ def wait_heading(kernel: Kernel) -> Iterator[str]:
         return
     weights = weights_of(kernel)
     if weights is None:
-        origin, values = ORIGIN, [figure.read(kernel) for figure in WAITS]
+        origin, values = kernel.waits.origin, [figure.read(kernel) for figure in WAITS]
     else:
         issue = sum(map(mul, kernel.waits.issue, weights))
         waited = sum(wait.cycles * weights[row] for row, wait in kernel.waits.waits.items())
-        origin, values = f"{ESTIMATE}, weighed by the trips", [issue, waited, share_of(waited, issue)]
+        origin, values = f"{kernel.waits.estimate}, weighed by the trips", [issue, waited, share_of(waited, issue)]
     phrases = (figure.phrase(value) for figure, value in zip(WAITS, values, strict=True))
     yield f"  {origin}: {', '.join(filter(None, phrases))}"
 
@@ -130,7 +130,7 @@ def waits_document(kernel: Kernel, *, has_lines: bool) -> dict[str, Any]:
     waits = kernel.waits
     document: dict[str, Any] = {
         **figures_of(kernel, WAITS),
-        "estimate": None if waits is None else ORIGIN,
+        "estimate": None if waits is None else waits.origin,
         "reason": kernel.waits_reason,
     }
     if not has_lines:

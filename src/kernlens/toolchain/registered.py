@@ -62,7 +62,7 @@ def roots() -> dict[str, Path]:
 @cache
 def register_roots() -> None:
     """Let instructions be decoded by the libiga64 of every root too: the compiler's own may be there."""
-    from kernlens.isa.iga_library import search_also
+    from kernlens.isa.intel.iga_library import search_also
     from kernlens.isa.llvm.llvm_libraries import search_llvm_also
 
     for search in (search_also, search_llvm_also):

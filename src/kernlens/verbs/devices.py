@@ -6,7 +6,7 @@ from typing import Any
 
 from kernlens.errors import NotFoundError
 from kernlens.isa.devices import DEVICES, device, numbers_of
-from kernlens.isa.iga_library import installed
+from kernlens.isa.intel.iga_library import installed
 from kernlens.toolchain.ocloc import devices_of
 from kernlens.toolchain.registered import register_roots
 from kernlens.toolchain.simulation import simulated_devices

@@ -85,7 +85,7 @@ def _native_decoder() -> Check:
 
 
 def _disassembler() -> Check:
-    from kernlens.isa.iga_library import installed
+    from kernlens.isa.intel.iga_library import installed
 
     register_roots()
     libraries = installed()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import FROM_STAGE, FROM_TABLE, IN_PROLOGUE, LINE_LOST, SourceMap

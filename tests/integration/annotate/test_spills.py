@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.iga_library import search_also
 from tests.corpus.build import build
 from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import program

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernlens import load
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from kernlens.model.waits import READ, TAKEN, WRITTEN, Waits
 from tests.corpus.build import Built

@@ -80,7 +80,7 @@ NOT_FOR_A_FILE = {
 
 def test_annotate_loads_no_more_than_it_needs(binary: Path) -> None:
     modules = modules_of("annotate", str(binary), "--kernel", KERNEL)
-    assert {".isa.decode", ".formats.dwarf.line_program", ".report.listing"} <= modules
+    assert {".isa.intel.decode", ".formats.dwarf.line_program", ".report.listing"} <= modules
     assert not modules & NOT_FOR_A_FILE
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa import iga_library as library
-from kernlens.isa.decode import decode, decode_many
 from kernlens.isa.devices import device
+from kernlens.isa.intel import iga_library as library
+from kernlens.isa.intel.decode import decode, decode_many
 from kernlens.model.compiler import UNKNOWN_COMPILER
 from tests.corpus.build import Built
 from tests.integration.disasm.iga64_fixtures import Code, disassemble, patch_token_codes
@@ -22,7 +22,7 @@ from tests.whole import WHOLE
 # Decodes every input of a file of (length, bytes) for one device, checks what must hold of any input, and counts.
 CHILD = """\
 import struct, sys
-from kernlens.isa.decode import decode
+from kernlens.isa.intel.decode import decode
 from kernlens.isa.devices import device
 
 name, path = sys.argv[1:]

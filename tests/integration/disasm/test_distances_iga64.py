@@ -12,9 +12,9 @@ import pytest
 
 from kernlens import load
 from kernlens.analysis.flow.distance_waits import distance_waits
-from kernlens.isa.decode import decode
 from kernlens.isa.devices import device
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel.decode import decode
+from kernlens.isa.intel.iga_library import search_also
 from tests.corpus.distances import CAPPED, HAZARD, NO_HAZARD, WRONG, by_wrong_rule, judged
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.disasm.iga64_fixtures import iga64_of

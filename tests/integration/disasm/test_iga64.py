@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import UnsupportedError
-from kernlens.isa import iga_library as library
-from kernlens.isa.decode import decode, decode_many
 from kernlens.isa.devices import device, numbers_of
+from kernlens.isa.intel import iga_library as library
+from kernlens.isa.intel.decode import decode, decode_many
 from kernlens.loading import load
 from kernlens.model.compiler import Compiler
 from kernlens.model.intel_instructions import SEND, IntelInstructions

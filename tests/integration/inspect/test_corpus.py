@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.isa import pipe_rules
-from kernlens.isa.iga_library import search_also
+from kernlens.isa.intel import pipe_rules
+from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from tests.conftest import SAMPLE
 from tests.corpus.build import Built, build

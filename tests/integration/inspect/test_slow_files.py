@@ -67,10 +67,10 @@ REFUSED |= {("dense_members", verb): "90,000 members" for verb in VERBS}
 #: All verbs in one process, in which no libiga64 is needed: the status and the last line of each go to standard error.
 _CHILD = """
 import contextlib, io, os, sys
-import kernlens.isa.decode
+import kernlens.isa.intel.decode
 from kernlens.cli.main import main
 from tests.writers.programs import decoded
-kernlens.isa.decode.decode_many = decoded
+kernlens.isa.intel.decode.decode_many = decoded
 path, output, verbs, asked, *flags = sys.argv[1:]
 for verb in verbs.split():
     extra = {"extract": ["-o", output], "annotate": ["--json", *flags], "stages": asked.split()}.get(verb, [])

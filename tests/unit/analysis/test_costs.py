@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Sequence
 
 from kernlens.analysis.costs import costliest_lines, costs_of
-from kernlens.isa.device_table import XE_HPG
-from kernlens.isa.instruction_kinds import classifier
+from kernlens.isa.intel.device_table import XE_HPG
+from kernlens.isa.intel.instruction_kinds import classifier
 from kernlens.model.figures import COSTS, LINE_ORDERS
 from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.intel_instructions import SEND, IntelInstructions

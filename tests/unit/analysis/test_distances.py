@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from kernlens.analysis.flow.distance_waits import distance_waits
-from kernlens.isa.device_table import GEN11, XE2, XE3, XE3P, XE_HP, XE_HPC, XE_HPG, XE_LP
-from kernlens.isa.effect_reader import effects_of
-from kernlens.isa.pipe_rules import pipes_of
+from kernlens.isa.intel.device_table import GEN11, XE2, XE3, XE3P, XE_HP, XE_HPC, XE_HPG, XE_LP
+from kernlens.isa.intel.effect_reader import effects_of
+from kernlens.isa.intel.pipe_rules import pipes_of
 from kernlens.model.instruction_record import RECORD_SIZE, REGIONS_SIZE
 from kernlens.model.intel_instructions import END_OF_THREAD, LABEL, SEND, IntelInstructions
 from kernlens.model.operand import type_number

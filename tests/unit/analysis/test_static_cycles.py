@@ -7,7 +7,7 @@ import pytest
 from kernlens.analysis.costs import cycles_of
 from kernlens.analysis.flow.static_cycles import block_starts, waits_of
 from kernlens.isa.devices import DEVICES, device
-from kernlens.isa.latencies import timings_of, unknown_reason
+from kernlens.isa.intel.latencies import timings_of, unknown_reason
 from kernlens.model.instruction_record import NO_REGION
 from kernlens.model.intel_instructions import (
     DESCRIPTOR_IMMEDIATE,

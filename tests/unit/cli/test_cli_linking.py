@@ -111,7 +111,7 @@ def test_patch_tokens_are_not_linked_offline(kernlens: Kernlens, tmp_path: Path)
 def test_a_device_is_called_by_any_of_its_names(
     verb: str, kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     path = tmp_path / "k.bin"
     path.write_bytes(binary())
     names = [str(program.device) for program in load(path)]

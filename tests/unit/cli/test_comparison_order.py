@@ -30,7 +30,7 @@ def test_a_figure_that_is_compared_when_it_is_asked_for(
     kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cost of code orders the kernels, and is told beside the figures that always are."""
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     for side, sizes in (("old", (48, 48)), ("new", (96, 480))):
         (tmp_path / side).mkdir()
         for name, size in zip("ab", sizes, strict=True):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kernlens.errors import NotFoundError
-from kernlens.isa import device_table, devices
+from kernlens.isa import devices
 from kernlens.isa.devices import DEVICES, device, identify, name_among, numbers_of, one_of_each
-from kernlens.isa.pci_ids import PCI_IDS
+from kernlens.isa.intel import device_table
+from kernlens.isa.intel.pci_ids import PCI_IDS
 from kernlens.model.device import DeviceId, IpVersion
 from kernlens.model.program import Program
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from kernlens.isa.device_table import GEN9, XE2, XE3, XE3P
-from kernlens.isa.effect_reader import effects_of
+from kernlens.isa.intel.device_table import GEN9, XE2, XE3, XE3P
+from kernlens.isa.intel.effect_reader import effects_of
 from kernlens.model.effects import (
     ACCUMULATORS,
     ADDRESSES,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kernlens.formats.zebin.notes import ZebinNotes
-from kernlens.isa import iga_library
-from kernlens.isa.device_table import XE_HPC
-from kernlens.isa.iga_library import IgaLibrary, library_for
+from kernlens.isa.intel import iga_library
+from kernlens.isa.intel.device_table import XE_HPC
+from kernlens.isa.intel.iga_library import IgaLibrary, library_for
 from kernlens.loading.kept_debug import ProgramDebug, ZebinDebug
 from kernlens.model.allowance import Allowance
 from kernlens.model.build import Build, BuildToolchain

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from kernlens.isa.device_table import GEN9, XE2, XE3, XE3P, XE_HPC, XE_HPG, XE_LP
-from kernlens.isa.messages.message_decoder import decode_message
-from kernlens.isa.messages.send import Send
+from kernlens.isa.intel.device_table import GEN9, XE2, XE3, XE3P, XE_HPC, XE_HPG, XE_LP
+from kernlens.isa.intel.messages.message_decoder import decode_message
+from kernlens.isa.intel.messages.send import Send
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES, Access, InstructionKind
 from kernlens.model.intel_instructions import SHARED_FUNCTIONS
 

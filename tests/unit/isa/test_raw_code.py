@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernlens.isa.raw_code import may_call, may_call_by_address
+from kernlens.isa.intel.raw_code import may_call, may_call_by_address
 
 
 @pytest.mark.parametrize(

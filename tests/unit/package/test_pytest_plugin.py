@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import kernlens.isa.decode  # Loaded before: a run of pytester forgets what is imported in it.
+import kernlens.isa.intel.decode  # Loaded before: a run of pytester forgets what is imported in it.
 import kernlens.verbs.check
 import kernlens.verbs.compile  # noqa: F401
 from tests.tree import ROOT

@@ -169,7 +169,7 @@ def test_nothing_is_rendered_for_the_table(kernlens: Kernlens, file: Path, monke
         asked.append(texts)
         return decoded(*words, **others)
 
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decode)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decode)
     kernlens("annotate", file, "--top", "1")
     kernlens("annotate", file)
     assert asked == [False, True]

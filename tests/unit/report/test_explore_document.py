@@ -39,7 +39,7 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 
 @pytest.fixture(autouse=True)
 def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
 
 
 def built(word: str = "scale", **fields: Any) -> Build:
@@ -149,7 +149,7 @@ def test_no_kernel_is_decoded_for_the_index(monkeypatch: pytest.MonkeyPatch) -> 
         calls.append(len(kernels))
         return decoded(kernels, *words, **others)
 
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", counted)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", counted)
     programs = [opened(replace(built(), name=f"p{number}")) for number in range(150)]
     with processor_time(20):
         document = explore_document(programs)
@@ -219,7 +219,7 @@ def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
         document_of_kernel = unpacked(document.chunks[chunk])
         assert document_of_kernel["missing"]["lines"] == "dwarf: the table ends early"
         assert set(KernelChunk(document_of_kernel).places) == {None}
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", unknown)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", unknown)
     document_of_kernel = unpacked(document.chunks[chunk])
     assert document_of_kernel["code"] is None
     assert document_of_kernel["missing"]["code"] == "nobody knows the device"

@@ -18,7 +18,7 @@ from tests.writers.programs import decoded
 
 @pytest.fixture(autouse=True)
 def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
 
 
 def columns(index: Mapping[str, Any]) -> list[list[str]]:

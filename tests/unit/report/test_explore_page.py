@@ -40,7 +40,7 @@ process.stdout.write(bytes);
 
 @pytest.fixture(autouse=True)
 def no_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     monkeypatch.setattr("kernlens.report.explore.single_file.viewer_script", lambda **_: VIEWER)
 
 

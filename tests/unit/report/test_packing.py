@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kernlens.errors import UnsupportedError
-from kernlens.isa.device_table import GEN9, GEN11, XE2, XE3, XE_HP, XE_HPC, XE_HPG, XE_LP
-from kernlens.isa.opcodes import EXPLANATIONS
-from kernlens.isa.raw_code import instruction_count
+from kernlens.isa.intel.device_table import GEN9, GEN11, XE2, XE3, XE_HP, XE_HPC, XE_HPG, XE_LP
+from kernlens.isa.intel.opcodes import EXPLANATIONS
+from kernlens.isa.intel.raw_code import instruction_count
 from kernlens.report.explore.packing import ALPHABET, deltas, in_base85
 from tests.explore_reader import DIGITS, bytes_of_base85, summed
 from tests.tree import ROOT
@@ -37,7 +37,7 @@ def test_instructions_are_counted_by_their_sizes() -> None:
 
 def test_every_opcode_of_every_device_is_explained() -> None:
     """Of Skylake to Panther Lake, as far as an installed libiga64 knows them."""
-    from kernlens.isa.iga_library import library_for
+    from kernlens.isa.intel.iga_library import library_for
     from kernlens.toolchain.registered import register_roots
 
     register_roots()

@@ -28,7 +28,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         numbers.append(len(kernels))
         return decoded(kernels, *words, **others)
 
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", counted)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", counted)
     return numbers
 
 

@@ -10,7 +10,6 @@ from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.waits import ORIGIN
 from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.listing import annotated
 from kernlens.report.program_document import kernel_json
@@ -40,7 +39,7 @@ def listing(only: LineChoice | None = None, *, has_lines: bool = True, has_waits
 
 def test_the_listing() -> None:
     lines = listing()
-    assert lines[2] == f"  {ORIGIN}: 6 issue cycles, 137 wait cycles, 96% waits"
+    assert lines[2] == "  IGC's estimate, one thread alone, loops once: 6 issue cycles, 137 wait cycles, 96% waits"
     assert lines[3] == ""
     shown = [line.strip() for line in lines if "cycle" in line]
     assert shown[1:] == [
@@ -55,7 +54,7 @@ def test_the_listing() -> None:
 
 def test_one_line() -> None:
     lines = listing(LineChoice(None, 11))
-    assert lines[2] == f"  {ORIGIN}: 6 issue cycles, 137 wait cycles, 96% waits"
+    assert lines[2] == "  IGC's estimate, one thread alone, loops once: 6 issue cycles, 137 wait cycles, 96% waits"
     assert [line.strip() for line in lines if "waits 30 for" in line] == [
         "issues for 1 cycle, waits 30 for the prologue (global read)"
     ]
@@ -64,7 +63,7 @@ def test_one_line() -> None:
 
 def test_without_lines_the_instructions_tell() -> None:
     lines = listing(has_lines=False)
-    assert lines[3] == f"  {ORIGIN}: 6 issue cycles, 137 wait cycles, 96% waits"
+    assert lines[3] == "  IGC's estimate, one thread alone, loops once: 6 issue cycles, 137 wait cycles, 96% waits"
     assert [line.strip() for line in lines if ";" in line] == [
         "0x0010    mov r1  ; waits 30 cycles for 0x0000, no line (global read)",
         "0x0030    mov r3  ; waits 100 cycles for 0x0010, no line (operands of the spill write)",

@@ -90,7 +90,7 @@ def test_the_default_compiles(
     kernlens: Kernlens, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "toolchains"))  # The command line's fixture has none.
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     script = write_compiler(with_loader(tmp_path))
     (folder / "k.cl").write_text("kernel void k() {}\n")
     for words in (["compile"], ["compile", "--toolchain", "newest"], ["sweep"], ["check", "--max-slm", "0"]):

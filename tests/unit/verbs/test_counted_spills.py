@@ -55,7 +55,7 @@ def written(name: str, code: bytes, *tokens: bytes) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The working folder: a kernel of 30 instructions that spills nothing, 9 or 10 registers, or has private memory alone."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     written("none.bin", MOVE * 30)
     written("nine.bin", MOVE * 12 + SPILL * 9 + FILL * 9, *SCRATCH)
     written("ten.bin", MOVE * 8 + SPILL * 10 + FILL * 9, *SCRATCH)
@@ -142,7 +142,7 @@ def test_code_that_neither_side_holds_is_no_worse(
     kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     monkeypatch.setattr(Kernel, "calls_by_address", property(lambda kernel: kernel.name == "gemm"))
     for called in ("elsewhere", "helper"):
         Path(f"{called}.bin").write_bytes(zebin(called).replace(b"\x11", b"\0").replace(b"\x22", b"\0"))

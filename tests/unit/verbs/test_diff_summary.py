@@ -20,7 +20,7 @@ SIZES = {"a": (48, 16, 96, 8), "b": (480, 16, 48, 16), "c": (48, 8, 48, 16), "d"
 @pytest.fixture
 def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path) -> Path:
     """Return the working folder, with two folders of four programs, of which one is equal."""
-    monkeypatch.setattr("kernlens.isa.decode.decode_many", decoded)
+    monkeypatch.setattr("kernlens.isa.intel.decode.decode_many", decoded)
     for side in ("old", "new"):
         (tmp_path / side).mkdir()
     for name, (size, simd, new_size, new_simd) in SIZES.items():

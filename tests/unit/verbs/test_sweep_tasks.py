@@ -76,7 +76,13 @@ def test_a_worker_of_another_kind_is_unfit(cell: Cell, tmp_path: Path, monkeypat
 
 
 def _rows(**change: Any) -> bytes:
-    row = {"kernel": "k", "values": [1] * len(measured_figures()), "reason": "", "lines": []} | change
+    row = {
+        "kernel": "k",
+        "values": [1] * len(measured_figures()),
+        "reason": "",
+        "lines": [],
+        "own": [["vgprs", 8]],
+    } | change
     return json.dumps({"lasting": True, "rows": [list(row.values())]}).encode() + b"\n"
 
 
@@ -85,7 +91,9 @@ def _rows(**change: Any) -> bytes:
     [
         pickle.dumps({"rows": []}), b"", b"{}\n", b"[]\n", b'{"rows": []}\n', b'{"rows": [[1, 2]]}\n', None, "text",
         _rows(values=[1]), _rows(values=["x"] * len(measured_figures())), _rows(kernel=3), _rows(reason=None),
-        _rows(lines=[["a.cl", "1", "", 1, "", []]]), _rows(lines=[["a.cl", 1, "", 1, "", [5]]]),
+        _rows(lines=[["a.cl", "1", "", 1, "", []]]), _rows(own=[["vgprs", "8"]]),
+        _rows(own=[["simd", 8]]), _rows(own=[[[], 8]]),
+        _rows(lines=[["a.cl", 1, "", 1, "", [5]]]),
         b'{"unfit": {"worker": 1, "host": "", "scope": "", "reason": ""}}\n', b'{"unfit": {"worker": ""}}\n',
         b'{"unfit": {"worker": "", "host": "", "scope": "other", "reason": ""}}\n', b'{"failed": 3}\n', b"\xff\n",
     ],

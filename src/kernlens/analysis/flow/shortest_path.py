@@ -43,8 +43,9 @@ def paths_of(kernel: Kernel) -> Paths | str:
         shortest, longest = extremes(straight.steps, [sum(cost.values()) for cost in costs], headers, is_inside)
     except CycleError:
         return "its loops are too entangled"
-    of = [PathCycles(_sum(costs[block] for block in blocks)) for blocks in (range(len(costs)), shortest, longest)]
-    return Paths(*of)
+    ways: tuple[Iterable[int], ...] = (range(len(costs)), shortest, longest)
+    whole, cheapest, dearest = (PathCycles(_sum(costs[block] for block in blocks)) for blocks in ways)
+    return Paths(whole, cheapest, dearest, waits.origin)
 
 
 def row_cycles(instructions: Instructions, waits: Waits) -> Iterator[Cycles]:

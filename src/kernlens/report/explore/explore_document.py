@@ -7,7 +7,7 @@ from typing import Any
 
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError
-from kernlens.isa.opcodes import EXPLANATIONS
+from kernlens.isa.intel.opcodes import EXPLANATIONS
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES, OF_FAMILIES
 from kernlens.model.kernel import Kernel

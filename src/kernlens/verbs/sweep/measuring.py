@@ -19,7 +19,7 @@ from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.loading import open_build
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
-from kernlens.model.figures import LINE_ORDERS, WAIT
+from kernlens.model.figures import LINE_ORDERS, WAIT, figures_of, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.sweep_row import CostlyLine, SweepRow, measured_figures
@@ -110,7 +110,12 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
             count += 1
             lines = tuple(_costliest(program, kernel, request)) if request.order and not reason else ()
             yield replace(
-                blank, kernel=kernel.name, values=_values(kernel, not reason, request), reason=reason, lines=lines
+                blank,
+                kernel=kernel.name,
+                values=_values(kernel, not reason, request),
+                reason=reason,
+                lines=lines,
+                own=_own(kernel),
             )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
@@ -129,6 +134,11 @@ def _blank(cell: Cell) -> SweepRow:
 def _values(kernel: Kernel, is_decoded: bool, request: Wanted) -> tuple[int | None, ...]:
     figures = measured_figures(has_pressure=request.pressure, has_waits=request.waits)
     return tuple(figure.read(kernel) if is_decoded or not figure.needs_decoding else None for figure in figures)
+
+
+def _own(kernel: Kernel) -> tuple[tuple[str, int], ...]:
+    values = figures_of(kernel, own_figures(kernel))
+    return tuple((key, value) for key, value in values.items() if value is not None)
 
 
 def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[CostlyLine]:
@@ -168,11 +178,13 @@ def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
 
 def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
     """Yield the rows of a cell that ``plain_rows`` has returned of an equal one."""
-    for kernel, values, reason, lines in plain:
+    for kernel, values, reason, lines, own in plain:
         costly = tuple(
             CostlyLine(path, line, source, cost, unit, tuple(texts)) for path, line, source, cost, unit, texts in lines
         )
-        yield replace(_blank(cell), kernel=kernel, values=tuple(values), reason=reason, lines=costly)
+        yield replace(
+            _blank(cell), kernel=kernel, values=tuple(values), reason=reason, lines=costly, own=tuple(map(tuple, own))
+        )
 
 
 def figures_key(compile_key: str, *asked: object) -> str:
@@ -192,7 +204,7 @@ def _own_files() -> str:
 
 @lru_cache(maxsize=1)
 def _decoders() -> tuple[tuple[str, int, int], ...]:
-    from kernlens.isa.iga_library import installed
+    from kernlens.isa.intel.iga_library import installed
     from kernlens.toolchain.registered import register_roots
 
     register_roots()

@@ -18,6 +18,7 @@ from typing import Any
 from kernlens import __version__
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError
+from kernlens.model.figures import OF_FAMILIES
 from kernlens.model.sweep_row import measured_figures
 from kernlens.toolchain.compile_cache import open_cache, packed, unpacked
 from kernlens.toolchain.compile_keys import key_of, steering_variables
@@ -208,11 +209,14 @@ def _text(value: object) -> str:
 def _checked_rows(rows: Any, request: Wanted) -> list[Any]:
     """Return rows as a worker of this version tells them. Raises ValueError or TypeError for any others."""
     count = len(measured_figures(has_pressure=request.pressure, has_waits=request.waits))
+    known = {figure.key for figure in OF_FAMILIES}
     if not isinstance(rows, list) or not rows:
         raise ValueError("it has no rows")
-    for kernel, values, reason, lines in rows:
+    for kernel, values, reason, lines, own in rows:
         if not all(value is None or type(value) is int for value in values) or len(values) not in (0, count):
             raise ValueError("its figures are no numbers")
+        if not all(type(value) is int and key in known for key, value in own):
+            raise ValueError("its own figures are no numbers")
         _text(reason), _text("" if kernel is None else kernel)
         for path, line, source, cost, unit, texts in lines:
             if type(line) is not int or type(cost) is not int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
-from kernlens.isa.device_table import PLATFORM_TITLES
+from kernlens.isa.intel.device_table import PLATFORM_TITLES
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 
 if TYPE_CHECKING:

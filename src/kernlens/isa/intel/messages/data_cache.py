@@ -5,8 +5,8 @@ Source: libiga64's ``MessageDecoderHDC.cpp``; operations are called as those of 
 
 from __future__ import annotations
 
-from kernlens.isa.device_table import XE_HPC, XE_HPG
-from kernlens.isa.messages.send import Send, access, access_of_size, without_memory
+from kernlens.isa.intel.device_table import XE_HPC, XE_HPG
+from kernlens.isa.intel.messages.send import Send, access, access_of_size, without_memory
 from kernlens.model.instruction_kind import (
     ATOMIC,
     GLOBAL,

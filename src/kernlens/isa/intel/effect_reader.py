@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kernlens.isa.device_table import XE_HPC
-from kernlens.isa.gather_sends import GatheredRegisters
-from kernlens.isa.instruction_kinds import message_fields, send_of
-from kernlens.isa.messages.payloads import Payload, payload_of
-from kernlens.isa.operand_places import (
+from kernlens.isa.intel.device_table import XE_HPC
+from kernlens.isa.intel.gather_sends import GatheredRegisters
+from kernlens.isa.intel.instruction_kinds import message_fields, send_of
+from kernlens.isa.intel.messages.payloads import Payload, payload_of
+from kernlens.isa.intel.operand_places import (
     DIRECT,
     GENERAL_FILE,
     INDIRECT,
@@ -24,7 +24,7 @@ from kernlens.isa.operand_places import (
     places,
     source_region,
 )
-from kernlens.isa.routes import routes_of
+from kernlens.isa.intel.routes import routes_of
 from kernlens.model.effects import ADDRESSES, SCALARS, Access, Effect, Effects
 from kernlens.model.instruction_record import (
     FLAGS_AT,

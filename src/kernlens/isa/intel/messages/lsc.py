@@ -5,7 +5,7 @@ Source: libiga64's ``MessageDecoderLSC.cpp``; the operations are called as there
 
 from __future__ import annotations
 
-from kernlens.isa.messages.send import Send, access, access_of_size, without_memory
+from kernlens.isa.intel.messages.send import Send, access, access_of_size, without_memory
 from kernlens.model.instruction_kind import (
     ATOMIC,
     GLOBAL,

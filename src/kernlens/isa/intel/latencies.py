@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from kernlens.isa.device_table import PLATFORM_TITLES, XE2, XE3P, XE_HP, XE_HPC, XE_LP
 from kernlens.isa.devices import numbers_of
-from kernlens.isa.instruction_kinds import message_fields, send_of
-from kernlens.isa.messages.send import Send
-from kernlens.isa.operand_places import INDIRECT, VERTICAL_AND_HORIZONTAL, source_region
+from kernlens.isa.intel.device_table import PLATFORM_TITLES, XE2, XE3P, XE_HP, XE_HPC, XE_LP
+from kernlens.isa.intel.instruction_kinds import message_fields, send_of
+from kernlens.isa.intel.messages.send import Send
+from kernlens.isa.intel.operand_places import INDIRECT, VERTICAL_AND_HORIZONTAL, source_region
 from kernlens.model.device import Device
 from kernlens.model.instruction_record import (
     EXECUTION_SIZE_AT,

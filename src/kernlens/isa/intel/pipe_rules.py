@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kernlens.isa.device_table import XE3, XE3P, XE_HP, XE_HPC, XE_HPG, XE_LP
-from kernlens.isa.operand_places import SCALAR_FILE
+from kernlens.isa.intel.device_table import XE3, XE3P, XE_HP, XE_HPC, XE_HPG, XE_LP
+from kernlens.isa.intel.operand_places import SCALAR_FILE
 from kernlens.model.instruction_record import OPCODE_AT, RECORD_SIZE, TYPES_AT, read_operands, read_record, read_values
 from kernlens.model.operand import FLOAT_TYPES, IMMEDIATE, Swsb, type_number
 from kernlens.model.pipes import Distance, Pipes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import UnsupportedError
 from kernlens.isa.devices import numbers_of
-from kernlens.isa.iga_library import IgaLibrary, library_for
+from kernlens.isa.intel.iga_library import IgaLibrary, library_for
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.instruction_record import RECORD_SIZE, read_record
 from kernlens.model.intel_instructions import IntelInstructions
@@ -105,7 +105,7 @@ def _mnemonics(library: IgaLibrary, platform: int) -> tuple[str, ...]:
 
 @cache
 def _classifier(library: IgaLibrary, platform: int) -> Callable[[memoryview], list[InstructionKind]]:
-    from kernlens.isa.instruction_kinds import classifier
+    from kernlens.isa.intel.instruction_kinds import classifier
 
     return classifier(_mnemonics(library, platform), platform)
 
@@ -118,19 +118,19 @@ def _classify(library: IgaLibrary, platform: int, records: memoryview) -> list[I
 def _effects(
     batch: _decoder.Batch, index: int, records: bytes, mnemonics: Sequence[str], platform: int
 ) -> Effects | None:
-    from kernlens.isa.effect_reader import effects_of
+    from kernlens.isa.intel.effect_reader import effects_of
 
     return effects_of(records, batch.regions(index), mnemonics, platform)
 
 
 def _routes(records: bytes, mnemonics: Sequence[str]) -> dict[int, Route]:
-    from kernlens.isa.routes import routes_of
+    from kernlens.isa.intel.routes import routes_of
 
     return routes_of(memoryview(records), mnemonics)
 
 
 def _pipes(records: bytes, mnemonics: Sequence[str], platform: int) -> Pipes | None:
-    from kernlens.isa.pipe_rules import pipes_of
+    from kernlens.isa.intel.pipe_rules import pipes_of
 
     return pipes_of(memoryview(records), mnemonics, platform)
 

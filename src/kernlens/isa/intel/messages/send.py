@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kernlens.isa.device_table import XE_HPC
+from kernlens.isa.intel.device_table import XE_HPC
 from kernlens.model.instruction_kind import Access, InstructionKind
 
 

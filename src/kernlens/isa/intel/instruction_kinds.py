@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
-from kernlens.isa.messages.message_decoder import decode_message
-from kernlens.isa.messages.send import Send
+from kernlens.isa.intel.messages.message_decoder import decode_message
+from kernlens.isa.intel.messages.send import Send
 from kernlens.model.instruction_kind import (
     CONTROL,
     FLOAT,

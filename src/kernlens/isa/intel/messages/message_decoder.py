@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernlens.isa.device_table import XE3P
-from kernlens.isa.messages.data_cache import data_cache_1_message, data_cache_message
-from kernlens.isa.messages.lsc import load_store_cache_message
-from kernlens.isa.messages.send import Send, access_of_size, without_memory
+from kernlens.isa.intel.device_table import XE3P
+from kernlens.isa.intel.messages.data_cache import data_cache_1_message, data_cache_message
+from kernlens.isa.intel.messages.lsc import load_store_cache_message
+from kernlens.isa.intel.messages.send import Send, access_of_size, without_memory
 from kernlens.model.instruction_kind import CONTROL, IMAGE, LOAD, OTHER, SYNCHRONISATION, Access, InstructionKind
 
 _DECODERS = {

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
-from kernlens.isa.messages.payloads import Payload
-from kernlens.isa.operand_places import DIRECT, INDIRECT, SCALAR_FILE, general
+from kernlens.isa.intel.messages.payloads import Payload
+from kernlens.isa.intel.operand_places import DIRECT, INDIRECT, SCALAR_FILE, general
 from kernlens.model.effects import SCALARS, Access, Effect
 from kernlens.model.instruction_record import (
     FLAGS_AT,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kernlens.isa.device_table import XE3P
-from kernlens.isa.messages.message_decoder import decode_message
-from kernlens.isa.messages.send import Send
+from kernlens.isa.intel.device_table import XE3P
+from kernlens.isa.intel.messages.message_decoder import decode_message
+from kernlens.isa.intel.messages.send import Send
 from kernlens.model.instruction_kind import LOAD, STORE
 
 #: Bytes in a register, by Descriptor[11:9] of the load/store cache: d8, d16, d32, d64, d8u32, d16u32, d16u32h.

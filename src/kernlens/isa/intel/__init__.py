@@ -1,0 +1,1 @@
+"""Machine code of Intel's GPUs to instructions."""
