@@ -114,7 +114,7 @@ def test_instructions_as_llvm_objdump_prints_them(binaries: list[Path], tmp_path
         for name, content in shared_objects(binary):
             path = tmp_path / "code.so"
             path.write_bytes(content)
-            command = [objdump, "-d", "--no-show-raw-insn", "--section=.text", path]
+            command = [objdump, "-d", "--no-show-raw-insn", "--section=.text", str(path)]
             listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             # The address that is read stands in a line of its own if there is another comment.
             listing = re.sub(r"\n +# ", " # ", listing)
@@ -135,7 +135,7 @@ def test_lines_as_llvm_dwarfdump_prints_them(binaries: list[Path], tmp_path: Pat
         for name, content in shared_objects(binary):
             path = tmp_path / "code.so"
             path.write_bytes(content)
-            command = ["llvm-dwarfdump-15", "--debug-line", path]
+            command = ["llvm-dwarfdump-15", "--debug-line", str(path)]
             listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             section, table = read_elf(memoryview(content)).section(".text"), program.kernels[name].line_table
             assert section is not None
@@ -183,7 +183,7 @@ def test_a_capture_changes_no_result_and_shows_the_code(tmp_path: Path) -> None:
     script.write_text(RUN)
     environment = {**os.environ, "POCL_CACHE_DIR": str(cache)}
     alone = run(RUN, POCL_CACHE_DIR=str(tmp_path / "other")).strip()
-    command = [sys.executable, "-m", "kernlens", "capture", "-o", recording, "--", sys.executable, script]
+    command = [sys.executable, "-m", "kernlens", "capture", "-o", str(recording), "--", sys.executable, str(script)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
     assert alone in done.stdout.split(), done.stderr
     (program,) = kernlens.load(recording)

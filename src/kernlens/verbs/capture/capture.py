@@ -98,12 +98,12 @@ def capture(
 
     ``recording`` is the file to write, ``APP.klens`` if not given; a recording of that name is replaced once something was
     built. ``simulate`` names a device that the toolchain's driver simulates. ``lines`` adds -gline-tables-only to what
-    Intel's compiler for GPUs builds and -g on PoCL, ``build_options`` are added to all builds from source or IL; once the application has
-    ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the compile stages,
-    from second builds too. ``replace`` has a file of source, SPIR-V or binary, or a Program, for each program to be replaced:
-    by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
-    ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options`` and ``replace``, as what is built
-    with these must not be what the application's next run finds. What is built again can read the toolchain, the
+    Intel's compiler for GPUs builds and -g on PoCL, ``build_options`` are added to all builds from source or IL; once the
+    application has ended, these are built again without, to tell whether the machine code is the same. ``stages`` keeps the
+    compile stages, from second builds too. ``replace`` has a file of source, SPIR-V or binary, or a Program, for each
+    program to be replaced: by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds
+    that. ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options`` and ``replace``, as what is
+    built with these must not be what the application's next run finds. What is built again can read the toolchain, the
     application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a simulated device the
     application may write no file of more than 1 GiB. ``on_start`` is called when nothing keeps the application from being
     started, ``on_progress`` with the number of builds that are in the recording, and that of all, once it has ended.
