@@ -135,7 +135,7 @@ def test_a_root_that_has_a_compiler_is_the_next_step(
     done = kernlens("run", "--simulate", "dg2", *words, "--", "true")
     assert done.err.endswith("so it simulates no device; add --toolchain newest\n")
     done = kernlens("toolchain", "list")
-    assert re.fullmatch(r"  system +- +\S+ +/ \(no compiler\)", done.out.splitlines()[1])
+    assert re.fullmatch(r"  system +- +\S+ +/ \((no compiler|clang \S+ for AMD)\)", done.out.splitlines()[1])
 
 
 FIRST_CHECKS = """
@@ -172,3 +172,14 @@ def test_an_application_keeps_the_machines_drivers(tmp_path: Path, monkeypatch: 
         with pytest.raises(NotFoundError, match="enough"):
             capture(["true"], simulate=device)
     assert asked == ["system", ""]
+
+
+def test_a_root_of_clang_is_no_default(tmp_path: Path) -> None:
+    """A root made for AMD's GPUs compiles for no other device."""
+    register(tmp_path, "amd")
+    clang = tmp_path / "toolchains/amd/usr/lib/llvm-15/bin/clang"
+    clang.parent.mkdir(parents=True)
+    clang.write_text("")
+    assert default_toolchain() == "system"
+    register(tmp_path, "other")
+    assert default_toolchain() == "other"

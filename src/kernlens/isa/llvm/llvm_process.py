@@ -162,7 +162,7 @@ class LlvmProcess:
             raise
         offsets = array("I", self._read(4 * count))
         sizes, illegal = self._read(count), self._read(count)
-        seen = tuple(map(Reference._make, _REFERENCE.iter_unpack(self._read(_REFERENCE.size * references))))
+        seen = tuple(map(Reference._make, _REFERENCE.iter_unpack(bytes(self._read(_REFERENCE.size * references)))))
         rendered = self._read(text_size).decode("utf-8", "backslashreplace").split("\n")[:-1]
         if status != _OK:
             log.debug("isa", "%s: %s", self._library, self._complaint() or f"no target {question.triple}")

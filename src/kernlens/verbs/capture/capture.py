@@ -98,13 +98,13 @@ def capture(
     Intel's compiler for GPUs builds, -nv-line-info with NVIDIA's driver and -g on PoCL, ``build_options`` are added to all
     builds from source or IL; once the application has ended, these are built again without, to tell whether the machine code
     is the same. ``stages`` keeps the compile stages, from second builds too. ``replace`` has a file of source, SPIR-V or
-    binary, or a Program, for each program to be replaced:
-    by a kernel's name, by the SHA-256 of what the application makes it from, or by a file that holds that.
-    ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options`` and ``replace``, as what is built
-    with these must not be what the application's next run finds. What is built again can read the toolchain, the
-    application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a simulated device the
-    application may write no file of more than 1 GiB. ``on_start`` is called when nothing keeps the application from being
-    started, ``on_progress`` with the number of builds that are in the recording, and that of all, once it has ended.
+    binary, or a Program, for each program to be replaced: by a kernel's name, by the SHA-256 of what the application makes it
+    from, or by a file that holds that. ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options``
+    and ``replace``, as what is built with these must not be what the application's next run finds. What is built again can
+    read the toolchain, the application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a
+    simulated device the application may write no file of more than 1 GiB. ``on_start`` is called when nothing keeps the
+    application from being started, ``on_progress`` with the number of builds that are in the recording, and that of all, once
+    it has ended.
 
     Raises NotFoundError or ToolError if the application cannot be started, NotFoundError if a file of ``replace`` cannot be
     read, FormatError if it is damaged SPIR-V, UnsupportedError for a program with other rights than this process's and on an
