@@ -56,11 +56,6 @@ class FatEntry:
         return memoryview(unpack_frame(self.stored[: frame_size(self.stored)], self.unpacked))
 
 
-def is_fatbin(data: memoryview) -> bool:
-    """Return whether ``data`` begins like a fat binary."""
-    return data[: len(MAGIC)] == MAGIC
-
-
 def read_fatbin(data: memoryview, allowance: Allowance | None = None) -> tuple[FatEntry, ...]:
     """Return the images of all regions, in their order. What packed ones unpack to counts against ``allowance``, that of the
     whole input (None: this is it); one that is too large for it is listed with the reason. Raises FormatError for a damaged
