@@ -384,8 +384,9 @@ def shown_figures(kernels: Iterable[Measured], figures: Sequence[Figure] = STATE
 
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
-    rows = list(values)
+    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it. The
+    reasons are those of binaries that state the memory of a hardware thread."""
+    rows = [row for row in values if row.get("scratch_bytes", 0) is not None]
     return [
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"
         for figure in FIGURES
