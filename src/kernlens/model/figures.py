@@ -384,9 +384,12 @@ def shown_figures(kernels: Iterable[Measured], figures: Sequence[Figure] = STATE
 
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
-    own = [figure.key for figure in OF_FAMILIES]  # What a family does not have is not unknown.
-    rows = [row for row in values if all(row.get(key) is None for key in own)]
+    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it. The
+    reasons are those of binaries that state the memory of a hardware thread: what a family does not have is not unknown."""
+    own = [figure.key for figure in OF_FAMILIES]
+    rows = [
+        row for row in values if row.get("scratch_bytes", 0) is not None and all(row.get(key) is None for key in own)
+    ]
     return [
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"
         for figure in FIGURES

@@ -11,6 +11,7 @@ import kernlens
 from kernlens.errors import FormatError, UnsupportedError
 from kernlens.isa.llvm.llvm_libraries import installed_llvm
 from kernlens.isa.llvm.llvm_process import is_possible
+from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown
 from kernlens.model.program import Program
 from tests.writers.elf import ElfWriter, string_table
 from tests.writers.poclbin import WrittenKernel, write_poclbin
@@ -90,3 +91,12 @@ def test_the_stages_that_the_binary_holds(tmp_path: Path) -> None:
     held = [(snapshot.stage, snapshot.kernel, snapshot.form) for snapshot in program.build.snapshots]
     assert held[::2] == [("llvm", None, "binary"), ("llvm-parallel", "k", "binary"), ("shared-object", "k", "binary")]
     assert program.build.snapshots[-2].content == shared_object()
+
+
+def test_no_reason_of_other_binaries_is_given(tmp_path: Path) -> None:
+    """PoCL states nothing of a hardware thread's memory, so there is no sum in it either."""
+    program = opened(tmp_path, WrittenKernel("k", files={"/k/0-0-0/k.so": shared_object()}))
+    stated = figures_of(program.kernels["k"], [figure for figure in FIGURES if not figure.needs_decoding])
+    assert stated["spill_bytes"] is None
+    assert notes_on_unknown([stated]) == []
+    assert len(notes_on_unknown([{**stated, "scratch_bytes": 64}])) == 1
