@@ -9,7 +9,6 @@ import { codeOf } from "./compare_code";
 import { linesTable } from "./compare_lines";
 import { cardOf, cardsOf, differenceWords } from "./compare_words";
 import { Picker } from "./picker";
-import type { How } from "../state";
 import { type Choice, choiceOf, choicesOf, usual } from "./sides";
 import type { View } from "./view";
 
@@ -82,7 +81,7 @@ export class CompareView implements View {
   }
 
   /** Puts sides into the address; a side that is `named` there and not here stays there. */
-  private write(old: Choice | null, now: Choice | null, how: How, named: readonly unknown[] = []): void {
+  private write(old: Choice | null, now: Choice | null, how: "push" | "replace", named: readonly unknown[] = []): void {
     const { a, b, ...more } = this.page.state.more;
     const sides = { a: old?.key ?? (named[0] === null ? a : undefined), b: now?.key ?? (named[1] === null ? b : undefined) };
     for (const [side, key] of Object.entries(sides)) if (key !== undefined) more[side] = key;
