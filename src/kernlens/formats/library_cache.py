@@ -47,7 +47,7 @@ def read_library_cache(data: memoryview, name: str) -> list[str]:
     whole = bytes(data)
     name_bytes = name.encode("utf-8", "surrogateescape") + b"\0"
     paths = []
-    for flags, key, value, _, _ in _ENTRY.iter_unpack(whole[start + _HEADER_SIZE : end]):
+    for flags, key, value, _, _ in _ENTRY.iter_unpack(bytes(whole[start + _HEADER_SIZE : end])):
         if flags in _FLAGS_64_BIT and whole.startswith(name_bytes, start + key):
             stop = whole.find(b"\0", start + value, start + value + _LONGEST_NAME)
             if stop < 0:

@@ -18,7 +18,7 @@ _TELLING = 4096
 _NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _CUDA_MACHINE, _ZEBIN_MACHINE, _AMD_MACHINE = 0, 182, 190, 205, 224
 _DEBUG_ELF_TYPE = 2
 #: As much of the magic of clang's offload bundles as there is in a file's first bytes.
-_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"[:START]
+_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"[:LEAST]
 
 #: The kind of PTX, and the bytes that it may begin with; of large files with others nothing else is looked at.
 PTX = "ptx"
@@ -46,7 +46,6 @@ _STRANGERS = {
 }
 #: What ELF files are for whose machine is no host's and no GPU's that is read, by ``e_machine``.
 _MACHINES = {
-    224: "a code object for AMD's GPUs",
     247: "a program for the Linux kernel's BPF machine",
     251: "a program for NEC's vector engine",
 }

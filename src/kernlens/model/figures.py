@@ -232,7 +232,7 @@ def _cost(
         unit=unit,
         meaning=meaning,
         origin=f"{origin}, an upper bound: assumes all lanes active" if is_upper_bound else origin,
-        read=lambda kernel: kernel.costs[key],
+        read=lambda kernel: kernel.costs.get(key),
         needs_decoding=True,
         is_upper_bound=is_upper_bound,
         caused_by=(key,),
@@ -295,7 +295,7 @@ class LineColumn:
 
     def sum(self, costs: Mapping[str, int]) -> int:
         """Return the column's number for a line with these costs."""
-        return sum(costs[key] for key in self.keys)
+        return sum(costs.get(key, 0) for key in self.keys)
 
 
 LINE_COLUMNS = (
@@ -384,12 +384,9 @@ def shown_figures(kernels: Iterable[Measured], figures: Sequence[Figure] = STATE
 
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
-    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it. The
-    reasons are those of binaries that state the memory of a hardware thread: what a family does not have is not unknown."""
-    own = [figure.key for figure in OF_FAMILIES]
-    rows = [
-        row for row in values if row.get("scratch_bytes", 0) is not None and all(row.get(key) is None for key in own)
-    ]
+    """Return why some of these kernels' values, by their figures' keys, are None: a line for each figure that knows it."""
+    own = [figure.key for figure in OF_FAMILIES]  # What a family does not have is not unknown.
+    rows = [row for row in values if row.get("scratch_bytes", 0) is not None and not any(map(row.get, own))]
     return [
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"
         for figure in FIGURES

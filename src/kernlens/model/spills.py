@@ -19,7 +19,7 @@ COUNTED_WORDS = " and ".join(figure.heading for figure in COUNTED_SPILLS)
 
 def spill_messages(costs: Mapping[str, int]) -> int:
     """Return the number of messages that spill or fill, of a kernel's costs."""
-    return sum(costs[key] for key in SPILL_KEYS)
+    return sum(costs.get(key, 0) for key in SPILL_KEYS)
 
 
 def may_spill(kernel: Measured) -> bool:

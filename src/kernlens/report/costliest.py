@@ -142,7 +142,7 @@ def costliest_table(
     above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *peak_words(kernel), *estimate, ""]
     if kernel.functions:
         above += [*_functions_table(kernel, width), ""]
-    spills = kernel.costs["spill_stores"] or kernel.costs["fill_loads"]
+    spills = kernel.costs.get("spill_stores") or kernel.costs.get("fill_loads")
     if kernel.pressure and (spills or has_pressure):  # What holds the registers is why others spill.
         most = None if has_pressure else count
         above += [*held_table(program, kernel, most, width), "", *spilled_table(program, kernel, most, width)]
@@ -284,7 +284,7 @@ def _mix(costs: Mapping[str, int]) -> Iterator[str]:
     ]
     if sizes:
         yield f"  bytes at most, if each instruction runs once with all lanes active: {', '.join(sizes)}"
-    if costs["spill_stores"] or costs["fill_loads"]:
+    if costs.get("spill_stores") or costs.get("fill_loads"):
         spills, fills = plural(costs["spill_stores"], "spill store"), plural(costs["fill_loads"], "fill load")
         yield f"  {spills} of {costs['spill_store_bytes']:,} bytes, {fills} of {costs['spill_load_bytes']:,}"
     if costs["dynamic_messages"]:

@@ -108,6 +108,8 @@ def stages_in(
     Raises KernlensError for a finished binary, NoDeviceError for a source without a device, and what ``compile_stages`` and
     ``recorded_pipelines`` raise.
     """
+    from kernlens.loading.open import open_file
+
     # If there is none, the compile will say so, and which source it looked for.
     kind = kind_of(path, "source file")[0] if os.path.lexists(path) else None
     if kind == "recording":
@@ -130,8 +132,6 @@ def stages_in(
 
         return [pipeline for pipeline in recorded if pipeline.snapshots] or _those_that_can(again, recorded, tell)
     if kind == "poclbin":
-        from kernlens.loading.open import open_file
-
         programs = open_file(path).programs
         return [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
     if kind not in (None, "spirv"):

@@ -37,7 +37,11 @@ READERS = ("formats", "runtime")
 KEYS = {figure.key for figure in (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS)}
 HEADINGS = {figure.heading for figure in (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS)}
 #: The list, and the fields that it reads of binaries.
-LISTS = ("model/figures.py", "model/kernel_resources.py")
+LISTS = (
+    "model/figures.py", "model/kernel_resources.py",
+    # What the binaries of other vendors state, by the figures' keys.
+    "loading/code_object_parts.py", "loading/cuda_programs.py",
+)  # fmt: skip
 #: How many figures in one place make a list of them.
 A_LIST = 3
 #: What the viewer shows of every kernel, and colours by, whatever others there are.

@@ -55,6 +55,8 @@ FOR_INSPECT = FOR_VERSION | {
         ".cli.verb_group",
         ".dataclass",
         ".isa",
+        ".isa.amd",
+        ".isa.amd.gpu_devices",
         ".isa.devices",
         ".isa.intel",
         ".isa.intel.device_table",

@@ -266,12 +266,13 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--build-options-file", "large"), "large is larger than 16 MB"),
         (("--jobs", "2", "--scheduler", "tcp://x:1"), "--jobs has no effect with --scheduler"),
         (("unreadable.cl",), "there is no source file unreadable.cl"),
-        ((".",), ". is a folder"),
+        (("none",), "none is a folder"),
     ],
 )
 def test_what_is_refused_before_anything_is_compiled(
     words: tuple[str, ...], sentence: str, kernlens: Kernlens, source: Path, compiler: Path
 ) -> None:
+    Path("none").mkdir()
     Path("bad").write_text('# two sets\n-DA=1\n-DB="2\n')
     Path("empty").write_text("\n# nothing\n")
     Path("binary").write_bytes(b"\xff\xfe-D")
