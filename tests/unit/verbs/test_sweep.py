@@ -266,20 +266,19 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--build-options-file", "large"), "large is larger than 16 MB"),
         (("--jobs", "2", "--scheduler", "tcp://x:1"), "--jobs has no effect with --scheduler"),
         (("unreadable.cl",), "there is no source file unreadable.cl"),
-        (("none",), "none is a folder"),
+        (("hollow",), "hollow is a folder"),
     ],
 )
 def test_what_is_refused_before_anything_is_compiled(
     words: tuple[str, ...], sentence: str, kernlens: Kernlens, source: Path, compiler: Path
 ) -> None:
-    Path("none").mkdir()
+    Path("hollow").mkdir()
     Path("bad").write_text('# two sets\n-DA=1\n-DB="2\n')
     Path("empty").write_text("\n# nothing\n")
     Path("binary").write_bytes(b"\xff\xfe-D")
     Path("many").write_text("-DA\n" * 200_000 if "many" in words else "")
     Path("long").write_text(f"-DA{'a' * 3_000_000}\n")
-    with Path("large").open("wb") as large:
-        large.truncate(17 << 20)
+    Path("large").write_bytes(bytes(17 << 20))
     device = () if "--device" in words else ("--device", "skl")
     done = kernlens("sweep", "scale.cl", *device, *words)
     assert (done.status, done.out) == (2, "")
