@@ -34,6 +34,8 @@ _ACCESSES = {0x11A0: "read_only", 0x11A1: "write_only", 0x11A2: "read_write"}
 _TYPE_QUALIFIERS = {1: "const", 2: "restrict", 4: "volatile", 8: "pipe"}
 #: What PoCL calls its copy of the program's source: ``pocl_cache_write_program_source`` of ``lib/CL/pocl_cache.c``.
 SOURCE_COPY = re.compile(r"(?:.*/)?tempfile_\w{6}\.cl")
+#: What clang calls a source without a name.
+NAMELESS = "<stdin>"
 #: The folder of a work-group function names the work-group's size it is compiled for; 0-0-0 is any.
 _SIZE = re.compile(r"(\d{1,9})-(\d{1,9})-(\d{1,9})(?:-.*)?")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kernlens.dataclass import replace
 from kernlens.errors import UnsupportedError
 from kernlens.formats.elf.elf_file import Elf, read_elf
-from kernlens.formats.poclbin import SOURCE_COPY, PoclBinary, PoclFile, PoclKernel
+from kernlens.formats.poclbin import NAMELESS, SOURCE_COPY, PoclBinary, PoclFile, PoclKernel
 from kernlens.loading.listed_code import ListedKernel
 from kernlens.model.binary import EMPTY, Section
 from kernlens.model.kernel_resources import KernelResources
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _SHARED_OBJECT, _OBJECT = ".so", ".so.o"
 _X86_64 = 62
-#: What clang calls a source without a name.
-_NAMELESS = "<stdin>"
 _WITHOUT_CODE = (
     "the binary holds no machine code of this kernel: PoCL compiles a work-group function when the kernel is first run, or"
     " when its program's binary is asked for"
@@ -133,7 +131,7 @@ def _lines(elf: Elf, section: Section, allowance: Allowance) -> LineTable | None
     if table is None:
         return None
     # The copy's name is another one in each build.
-    files = (replace(file, path=_NAMELESS) if SOURCE_COPY.fullmatch(file.path) else file for file in table.files)
+    files = (replace(file, path=NAMELESS) if SOURCE_COPY.fullmatch(file.path) else file for file in table.files)
     return replace(table, files=tuple(files))
 
 

@@ -19,7 +19,7 @@ from kernlens.formats.listings.spirv_assembly import read_spirv_text_lines
 from kernlens.formats.listings.triton_ir import read_triton_lines
 from kernlens.formats.listings.visa_assembly import read_visaasm_lines
 from kernlens.formats.listings.visa_llvm_map import CodegenFunctions, read_visa_llvm_lines
-from kernlens.formats.poclbin import SOURCE_COPY
+from kernlens.formats.poclbin import NAMELESS, SOURCE_COPY
 from kernlens.formats.ptx.ptx_text import read_ptx_lines
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -210,14 +210,14 @@ def _map_of_object(shown: Snapshot, listing: Snapshot, host_object: Snapshot) ->
 
 
 def under_name(stage_map: StageMap, path: str) -> StageMap:
-    """Return the map with ``path`` in place of the temporary file that PoCL copied the source to."""
-    if not any(SOURCE_COPY.fullmatch(name) for name, _ in stage_map.lines):
+    """Return the map with ``path`` in place of the temporary file that PoCL copied the source to, and of no name."""
+
+    def is_source(name: str) -> bool:
+        return name.rpartition("/")[2] == NAMELESS or SOURCE_COPY.fullmatch(name) is not None
+
+    if not any(is_source(name) for name, _ in stage_map.lines):
         return stage_map
-
-    def named(place: SourcePlace) -> SourcePlace:
-        return replace(place, path=path) if SOURCE_COPY.fullmatch(place.path) else place
-
-    return _renamed(stage_map, named)
+    return _renamed(stage_map, lambda place: replace(place, path=path) if is_source(place.path) else place)
 
 
 def without_folder(stage_map: StageMap, folder: str) -> StageMap:

@@ -272,7 +272,7 @@ def test_intels_cpu_assembly_as_an_assembler_reads_it(intel_cpu: Pipeline, tmp_p
 
 
 def test_a_line_is_followed_through_every_stage_that_has_lines(small: Path, tmp_path: Path) -> None:
-    expected = {"pocl": {"llvm", "llvm-parallel", "object", "shared-object"}}
+    expected = {"pocl": {"llvm", "llvm-parallel", "object", "shared-object", "program"}}
     if cpu_runtime_stages.runtime_library() is not None:
         expected["intel-cpu"] = {"assembly", "object", "disassembly"}
     for device, stages in expected.items():

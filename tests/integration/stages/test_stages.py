@@ -17,6 +17,7 @@ from kernlens.analysis.stage_changes import difference, pass_steps
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.loading import open_file
+from kernlens.model.program import Program
 from kernlens.model.source_map import INHERITED
 from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageMap
@@ -328,25 +329,34 @@ def test_pocl(small: Path) -> None:
         ("shared-object", "text"),
     ]
     parts = result.line(5).stages
-    assert {part.stage for part in parts} == {"llvm", "llvm-parallel", "object", "shared-object"}
+    assert {part.stage for part in parts} == {"llvm", "llvm-parallel", "object", "shared-object", "program"}
     assert any("fmuladd" in text for part in parts for text in part.texts)
     assert b"scale" in result.choose("object", "scale", "text")[0].content
-    opens_as_its_stages(result, small.with_suffix(".klens"))
+    path = small.with_suffix(".klens")
+    program = opens_with_its_stages(result, path)
+    assert (program.format, *program.kernels) == ("poclbin", "scale")
+    (read,) = open_file(path).machine_code()
+    assert read.kernels["scale"].instructions.texts
 
 
 def opens_as_its_stages(result: Pipeline, path: Path) -> None:
     """A recording of another vendor's compiler holds no binary; it opens as a program of stages."""
+    program = opens_with_its_stages(result, path)
+    assert (program.format, dict(program.kernels), len(program.binary)) == ("stages", {}, 0)
+    with pytest.raises(UnsupportedError, match="look at them with kernlens stages"):
+        open_file(path).machine_code()
+
+
+def opens_with_its_stages(result: Pipeline, path: Path) -> Program:
     record([result], path)
     (program,) = kernlens.load(path)
-    assert (program.format, dict(program.kernels), len(program.binary)) == ("stages", {}, 0)
     assert result.build.toolchain is not None
     assert program.build.toolchain_title == result.build.toolchain.title
     assert [(snapshot.stage, snapshot.form, snapshot.content) for snapshot in program.build.snapshots] == [
         (item.stage, item.form, item.content) for item in result
     ]
     assert [part.texts for part in program.line(5).stages] == [part.texts for part in result.line(5).stages]
-    with pytest.raises(UnsupportedError, match="look at them with kernlens stages"):
-        open_file(path).machine_code()
+    return program
 
 
 def test_intel_cpu_runtime(small: Path) -> None:
