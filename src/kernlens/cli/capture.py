@@ -213,10 +213,10 @@ def _tell(done: Capture, application: str) -> None:
     if len(done.kernels) > _ROWS:
         print_message(style(f"  and {plural(len(done.kernels) - _ROWS, 'more kernel')}", dim=True))
     failed = f", {done.failed} of them failed" if done.failed else ""
-    launches = sum(kernel.launches for kernel in done.kernels)
+    counted = [launches for kernel in done.kernels if (launches := kernel.known_launches) is not None]
     print_message(
-        f"kernlens: {plural(done.builds, 'build')}{failed}, {plural(len(done.kernels), 'kernel')} and"
-        f" {plural(launches, 'launch').replace('launchs', 'launches')} recorded in {done.recording}"
+        f"kernlens: {plural(done.builds, 'build')}{failed}, {plural(len(counted), 'kernel')} and"
+        f" {plural(sum(counted), 'launch').replace('launchs', 'launches')} recorded in {done.recording}"
     )
     if done.from_binary:
         why = "its caches were empty, so it brings them along or keeps them elsewhere"
@@ -243,7 +243,7 @@ def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
             Name(kernel_title(kernel.name)),
             kernel.build or None,
             kernel.device or None,
-            kernel.launches,
+            kernel.known_launches,
             *(kernel.figures.get(figure.key) for figure in figures),
             None if kernel.line_table is None else "yes" if kernel.line_table else "no",
         ]

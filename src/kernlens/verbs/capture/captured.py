@@ -66,6 +66,12 @@ class CapturedKernel:
         return {} if self.kernel is None else figures_of(self.kernel, (*FIGURES, *own_figures(self.kernel)))
 
     @property
+    def known_launches(self) -> int | None:
+        """The number of its launches; None for code that PoCL compiled for one size of work-group (``blur@64x1x1``), whose
+        launches are counted as those of its kernel."""
+        return None if "@" in self.name and not self.created + self.launches else self.launches
+
+    @property
     def line_table(self) -> bool | None:
         """True if it has a line table; None if kernlens cannot read the code."""
         return None if self.kernel is None else self.kernel.line_table_reason is None
