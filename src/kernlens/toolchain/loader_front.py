@@ -16,7 +16,7 @@ from pathlib import Path
 from kernlens import log
 from kernlens.dataclass import dataclass, field
 from kernlens.toolchain.opencl_loader import LOADER, Loader, fronts
-from kernlens.toolchain.opencl_vendors import HOME, same_vendors
+from kernlens.toolchain.opencl_vendors import HOME, lists_the_same, same_vendors
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.used_loaders import ABSOLUTE, LoaderUse, Programs, programs_of, used_loaders
 
@@ -87,7 +87,7 @@ def find_front(words: Sequence[str], program: str, environment: Mapping[str, str
         return LoaderFront(uses, obstacle=obstacle)
     machine = next((use.loader.machine for use in reachable if use.loader.machine is not None), None)
     machine = _MACHINES.get(os.uname().machine) if machine is None else machine
-    front = _best(reachable, machine, programs.python)
+    front = _best(reachable, machine, programs.python, environment)
     if front is None:
         return LoaderFront(
             uses,
@@ -100,15 +100,29 @@ def find_front(words: Sequence[str], program: str, environment: Mapping[str, str
         changes = _changes(front, reachable, environment)
     except OSError as error:
         return LoaderFront(uses, obstacle=f"no loader can be put in front of {reachable[0].loader.path}: {error}")
+    # What comes in front of one must not show another that the application loads instead other drivers: it takes the first.
+    others = (use.loader for use in uses if use.is_likely and use.loader.takes_layers)
+    other = next((each for each in others if not lists_the_same(each.vendors, environment, changes)), None)
+    if other is not None:
+        return LoaderFront(
+            uses,
+            obstacle=(
+                f"the OpenCL loader {reachable[0].loader.path} takes no layers, and kernlens put none in front of it: that"
+                f" would change the drivers, or their order, that {other.path} lists, which the application may load instead."
+                " What goes through the latter is recorded"
+            ),
+        )
     return LoaderFront(uses, front, changes, obstacle)
 
 
-def _best(uses: Sequence[LoaderUse], machine: int | None, python: str | None) -> Loader | None:
+def _best(
+    uses: Sequence[LoaderUse], machine: int | None, python: str | None, environment: Mapping[str, str]
+) -> Loader | None:
     """Return the first loader that can be put in front; where one is to be preloaded, rather one of the usual name, which
     the dynamic loader then takes for every request for that."""
     if machine is None:
         return None
-    able = list(fronts(machine, python))
+    able = list(fronts(machine, python, environment))
     if any(use.is_pinned for use in uses):
         able.sort(key=lambda loader: loader.soname != LOADER)
     return next(iter(able), None)

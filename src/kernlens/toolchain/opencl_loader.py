@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -74,13 +74,13 @@ def _read_loader(path: str, modified: int, size: int) -> Loader | None:
     )
 
 
-def loaders_of_python(program: str) -> list[str]:
-    """Return the loaders that packages brought into the Python that ``program`` is the interpreter of."""
-    prefix = Path(program).absolute().parent.parent
-    patterns = (
-        f"lib/{python}/{packages}" for python in ("python3*",) for packages in ("site-packages", "dist-packages")
-    )
-    return _bundled(folder for pattern in patterns for folder in prefix.glob(pattern))
+def loaders_of_python(program: str, environment: Mapping[str, str]) -> list[str]:
+    """Return the loaders that packages brought into the Python that ``program`` is the interpreter of: into its own folder,
+    the user's and those of PYTHONPATH."""
+    prefixes = (Path(program).absolute().parent.parent, Path(environment.get("HOME", "/"), ".local"))
+    own = (folder for prefix in prefixes for folder in prefix.glob("lib/python3*/*-packages"))
+    named = (Path(folder) for folder in environment.get("PYTHONPATH", "").split(":") if os.path.isabs(folder))
+    return list(dict.fromkeys(_bundled((*own, *named))))
 
 
 def _bundled(folders: Iterable[Path]) -> list[str]:
@@ -88,23 +88,23 @@ def _bundled(folders: Iterable[Path]) -> list[str]:
     return [path for path in paths if LOADER_NAME.fullmatch(os.path.basename(path))]
 
 
-def fronts(machine: int, python: str | None = None) -> Iterator[Loader]:
+def fronts(machine: int, python: str | None, environment: Mapping[str, str]) -> Iterator[Loader]:
     """Yield the loaders of this machine that take layers and that a program for ``machine`` can load, the best first: the
     system's, those of the Python packages beside kernlens and beside the interpreter ``python``, those of toolchains."""
-    for path in _candidates(python):
+    for path in _candidates(python, environment):
         loader = read_loader(path)
         if loader is not None and loader.takes_layers and loader.machine == machine and loader.glibc <= _own_glibc():
             yield loader
 
 
-def _candidates(python: str | None) -> Iterator[str]:
+def _candidates(python: str | None, environment: Mapping[str, str]) -> Iterator[str]:
     yield from default_libraries(LOADER)
     # Packages like intel-opencl-rt put theirs among the environment's libraries.
     yield os.path.join(sys.prefix, "lib", LOADER)
     yield from _bundled(Path(folder) for folder in sys.path if folder and os.path.isdir(folder))
     if python is not None:
         yield str(Path(python).absolute().parent.parent / "lib" / LOADER)
-        yield from loaders_of_python(python)
+        yield from loaders_of_python(python, environment)
     for root in roots().values():
         yield from map(str, sorted(root.glob(f"usr/lib/*-linux-gnu/{LOADER}")))
 

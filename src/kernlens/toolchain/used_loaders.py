@@ -28,11 +28,13 @@ _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 @dataclass(frozen=True, slots=True)
 class LoaderUse:
     """A loader that an application would load: the program or library that asks for it ("" for any), and how it comes to
-    this one: one of the kinds of ``library_search``, or ``ABSOLUTE`` or ``BUNDLED``."""
+    this one: one of the kinds of ``library_search``, or ``ABSOLUTE`` or ``BUNDLED``. ``is_likely``: it is linked to it or
+    brings it along; others would get it if they opened it."""
 
     loader: Loader
     requester: str
     kind: str
+    is_likely: bool
 
     @property
     def is_pinned(self) -> bool:
@@ -102,26 +104,27 @@ def _script_words(program: str) -> list[str]:
 def used_loaders(programs: Programs, environment: Mapping[str, str]) -> list[LoaderUse]:
     """Return the loaders that the programs would load, and the one that any program gets by default."""
     search = LibrarySearch(environment)
-    uses = []
+    uses: list[tuple[str, str, str, bool]] = []
     for program in programs.linked:
         for name, requester, place in search.libraries(program):
             if LOADER_NAME.fullmatch(name) and place is not None:
-                uses.append((place[0], requester.path, place[1]))
-        uses += [(path, program.path, ABSOLUTE) for path in _absolute(program.path)]
+                uses.append((place[0], requester.path, place[1], True))
+        uses += [(path, program.path, ABSOLUTE, True) for path in _absolute(program.path)]
         # What it opens when it runs, with its own run paths.
         place = search.find(LOADER, program)
         if place is not None:
-            uses.append((place[0], program.path, place[1]))
+            uses.append((place[0], program.path, place[1], False))
     if programs.python is not None:
-        uses += [(path, programs.python, BUNDLED) for path in loaders_of_python(programs.python)]
+        uses += [(path, programs.python, BUNDLED, True) for path in loaders_of_python(programs.python, environment)]
     place = search.find(LOADER, None)
     if place is not None:
-        uses.append((place[0], "", place[1]))
+        uses.append((place[0], "", place[1], False))
     different: dict[tuple[str, str], LoaderUse] = {}
-    for path, requester_path, kind in uses:
+    for path, requester_path, kind, is_likely in uses:
         loader = read_loader(path)
         if loader is not None:
-            different.setdefault((os.path.realpath(path), kind), LoaderUse(loader, requester_path, kind))
+            use = LoaderUse(loader, requester_path, kind, is_likely)
+            different.setdefault((os.path.realpath(path), kind), use)
     return list(different.values())
 
 

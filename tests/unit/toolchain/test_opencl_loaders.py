@@ -18,7 +18,7 @@ NAME = "libOpenCL.so.1"
 #: What loaders have among their bytes.
 OCL_ICD = b"/etc/OpenCL/vendors\0OCL_ICD_VENDORS\0OPENCL_VENDOR_PATH\0OCL_ICD_PLATFORM_SORT\0"
 CUDA = b"/etc/OpenCL/vendors/\0OCL_ICD_FILENAMES\0OCL_ICD_VENDORS\0"
-KHRONOS = b"/etc/OpenCL/vendors\0OCL_ICD_FILENAMES\0OCL_ICD_VENDORS\0"
+KHRONOS = b"/etc/OpenCL/vendors\0OCL_ICD_FILENAMES\0OCL_ICD_VENDORS\0OPENCL_LAYERS\0"
 LAYERS = b"OPENCL_LAYERS\0"
 PYOPENCL = OCL_ICD + LAYERS + b"PYOPENCL_HOME\0"
 
@@ -30,7 +30,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(library_search, "_CACHE", tmp_path / "none")
     monkeypatch.setattr(library_search, "_DEFAULT_FOLDERS", (str(system.parent),))
-    monkeypatch.setattr(opencl_loader, "_candidates", lambda python: [str(system)])
+    monkeypatch.setattr(opencl_loader, "_candidates", lambda python, environment: [str(system)])
     return tmp_path
 
 
@@ -100,7 +100,7 @@ def test_nothing_changes_where_layers_are_taken(machine: Path) -> None:
 
 
 def test_no_loader_to_put_in_front(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opencl_loader, "_candidates", lambda python: [])
+    monkeypatch.setattr(opencl_loader, "_candidates", lambda python, environment: [])
     put(machine / "cuda" / NAME, CUDA)
     front = find_front((), "", {"LD_LIBRARY_PATH": str(machine / "cuda")})
     assert (front.front, front.changes) == (None, {})
@@ -115,14 +115,14 @@ def test_a_loader_for_another_machine_or_a_newer_c_library_is_none(
     other.parent.mkdir()
     other.write_bytes(dynamic_file(machine=183, content=LAYERS))
     system = machine / "system" / NAME
-    monkeypatch.setattr(opencl_loader, "_candidates", lambda python: map(str, [newer, other, system]))
-    assert [loader.path for loader in opencl_loader.fronts(62)] == [str(system)]
+    monkeypatch.setattr(opencl_loader, "_candidates", lambda python, environment: map(str, [newer, other, system]))
+    assert [loader.path for loader in opencl_loader.fronts(62, None, {})] == [str(system)]
 
 
 def test_pyopencls_loader_gets_its_home(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the variable it crashes; vendors that lie beside it are not the application's."""
     bundled = put(machine / "site" / "pyopencl" / ".libs" / "libOpenCL-12ab.so.1.0.0", PYOPENCL)
-    monkeypatch.setattr(opencl_loader, "_candidates", lambda python: [str(bundled)])
+    monkeypatch.setattr(opencl_loader, "_candidates", lambda python, environment: [str(bundled)])
     put(machine / "cuda" / NAME, CUDA)
     variables = {"LD_LIBRARY_PATH": str(machine / "cuda")}
     assert find_front((), "", variables).changes["PYOPENCL_HOME"] == str(machine / "site" / "pyopencl")
@@ -160,12 +160,47 @@ def test_the_front_lists_the_same_vendors(
     before: bytes, after: bytes, vendors: str, names: str, tmp_path: Path
 ) -> None:
     (tmp_path / "vendors").mkdir()
-    (tmp_path / "vendors" / "a.icd").write_text("liba.so\n")
+    for name in ("a", "c", "b"):
+        (tmp_path / "vendors" / f"{name}.icd").write_text(f"lib{name}.so\n")
     environment = {"OCL_ICD_VENDORS": vendors.replace("FOLDER", str(tmp_path / "vendors")), "OCL_ICD_FILENAMES": names}
     theirs = listed_vendors(rules(before), environment)
     for name, value in same_vendors(rules(before), rules(after), environment, tmp_path / "made").items():
         environment[name] = value or ""
-    assert set(listed_vendors(rules(after), environment)) == set(theirs)
+    assert listed_vendors(rules(after), environment) == theirs
+
+
+@pytest.mark.parametrize(
+    "vendors", [["libc.so", "liba.so", "libb.so"], ["z.so", "a.so"], ["a.so", "z.so"], ["only.so"]]
+)
+def test_the_order_is_that_of_the_folder(vendors: list[str], tmp_path: Path) -> None:
+    environment = {"OCL_ICD_FILENAMES": ":".join(vendors), "OPENCL_VENDOR_PATH": str(tmp_path)}
+    changed = same_vendors(rules(KHRONOS), rules(OCL_ICD), {**environment, "OCL_ICD_VENDORS": ""}, tmp_path / "made")
+    folder = changed["OPENCL_VENDOR_PATH"] or ""
+    # The Khronos loader goes on with the machine's own, which CI need not have.
+    listed = [Path(folder, name).read_text().strip() for name in os.listdir(folder)]
+    assert listed[: len(vendors)] == vendors
+    assert "OCL_ICD_VENDORS" not in changed, "which other loaders read, too"
+
+
+def test_another_loader_of_the_application_keeps_its_vendors(machine: Path, tmp_path: Path) -> None:
+    """pyopencl brings a loader that takes layers. What is put in front of CUDA's must not change its first platform."""
+    put(machine / "cuda" / NAME, CUDA)
+    put(machine / "site" / "pyopencl" / ".libs" / "libOpenCL-12ab.so.1.0.0", PYOPENCL)
+    python = str(put(machine / "bin" / "python3"))
+    vendors = tmp_path / "vendors"
+    vendors.mkdir()
+    (vendors / "gpu.icd").write_text("libgpu.so\n")
+    variables = {"LD_LIBRARY_PATH": str(machine / "cuda"), "OCL_ICD_VENDORS": f"{vendors}/"}
+    bundled = {**variables, "PYTHONPATH": str(machine / "site")}
+    front = find_front([python], python, {**bundled, "OCL_ICD_FILENAMES": "libcpu.so"})
+    assert (front.front, front.changes) == (None, {})
+    assert "that would change the drivers, or their order, that" in front.sentence
+    assert find_front([python], python, {**variables, "OCL_ICD_FILENAMES": "libcpu.so"}).front is not None
+    # The same vendors, of which there is one: nothing can change for it. Of two the order can.
+    assert find_front([python], python, bundled).front is not None
+    (vendors / "cpu.icd").write_text("libcpu.so\n")
+    assert find_front([python], python, bundled).front is None
+    assert find_front([python], python, {**bundled, "OCL_ICD_PLATFORM_SORT": "none"}).front is not None
 
 
 def test_programs_of_command_lines(machine: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 
@@ -57,7 +58,11 @@ class LoaderWatch:
         if self.front.obstacle:
             return f"{start}; {self.front.obstacle}"
         loader = next((loader for name in self.without_layers if (loader := read_loader(name)) is not None), None)
-        front = next(fronts(loader.machine), None) if loader is not None and loader.machine is not None else None
+        front = (
+            next(fronts(loader.machine, None, os.environ), None)
+            if loader is not None and loader.machine is not None
+            else None
+        )
         if front is None:
             return f"{start}; for a loader that takes them: {how_to_get(LOADER)}, then the same again"
         return f"{start}; to put one that takes them in front of it: LD_PRELOAD={front.path} kernlens capture ..."
