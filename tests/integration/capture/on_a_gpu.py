@@ -7,9 +7,8 @@ ratio over pairs of runs in turn. Where a machine has neither network nor compil
     python -m tests.integration.capture.on_a_gpu prepare FOLDER --python 3.12      # with network, gcc and g++
     python3 tests/integration/capture/on_a_gpu.py run FOLDER --out OUT             # on the GPU's machine
 
-FOLDER has a copy of this file, too. The second needs Python with NumPy and pip alone. It writes on_a_gpu.json, on_a_gpu.md and
-the recordings into OUT. ``--vendor libpocl.so.2``
-runs it on PoCL, which computes on the processor.
+The second needs Python with NumPy and pip alone. It writes on_a_gpu.json, on_a_gpu.md and the recordings into OUT.
+``--vendor libpocl.so.2`` runs it on PoCL, which computes on the processor.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import argparse
 import glob
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -176,7 +176,8 @@ def set_up(folder: Path, out: Path, vendor: str) -> Machine:
     subprocess.run([sys.executable, "-m", "pip", *install, *wheels], check=True)
     caches = {"CUDA_CACHE_PATH": str(work / "compute-cache"), "POCL_CACHE_DIR": str(work / "pocl-cache")}
     own = {"XDG_CACHE_HOME": str(work / "cache"), "PYTHONPATH": str(site), "OCL_ICD_VENDORS": f"{vendors}/"}
-    inherited = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "OPENCL_LAYERS")}
+    choosing = re.compile("LD_PRELOAD|OPENCL_|OCL_ICD_")  # The named driver alone, and no layers.
+    inherited = {name: value for name, value in os.environ.items() if not choosing.match(name)}
     return Machine(folder, out, work, {**inherited, **caches, **own})
 
 
@@ -239,6 +240,7 @@ def try_application(machine: Machine, app: Application, number: int, pairs: int)
         "counted_alone": counted[0],
         "counted_captured": counted[1],
         "recorded": recorded,
+        "devices": sorted({kernel["device"] for kernel in noted["kernels"]}),
         "counts_agree": asked == counted[0] == counted[1] == recorded,
         "results": sorted(results),
         "bit_equal": len(results) == 1,
@@ -390,10 +392,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--scale", type=int, default=1500)
     words = parser.parse_args()
-    if words.what == "prepare":
-        prepare(words.folder.resolve(), words.python)
-        return
-    sys.exit(run(words.folder, words.out, words.vendor or find_driver(), words.pairs, words.scale))
+    if words.what == "run":
+        sys.exit(run(words.folder, words.out, words.vendor or find_driver(), words.pairs, words.scale))
+    prepare(words.folder.resolve(), words.python)
 
 
 if __name__ == "__main__":

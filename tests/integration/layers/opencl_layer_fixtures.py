@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import kernlens
-from kernlens.model.stages import CPU_RUNTIME, IGC_1, IGC_2, OTHER, POCL, Stage
+from kernlens.model.stages import CPU_RUNTIME, FROM_CACHE, IGC_1, IGC_2, NVIDIA, OTHER, POCL, Stage
 from tests.whole import each_run
 
 HERE = Path(__file__).parent / "opencl_layer"
@@ -130,6 +130,7 @@ def expected_stages() -> str:
         "IGC": (IGC_1, IGC_2),
         "POCL": (POCL, POCL),
         "CPU": (CPU_RUNTIME, CPU_RUNTIME),
+        "NVIDIA": (NVIDIA, NVIDIA),
         "OTHER": (OTHER, OTHER),
     }
     return "".join(
@@ -150,7 +151,8 @@ def _expected(older: Stage, newer: Stage) -> str:
     other = newer.ending(newer.default) if newer.forms != older.forms else None
     endings = (older.ending(older.form("text")), older.ending(older.form("binary")), other)
     words = [f'"{word}"' if word else "NULL" for word in (older.name, *endings)]
-    kernels = -1 if older.scope != newer.scope else 2 if older.scope == "kernel" else 1
+    is_open = older.scope != newer.scope or older.origin == FROM_CACHE  # What a link makes need not be in the cache.
+    kernels = -1 if is_open else 2 if older.scope == "kernel" else 1
     snapshots = 0 if older.name == "debug" else kernels  # there is none without debug data
     return ", ".join([*words, "true" if older.default == "text" else "false", str(snapshots)])
 

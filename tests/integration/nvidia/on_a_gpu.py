@@ -129,7 +129,8 @@ class Machine:
         self.cache.mkdir()
         own = {"PYTHONPATH": str(site), "OCL_ICD_VENDORS": f"{vendors}/", "CUDA_CACHE_PATH": str(self.cache)}
         own |= {"XDG_CACHE_HOME": str(self.work / "cache"), "PYOPENCL_NO_CACHE": "1", "HOME": str(self.work)}
-        inherited = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "OPENCL_LAYERS")}
+        choosing = re.compile("LD_PRELOAD|OPENCL_.*|OCL_ICD_.*")  # The named driver alone, and no layers.
+        inherited = {name: value for name, value in os.environ.items() if not choosing.fullmatch(name)}
         self.environment = {**inherited, **own}
         self.loader = next((site / "pyopencl").rglob("libOpenCL*.so*"), None)
 

@@ -11,6 +11,9 @@ const struct expected_stage *late_stage(void)
     for (cl_uint index = expected_count; index-- > 0;)
         if (expected[index].snapshots == 2 || strcmp(expected[index].name, "assembly") == 0)
             return &expected[index];
+    for (cl_uint index = expected_count; index-- > 0;)
+        if (expected[index].snapshots > 0)
+            return &expected[index]; /* NVIDIA's: of the program's binary */
     return NULL;
 }
 

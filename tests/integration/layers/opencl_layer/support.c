@@ -56,7 +56,7 @@ cl_uint expected_count;
 clRequestProgramSnapshotListCODEPLAY_fn request_list;
 clRequestProgramSnapshotCODEPLAY_fn request;
 
-/* IGC, POCL and CPU, made from kernlens/model/stages.py: opencl_layer_fixtures.py. */
+/* IGC, POCL, CPU, NVIDIA and OTHER, made from kernlens/model/stages.py: opencl_layer_fixtures.py. */
 #include "expected_stages.h"
 
 static void fail(const char *what, cl_int error)
@@ -81,12 +81,13 @@ void set_up(void)
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
     clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     bool pocl = strstr(name, "Portable") != NULL, cpu = !pocl && (type & CL_DEVICE_TYPE_CPU);
-    bool intel = strstr(name, "Intel") != NULL;
-    expected = pocl ? POCL : cpu ? CPU : intel ? IGC : OTHER;
-    expected_count = pocl    ? sizeof POCL / sizeof *POCL
-                     : cpu   ? sizeof CPU / sizeof *CPU
-                     : intel ? sizeof IGC / sizeof *IGC
-                             : sizeof OTHER / sizeof *OTHER;
+    bool intel = strstr(name, "Intel") != NULL, nvidia = strstr(name, "NVIDIA") != NULL;
+    expected = pocl ? POCL : cpu ? CPU : intel ? IGC : nvidia ? NVIDIA : OTHER;
+    expected_count = pocl     ? sizeof POCL / sizeof *POCL
+                     : cpu    ? sizeof CPU / sizeof *CPU
+                     : intel  ? sizeof IGC / sizeof *IGC
+                     : nvidia ? sizeof NVIDIA / sizeof *NVIDIA
+                              : sizeof OTHER / sizeof *OTHER;
     request_list = (clRequestProgramSnapshotListCODEPLAY_fn)clGetExtensionFunctionAddressForPlatform(
         platform, "clRequestProgramSnapshotListCODEPLAY");
     request = (clRequestProgramSnapshotCODEPLAY_fn)clGetExtensionFunctionAddressForPlatform(
