@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kernlens.model.line_table import LineTable
     from kernlens.model.program import Program
 
-#: The first architecture whose instructions have 16 bytes each.
-_FIRST_DECODED = 70
+#: The first architecture whose instructions have the same number of bytes each, and that.
+_FIRST_DECODED, _INSTRUCTION = 70, 16
 _HOW_LINES = (
     "capture --lines or -nv-line-info (OpenCL), nvcc -lineinfo and ptxas -lineinfo give one; Triton writes it by itself"
 )
@@ -97,6 +97,7 @@ class _CubinCode:
             find_lines=partial(self.line_table, kernel),
             line_reason=self.line_reason(),
             functions={offset: name for offset, name in kernel.functions.items() if offset} or None,
+            instruction_bytes=_INSTRUCTION if architecture_number(self._device) >= _FIRST_DECODED else 0,
             waits_reason="waits are unknown: kernlens has no cycles for NVIDIA's GPUs",
         )
 

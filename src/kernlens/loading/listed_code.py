@@ -29,7 +29,7 @@ class ListedKernel:
     ``find_instructions`` decodes the code and raises UnsupportedError where nothing that can is installed. ``find_lines``
     gives its part of the line table, None where there is none, and then ``line_reason`` says why; the table is not
     decoded for that. ``functions`` are those in its code that stayed calls, by their symbols: offset -> name; None where
-    the binary has no symbols. ``find_waits`` gives what its family states of waits; without it ``waits_reason`` says why.
+    the binary has no symbols. ``instruction_bytes`` is the size of each instruction, 0 if they differ. ``find_waits`` gives what its family states of waits; without it ``waits_reason`` says why.
     """
 
     name: str
@@ -40,6 +40,7 @@ class ListedKernel:
     find_lines: Callable[[], LineTable | None] = field(default=lambda: None, repr=False)
     line_reason: str | None = None
     functions: Mapping[int, str | None] | None = None
+    instruction_bytes: int = 0
     find_waits: Callable[[Instructions], Waits | None] | None = field(default=None, repr=False)
     waits_reason: str = ""
 
@@ -72,7 +73,8 @@ class ListedCode(DebugCode):
         return False
 
     def instruction_count(self, kernel: Kernel) -> int:
-        return len(kernel.instructions)
+        size = self._kernel.instruction_bytes
+        return len(self._kernel.code) // size if size else len(kernel.instructions)
 
     def operations(self, kernel: Kernel) -> bytes:
         byte_of = {opcode: crc32(opcode.encode()) & 0xFF for opcode in set(kernel.instructions.opcodes)}

@@ -72,8 +72,8 @@ FIGURES = (
     ),
     Figure(
         key="instructions", heading="instructions", unit="instructions",
-        meaning="machine instructions", origin="counted in the decoded code",
-        read=lambda kernel: len(kernel.instructions), needs_decoding=True, caused_by=("instructions",),
+        meaning="machine instructions", origin="counted in the machine code",
+        read=attrgetter("instruction_count"), needs_decoding=True, caused_by=("instructions",),
     ),
     Figure(
         key="code_size", heading="code size", unit="bytes",

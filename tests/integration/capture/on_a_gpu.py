@@ -2,13 +2,12 @@
 
 One is Python (pyopencl), one C++ with threads, one C that was linked against CUDA's own OpenCL loader, which takes no layers.
 Builds and launches are counted independently, by a preloaded library; results are compared bit for bit; the cost is a
-ratio over pairs of runs in turn. Where a machine has neither network nor compiler, all that is needed travels in a folder:
+ratio over pairs of runs in turn. All that is needed travels in a folder:
 
     python -m tests.integration.capture.on_a_gpu prepare FOLDER --python 3.12      # with network, gcc and g++
     python3 tests/integration/capture/on_a_gpu.py run FOLDER --out OUT             # on the GPU's machine
 
-The second needs Python with NumPy and pip alone. It writes on_a_gpu.json, on_a_gpu.md and the recordings into OUT.
-``--vendor libpocl.so.2`` runs it on PoCL, which computes on the processor.
+The second needs Python with NumPy and pip alone. ``--vendor libpocl.so.2`` runs it on PoCL, on the processor.
 """
 
 from __future__ import annotations
