@@ -245,7 +245,7 @@ def test_a_source_that_does_not_compile_opens_in_the_editor(tmp_path: Path, open
         viewer.press(*["Backspace"] * len("hlaf;"))
         viewer.tab.keyboard.type("0.5f;")
         compiled(viewer)
-        assert viewer.find(".dot").count() == 0
+        viewer.find(".dot").first.wait_for(state="detached")
         assert viewer.text(".pick .name") == "halve"
         viewer.line("gen", "mul").wait_for()
         assert viewer.axe() == []
