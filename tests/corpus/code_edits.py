@@ -23,7 +23,6 @@ from pathlib import Path
 import kernlens
 from kernlens.errors import KernlensError, ToolError
 from kernlens.formats.neo_elf import is_neo_elf
-from kernlens.isa.intel.assembly_text import mnemonic_of
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -31,7 +30,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment, package_folde
 from kernlens.runtime.isolation import OPENCL, IsolatedDriver
 from kernlens.toolchain.simulation import simulated_driver
 from kernlens.verbs.assemble import Assembly, assemble
-from kernlens.verbs.editable import editable_text
+from kernlens.verbs.editable import editable_text, old_code
 from tests.corpus.build import DEBUG_OPTIONS, JOINED, build, main_source
 from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import CorpusProgram, programs
@@ -145,7 +144,7 @@ def check_edit(
     for line in wanted:
         match = _COMMENT.search(line)
         origins.append(old_rows[int(match[1], 16)] if match else None)
-    _check_rows(where, edited, kernel, new, origins, wanted, outcome)
+    _check_rows(where, edited, kernel, program, origins, wanted, outcome)
     for name, other in others.items():
         if name != kernel.name and _rows(program.kernels[name]) != other:
             outcome.differences.append(f"{where}: the kernel {name}, which was not edited, has other code or lines")
@@ -162,20 +161,22 @@ def _check_rows(
     where: str,
     edited: Edited,
     kernel: Kernel,
-    new: Kernel,
+    program: Program,
     origins: Sequence[int | None],
     wanted: Sequence[str],
     outcome: Outcome,
 ) -> None:
+    new = program.kernels[kernel.name]
     new_of = {origin: row for row, origin in enumerate(origins) if origin is not None}
-    old_code, new_code = bytes(kernel.code), bytes(new.code)
+    old_bytes, new_bytes = bytes(kernel.code), bytes(new.code)
     old_map, new_map = kernel.source_map, new.source_map
+    texts = old_code(program, new).text.texts
     for row, origin in enumerate(origins):
         line = wanted[row].partition("//")[0]
         instruction = new.instructions[row]
         if edited.words is not None and line.split() == edited.words.split():
-            if not _means(instruction.text, edited.words):
-                outcome.differences.append(f"{where}: {edited.words.split()} reads {instruction.text.split()}")
+            if texts[row].split() != edited.words.split():
+                outcome.differences.append(f"{where}: {edited.words.split()} reads {texts[row].split()}")
             if origin is None:
                 continue
         if origin is None:
@@ -183,8 +184,8 @@ def _check_rows(
         before = kernel.instructions[origin]
         outcome.instructions += 1
         if edited.words is None or line.split() != edited.words.split():
-            ours = new_code[instruction.offset : instruction.offset + instruction.size]
-            theirs = old_code[before.offset : before.offset + before.size]
+            ours = new_bytes[instruction.offset : instruction.offset + instruction.size]
+            theirs = old_bytes[before.offset : before.offset + before.size]
             targets = [_row_at(kernel, target) for target in before.targets]
             if before.targets:
                 ours, theirs = ours[:8], theirs[:8]
@@ -218,16 +219,6 @@ def _target_of(new_of: dict[int, int], row: int, count: int, new_count: int) -> 
 def _is_at(row: int, due: int, origins: Sequence[int | None]) -> bool:
     """Return whether a label is before row ``due``, or before what was inserted or swapped there, or whose row was deleted."""
     return row == due or due == -1 or abs(row - due) == 1
-
-
-def _means(text: str, words: str) -> bool:
-    """Return whether an instruction reads as it was written: mnemonic, registers and immediates."""
-
-    def parts(line: str) -> list[str]:
-        pieces = re.findall(r"r\d+\.\d+|(?:0x[0-9A-Fa-f]+|\b\d+):\w+", line.partition("//")[0])
-        return [piece if piece.startswith("r") else str(int(piece.partition(":")[0], 0)) for piece in pieces]
-
-    return mnemonic_of(text) == mnemonic_of(words) and parts(text) == parts(words)
 
 
 def held_code(driver: DriverEnvironment, binaries: Sequence[tuple[Path, str]], folder: Path) -> list[str]:
