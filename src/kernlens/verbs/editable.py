@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.formats.listings.editable_code import editable_lines
+from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.isa.intel.assembly_text import code_text
 from kernlens.model.intel_instructions import packed_of
 from kernlens.verbs.edited_instructions import OldCode
@@ -56,7 +57,15 @@ def old_code(program: Program, kernel: Kernel) -> OldCode:
             row = next((rows[at] for at in range(site.offset, site.offset - 16, -1) if at in rows), None)
             if row is not None:
                 relocated.add(row)
-    return OldCode(code, text, packed.branches, relocated)
+    return OldCode(code, text, packed.branches, relocated, _fixed(program, kernel))
+
+
+def _fixed(program: Program, kernel: Kernel) -> int:
+    """Return the size of the code at a kernel's start that loads its payload, which the driver enters at fixed places."""
+    if program.format == "patch-tokens":
+        own = next((each for each in read_patch_tokens(program.binary).kernels if each.name == kernel.name), None)
+        return 0 if own is None else own.payload_load_bytes()
+    return kernel.resources.prologue_bytes or 0
 
 
 def code_hash(code: bytes | memoryview) -> str:

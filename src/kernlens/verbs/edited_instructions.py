@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import AssemblyError
 from kernlens.formats.listings.editable_code import EditedCode, EditedLine
 from kernlens.isa.intel.assembler_process import AssemblerMessage
@@ -22,18 +22,22 @@ _MOST_TOLD = 20
 _BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _SCOREBOARD = re.compile(r"(?:\$\d+(?:\.(?:src|dst|inst))?|[AFILMSP]?@\d+|NoAccSBSet)$")
 _SYNC = re.compile(r"(?:\(.*?\)\s*)*sync\.(?:nop|allrd|allwr)\b")
-_BRANCH = 8  # Where the distances begin of a branch of 16 bytes.
+#: Bytes of an instruction that is not compacted, and where the distances begin in a branch of so many.
+_WHOLE_SIZE, _BRANCH = 16, 8
+#: What waits for everything before it.
+_WAIT_FOR_ALL = ("sync.nop null {A@1}", "sync.allwr null")
 
 
 @dataclass(frozen=True, eq=False)
 class OldCode:
     """The code that was edited: its bytes, its text, and of each row that branches where to. ``relocated`` are the rows that
-    the driver fills something into."""
+    the driver fills something into; ``fixed`` is the size of the code at its start that loads the payload."""
 
     code: bytes = field(repr=False)
     text: CodeText
     branches: Mapping[int, tuple[int, ...]] = field(repr=False)
     relocated: Collection[int] = field(repr=False)
+    fixed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,26 +63,62 @@ class _Matched:
 
 def assemble_edit(old: OldCode, edit: EditedCode, *, reuses: bool = True, sets_scoreboard: bool = False) -> NewCode:
     """Return the code of an edited text. ``reuses``: lines that were not changed keep their bytes; without, all are the
-    assembler's. ``sets_scoreboard``: the library says anew who waits for whom.
+    assembler's. ``sets_scoreboard``: the library says anew who waits for whom, behind the code that loads the payload.
 
     Raises AssemblyError for a text that the library refuses, with its lines and columns; ToolError if it crashes on it.
     """
     matched = _matched(old, edit.instructions)
     if sets_scoreboard:
-        matched = [each for each in matched if not _SYNC.match(each.line.words)]
-    stand_ins = (
-        {number for number, each in enumerate(matched) if _keeps_bytes(old, each) and _size(old, each) == 16}
-        if reuses and not sets_scoreboard
-        else set()
-    )
-    code, messages = _assembled(old, edit, matched, stand_ins, reuses, sets_scoreboard)
-    pieces = [code[offset : offset + size] for offset, size in spans(code)]
-    rows = list(_rows(old, code, matched, len(pieces), sets_scoreboard))
-    if len(rows) != len(pieces):
+        return _with_scoreboard(old, edit, matched)
+    code, messages, stand_ins = _assembled(old, edit, matched, reuses=reuses)
+    pieces = _pieces(code)
+    if len(matched) != len(pieces):
         raise AssemblyError(
             f"the assembler made {len(pieces)} instructions of {len(matched)} lines; write one instruction in each line"
         )
-    return _joined(old, rows, pieces, messages, stand_ins, reuses=reuses and not sets_scoreboard)
+    return _joined(old, matched, pieces, messages, stand_ins, reused=len(matched) if reuses else 0)
+
+
+def _with_scoreboard(old: OldCode, edit: EditedCode, matched: Sequence[_Matched]) -> NewCode:
+    """Return the code with tokens and distances set anew. Threads begin at fixed places in the code that loads their payload:
+    it stays as it is written, and behind its first instruction that all threads run, all of it is waited for."""
+    count = _fixed_count(old, matched)
+    begin = matched[count].line.number if count < len(matched) else len(edit.lines) + 1
+    fixed, rest = matched[:count], [each for each in matched[count:] if not _SYNC.match(each.line.words)]
+    # Labels right before the first line of the rest belong to it.
+    while begin > 1 and (not edit.lines[begin - 2].strip() or edit.lines[begin - 2].rstrip().endswith(":")):
+        begin -= 1
+    head = replace(edit, lines=[*edit.lines[: begin - 1], *(_WAIT_FOR_ALL if count else ())])
+    code, messages, stand_ins = _assembled(old, head, fixed, reuses=True)
+    lines = ["" for _ in edit.lines[: begin - 1]] + list(edit.lines[begin - 1 :])
+    for each in matched[count:]:
+        line = each.line
+        is_wait = _SYNC.match(line.words)
+        lines[line.number - 1] = line.label if is_wait else _without_scoreboard(lines[line.number - 1])
+    answer = old.text.assemble("\n".join(lines) + "\n", sets_scoreboard=True)
+    if answer.code is None:
+        raise AssemblyError(_refusal(edit, answer.messages))
+    pieces, more = _pieces(code), _pieces(answer.code)
+    rows: list[_Matched | None] = [*fixed, *(None for _ in pieces[count:])]
+    left = iter(rest)
+    for text in old.text.texts_of(answer.code):
+        rows.append(None if _SYNC.match(" ".join(text.split())) else next(left, None))
+    if len(rows) != len(pieces) + len(more) or next(left, None) is not None:
+        raise AssemblyError("the assembler made other instructions of the lines; write one instruction in each line")
+    return _joined(old, rows, [*pieces, *more], (*messages, *answer.messages), stand_ins, reused=count)
+
+
+def _fixed_count(old: OldCode, matched: Sequence[_Matched]) -> int:
+    """Return how many lines are of the code that loads the payload, and the first behind it."""
+    if not old.fixed:
+        return 0
+    rows = [row for row, offset in enumerate(old.text.offsets) if offset <= old.fixed]
+    inside = [number for number, each in enumerate(matched) if each.origin is not None and each.origin in rows]
+    return inside[-1] + 1 if inside else 0
+
+
+def _pieces(code: bytes) -> list[bytes]:
+    return [code[offset : offset + size] for offset, size in spans(code)]
 
 
 def _matched(old: OldCode, lines: Sequence[EditedLine]) -> list[_Matched]:
@@ -114,7 +154,7 @@ def _loses(old: OldCode, row: int, line: EditedLine) -> bool:
 def _size(old: OldCode, matched: _Matched) -> int:
     assert matched.origin is not None
     ends = [*old.text.offsets[1:], len(old.code)]
-    return min(16, ends[matched.origin] - old.text.offsets[matched.origin])
+    return min(_WHOLE_SIZE, ends[matched.origin] - old.text.offsets[matched.origin])
 
 
 def _keeps_bytes(old: OldCode, matched: _Matched) -> bool:
@@ -122,41 +162,32 @@ def _keeps_bytes(old: OldCode, matched: _Matched) -> bool:
 
 
 def _assembled(
-    old: OldCode,
-    edit: EditedCode,
-    matched: Sequence[_Matched],
-    stand_ins: set[int],
-    reuses: bool,
-    sets_scoreboard: bool,
-) -> tuple[bytes, tuple[AssemblerMessage, ...]]:
-    """Return the assembler's code, and its warnings. Unchanged lines that it refuses are added to ``stand_ins``."""
+    old: OldCode, edit: EditedCode, matched: Sequence[_Matched], *, reuses: bool
+) -> tuple[bytes, tuple[AssemblerMessage, ...], set[int]]:
+    """Return the assembler's code, its warnings, and the lines that others stand for, as their bytes are known: unchanged
+    ones of 16 bytes, also branches if it refuses them."""
+    stand_ins = {
+        number
+        for number, each in enumerate(matched)
+        if reuses and _keeps_bytes(old, each) and _size(old, each) == _WHOLE_SIZE
+    }
     while True:
-        text = _text(edit, matched, stand_ins, sets_scoreboard)
-        answer = old.text.assemble(text, sets_scoreboard=sets_scoreboard)
+        lines = list(edit.lines)
+        for number in stand_ins:
+            line = matched[number].line
+            lines[line.number - 1] = f"{line.label} {_STAND_IN}".lstrip()
+        answer = old.text.assemble("\n".join(lines) + "\n")
         if answer.code is not None:
-            return answer.code, answer.messages
+            return answer.code, answer.messages, stand_ins
         wrong = {message.line for message in answer.messages if not message.is_warning}
         more = {
             number
             for number, each in enumerate(matched)
-            if each.line.number in wrong and each.is_unchanged and _size(old, each) == 16
+            if each.line.number in wrong and each.is_unchanged and _size(old, each) == _WHOLE_SIZE
         }
-        if not reuses or sets_scoreboard or not more - stand_ins:
+        if not reuses or not more - stand_ins:
             raise AssemblyError(_refusal(edit, answer.messages))
         stand_ins |= more
-
-
-def _text(edit: EditedCode, matched: Sequence[_Matched], stand_ins: set[int], sets_scoreboard: bool) -> str:
-    """Return the text for the assembler, with the lines of the edited one."""
-    lines = list(edit.lines)
-    if sets_scoreboard:
-        for line in edit.instructions:
-            code = lines[line.number - 1]
-            lines[line.number - 1] = line.label if _SYNC.match(line.words) else _without_scoreboard(code)
-    for number in stand_ins:
-        line = matched[number].line
-        lines[line.number - 1] = f"{line.label} {_STAND_IN}".lstrip()
-    return "\n".join(lines) + "\n"
 
 
 def _without_scoreboard(text: str) -> str:
@@ -182,21 +213,6 @@ def _refusal(edit: EditedCode, messages: Sequence[AssemblerMessage]) -> str:
     )
 
 
-def _rows(
-    old: OldCode, code: bytes, matched: Sequence[_Matched], count: int, sets_scoreboard: bool
-) -> Iterator[_Matched | None]:
-    """Yield what each new instruction is, None for one that the assembler added."""
-    if not sets_scoreboard:
-        yield from matched
-        return
-    left = iter(matched)
-    for text in old.text.texts_of(code):
-        if _SYNC.match(" ".join(text.split())):
-            yield None
-        elif (line := next(left, None)) is not None:
-            yield line
-
-
 def _joined(
     old: OldCode,
     rows: Sequence[_Matched | None],
@@ -204,8 +220,9 @@ def _joined(
     messages: Sequence[AssemblerMessage],
     stand_ins: set[int],
     *,
-    reuses: bool,
+    reused: int,
 ) -> NewCode:
+    """Return the code of the rows, of which the first ``reused`` keep their bytes where they were not changed."""
     starts = [*old.text.offsets, len(old.code)]
     code, offsets = bytearray(), []
     for number, (each, piece) in enumerate(zip(rows, pieces, strict=True)):
@@ -214,11 +231,11 @@ def _joined(
             code += piece
             continue
         new = old.text.repaired(piece, mnemonic_of(each.line.words))
-        if reuses and each.is_unchanged and each.origin is not None:
+        if number < reused and each.is_unchanged and each.origin is not None:
             before = old.code[starts[each.origin] : starts[each.origin + 1]]
             if each.origin not in old.branches or number in stand_ins:
                 new = before[: len(piece)]
-            elif len(before) >= len(piece) == 16:
+            elif len(before) >= len(piece) == _WHOLE_SIZE:
                 # The distances may have changed, and nothing else.
                 new = before[:_BRANCH] + piece[_BRANCH:]
         code += new
