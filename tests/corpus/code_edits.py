@@ -135,16 +135,16 @@ def check_edit(
     if bytes(new.code) != assembly.code:
         outcome.differences.append(f"{where}: the file's code is not that which was assembled")
         return
-    wanted = _code_lines(edited.text)
-    if len(new.instructions) != len(wanted):
-        outcome.differences.append(f"{where}: {len(new.instructions)} instructions of {len(wanted)} lines")
+    due_lines = _code_lines(edited.text)
+    if len(new.instructions) != len(due_lines):
+        outcome.differences.append(f"{where}: {len(new.instructions)} instructions of {len(due_lines)} lines")
         return
     old_rows = {offset: row for row, offset in enumerate(kernel.instructions.offsets)}
     origins = []
-    for line in wanted:
+    for line in due_lines:
         match = _COMMENT.search(line)
         origins.append(old_rows[int(match[1], 16)] if match else None)
-    _check_rows(where, edited, kernel, program, origins, wanted, outcome)
+    _check_rows(where, edited, kernel, program, origins, due_lines, outcome)
     for name, other in others.items():
         if name != kernel.name and _rows(program.kernels[name]) != other:
             outcome.differences.append(f"{where}: the kernel {name}, which was not edited, has other code or lines")
@@ -163,7 +163,7 @@ def _check_rows(
     kernel: Kernel,
     program: Program,
     origins: Sequence[int | None],
-    wanted: Sequence[str],
+    due_lines: Sequence[str],
     outcome: Outcome,
 ) -> None:
     new = program.kernels[kernel.name]
@@ -172,7 +172,7 @@ def _check_rows(
     old_map, new_map = kernel.source_map, new.source_map
     texts = old_code(program, new).text.texts
     for row, origin in enumerate(origins):
-        line = wanted[row].partition("//")[0]
+        line = due_lines[row].partition("//")[0]
         instruction = new.instructions[row]
         if edited.words is not None and line.split() == edited.words.split():
             if texts[row].split() != edited.words.split():
@@ -282,8 +282,8 @@ def check_driver(
 ) -> None:
     """Hold the code that a driver on a simulated device holds of each file against what was assembled."""
     answers = held_code(simulated_driver(device, toolchain), [(path, name) for path, name, _ in results], folder)
-    for (path, name, wanted), answer in zip(results, answers, strict=True):
-        if answer == wanted:
+    for (path, name, due_lines), answer in zip(results, answers, strict=True):
+        if answer == due_lines:
             outcome.held += 1
         else:
             outcome.differences.append(f"{toolchain}/{device}: {path.name} {name}: {answer}")

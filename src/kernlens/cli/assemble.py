@@ -24,7 +24,7 @@ from kernlens.cli.output import print_json, print_lines, print_message, refuse_i
     default="keep",
     show_default=True,
 )
-@option.chosen_device("take its binary where there are several")
+@option.device("Take the program for this device, where there are several.")
 @option.full()
 @option.json()
 def command(

@@ -21,10 +21,12 @@ class CodeMoves:
 
     @property
     def old_size(self) -> int:
+        """The bytes of the old code."""
         return self.old_offsets[-1]
 
     @property
     def new_size(self) -> int:
+        """The bytes of the new code."""
         return self.new_offsets[-1]
 
     @cached_property

@@ -17,8 +17,10 @@ from kernlens.model.instruction import Instructions
 from kernlens.model.intel_instructions import SEND, IntelInstructions, packed_of
 from kernlens.model.operand import Swsb
 
-#: So many instructions of its pipe behind it, an instruction is done whatever it was: compilers look no further back.
-_FARTHEST = 18
+#: So many instructions of its pipe behind it, an instruction is done: Intel's compiler looks no further back
+#: (``SWSB_MAX_..._DEPENDENCE_DISTANCE`` of IGC's ``SWSB_G4IR.h``: math, long, all others).
+_FARTHEST, _NEAREST = {"M": 18, "L": 15}, 11
+_NEVER = 1 << 30
 #: Larger code is not looked at.
 _MOST_ROWS = 200_000
 #: Sentences on hazards; more are counted.
@@ -53,7 +55,7 @@ class _State:
         """Add what may be at work in another state; return whether anything was new."""
         is_new = False
         for row, age in other.ages.items():
-            if self.ages.get(row, _FARTHEST) > age:
+            if self.ages.get(row, _NEVER) > age:
                 self.ages[row] = age
                 is_new = True
         for row, phase in other.phases.items():
@@ -83,6 +85,10 @@ class _Finder:
         self._opcodes = instructions.opcodes
         self._is_send = [bool(flags & SEND) for flags in instructions.flags]
         self._texts = instructions.texts
+        self._units = [
+            next((word for word in text.split() if word.startswith("send")), opcode)
+            for opcode, text in zip(self._opcodes, self._texts, strict=True)
+        ]
 
     def hazards(self) -> list[Hazard]:
         blocks = self._blocks
@@ -128,6 +134,7 @@ class _Finder:
         swsb = self._swsb[row]
         if swsb is not None and swsb.token is not None:
             for other in [each for each in state.phases if self._token(each) == swsb.token]:
+                self._end_earlier(state, other)
                 if swsb.token_use == "src":
                     state.phases[other] = _WRITES
                 else:
@@ -137,6 +144,18 @@ class _Finder:
                 state.phases.clear()
             elif ".allrd" in self._texts[row]:
                 state.phases = dict.fromkeys(state.phases, _WRITES)
+
+    def _end_earlier(self, state: _State, row: int) -> None:
+        """End what began before ``row`` in the same unit: math is done in order, and messages to one unit are read in order."""
+        unit = self._units[row]
+        for other in list(state.phases):
+            if other == row:
+                return
+            if self._units[other] == unit:
+                if unit.startswith("send"):
+                    state.phases[other] = _WRITES
+                else:
+                    del state.phases[other]
 
     def _token(self, row: int) -> int | None:
         swsb = self._swsb[row]
@@ -152,6 +171,8 @@ class _Finder:
             elif own[other] != own[row] and (places := writes & self._writes[other]):
                 yield Hazard(other, row, False, places)
         for other, phase in state.phases.items():
+            if self._opcodes[row] == self._opcodes[other] == "math":
+                phase = _WRITES  # Its unit reads in order.
             if places := reads & self._writes[other]:
                 yield Hazard(other, row, True, places)
             elif places := writes & (self._writes[other] | (self._reads[other] if phase == _READS_WRITES else 0)):
@@ -166,11 +187,12 @@ class _Finder:
             ages = state.ages
             for other in [each for each in ages if own[each] == pipe]:
                 ages[other] += 1
-                if ages[other] >= _FARTHEST:
+                if ages[other] >= _FARTHEST.get(pipe, _NEAREST):
                     del ages[other]
             if self._writes[row]:
                 ages[row] = 0
         elif self._token(row) is not None or self._is_send[row]:
+            state.phases.pop(row, None)  # The rows stand in the order in which they were issued.
             state.phases[row] = _READS_WRITES
 
 
