@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import kernlens
@@ -306,12 +306,12 @@ def _offline(program: CorpusProgram, device: str, compiler: Compiler) -> Path | 
     return built[0].binary if built else None
 
 
-def _live(program: CorpusProgram, device: str, folder: Path) -> Path | None:
+def _live(program: CorpusProgram, device: str, folder: Path, more: str) -> Path | None:
     """Return the binary that the newest driver builds on a simulated device, None if it does not build the program."""
     home = packages_folder()
     main_file = home / main_source(program)
     options = " ".join(f"-I{home / word[2:]}" if word.startswith("-I") else word for word in program.options.split())
-    options += f" -I{main_file.parent} -I{home / JOINED} -I{home} {DEBUG_OPTIONS}"
+    options += f" -I{main_file.parent} -I{home / JOINED} -I{home} {more or DEBUG_OPTIONS}"
     with IsolatedDriver(simulated_driver(device, "newest")) as driver:
         try:
             driver.build_source(program.name, main_file.read_text(), options)
@@ -329,14 +329,14 @@ def main() -> int:
     parser.add_argument("--newest-root", type=Path, required=True)
     parser.add_argument("--edits", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--options", default="", help="added to the builds' options, for example -g")
+    parser.add_argument("--options", default="", help="added to the builds' options: -g has debug data of variables")
     arguments = parser.parse_args()
     search_also(lambda: {"newest": str(arguments.newest_root)})
     generator = random.Random(arguments.seed)
     chosen = [each for each in programs() if each.name.startswith("darktable/")][:10]
     outcome = Outcome()
     rounds = (
-        [("system", DEBIAN, device) for device in ("skl", "icllp", "tgllp", "dg2", "pvc")]
+        [("system", replace(DEBIAN, options=arguments.options), device) for device in ("skl", "icllp", "tgllp", "dg2", "pvc")]
         + [("newest", newest(arguments.newest_root), device) for device in ("dg2", "bmg", "lnl", "ptl")]
     )  # fmt: skip
     each = -(-arguments.edits // (len(rounds) * len(chosen)))
@@ -347,7 +347,8 @@ def main() -> int:
             results: list[tuple[Path, str, str]] = []
             # Of the newest driver, only what it has built itself is for its simulated devices.
             for item in chosen:
-                path = _offline(item, device, compiler) if toolchain == "system" else _live(item, device, folder)
+                is_offline, more = toolchain == "system", arguments.options
+                path = _offline(item, device, compiler) if is_offline else _live(item, device, folder, more)
                 if path is not None:
                     results += edited_binaries(path, each, generator, folder, outcome, f"{item.name}@{device}")
             check_driver(toolchain, device, results, folder, outcome)

@@ -26,6 +26,7 @@ from tests.corpus.build import Built
 from tests.corpus.code_edits import Outcome, check_driver, edited_binaries
 from tests.corpus.hostile_assembly import try_texts
 from tests.corpus.reassembly import WHILE, Reassembled, kernels_of, reassembled
+from tests.corpus.removed_waits import FALSE, TOLD, UNTOLD, removed_waits
 from tests.integration.toolchain.toolchain_fixtures import newest
 from tests.packed_code import packed
 from tests.writers.ar import archive, member
@@ -230,9 +231,16 @@ def test_the_scoreboard_set_anew_has_no_hazard(binary: Path, tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize("word", ["skl"])
-def test_code_without_scoreboard_has_none_to_set(word: str, source: Path, tmp_path: Path) -> None:
-    (built,) = kernlens.compile(source, word)
+def test_a_wait_that_is_left_out_is_told(corpus_sample: list[Built]) -> None:
+    paths = [each.binary for each in corpus_sample if each.device == "dg2"][:2]
+    results = removed_waits(paths, 2, random.Random(1))
+    assert results[TOLD] > 3
+    assert results[FALSE] == 0
+    assert results[UNTOLD] <= 1
+
+
+def test_code_without_scoreboard_has_none_to_set(source: Path, tmp_path: Path) -> None:
+    (built,) = kernlens.compile(source, "skl")
     assert built.build.binary
     path = tmp_path / "x.bin"
     path.write_bytes(built.build.binary)

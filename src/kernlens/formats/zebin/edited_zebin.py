@@ -28,7 +28,8 @@ def edited_zebin(content: bytes, kernel: str, code: bytes, moves: CodeMoves) -> 
     """Return the zebin with ``code`` as that of ``kernel``. Raises NotFoundError if it has no such kernel, FormatError for
     damaged files, and for entry points that cannot be moved where they would have to."""
     zebin = read_zebin(memoryview(content))
-    own = next((each for each in zebin.kernels if each.name == kernel), None)
+    functions = () if zebin.functions is None else (zebin.functions,)
+    own = next((each for each in (*zebin.kernels, *functions) if each.name == kernel), None)
     if own is None:
         raise NotFoundError(f"the zebin has no kernel {kernel}")
     index = own.section.index
