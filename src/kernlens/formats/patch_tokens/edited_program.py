@@ -85,7 +85,7 @@ def check_sum(content: bytes) -> int:
     """Return the checksum of what stands behind a kernel's header: the low half of a Jenkins hash over its words."""
     a, high, low = _START
     whole = len(content) - len(content) % 4
-    for (word,) in _WORD.iter_unpack(content[:whole]):
+    for (word,) in _WORD.iter_unpack(bytes(content[:whole])):
         a, high, low = _mixed(a ^ word, high, low)
     if whole < len(content):
         value = 0

@@ -38,9 +38,9 @@ def edited_zebin(content: bytes, kernel: str, code: bytes, moves: CodeMoves) -> 
     contents = {index: whole + bytes(-len(whole) % _ALIGNMENT)}
     for table in zebin.elf.sections:
         if table.type in (SHT_REL, SHT_RELA) and table.info == index:
-            contents[table.index] = _moved_sites(bytes(table.data), table.type == SHT_RELA, moves)
+            contents[table.index] = _moved_sites(table.data, table.type == SHT_RELA, moves)
         elif table.type == SHT_SYMTAB:
-            contents[table.index] = _moved_symbols(bytes(table.data), own, moves)
+            contents[table.index] = _moved_symbols(table.data, own, moves)
         elif table.type == SHT_ZEBIN_ZEINFO:
             contents[table.index] = _moved_entries(bytes(table.data), kernel, moves)
     contents |= moved_debug(zebin.elf, index, moves)
@@ -61,23 +61,23 @@ def moved_sites(offset: int, moves: CodeMoves) -> Sequence[int]:
     ]
 
 
-def _moved_sites(table: bytes, has_addends: bool, moves: CodeMoves) -> bytes:
+def _moved_sites(table: memoryview, has_addends: bool, moves: CodeMoves) -> bytes:
     layout = RELA_LAYOUT if has_addends else REL_LAYOUT
     if len(table) % layout.size:
         raise FormatError("relocations are not a whole number of entries", format="zebin")
     entries = []
-    for offset, *rest in layout.iter_unpack(table):
+    for offset, *rest in layout.iter_unpack(bytes(table)):
         entries += [layout.pack(site, *rest) for site in moved_sites(offset, moves)]
     return b"".join(entries)
 
 
-def _moved_symbols(table: bytes, kernel: ZebinKernel, moves: CodeMoves) -> bytes:
+def _moved_symbols(table: memoryview, kernel: ZebinKernel, moves: CodeMoves) -> bytes:
     """Return the symbol table with the values and sizes of those of the kernel's section moved."""
     if len(table) % SYM_LAYOUT.size:
         raise FormatError("symbols are not a whole number of entries", format="zebin")
     base, limit = kernel.section.address, 1 << 32
     entries = []
-    for values in SYM_LAYOUT.iter_unpack(table):
+    for values in SYM_LAYOUT.iter_unpack(bytes(table)):
         symbol = Elf64Sym._make(values)
         if symbol.st_shndx == kernel.section.index and symbol.st_size < limit:
             start = symbol.st_value - base if symbol.st_value >= base else symbol.st_value
