@@ -220,6 +220,15 @@ if sys.platform == "linux":
             optional=True,
         ),
         Executable(
+            "kernlens.native.kernlens_assembler",
+            sources=[*sources("native/assembler"), "native/disassembler/confine.c", "native/disassembler/limits.c"],
+            depends=HEADERS,
+            include_dirs=["native"],
+            extra_compile_args=OPTIMIZE,
+            libraries=["dl"],
+            optional=True,
+        ),
+        Executable(
             "kernlens.native.kernlens_second_build",
             sources=[*sources("native/base"), SECOND_BUILD_PROGRAM, f"{SECOND_BUILD}/job.c"],
             extra_link_args=["-pthread"],

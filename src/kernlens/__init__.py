@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kernlens.loading.live_programs import from_opencl as from_opencl
     from kernlens.verbs.advise import advise as advise
     from kernlens.verbs.annotate import annotate as annotate
+    from kernlens.verbs.assemble import assemble as assemble
     from kernlens.verbs.capture.capture import capture as capture
     from kernlens.verbs.check import check as check
     from kernlens.verbs.compile import compile as compile
@@ -30,6 +31,7 @@ _HOMES = {
     "KernlensError": "kernlens.errors",
     "advise": "kernlens.verbs.advise",
     "annotate": "kernlens.verbs.annotate",
+    "assemble": "kernlens.verbs.assemble",
     "capture": "kernlens.verbs.capture.capture",
     "check": "kernlens.verbs.check",
     "compile": "kernlens.verbs.compile",
@@ -42,7 +44,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "KernlensError", "__version__", "advise", "annotate", "capture", "check", "compile", "diff", "from_level_zero",
+    "KernlensError", "__version__", "advise", "annotate", "assemble", "capture", "check", "compile", "diff", "from_level_zero",
     "from_opencl", "load", "stages", "sweep",
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The types of what ``kernlens.annotate``, ``diff``, ``check``, ``stages``, ``sweep`` and ``capture`` return.
+"""The types of what ``kernlens.annotate``, ``assemble``, ``diff``, ``check``, ``stages``, ``sweep`` and ``capture`` return.
 
 Each ``Tabular`` answer has a ``table``, and gives it to pandas, polars, DuckDB and whoever else takes Arrow's streams.
 """
@@ -18,6 +18,7 @@ from kernlens.model.verdict import Finding, Verdict
 from kernlens.pipeline.compile_stages import Pipeline
 from kernlens.verbs.advise import AdviceAnswer
 from kernlens.verbs.annotate import Annotation
+from kernlens.verbs.assemble import Assembly
 from kernlens.verbs.capture.capture import Capture
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.diff import Difference
@@ -27,6 +28,7 @@ __all__ = [
     "AdviceAnswer",
     "AdvisedKernel",
     "Annotation",
+    "Assembly",
     "Capture",
     "CapturedKernel",
     "Difference",

@@ -112,6 +112,10 @@ def call_target(device: str | None, input: str | None) -> str:
     return (f" on {device}" if device else "") + (f" for {input}" if input else "")
 
 
+class AssemblyError(KernlensError):
+    """An edited text that the assembler refuses: the message has each fault with its line and column, and what it expected."""
+
+
 class LinkError(KernlensError):
     """Modules that cannot be linked with each other; the answer is "no" (exit status 1). ``symbols`` are those at fault."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.fuzz import cuda, debug_data, formats, includes, linking, recordings, texts, whole_files
+from tests.fuzz import assembly, cuda, debug_data, formats, includes, linking, recordings, texts, whole_files
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -49,6 +49,8 @@ TARGETS = {
         Target(texts.stages, 5_100, 1 << 15),
         Target(texts.sources, 7_300, 1 << 12),
         Target(includes.confined_includes, 40, 1 << 10),
+        Target(assembly.edited_binary, 8_000, is_binary=True),
+        Target(assembly.edited_text, 2_000, 1 << 12),
         Target(texts.logs, 26_000, 1 << 12),
         Target(formats.elf, 72_000, is_binary=True),
         Target(formats.dynamic_linking, 72_000, 1 << 12, is_binary=True),

@@ -132,7 +132,8 @@ def command(
         if as_markdown:
             _print_markdown(difference, shown)
         else:
-            _print(difference, has_instructions, _sample_changes(difference, samples), shown, as_json)
+            sample_changes = _sample_changes(difference, samples)
+            print_difference(difference, has_instructions, sample_changes, shown, as_json=as_json)
     sys.exit(3 if difference.failed else 0 if difference.equal else 1)
 
 
@@ -161,13 +162,15 @@ def _sample_changes(difference: Difference, files: Sequence[str]) -> list[Sample
     return [change for pair in difference.pairing.kernels if (change := sample_change(pair, old, new))]
 
 
-def _print(
+def print_difference(
     difference: Difference,
     has_instructions: bool,
-    sample_changes: Sequence[SampleChange],
-    shown: int | None,
-    as_json: bool,
+    sample_changes: Sequence[SampleChange] = (),
+    shown: int | None = None,
+    *,
+    as_json: bool = False,
 ) -> None:
+    """Print what ``kernlens diff`` does."""
     from kernlens.report.comparison import figure_table, kernel_lines
     from kernlens.report.comparison_summary import more_line, summary_lines
 

@@ -35,6 +35,7 @@ GROUPS = {
         "compile": "Compile sources, print metrics per kernel and device, and save a recording.",
         "sweep": "Measure kernels over devices, toolchains and build options, in parallel.",
         "link": "Predict whether modules link, and why not; or link them.",
+        "assemble": "Put edited machine code back into its file.",
     },
     "Applications": {
         "capture": "Run an application and record every program that it builds.",

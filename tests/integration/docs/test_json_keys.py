@@ -100,6 +100,10 @@ def test_the_documents_of_programs(folder: Path) -> None:
     words = ("small.cl", "--device", "dg2", "-o", "small.klens", "--build-options", "-gline-tables-only")
     done = kernlens("compile", *words, cwd=folder)
     assert done.returncode == 0, done.stderr
+    (shape,) = shapes("assemble")
+    done = kernlens("disasm", "small.klens", "--editable", cwd=folder)
+    (folder / "small.asm").write_text(done.stdout.replace("\nL", "\n(W) mov (1|M0) r9.0<1>:ud r1.0<0;1,0>:ud\nL", 1))
+    compare(shape, answer("assemble", "small.asm", "--into", "small.klens", "-o", "edited.bin", cwd=folder))
     (shape,) = shapes("inspect, disasm, annotate")
     documents = [answer(verb, "small.klens", cwd=folder) for verb in ("inspect", "disasm", "annotate")]
     (folder / "called.cl").write_text("__attribute__((noinline)) " + SMALL)

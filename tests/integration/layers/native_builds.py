@@ -22,6 +22,7 @@ PARTS = (
     "native/kernlens_confine",
     "native/kernlens_demangler",
     "native/kernlens_disassembler",
+    "native/kernlens_assembler",
 )
 
 

@@ -71,7 +71,7 @@ def test_the_wheel_is_for_any_recent_linux_and_works_alone(built: Path, tmp_path
     )
     for layer in ("opencl", "level_zero"):
         assert f"kernlens/native/libkernlens_{layer}_layer.so" in names
-    programs = ("confine", "demangler", "disassembler")
+    programs = ("assembler", "confine", "demangler", "disassembler")
     assert {f"kernlens/native/kernlens_{program}" for program in programs} <= set(names)
     assert not any("libze_intel_gpu" in name for name in names), "the driver is not part of the wheel"
     shared = {name.partition(".data/data/share/")[2] for name in names}

@@ -252,6 +252,7 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         ("devices", HOSTILE),
         ("report", HOSTILE, "-o", "x.html"),
         ("advise", HOSTILE),
+        ("assemble", HOSTILE, "--into", HOSTILE, "-o", "x.bin"),
         ("mcp", HOSTILE),
         ("serve", HOSTILE, "--no-browser"),
         ("layer", f"--{HOSTILE}"),

@@ -27,6 +27,7 @@ LAYER = "opencl_layer"
 LEVEL_ZERO = "level_zero_layer"
 #: Part -> the parts that it may include besides itself.
 ALLOWED = {
+    "assembler": {"disassembler"},
     "base": set(),
     "confine": set(),
     "decoder": {"base"},

@@ -27,6 +27,7 @@ SIGNALS = re.compile(r"\b(?:signal|sigaction|sigset|siginterrupt|sigignore)\s*\(
 
 #: Processes of their own, with one thread, and what is part of Python's process.
 NOT_OF_A_LAYER = (
+    NATIVE / "assembler",
     NATIVE / "opencl_layer" / "second_build" / "program.c",
     NATIVE / "demangler",
     NATIVE / "disassembler",
