@@ -98,6 +98,8 @@ class _CubinCode:
             line_reason=self.line_reason(),
             functions={offset: name for offset, name in kernel.functions.items() if offset} or None,
             waits_reason="waits are unknown: kernlens has no cycles for NVIDIA's GPUs",
+            # What is spilled is a part of the stack.
+            spills_nothing=self.cubin.resources(kernel).stack_bytes == 0,
         )
 
     def _resources(self, kernel: CubinKernel) -> KernelResources:

@@ -75,7 +75,7 @@ class AmdCompiler:
     def command(self, processor: str, words: Sequence[str], source: str, output: str) -> list[str]:
         """Return the command that compiles ``source`` with these options; ``output`` is an object that is not linked, or what
         the options say."""
-        own = [word for word in words if not word.startswith(_OF_OTHERS)]
+        own = [word for word in _without_name(words) if not word.startswith(_OF_OTHERS)]
         language = [] if any(word.startswith("-cl-std=") for word in own) else [_LANGUAGE]
         level = [] if any(re.fullmatch(r"-O\w?|-cl-opt-disable", word) for word in own) else ["-O3"]
         return self.toolchain.command(
@@ -87,6 +87,12 @@ class AmdCompiler:
     def link_command(self, source: str, output: str) -> list[str]:
         """Return the command that links an object to a code object."""
         return self.toolchain.command(self.linker, "-flavor", "gnu", "--no-undefined", "-shared", source, "-o", output)
+
+
+def _without_name(words: Sequence[str]) -> list[str]:
+    """Return the words without ``-s FILE``, which tells Intel's compilers a source's name: clang strips symbols for it."""
+    names = {number + each for number, word in enumerate(words) if word == "-s" for each in (0, 1)}
+    return [word for number, word in enumerate(words) if number not in names]
 
 
 @lru_cache(maxsize=32)

@@ -43,7 +43,7 @@ class RangeLists:
         """Read the list that DW_AT_ranges names by ``form`` and ``value`` as [low, high) offsets in the kernel; empty
         ranges are left out.
 
-        ``base`` is the unit's start, ``lists_base`` its DW_AT_rnglists_base. Raises FormatError.
+        ``base`` is the unit's start as the file has it, ``lists_base`` its DW_AT_rnglists_base. Raises FormatError.
         """
         name = _LISTS if encoding.version >= 5 else _RANGES
         buffer = self._sections[name]
@@ -86,10 +86,11 @@ def _ranges(
         if begin == end == 0:
             return
         if begin == largest:
-            base = code_offset(end)
+            base = end
             yield 0, 0
         else:
-            yield code_offset(base + begin), code_offset(base + end)
+            low = code_offset(base + begin)
+            yield low, low + end - begin
 
 
 def _lists(
@@ -100,8 +101,8 @@ def _lists(
     address_at: AddressAt,
     code_offset: Callable[[int], int],
 ) -> Iterator[tuple[int, int]]:
-    """Return a relation without what skipped code, which other lanes may run, writes in lanes that are switched off."""
-    address = _U64 if encoding.address_size == 8 else _U32
+    """Yield the pairs of a list of .debug_rnglists. One that only sets the base gives an empty range, so that it counts."""
+    address, begin = _U64 if encoding.address_size == 8 else _U32, 0
     while True:
         start, kind = position, buffer[position]
         position += 1
@@ -118,11 +119,11 @@ def _lists(
             first = base + begin
         else:
             raise malformed(f"range list entry of unknown kind {kind}", _LISTS, start)
-        low = code_offset(first)
         if kind in (_BASE_ADDRESS, _BASE_ADDRESSX):
-            base = low
+            base = first
             yield 0, 0
             continue
+        low = code_offset(first)
         if kind == _START_END:
             high = code_offset(address.unpack_from(buffer, position)[0])
             position += address.size
@@ -131,5 +132,5 @@ def _lists(
             if kind == _STARTX_ENDX:
                 high = code_offset(address_at(second))
             else:
-                high = code_offset(base + second) if kind == _OFFSET_PAIR else low + second
+                high = low + second - begin if kind == _OFFSET_PAIR else low + second
         yield low, high
