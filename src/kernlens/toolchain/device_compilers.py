@@ -63,6 +63,13 @@ def of_build(device: str, chosen: Toolchain) -> BuildToolchain:
     return chosen.of_build if compiler is None else compiler.of_build
 
 
+def titles_of(chosen: Toolchain) -> str:
+    """Return the versions of the toolchain's compilers: Intel's, and clang for AMD's GPUs."""
+    compiler = amd_clang.amd_compiler(chosen)
+    own = [chosen.title] if chosen.ocloc is not None or compiler is None else []
+    return " · ".join([*own, *([compiler.title] if compiler is not None else [])])
+
+
 def compile_source(
     source: str | Path,
     device: str,
