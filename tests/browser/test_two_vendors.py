@@ -6,7 +6,7 @@ import pytest
 
 import kernlens
 from kernlens.report.explore import explore_document
-from kernlens.toolchain.amd_clang import amd_compiler
+from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.toolchains import find_toolchains
 from tests.browser.conftest import Open
 from tests.browser.viewer import Viewer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kernlens.toolchain.amd_clang import amd_compiler
+from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.toolchains import find_toolchains
 from tests.corpus.beside import check
 from tests.corpus.manifest import program
