@@ -27,7 +27,11 @@ _FIGURES = {figure.key: figure for figure in EVERY_FIGURE}
 _WIDTHS = ("simd", "wave_size")
 #: What is compared where a criterion is not known of any set: cycles are not estimated everywhere, and some code does not tell
 #: which messages spill.
-_INSTEAD = {SPILL_KEYS: "vgpr_spills", **{(key,): "instructions" for key in CYCLES}, CYCLES: "instructions"}
+_INSTEAD: dict[tuple[str, ...], str] = {
+    SPILL_KEYS: "vgpr_spills",
+    **{(key,): "instructions" for key in CYCLES},
+    CYCLES: "instructions",
+}
 _WEIGHT = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
