@@ -83,6 +83,16 @@ def test_one_instruction_set_is_compared_as_before() -> None:
     assert "      old    new      -      +   sync  instructions\n" in done.stdout
 
 
+def test_a_bound_of_one_family_does_not_ask_the_other(tmp_path: Path) -> None:
+    recording = tmp_path / "blur.klens"
+    assert kernlens("compile", EXAMPLES / "blur.cl", "--device", "dg2,gfx1030", "-o", recording).returncode == 0
+    for bound, status in (("--max-vgprs=200", 0), ("--max-vgprs=3", 1), ("--min-simd=16", 0), ("--max-spill=0", 0)):
+        done = kernlens("check", recording, bound)
+        assert done.returncode == status, (bound, done.stdout, done.stderr)
+    # Where no kernel has the metric, a misunderstanding must not pass.
+    assert kernlens("check", recording, "--device", "dg2", "--max-vgprs=200").returncode == 2
+
+
 def test_a_spill_that_the_code_does_not_tell_is_unknown(tmp_path: Path) -> None:
     source = tmp_path / "heavy.cl"
     source.write_text(HEAVY)
