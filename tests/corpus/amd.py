@@ -18,7 +18,8 @@ from kernlens.loading.unpack import Unpacker
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import END_SEQUENCE
-from kernlens.toolchain.amd_clang import AmdCompiler, amd_compiler, amd_devices_of, compile_for_amd
+from kernlens.toolchain.amd_clang import amd_devices_of, compile_for_amd
+from kernlens.toolchain.amd_compiler import AmdCompiler, amd_compiler
 from kernlens.toolchain.toolchains import find_toolchains
 from tests.corpus.build import JOINED, main_source
 from tests.corpus.manifest import CorpusProgram, programs

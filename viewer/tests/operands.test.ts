@@ -134,3 +134,13 @@ test.each([
 ])("what %s says", (token, words) => {
   expect(tokenWords(token)).toBe(words);
 });
+
+test("a listing of another disassembler keeps its operands, below one another, and has no lanes", () => {
+  const texts = ["s_load_dword s2, s[4:5], null", "global_load_dwordx4 v[0:3], v4, s[2:3] offset:16", "s_endpgm"];
+  const parsed = texts.map((text) => parse(text));
+  const columns = columnsOf(parsed, true);
+  const lines = parsed.map((each) => layOut(each, columns));
+  expect(lines.map((line) => line.trim().replace(/ +/g, " "))).toEqual(texts);
+  expect(lines[0].indexOf("s2,")).toBe(lines[1].indexOf("v[0:3]"));
+  expect([columns.size, columnsOf(parsed).size]).toEqual([0, 6]);
+});

@@ -117,6 +117,7 @@ class Rules:
     fit no kernel of ``places``, each with the error that says so."""
 
     def __init__(self, rules: Iterable[Rule], places: Sequence[Place], is_for: Callable[[Program, str], bool]) -> None:
+        self._places = places
         self._of: dict[tuple[int, str], list[Rule]] = {}
         self.idle: list[str] = []
         self.unused: list[tuple[Rule, NotFoundError]] = []
@@ -145,11 +146,26 @@ class Rules:
             finding = Finding(
                 program, kernel, bound.figure, bound.figure.read(kernel), bound, allows_unknown=allows_unknown
             )
+            if finding.value is None and self._is_of_others(bound.figure, program):
+                finding = replace(
+                    finding, allows_unknown=True, reason=f"a metric of other devices than {program.device}"
+                )
             counted = _counted(finding)
             if kernel.name != PSEUDO_KERNEL or (is_of_code(bound.figure) and not bound.is_least):
                 findings.append(_answered(finding) if counted else finding)
             findings += [each for each in counted if each.bound and each.bound.key not in bounds]
         return findings
+
+    def _is_of_others(self, figure: Figure, program: Program) -> bool:
+        """Return whether a figure is stated for another instruction set among the kernels, and not for this program's. Bytes of
+        spills are asked of all: the spills in the code answer for them."""
+        if figure.needs_decoding or figure == SPILLED_BYTES or program.device is None:
+            return False
+        isa = program.device.isa
+        of_other_isas = (
+            kernel for other, kernel in self._places if other.device is not None and other.device.isa != isa
+        )
+        return any(figure.read(kernel) is not None for kernel in of_other_isas)
 
     def needs_decoding(self, place: Place) -> bool:
         """Return whether a figure of the kernel is counted in its instructions."""

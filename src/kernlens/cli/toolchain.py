@@ -38,7 +38,7 @@ def list_toolchains(as_json: bool) -> None:
 
 
 def _row(toolchain: Toolchain) -> tuple[str, str, str, str]:
-    from kernlens.toolchain.amd_clang import amd_compiler
+    from kernlens.toolchain.amd_compiler import amd_compiler
 
     other = amd_compiler(toolchain)
     lacks = " (no compiler)" if toolchain.ocloc is None and other is None else ""
@@ -47,7 +47,7 @@ def _row(toolchain: Toolchain) -> tuple[str, str, str, str]:
 
 
 def _document(toolchain: Toolchain) -> dict[str, Any]:
-    from kernlens.toolchain.amd_clang import amd_compiler
+    from kernlens.toolchain.amd_compiler import amd_compiler
 
     amd_clang = amd_compiler(toolchain)
     return {
@@ -76,7 +76,7 @@ def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str 
     The names amd and amd-newest stand for Debian's compilers for AMD GPUs: clang, lld and the ROCm device libraries of
     Debian 12, and of its newest release.
     """
-    from kernlens.toolchain.amd_clang import amd_compiler
+    from kernlens.toolchain.amd_compiler import amd_compiler
     from kernlens.toolchain.roots import add
 
     toolchain = add(name, mirror, root, on_progress=print_message, keyring=keyring)

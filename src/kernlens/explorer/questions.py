@@ -11,7 +11,7 @@ from kernlens.explorer.responses import RefusedError
 from kernlens.explorer.served import Served
 from kernlens.isa.devices import known_device, one_of_each
 from kernlens.model.program import Program
-from kernlens.toolchain.device_compilers import devices_of
+from kernlens.toolchain.device_compilers import devices_of, titles_of
 from kernlens.toolchain.toolchains import find_toolchains
 
 #: Build options that a page offers to complete; any other that names no file is taken too.
@@ -40,7 +40,7 @@ def choices(toolchains: Sequence[str]) -> dict[str, Any]:
         "devices": [
             {"name": name, "title": titles[name], "toolchains": names} for name, names in sorted(by_device.items())
         ],
-        "toolchains": [{"name": each.name, "versions": each.title} for each in chosen],
+        "toolchains": [{"name": each.name, "versions": titles_of(each)} for each in chosen],
         "options": list(OPTIONS),
     }
 

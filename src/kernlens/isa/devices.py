@@ -76,8 +76,9 @@ def known_device(name: str) -> Device | None:
     if normal.replace(".", "").isdecimal():
         return _by_ip_text(normal)
     from kernlens.isa.nvidia.sass_devices import nvidia_device
+    from kernlens.isa.x86.devices import X86_64
 
-    return nvidia_device(normal)
+    return X86_64 if normal == X86_64.name else nvidia_device(normal)
 
 
 def _normal(name: str) -> str:

@@ -32,8 +32,6 @@ _STATED = {
     "wave_size": "wavefront_size",
     "max_work_group": "max_flat_workgroup_size",
 }
-#: What is counted of spills in code: AMD's code does not tell them from other accesses of the same memory.
-_SPILL_COSTS = ("spill_stores", "fill_loads", "spill_store_bytes", "spill_load_bytes")
 
 
 class CodeObjectDebug(ListedDebug):
@@ -76,13 +74,13 @@ class CodeObjectCode(ListedCode):
     def __init__(
         self, read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectDebug, device: Device | None
     ) -> None:
-        self._metadata = kernel.metadata
         listed = ListedKernel(
             kernel.name,
             kernel.code,
             partial(_instructions, read, kernel, debug),
             resources=_resources(kernel.metadata),
             arguments=kernel.metadata.arguments if kernel.metadata else (),
+            spills_nothing=kernel.metadata is not None and kernel.metadata.vgpr_spill_count == 0,
         )
         super().__init__(listed, debug, device)
 
@@ -92,14 +90,6 @@ class CodeObjectCode(ListedCode):
         table = kernel.line_table
         # LLVM repeats no row where a block begins, so that what stands behind an end of the program keeps the row above.
         return None if table is None else correlate(kernel.instructions.offsets, table)
-
-    def costs(self, kernel: Kernel) -> Mapping[str, int]:
-        costs = dict(super().costs(kernel))
-        metadata = self._metadata
-        if metadata is None or metadata.vgpr_spill_count != 0:
-            for key in _SPILL_COSTS:
-                del costs[key]
-        return costs
 
     def may_call_by_address(self) -> bool:
         return True  # Functions that stayed calls are symbols of their own, outside the kernel's code.

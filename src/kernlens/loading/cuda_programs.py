@@ -99,6 +99,8 @@ class _CubinCode:
             functions={offset: name for offset, name in kernel.functions.items() if offset} or None,
             instruction_bytes=_INSTRUCTION if architecture_number(self._device) >= _FIRST_DECODED else 0,
             waits_reason="waits are unknown: kernlens has no cycles for NVIDIA's GPUs",
+            # What is spilled is a part of the stack.
+            spills_nothing=self.cubin.resources(kernel).stack_bytes == 0,
         )
 
     def _resources(self, kernel: CubinKernel) -> KernelResources:

@@ -11,6 +11,7 @@ from kernlens.dataclass import dataclass, field
 from kernlens.loading.kept_debug import LinesDebug
 from kernlens.loading.kernel_parts import DebugCode
 from kernlens.model.kernel_resources import KernelResources
+from kernlens.model.spills import SPILL_COSTS
 
 if TYPE_CHECKING:
     from kernlens.model.allowance import Allowance
@@ -29,7 +30,9 @@ class ListedKernel:
     ``find_instructions`` decodes the code and raises UnsupportedError where nothing that can is installed. ``find_lines``
     gives its part of the line table, None where there is none, and then ``line_reason`` says why; the table is not
     decoded for that. ``functions`` are those in its code that stayed calls, by their symbols: offset -> name; None where
-    the binary has no symbols. ``instruction_bytes`` is the size of each instruction, 0 if they differ. ``find_waits`` gives what its family states of waits; without it ``waits_reason`` says why.
+    the binary has no symbols. ``instruction_bytes`` is the size of each instruction, 0 if they differ. ``find_waits`` gives
+    what its family states of waits; without it ``waits_reason`` says why. ``spills_nothing``: the compiler states so. Else
+    its spills are not known: a listing does not tell an access that saves a register from another of the same memory.
     """
 
     name: str
@@ -42,6 +45,7 @@ class ListedKernel:
     functions: Mapping[int, str | None] | None = None
     instruction_bytes: int = 0
     find_waits: Callable[[Instructions], Waits | None] | None = field(default=None, repr=False)
+    spills_nothing: bool = False
     waits_reason: str = ""
 
 
@@ -94,6 +98,12 @@ class ListedCode(DebugCode):
 
     def may_call_by_address(self) -> bool:
         return self.may_call()
+
+    def costs(self, kernel: Kernel) -> Mapping[str, int]:
+        costs = super().costs(kernel)
+        if self._kernel.spills_nothing:
+            return costs
+        return {key: cost for key, cost in costs.items() if key not in SPILL_COSTS}
 
     def advice_reason(self) -> str | None:
         return f"there is no advice on {self._isa}: the rules read what instructions of Intel's GPUs do"

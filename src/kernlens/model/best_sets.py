@@ -23,6 +23,15 @@ DEFAULT_WEIGHING = "spills,cycles,size"
 _SUMS = {"spills": SPILL_KEYS, "cycles": CYCLES, "waits": (WAIT_CYCLES,), "size": ("code_size",)}
 _OF_A_THREAD = frozenset({"instructions", *CYCLES, *(cost.key for cost in COSTS)})
 _FIGURES = {figure.key: figure for figure in EVERY_FIGURE}
+#: Work-items that execute together, as the compiler of one vendor or another states it.
+_WIDTHS = ("simd", "wave_size")
+#: What is compared where a criterion is not known of any set: cycles are not estimated everywhere, and some code does not tell
+#: which messages spill.
+_INSTEAD: dict[tuple[str, ...], str] = {
+    SPILL_KEYS: "vgpr_spills",
+    **{(key,): "instructions" for key in CYCLES},
+    CYCLES: "instructions",
+}
 _WEIGHT = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
@@ -58,7 +67,8 @@ class Criterion:
 
     def measure(self, row: SweepRow, more: int = 0) -> float | None:
         """Return what sets are compared by, less being better; None if it is not known. ``more`` is added to the value."""
-        value, width = self.value(row), row.value(_FIGURES["simd"])
+        value = self.value(row)
+        width = next((width for key in _WIDTHS if (width := row.value(_FIGURES[key]))), None)
         if value is None or (self.is_per_work_item and not width):
             return None
         measure = (value + more) / (width or 1) if self.is_per_work_item else float(value + more)
@@ -160,7 +170,7 @@ def weighing(text: str = DEFAULT_WEIGHING) -> Weighing:
             raise KernlensError(f"--weigh {text}: {word} is named twice; name it once")
         shown = word if word in _SUMS else as_name(keys[0])
         weight = float(number) if has_weight else None
-        criteria.append(Criterion(shown, keys, weight, "instructions" if keys[0] in CYCLES else ""))
+        criteria.append(Criterion(shown, keys, weight, _INSTEAD.get(keys, "")))
     return Weighing(tuple(criteria))
 
 

@@ -11,15 +11,17 @@ from kernlens.model.figures import COSTS, FIGURES
 SPILLED_BYTES = next(figure for figure in FIGURES if figure.key == "spill_bytes")
 #: What is counted in the code of any binary.
 COUNTED_SPILLS = tuple(figure for figure in COSTS if figure.key in ("spill_stores", "fill_loads"))
+#: The keys of what is counted of spills in code: messages, and their bytes.
+SPILL_COSTS = frozenset(figure.key for figure in COSTS if figure.key.startswith(("spill_", "fill_")))
 #: The keys of the two.
 SPILL_KEYS = tuple(figure.key for figure in COUNTED_SPILLS)
 #: The two in words.
 COUNTED_WORDS = " and ".join(figure.heading for figure in COUNTED_SPILLS)
 
 
-def spill_messages(costs: Mapping[str, int]) -> int:
-    """Return the number of messages that spill or fill, of a kernel's costs."""
-    return sum(costs.get(key, 0) for key in SPILL_KEYS)
+def spill_messages(costs: Mapping[str, int]) -> int | None:
+    """Return the number of messages that spill or fill, of a kernel's costs; None where the code does not tell them."""
+    return sum(costs[key] for key in SPILL_KEYS) if costs.keys() >= SPILL_COSTS else None
 
 
 def may_spill(kernel: Measured) -> bool:

@@ -39,7 +39,7 @@ class TrialCode:
     grfs: int | None
     instructions: int
     cycles: int | None
-    spills: int
+    spills: int | None
     loops: int | None
     digest: str
     sub_group: int | None = None
@@ -127,7 +127,7 @@ class TriedKernel:
         figure = "instructions" if self.code.cycles is None else "cycles"
         keys = {id(trial): trial.ratio(figure) for trial in self.trials if not trial.is_same_code}
         comparable = [trial for trial in self.trials if keys.get(id(trial)) is not None]
-        return sorted(comparable, key=lambda trial: (keys[id(trial)], trial.after.spills if trial.after else 0))
+        return sorted(comparable, key=lambda trial: (keys[id(trial)], (trial.after and trial.after.spills) or 0))
 
     @property
     def unranked(self) -> list[Trial]:

@@ -28,9 +28,9 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
     for reason, count in Counter(each.reason for each in kernels if each.reason).items():
         yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
     count = sum(len(each.advice) for each in kernels)
-    if not count:
+    if not count and any(each.kernel.advice_reason is None for each in kernels):
         next_step = "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"
-    elif not is_tried and any(piece.rule == SPILL for each in kernels for piece in each.advice):
+    elif count and not is_tried and any(piece.rule == SPILL for each in kernels for piece in each.advice):
         next_step = "; --try compares other options and sub-group sizes"
     else:
         next_step = ""

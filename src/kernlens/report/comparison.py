@@ -33,6 +33,8 @@ _WITHOUT_LINE = {
 }
 #: Over the changed lines; of what only waits, ``sync`` has how many more the new side has.
 _COLUMNS = "      old    new      -      +   sync  instructions"
+#: The same where the sides are two instruction sets, of which no instruction is in both.
+_COUNTS = "      old    new  instructions"
 
 
 def summary(
@@ -121,6 +123,7 @@ def kernel_lines(
         yield "  " + ", ".join(
             f"{figure_change.figure.heading} {_figure_cell(figure_change)}" for figure_change in change.figures
         )
+    yield from _own_figures(change)
     if parting is not None:
         yield f"  {parting_words(parting)}"
     if change.is_same_code:
@@ -132,19 +135,29 @@ def kernel_lines(
         reasons = {kernel.line_table_reason for kernel in (change.pair.old, change.pair.new)} - {None}
         yield style(f"  no source lines: {'; '.join(sorted(map(str, reasons)))}", fg="yellow")
     yield from _edited(change)
-    path = None
+    path, columns = None, style(_COUNTS if change.pair.has_two_isas else _COLUMNS, dim=True)
     for line in change.lines:
         if line.key in WITHOUT_LINE:
             if path is None:
                 path = ""
-                yield style(_COLUMNS, dim=True)
+                yield columns
         elif line.key.path != path:
             path = line.key.path
             yield f"  {style(path, fg='green')}"
-            yield style(_COLUMNS, dim=True)
-        yield _line(line, change.sources)
+            yield columns
+        yield _line(line, change.sources, has_counts_only=change.pair.has_two_isas)
         if has_instructions:
             yield from _instructions(change, line)
+
+
+def _own_figures(change: KernelChange) -> Iterator[str]:
+    """Yield the figures that one side's binary states alone: they are not compared."""
+    pair = change.pair
+    for program, side in ((pair.old_program, "old"), (pair.new_program, "new")):
+        values = ((each.figure.heading, getattr(each, side)) for each in change.own_figures)
+        words = [f"{heading} {value:,}" for heading, value in values if value is not None]
+        if words:
+            yield style(f"  only {device_words(program)}: {', '.join(words)}", dim=True)
 
 
 def _programs(pair: KernelPair) -> str:
@@ -187,9 +200,11 @@ def _text(key: LineKey, sources: SourceLines) -> str:
     return ((new if key.new else old) or "").expandtabs(4)
 
 
-def _line(line: LineChange, sources: SourceLines) -> str:
+def _line(line: LineChange, sources: SourceLines, *, has_counts_only: bool) -> str:
     key = line.key
-    counts = " ".join([f"{len(line.old):6,} {len(line.new):6,}", *_growth(line)])
+    counts = f"{len(line.old):6,} {len(line.new):6,}"
+    if not has_counts_only:
+        counts = " ".join([counts, *_growth(line)])
     marks = ["on other operands"] if line.change == OPERANDS else []
     if line.is_cause:
         marks.append("edited" if key.old and key.new else "added" if key.new else "deleted")
@@ -198,7 +213,8 @@ def _line(line: LineChange, sources: SourceLines) -> str:
         words = _WITHOUT_LINE.get(key, "instructions without a source line")
         return f"   {style(counts, fg='yellow')}  {words}{remark}"
     number = f"{key.new or key.old}" if key.old in (key.new, 0) or not key.new else f"{key.old} -> {key.new}"
-    return f"   {style(counts, fg='yellow')}  {number:>6} | {style(_text(key, sources), bold=True)}{remark}"
+    text = _text(key, sources) or (has_counts_only and sources.texts(key)[0]) or ""
+    return f"   {style(counts, fg='yellow')}  {number:>6} | {style(text, bold=True)}{remark}"
 
 
 def _growth(line: LineChange) -> Iterator[str]:

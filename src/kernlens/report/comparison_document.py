@@ -17,6 +17,7 @@ from kernlens.analysis.comparison.line_changes import (
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing, Unpaired
 from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting
+from kernlens.model.figure import Figure
 from kernlens.model.program import Program
 from kernlens.report.json_text import attributes
 from kernlens.report.program_document import metric_keys, place_document
@@ -68,6 +69,8 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
             {**metric_keys(figure_change.figure), "old": figure_change.old, "new": figure_change.new}
             for figure_change in change.figures
         ],
+        "old_figures": [_own(each.figure, each.old) for each in change.own_figures if each.old is not None],
+        "new_figures": [_own(each.figure, each.new) for each in change.own_figures if each.new is not None],
         "same_instructions": change.is_same_code,
         "lines": [_line(change, line, has_instructions) for line in change.lines],
         "edited": [_place(change, key) for key in change.edited],
@@ -78,6 +81,10 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
             first = parting.first_pass
             document["parting"]["pass"] = {**attributes(first, "stage", "side"), "partial": list(first.partial)}
     return document
+
+
+def _own(figure: Figure, value: int) -> Document:
+    return {**metric_keys(figure), "value": value}
 
 
 def _line(change: KernelChange, line: LineChange, has_instructions: bool) -> Document:

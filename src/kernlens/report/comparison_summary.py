@@ -19,6 +19,7 @@ from kernlens.report.style import style
 #: Kernels, and sources, that a line of the summary names.
 _NAMED = 5
 _SUMS = "old -> new, sum"
+_NOT_COMPARED = "not compared: no kernel has it on both sides"
 #: Sources that do not compile, of which the reason is told.
 _FAILURES = 10
 
@@ -73,13 +74,16 @@ def totals_lines(totals: Totals) -> Iterator[str]:
     width = max(map(len, (_SUMS, *sums)))
     yield style(f"  {'metric':<15}  {_SUMS:<{width}}  new / old, geometric mean", dim=True)
     for mean, both in zip(totals.means, sums, strict=True):
-        yield _mean_line(mean, f"{both:<{width}}", totals.compared - totals.equal)
+        if mean.ratio is None and not totals.knows_simd:
+            yield f"  {mean.figure.heading:<15}  {_NOT_COMPARED}"
+        else:
+            yield _mean_line(mean, f"{both:<{width}}", totals.compared - totals.equal)
     narrower = [each for each in totals.simd if each.new < each.old]
     wider = [each for each in totals.simd if each.new > each.old]
-    yield _changes_line("SIMD width", (narrower, "narrower", "red"), (wider, "wider", "green"))
+    yield _changes_line("SIMD width", totals.knows_simd, (narrower, "narrower", "red"), (wider, "wider", "green"))
     more = [each for each in totals.spills if each.new > each.old]
     less = [each for each in totals.spills if each.new < each.old]
-    yield _changes_line("spills", (more, "more", "red"), (less, "less", "green"))
+    yield _changes_line("spills", totals.knows_spills, (more, "more", "red"), (less, "less", "green"))
 
 
 def _mean_line(mean: Mean, sums: str, differing: int) -> str:
@@ -92,7 +96,9 @@ def _mean_line(mean: Mean, sums: str, differing: int) -> str:
     return f"  {mean.figure.heading:<15}  {sums}  {style(words, fg=colour)}{note}"
 
 
-def _changes_line(heading: str, *groups: tuple[Sequence[ValueChange], str, str]) -> str:
+def _changes_line(heading: str, is_known: bool, *groups: tuple[Sequence[ValueChange], str, str]) -> str:
+    if not is_known:
+        return f"  {heading:<15}  {_NOT_COMPARED}"
     parts = []
     for changes, what, colour in groups:
         if changes:

@@ -39,6 +39,7 @@ from kernlens.model.former_keys import with_former_keys
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.model.spills import SPILL_COSTS
 from kernlens.report.advice_document import piece_document
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
@@ -60,6 +61,7 @@ from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents
 #: Figures of a binary's formats come from what each holds besides code.
 _STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens", "poclbin": "the program binary"}
 
+_UNKNOWN_SPILLS = "which lines spill is unknown: the code does not tell a spill from another access to the same memory"
 #: The parts of a kernel's costs, as its document has them.
 _PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")
 
@@ -81,14 +83,14 @@ def costliest_kernel(
     ``has_pressure``: with all that ``annotate --pressure`` answers; ``has_waits``: with cycles."""
     cycles = cycles_of(kernel.waits) if has_waits else {}
     measured: dict[str, Any] = {
-        "costs": with_former_keys(_with_cycles(kernel.costs, cycles)),
+        "costs": _costs_document(kernel, _with_cycles(kernel.costs, cycles)),
         "pressure": pressure_document(kernel, has_live=has_pressure),
     }
     measured["functions"] = []
     for each in kernel.functions:
         costs, peak = _of_function(kernel, each, cycles)
         measured["functions"].append(
-            function_document(each) | {"costs": with_former_keys(costs), **with_former_keys({PEAK: peak})}
+            function_document(each) | {"costs": _costs_document(kernel, costs), **with_former_keys({PEAK: peak})}
         )
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
     waited = waits_by_line(kernel, kernel.waits) if has_waits and kernel.waits else None
@@ -98,22 +100,22 @@ def costliest_kernel(
     weighed: dict[str, Any] = {}
     if weights is not None:
         weighed_costs = costs_of_rows(kinds, range(len(kinds)), cycles, weights)
-        weighed = {"costs": with_former_keys(weighed_costs)} | dict.fromkeys(_PARTS[1:])
+        weighed = {"costs": _costs_document(kernel, weighed_costs)} | dict.fromkeys(_PARTS[1:])
         document |= trips_document(kernel) | {"weighed": weighed}
     if source_map is None or (order == WAIT and waited is None):
         return encoded(document | dict.fromkeys(_PARTS))
     by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
     weighed_lines = by_line.lines
     if weights is not None:
-        weighed |= {part: _part(by_line, part) for part in _PARTS[1:]}
+        weighed |= {part: _part(kernel, by_line, part) for part in _PARTS[1:]}
         by_line = costs_by_line(kinds, source_map, [(row.path, row.line) for row in by_line.lines], cycles)
     texts, advice = source_texts(program), _advice_by_line(program, kernel)
     lines = [
         attributes(row, "path", "line")
         | {
             "source": source_line(texts, row.path, row.line),
-            "costs": with_former_keys(row.costs),
-            **({} if weights is None else {"weighed_costs": with_former_keys(weighed_row.costs)}),
+            "costs": _costs_document(kernel, row.costs),
+            **({} if weights is None else {"weighed_costs": _costs_document(kernel, weighed_row.costs)}),
             "inherited": row.inherited,
             "loop_depth": loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
             "advice": [piece_document(piece) for piece in advice.get((row.path, row.line), ())],
@@ -121,7 +123,7 @@ def costliest_kernel(
         | ({} if waited is None else {"waits_for": waited_documents(waited.get((row.path, row.line), ()))})
         for row, weighed_row in zip(by_line.lines, weighed_lines, strict=True)
     ]
-    return encoded(document | {"lines": lines} | {part: _part(by_line, part) for part in _PARTS[1:]})
+    return encoded(document | {"lines": lines} | {part: _part(kernel, by_line, part) for part in _PARTS[1:]})
 
 
 def costliest_table(
@@ -139,7 +141,9 @@ def costliest_table(
     with all that ``annotate --pressure`` answers; ``has_waits``: with cycles, and what each line waits for most;
     ``width``: that of tables, at most."""
     estimate = wait_heading(kernel) if has_waits else ()
-    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *peak_words(kernel), *estimate, ""]
+    asks_spills = SPILL_COSTS.issuperset(LINE_ORDERS[order].keys)
+    unknown_spills = _unknown_spills(kernel, is_asked=asks_spills)
+    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *unknown_spills, *peak_words(kernel), *estimate, ""]
     if kernel.functions:
         above += [*_functions_table(kernel, width), ""]
     spills = kernel.costs.get("spill_stores") or kernel.costs.get("fill_loads")
@@ -156,6 +160,8 @@ def costliest_table(
     if order == WAIT and not cycles:
         return above
     kinds, source_map, weights = kernel.instructions.kinds, kernel.source_map, weights_of(kernel)
+    if asks_spills and unknown_spills:
+        return above
     by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
     if not by_line.lines:
         return [*above, f"  No line has any {LINE_ORDERS[order].heading}.", ""]
@@ -212,9 +218,15 @@ def _advice_by_line(program: Program, kernel: Kernel) -> dict[tuple[str, int], l
     return by_line
 
 
-def _part(by_line: CostliestLines, part: str) -> object:
+def _part(kernel: Kernel, by_line: CostliestLines, part: str) -> object:
     value = getattr(by_line, part)
-    return with_former_keys(value) if isinstance(value, dict) else value
+    return _costs_document(kernel, value) if isinstance(value, dict) else value
+
+
+def _costs_document(kernel: Kernel, costs: Mapping[str, int]) -> dict[str, Any]:
+    """Return costs of a kernel, or of a part of it, as JSON has them: null for what the kernel's code does not tell."""
+    unknown = dict.fromkeys(SPILL_COSTS.difference(kernel.costs))
+    return with_former_keys({**costs, **unknown} if unknown else costs)
 
 
 def _of_function(kernel: Kernel, function: CodeFunction, cycles: Cycles) -> tuple[Costs, int | None]:
@@ -289,6 +301,12 @@ def _mix(costs: Mapping[str, int]) -> Iterator[str]:
         yield f"  {spills} of {costs['spill_store_bytes']:,} bytes, {fills} of {costs['spill_load_bytes']:,}"
     if costs["dynamic_messages"]:
         yield f"  {plural(costs['dynamic_messages'], 'message')} with a dynamic descriptor, whose bytes are not counted"
+
+
+def _unknown_spills(kernel: Kernel, *, is_asked: bool) -> list[str]:
+    """Return a line if the code does not tell which lines spill, and the compiler states that some do, or it ``is_asked``."""
+    may_spill = is_asked or any(kernel.resources.spilled_registers.values())
+    return [f"  {_UNKNOWN_SPILLS}"] if may_spill and not kernel.costs.keys() >= SPILL_COSTS else []
 
 
 def _sizes(loaded: int, stored: int) -> list[str]:

@@ -23,7 +23,9 @@ _PASS_HEADINGS = ("pass", "lines added", "removed")
 
 def build_heading(build: Build) -> Iterator[str]:
     """Yield what was compiled, with what, and the exact command; the options of a build of an application, which has none."""
-    yield style(f"{build.source or build.name} for {build.device}", bold=True) + f"  {', '.join(_versions(build))}"
+    # Of a bare binary neither is known.
+    what = f"{build.source or build.name or 'the program'}{f' for {build.device}' if build.device else ''}"
+    yield style(what, bold=True) + f"  {', '.join(_versions(build))}"
     outcome = (
         f"compiled in {build.seconds:.2f} s" if build.ok else f"failed after {build.seconds:.2f} s: {build.reason}"
     )

@@ -30,6 +30,8 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
         names = short_names({each.first.source for each in sets})
         # Of these depends what the others cost: the width, and how many threads there are.
         always = [figure_named("simd"), figure_named("grf-count")]
+        own = (figure_named("wave-size"), figure_named("vgprs"))
+        always += [figure for figure in own if any(each.first.value(figure) is not None for each in shown)]
         by_heading = {each.heading: each for best in shown for each in best.weighing.criteria}
         for figure in always:
             by_heading.pop(figure.heading, None)

@@ -63,7 +63,8 @@ def _kernel_lines(kernel: TriedKernel, has_cycles: bool, width: int | None) -> I
 
 def _words(code: TrialCode) -> str:
     simd = f"SIMD{code.simd}" if code.simd else "width unknown"
-    return f"{simd}, {plural(code.instructions, 'instruction')}, {plural(code.spills, 'spill message')}"
+    spills = plural(code.spills, "spill message") if code.spills is not None else "spills unknown"
+    return f"{simd}, {plural(code.instructions, 'instruction')}, {spills}"
 
 
 def _row(trial: Trial | None, code: TrialCode | None, note: str) -> list[Cell]:

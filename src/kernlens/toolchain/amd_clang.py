@@ -15,99 +15,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens import log
-from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.amdgpu.code_object import read_code_object
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.amd.gpu_devices import AMD_DEVICES, WITHOUT_IMAGES
-from kernlens.model.build import Build, BuildToolchain, HeldParts
+from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
+from kernlens.toolchain.amd_compiler import TARGET, AmdCompiler, amd_compiler
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import existing_source, source_files, split_options
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
-from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, library_folders
+from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains
 
 if TYPE_CHECKING:
     from kernlens.toolchain.parcels import SourceCopy
 
-TARGET = "amdgcn-amd-amdhsa"
 #: What builds a root with the compiler of Debian 12, and of Debian's newest release.
 GET_COMPILER = "kernlens toolchain add amd-newest gets one (kernlens toolchain add amd: Debian 12's)"
 _ISA_LIBRARY = re.compile(r"oclc_isa_version_([0-9a-z-]+)\.bc")
-#: Options that only Intel's compilers know.
-_OF_OTHERS = ("-cl-intel-", "-ze-", "-igc", "-vc-codegen", "-cl-take-global-address", "-library-compilation")
-_LANGUAGE = "-cl-std=CL1.2"
 _UNKNOWN_OPTION = re.compile(r"unknown argument:? '?([^' ]+)'?")
-
-
-@dataclass(frozen=True, slots=True)
-class AmdCompiler:
-    """A clang with a linker and device libraries beside it. ``libraries`` is their folder, ``headers`` clang's own."""
-
-    toolchain: Toolchain
-    clang: Path
-    linker: Path
-    libraries: Path
-    headers: Path
-
-    @property
-    def version(self) -> str:
-        """The version of clang: ``15.0.6``, or ``21``, as its folder of headers is called."""
-        return self.headers.name
-
-    @property
-    def title(self) -> str:
-        """Its name and version."""
-        return f"clang {self.version}"
-
-    @property
-    def of_build(self) -> BuildToolchain:
-        """The toolchain as a Build holds it."""
-        return BuildToolchain(self.toolchain.name, igc_version=self.title)
-
-    def command(self, processor: str, words: Sequence[str], source: str, output: str) -> list[str]:
-        """Return the command that compiles ``source`` with these options; ``output`` is an object that is not linked, or what
-        the options say."""
-        own = [word for word in words if not word.startswith(_OF_OTHERS)]
-        language = [] if any(word.startswith("-cl-std=") for word in own) else [_LANGUAGE]
-        level = [] if any(re.fullmatch(r"-O\w?|-cl-opt-disable", word) for word in own) else ["-O3"]
-        return self.toolchain.command(
-            self.clang, "-resource-dir", str(self.headers), "-x", "cl", f"--target={TARGET}", f"-mcpu={processor}",
-            f"--rocm-device-lib-path={self.libraries}", "-Xclang", "-finclude-default-header", *language, *level, *own,
-            "-I", os.curdir, "-c", source, "-o", output,
-        )  # fmt: skip
-
-    def link_command(self, source: str, output: str) -> list[str]:
-        """Return the command that links an object to a code object."""
-        return self.toolchain.command(self.linker, "-flavor", "gnu", "--no-undefined", "-shared", source, "-o", output)
-
-
-@lru_cache(maxsize=32)
-def amd_compiler(chosen: Toolchain) -> AmdCompiler | None:
-    """Return the toolchain's compiler for AMD's GPUs, the newest of several; None if it has none that is whole."""
-    root = chosen.root or Path("/")
-    folders = sorted(root.glob("usr/lib/llvm-*"), key=lambda path: _number(path.name), reverse=True)
-    for folder in folders:
-        clang, linker = folder / "bin/clang", folder / "bin/lld"
-        headers = sorted(folder.glob("lib/clang/[0-9]*"), key=lambda path: _number(path.name))
-        own = [path / "amdgcn/bitcode" for path in headers]
-        shared = [path / "amdgcn/bitcode" for path in library_folders(root)]
-        libraries = next((path for path in (*own, *shared) if (path / "ocml.bc").is_file()), None)
-        if clang.exists() and linker.exists() and headers and libraries is not None:
-            return AmdCompiler(chosen, clang, linker, libraries, headers[-1])
-        log.debug("toolchain", "%s: %s has no clang, lld, headers or device libraries for AMD", chosen.name, folder)
-    return None
-
-
-def _number(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", text))
 
 
 def amd_devices_of(chosen: Toolchain) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ A key is a digest of the source's content and that of every file that it could i
 the compiler (its command, and its program and libraries as files), and of the environment variables that steer it. Where
 something could take part that is not known here there is no key, and the compile is done.
 
+Which files clang reads for AMD's GPUs was traced (15.0.6 and 21.1): the source, what it includes from there, from the folders
+of ``-I``, the working folder, and ``/usr/local/include`` and ``/usr/include``, its own headers, and the device libraries.
 Which files ocloc reads was traced (22.43 and 26.27): the source, what it includes from its own folder, those of ``-I``, the
 working folder with ``include`` in it, ``/usr/local/include`` and ``/usr/include``, files of options beside the source, and
 settings in ``/tmp/IntelIGC`` and, in the working folder, of NEO.
@@ -23,6 +25,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.amd.gpu_devices import is_of_amd
+from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, options_with_values, split_options
 from kernlens.toolchain.recorded_sources import PLAIN_OPTION
@@ -44,6 +47,8 @@ _STEERING = re.compile(
 )
 #: Variables that have a compiler do more than compile, such as write dumps, or read what is not known here.
 _WITH_EFFECTS = re.compile(r"NEOReadDebugKeys$|IGC_\w*(?:Dump|Override|Custom|File|Dir|Path|Print)|LD_DEBUG|LD_AUDIT")
+#: What clang includes in every program, from the first folder that has it.
+_OWN_HEADERS = frozenset({"opencl-c.h", "opencl-c-base.h"})
 #: What makes a result depend on the time, or on whether a file is there.
 _UNSTEADY = re.compile(r"__(?:DATE|TIME|TIMESTAMP)__|__has_(?:include|embed)")
 
@@ -51,22 +56,23 @@ _UNSTEADY = re.compile(r"__(?:DATE|TIME|TIMESTAMP)__|__has_(?:include|embed)")
 def compile_key(source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
     """Return the key of a compile; None, with the reason in the log, if something may take part that is not known."""
     try:
-        _refuse_other_compilers(device)
         files = files_read(source, options)
+        if is_of_amd(device):
+            _refuse_own_headers(source, options)
         if files.reason or files.missing:
             raise ValueError(files.reason or f"the include file {files.missing[0]} was not found")
         digests = sorted(((path, _content_digest(content)) for path, content in files.contents.items()), key=str)
         parts = [os.fspath(source), os.path.abspath(source), os.getcwd(), device, options, *digests]
-        return key_of(parts, chosen)
+        return key_of(parts, chosen, device)
     except (OSError, ValueError, KernlensError) as error:
         log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
         return None
 
 
-def key_of(parts: Sequence[object], chosen: Toolchain) -> str:
-    """Return the key of a compile that these parts tell from others with the same compiler and variables. Raises ValueError or
-    OSError where something may take part that is not known."""
-    return _digest([FORMAT, *parts, _identity(chosen), steering_variables()])
+def key_of(parts: Sequence[object], chosen: Toolchain, device: str) -> str:
+    """Return the key of a compile that these parts tell from others with the same compiler and variables; the compiler is the
+    toolchain's for ``device``. Raises ValueError or OSError where something may take part that is not known."""
+    return _digest([FORMAT, *parts, _identity(chosen, device), steering_variables()])
 
 
 def folder_key(folder: str, source: Path, device: str, options: str, chosen: Toolchain) -> str | None:
@@ -74,26 +80,29 @@ def folder_key(folder: str, source: Path, device: str, options: str, chosen: Too
     of all files there by their names. None, with the reason in the log, if something else may take part."""
     try:
         _refuse_file_options(split_options(options))
-        _refuse_other_compilers(device)
         if any(map(os.path.isabs, include_folders(options))):
             raise ValueError("it may include files from outside")
         files: dict[str, str | None] = {}
         for path, _, names in os.walk(folder):
+            if is_of_amd(device) and not _OWN_HEADERS.isdisjoint(names):
+                raise ValueError(f"{path} has headers of the compiler's own")
             for place in (os.path.join(path, name) for name in names):
                 content = _content(place) or b""
                 if unsteady := _directives(content).unsteady:
                     raise ValueError(f"{place} contains {unsteady}")
                 files[os.path.relpath(place, folder)] = _content_digest(content)
-        return key_of([os.fspath(source), device, options, *sorted(files.items())], chosen)
+        return key_of([os.fspath(source), device, options, *sorted(files.items())], chosen, device)
     except (OSError, ValueError, KernlensError) as error:
         log.debug("toolchain", "the compile of %s for %s is not looked up in the cache: %s", source, device, error)
         return None
 
 
-def _refuse_other_compilers(device: str) -> None:
-    """Raise ValueError for a device that another compiler than ocloc compiles for: which files take part is not known."""
-    if is_of_amd(device):
-        raise ValueError("clang compiles for it, of which it is not known what it reads")
+def _refuse_own_headers(source: Path, options: str) -> None:
+    """Raise ValueError if a folder that clang looks into first has the header that it includes in every program."""
+    named = [os.path.abspath(source.parent), *include_folders(options), os.getcwd(), *SYSTEM_INCLUDES]
+    for folder in named:
+        if any(os.path.exists(os.path.join(folder, name)) for name in _OWN_HEADERS):
+            raise ValueError(f"{folder} has headers of the compiler's own")
 
 
 def steering_variables() -> dict[str, str]:
@@ -108,9 +117,16 @@ def _digest(parts: object) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _identity(chosen: Toolchain) -> list[object]:
+def _identity(chosen: Toolchain, device: str) -> list[object]:
     """Return the compiler's command, and its program and libraries as files, whose state changes when they are replaced."""
-    if chosen.ocloc is None:
+    if is_of_amd(device):
+        compiler = amd_compiler(chosen)
+        if compiler is None:
+            raise ValueError("there is no compiler for AMD's GPUs")
+        programs, title = compiler.files, compiler.title
+    elif chosen.ocloc is not None:
+        programs, title = [chosen.ocloc], chosen.title
+    else:
         raise ValueError("there is no compiler")
     folders = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     folders += library_folders(chosen.root) if chosen.root else [Path(folder) for folder in SYSTEM_LIBRARY_FOLDERS]
@@ -118,8 +134,8 @@ def _identity(chosen: Toolchain) -> list[object]:
         path for folder in folders if folder.is_dir() for path in _libraries(folder, folder.stat().st_mtime_ns)
     ]
     start = loader(chosen.root) if chosen.root else None
-    files = [chosen.ocloc, *([start] if start else []), *(path for path in libraries if path.exists())]
-    return [chosen.command(chosen.ocloc), chosen.title, *map(_state, files)]
+    files = [*programs, *([start] if start else []), *(path for path in libraries if path.exists())]
+    return [chosen.command(programs[0]), title, *map(_state, files)]
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,7 @@ from kernlens.errors import NotFoundError
 from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.model.build import Build, BuildToolchain
 from kernlens.toolchain import amd_clang, ocloc
+from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.toolchains import DEFAULT, Toolchain, toolchain
 
@@ -30,7 +31,7 @@ def is_compiled_by_clang(device: str) -> bool:
 
 def has_compiler(device: str, chosen: Toolchain) -> bool:
     """Return whether the toolchain has a compiler for devices such as this one."""
-    return amd_clang.amd_compiler(chosen) is not None if is_of_amd(device) else chosen.ocloc is not None
+    return amd_compiler(chosen) is not None if is_of_amd(device) else chosen.ocloc is not None
 
 
 def all_of(chosen: Toolchain) -> tuple[str, ...]:
@@ -59,8 +60,21 @@ def own_toolchain(device: str) -> Toolchain:
 
 def of_build(device: str, chosen: Toolchain) -> BuildToolchain:
     """Return the toolchain as a Build for ``device`` holds it."""
-    compiler = amd_clang.amd_compiler(chosen) if is_of_amd(device) else None
+    compiler = amd_compiler(chosen) if is_of_amd(device) else None
     return chosen.of_build if compiler is None else compiler.of_build
+
+
+def title_for(device: str, chosen: Toolchain) -> str:
+    """Return the versions of the toolchain's compiler for ``device``."""
+    compiler = amd_compiler(chosen) if is_of_amd(device) else None
+    return chosen.title if compiler is None else compiler.title
+
+
+def titles_of(chosen: Toolchain) -> str:
+    """Return the versions of the toolchain's compilers: Intel's, and clang for AMD's GPUs."""
+    compiler = amd_compiler(chosen)
+    own = [chosen.title] if chosen.ocloc is not None or compiler is None else []
+    return " · ".join([*own, *([compiler.title] if compiler is not None else [])])
 
 
 def compile_source(

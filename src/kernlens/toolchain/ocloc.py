@@ -185,7 +185,12 @@ def check_device(device: str, chosen: Toolchain) -> None:
         raise NotFoundError(f"{message}; for AMD GPUs kernlens compile and stages take OpenCL C, with clang")
     if device in OTHER_DEVICES:
         raise NotFoundError(f"{message}; kernlens stages compiles for it")
-    if known_device(device) is not None:
+    known = known_device(device)
+    if known is not None and known.intel is None:
+        raise NotFoundError(
+            f"{message}: kernlens compiles for GPUs of Intel and AMD; it records what other drivers compile (kernlens capture)"
+        )
+    if known is not None:
         raise NotFoundError(f"{message}; {GET_OLDER}")
     of_stages = [f"{name} (with kernlens stages)" for name in nearest(device.lower(), OTHER_DEVICES)]
     products = [word for word in device.lower().split() if known_device(word) is not None]

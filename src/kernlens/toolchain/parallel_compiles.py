@@ -21,7 +21,7 @@ from kernlens.toolchain.child import Child
 from kernlens.toolchain.compile_cache import CompileCache, packed, unpacked
 from kernlens.toolchain.compile_keys import compile_key, folder_key
 from kernlens.toolchain.confinement import Children
-from kernlens.toolchain.device_compilers import compile_source, of_build
+from kernlens.toolchain.device_compilers import compile_source, is_compiled_by_clang, of_build
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders, source_files
 from kernlens.toolchain.ocloc import TIMEOUT, first_bytes, is_refused
@@ -81,7 +81,8 @@ def compile_job(
         return build_of(job, unpacked(entry), has_sources=has_sources), True
     result = _compiled(job, on_start, has_sources)
     is_steady = job.key == key
-    if is_steady and (result.ok or is_refused(result)):
+    # clang says that it crashed as it says what is wrong with a source.
+    if is_steady and (result.ok or (is_refused(result) and not is_compiled_by_clang(job.device))):
         cache.put(key, packed(result))
     return result, is_steady
 

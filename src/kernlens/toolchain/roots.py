@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError, UnsupportedError
-from kernlens.toolchain.amd_clang import amd_compiler, amd_devices_of
+from kernlens.toolchain.amd_clang import amd_devices_of
+from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.apt import Progress, debian_keyring, debian_mirror, download
 from kernlens.toolchain.process import run
 from kernlens.toolchain.toolchains import (

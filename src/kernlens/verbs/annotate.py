@@ -119,7 +119,8 @@ def _line_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:
     for (path, line), ranges in sorted(kernel.source_map.lines.items()):
         costs = costs_of(kind for run in ranges for kind in kinds[run.start : run.stop])
         under = sum(map(len, inherited.get((path, line), ())))
-        yield *_names(program, kernel), path, line, source_line(texts, path, line), under, *costs.values()
+        values = (cost if key in kernel.costs else None for key, cost in costs.items())
+        yield *_names(program, kernel), path, line, source_line(texts, path, line), under, *values
 
 
 def _instruction_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:

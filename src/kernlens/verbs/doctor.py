@@ -135,7 +135,7 @@ def _nvidia_disassembler() -> Check:
 
 
 def _compiler(toolchain: Toolchain, default: str) -> Check:
-    from kernlens.toolchain.amd_clang import amd_compiler
+    from kernlens.toolchain.amd_compiler import amd_compiler
 
     name = f"toolchain {toolchain.name}"
     if toolchain.ocloc is None and toolchain.name == SYSTEM != default:

@@ -24,6 +24,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.spills import spill_messages
 from kernlens.model.trial import Change, Trial, TrialCode, Tried, TriedKernel
 from kernlens.toolchain.compile_cache import CompileCache
+from kernlens.toolchain.device_compilers import title_for
 from kernlens.toolchain.includes import existing_source, join_options, split_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT, first_bytes
 from kernlens.toolchain.parallel_compiles import CompileJob, OnStart, compile_job, do_many
@@ -134,7 +135,7 @@ def tried(
         os.fspath(source),
         own,
         chosen.name,
-        chosen.title,
+        title_for(own, chosen),
         options,
         changes,
         tuple(_compared(name, before.codes[name], changes, results) for name in _named(before.codes, kernels)),

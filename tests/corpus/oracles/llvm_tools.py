@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kernlens.toolchain.amd_clang import AmdCompiler
+from kernlens.toolchain.amd_compiler import AmdCompiler
 from tests.corpus.oracles.run import output_of
 
 _INSTRUCTION = re.compile(r"\s+(\S.*?)\s*// ([0-9A-F]{12,16}):")

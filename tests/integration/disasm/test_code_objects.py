@@ -10,7 +10,8 @@ import pytest
 from kernlens.errors import KernlensError
 from kernlens.loading.open import load
 from kernlens.model.build import Build
-from kernlens.toolchain.amd_clang import AmdCompiler, amd_compiler, amd_devices_of, compile_for_amd
+from kernlens.toolchain.amd_clang import amd_devices_of, compile_for_amd
+from kernlens.toolchain.amd_compiler import AmdCompiler, amd_compiler
 from kernlens.toolchain.toolchains import Toolchain, find_toolchains
 from kernlens.verbs.stages import stages
 from tests.corpus.amd import check, compiled

@@ -292,6 +292,7 @@ def test_diff(tmp_path: Path) -> None:
     documents.append(answer("diff", "old", "new", "--device", "dg2", cwd=tmp_path, status=3))
     (tmp_path / "renamed.cl").write_text((tmp_path / "old.cl").read_text().replace("void scaled(", "void scales("))
     documents.append(answer("diff", "old.cl", "renamed.cl", "--device", "dg2", cwd=tmp_path, status=1))
+    documents.append(answer("diff", ROOT / "examples/kernels/blur.cl", "--device", "dg2,gfx1030", status=1))
     compare(shape, *documents)
 
 

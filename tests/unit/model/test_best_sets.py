@@ -158,3 +158,19 @@ def test_figures_that_take_an_analysis_are_known() -> None:
     assert (weighing("live grfs,Code_Size=2").needs_waits, weighing("live-grfs").needs_pressure) == (False, True)
     assert str(weighing("live grfs,Code_Size=2")) == "live-grfs,code-size=2"
     assert {key for criterion in weighing("cycles").criteria for key in criterion.keys} == set(CYCLES)
+
+
+def test_the_size_of_a_wave_is_a_width_and_spilled_registers_stand_for_spills() -> None:
+    """AMD's compiler states both; cycles are not estimated, and where VGPRs spill, spills are not counted in the code."""
+    unknown = {"simd": None, "cycles": None, "issue_cycles": None, "spill_stores": None, "fill_loads": None}
+    rows = [
+        replace(
+            row(name, device="gfx900", instructions=count, **unknown), own=(("vgpr_spills", spills), ("wave_size", 64))
+        )
+        for name, count, spills in (("", 900, 8), ("-a", 640, 9), ("-b", 128, 8), ("-c", 64, 70))
+    ]
+    result = best(rows)
+    assert [criterion.name for criterion in result.weighing.criteria] == ["vgpr_spills", "instructions", "size"]
+    assert result.best.options == "-b"
+    assert result.weighing.criteria[1].measure(rows[1]) == 10
+    assert options(result.pareto) == ["-b", "-c"]

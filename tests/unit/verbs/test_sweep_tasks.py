@@ -46,7 +46,7 @@ def test_a_worker_answers_what_a_compile_here_yields(
     assert done_there(parcel, task, True) == answer
     assert calls(compiler) == before + 1, "the worker has it in its cache"
     assert is_kept(answer)
-    assert answer_key(hashlib.sha256(parcel).hexdigest(), task, cell.job.toolchain) is not None
+    assert answer_key(hashlib.sha256(parcel).hexdigest(), task, cell.job.toolchain, cell.job.device) is not None
     if here.build is not None and there.build is not None:
         assert (there.build.binary, there.build.path, there.build.sources) == (
             here.build.binary, "scale.cl", here.build.sources

@@ -1,3 +1,4 @@
+import { isListed } from "../document/family";
 import type { Kernel } from "../document/kernel";
 import type { Index, ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
@@ -21,7 +22,8 @@ interface Shown {
 
 function figuresOf({ program: { kernels }, row, kernel }: Shown): Record<"instructions" | "simd" | "registers" | "peak" | "spill" | "messages" | "waits", number | null> {
   const peak = kernels.peak[row] ?? kernel?.code.peak?.registers ?? null;
-  const instructions = kernels.instructions[row] ?? kernel?.code.count ?? null;
+  const isUnread = kernel !== null && kernel.code.count === 0 && kernel.missing.code !== null;
+  const instructions = kernels.instructions[row] ?? (isUnread ? null : (kernel?.code.count ?? null));
   return { instructions, simd: kernels.simd[row], registers: kernels.registers[row], peak, spill: kernels.spill_bytes[row], messages: kernels.spill_messages[row], waits: kernel?.code.waits?.sum ?? null };
 }
 
@@ -49,8 +51,21 @@ export function figures(index: Index, shown: Shown, before: Shown | null, showPe
     parts.push(h("span", { class: spill > 0 ? "warn" : null, title: "Bytes of scratch memory for values that did not fit into the registers. What moves there and back is more, as values are stored and filled several times: the spills' colour counts that." }, ...changed(old?.spill, spill), " B", optional(" of scratch"), " for spills"));
   else if (messages !== null && (messages > 0 || old?.messages != null))
     parts.push(h("span", { class: messages > 0 ? "warn" : null, title: spillWords(shown.program.kernels, shown.row) }, ...changed(old?.messages, messages), " spills and fills"));
+  if (isListed(shown.program)) parts.push(...stated(index, shown));
   if (waits !== null && old?.waits != null && waits !== old.waits) parts.push(h("span", { title: ORIGIN }, ...changed(old.waits, waits), " wait cycles"));
   return parts;
+}
+
+/** What is beside the name as other words, or in no bar. */
+const ELSEWHERE = new Set(["instructions", "code_size", "simd", "grf_count", "spill_bytes"]);
+
+/** The figures that the compiler of another vendor states, under its own names; what there is none of is left out. */
+function stated(index: Index, { program: { kernels }, row }: Shown): HTMLElement[] {
+  return index.figures.flatMap(({ key, heading }) => {
+    const value = kernels.figures.get(key)?.[row] ?? null;
+    if (value === null || value === 0 || ELSEWHERE.has(key)) return [];
+    return [h("span", { class: key.endsWith("_spills") ? "warn" : null }, `${heading} `, h("b", {}, count(value)))];
+  });
 }
 
 /** Words that go where there is little room: the title has them. */

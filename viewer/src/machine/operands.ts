@@ -43,7 +43,8 @@ function shortened(operand: string, channels: number): string {
     .replace(/^null(?:<[^>]*>)?(?::[a-z]+\d*)?$/, "null");
 }
 
-/** Widths of the columns of one kernel, in characters: predicate and opcode, lanes. */
+/** Widths of the columns of one kernel, in characters: predicate and opcode, lanes; no lanes where the code is a listing as another
+ * disassembler than IGA prints it, whose operands stay as they are. */
 export interface Columns {
   head: number;
   size: number;
@@ -51,10 +52,13 @@ export interface Columns {
 
 /** Room for `(W) `; longer predicates stand before the operands, so that opcodes and lanes are below one another. */
 const PREDICATE = 4;
+/** The widest predicate and opcode that the columns make room for: of IGA's, and of listings, whose mnemonics are longer. */
+const WIDEST = 16;
+const WIDEST_LISTED = 28;
 
-export function columnsOf(instructions: readonly Parsed[]): Columns {
-  const widths = { head: PREDICATE + 5, size: 6 };
-  for (const { opcode } of instructions) widths.head = Math.max(widths.head, Math.min(16, PREDICATE + opcode.length + 1));
+export function columnsOf(instructions: readonly Parsed[], isListed = false): Columns {
+  const widths = { head: PREDICATE + 5, size: isListed ? 0 : 6 };
+  for (const { opcode } of instructions) widths.head = Math.max(widths.head, Math.min(isListed ? WIDEST_LISTED : WIDEST, PREDICATE + opcode.length + 1));
   return widths;
 }
 
@@ -87,8 +91,9 @@ export function operandsOf({ operands, channels, opcode }: Parsed, words: string
 export function layOut(parsed: Parsed, columns: Columns, words: string | null = null): string {
   const { predicate, opcode } = parsed;
   const isShort = predicate.length < PREDICATE;
-  const head = `${(isShort ? predicate : "").padEnd(PREDICATE)}${opcode} `.padEnd(columns.head) + `${lanesOf(parsed)} `.padEnd(columns.size);
-  const operands = operandsOf(parsed, words);
+  const lanes = columns.size === 0 ? "" : `${lanesOf(parsed)} `.padEnd(columns.size);
+  const head = `${(isShort ? predicate : "").padEnd(PREDICATE)}${opcode} `.padEnd(columns.head) + lanes;
+  const operands = columns.size === 0 ? [...parsed.operands] : operandsOf(parsed, words);
   if (!isShort) operands.unshift(predicate);
   return (head + operands.join(" ")).trimEnd();
 }

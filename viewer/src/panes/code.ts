@@ -1,5 +1,6 @@
 import { EditorView, showPanel } from "@codemirror/view";
 
+import { isListed } from "../document/family";
 import type { Kernel } from "../document/kernel";
 import { FROM_STAGE, ILLEGAL, PROLOGUE } from "../document/kernel";
 import { LONG, ORIGIN, SHORT } from "../document/waits";
@@ -56,7 +57,7 @@ export class CodePane extends Linked {
     const { code } = kernel;
     super(kernel, code);
     this.parsed = code.lines.map(parse);
-    const columns = columnsOf(this.parsed);
+    const columns = columnsOf(this.parsed, isListed(kernel.program));
     const lines: string[] = [];
     const rowOfLine: number[] = [];
     this.lineOfRow = new Int32Array(code.count);
@@ -291,7 +292,9 @@ export class CodePane extends Linked {
     const row = part("heads");
     // The pane's lines are named by themselves.
     row.setAttribute("aria-hidden", "true");
-    row.append(...parts, column(4, ""), column(head - 4, "opcode"), column(size, "lanes", "How many lanes the instruction works on, and from which on: 16·16 are lanes 16 to 31"), part("operands-head", "to, from"), named("tokens-head", "waits for", "Scoreboard: I@2 is the second last instruction of the integer pipe, $3.dst the result of the message with token 3"));
+    row.append(...parts, column(4, ""), column(head - 4, "opcode"));
+    if (size === 0) row.append(part("operands-head", "operands"));
+    else row.append(column(size, "lanes", "How many lanes the instruction works on, and from which on: 16·16 are lanes 16 to 31"), part("operands-head", "to, from"), named("tokens-head", "waits for", "Scoreboard: I@2 is the second last instruction of the integer pipe, $3.dst the result of the message with token 3"));
     return row;
   }
 

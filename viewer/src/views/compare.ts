@@ -7,7 +7,7 @@ import { failure, nothing } from "../frame/message";
 import type { Page } from "../page";
 import { codeOf } from "./compare_code";
 import { linesTable } from "./compare_lines";
-import { cardOf, cardsOf, differenceWords } from "./compare_words";
+import { allCards, differenceWords } from "./compare_words";
 import { Picker } from "./picker";
 import { type Choice, choiceOf, choicesOf, usual } from "./sides";
 import type { View } from "./view";
@@ -184,7 +184,7 @@ export class CompareView implements View {
     const { index } = this.page;
     if (index === null) return;
     fill(this.sentence, differenceWords(old, now, change));
-    fill(this.cards, ...cardsOf(index, old, now, [left.kernel, right.kernel]).map(cardOf));
+    fill(this.cards, ...allCards(index, old, now, [left.kernel, right.kernel]));
     const without = [left, right].find(({ kernel }) => kernel.code.count === 0)?.kernel;
     if (without !== undefined) {
       fill(this.lines, nothing("There is no machine code on a side to compare.", without.missing.code));

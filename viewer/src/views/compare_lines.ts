@@ -1,6 +1,8 @@
 import type { KernelChange, LineChange, Side } from "../comparison/changes";
 import type { LineKey } from "../comparison/source_lines";
+import { isListed } from "../document/family";
 import type { Kernel } from "../document/kernel";
+import type { ProgramInfo } from "../document/schema";
 import { count, h, plural } from "../dom";
 import { kindOf } from "./compare_words";
 import { signed, table } from "./view";
@@ -48,17 +50,24 @@ export function linesTable(left: Side, right: Side, change: KernelChange, picked
   const sums = [sum(({ removed }) => removed), sum(({ added }) => added), sum(syncOf)];
   const isWide = new Set(shown.filter(({ isLine }) => isLine).map(({ key }) => key.path)).size > 1;
   const texts = [textsOf(left), textsOf(right)];
+  // Of one side alone they compare nothing.
+  const hasWaits = [left, right].every(({ kernel }) => !isListed(kernel.program));
   const rows = [
-    row(-1, "all", ...figures(sums, before.count, after.count), waitsOf(before.waits?.sum ?? 0, after.waits?.sum ?? 0), h("td", { class: "dim text" }, h("span", {}, "all machine code"))),
+    row(-1, "all", ...figures(sums, before.count, after.count), hasWaits ? waitsOf(before.waits?.sum ?? 0, after.waits?.sum ?? 0) : number(""), h("td", { class: "dim text" }, h("span", {}, "all machine code"))),
     ...shown.map((line, at) =>
-      row(at, line.isLine ? placeOf(line.key, isWide) : line.key.path, ...figures([line.removed, line.added, syncOf(line)], line.old.length, line.new.length), waitsOf(...waits(left.kernel, right.kernel, line)), line.change === "sync" ? waitingOf(change, isWide) : textOf(line, texts)),
+      row(at, line.isLine ? placeOf(line.key, isWide) : line.key.path, ...figures([line.removed, line.added, syncOf(line)], line.old.length, line.new.length), hasWaits ? waitsOf(...waits(left.kernel, right.kernel, line)) : number(""), line.change === "sync" ? waitingOf(change, isWide) : textOf(line, texts)),
     ),
   ];
   const heads = HEADS.map(([words, title]) => h("span", { title }, words));
-  const words = wordsOf(change, isWide);
+  const words = hasWaits ? wordsOf(change, isWide) : listedWords(left.kernel.program, right.kernel.program, change, isWide);
   const legend = "− and + count the instructions that only one side has; sync counts apart those that only wait (sync, nop, wait), which each build places anew.";
   const elements = [table("Source lines by change", heads, rows), h("p", { class: "dim" }, words), ...(shown.length > 0 ? [h("p", { class: "dim" }, legend)] : [])];
   return { elements, words, pickFirst: () => pick(shown.length > 0 ? 0 : -1) };
+}
+
+/** The same of other vendors' code: of two instruction sets nothing is equal, and only the numbers can be compared. */
+function listedWords(old: ProgramInfo, now: ProgramInfo, change: KernelChange, isWide: boolean): string {
+  return isListed(old) === isListed(now) ? wordsOf(change, isWide) : "These are two instruction sets: no instruction of one is in the other, so compare the numbers of the lines.";
 }
 
 /** What the lines say that are in no row. */

@@ -1,4 +1,5 @@
 import type { KernelChange } from "../comparison/changes";
+import { isListed } from "../document/family";
 import type { Kernel } from "../document/kernel";
 import { withoutLines } from "../document/options";
 import type { Figure, Index } from "../document/schema";
@@ -62,6 +63,20 @@ export function cardsOf(index: Index, old: Choice, now: Choice, kernels: readonl
   const usual = ["instructions", "code_size"];
   const cards = [...stated.filter(({ key }) => key === "instructions"), ...counted.filter(({ old: left, now: right }) => left !== null || right !== null), ...stated.filter(({ key }) => key !== "instructions")];
   return cards.filter((card) => usual.includes(card.key) || counted.includes(card) || card.old !== card.now);
+}
+
+/** The figures of two kernels as cards. Where one side's compiler is another vendor's, what only one side states is not compared:
+ * each side has a card of it. */
+export function allCards(index: Index, old: Choice, now: Choice, kernels: readonly [Kernel, Kernel]): HTMLElement[] {
+  const cards = cardsOf(index, old, now, kernels);
+  if (!kernels.some(({ program }) => isListed(program))) return cards.map(cardOf);
+  const isOfBoth = (card: Card): boolean => (card.old === null) === (card.now === null);
+  const own = [old, now].map(({ entry }, side) => {
+    const values = cards.flatMap((card) => (isOfBoth(card) ? [] : [{ heading: card.heading, value: side === 0 ? card.old : card.now }]));
+    const words = values.flatMap(({ heading, value }) => (value === null ? [] : [`${heading} ${count(value)}`]));
+    return words.length === 0 ? [] : [h("div", { class: "card", "data-side": side === 0 ? "old" : "new" }, h("span", { class: "dim" }, `only ${entry.program.device ?? "?"}`), h("span", {}, words.join(", ")))];
+  });
+  return [...cards.filter(isOfBoth).map(cardOf), ...own.flat()];
 }
 
 /** Cycles are estimates of one device each. */

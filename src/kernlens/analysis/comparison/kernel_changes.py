@@ -26,6 +26,11 @@ class FigureChange:
     new: int | None
 
     @property
+    def has_both(self) -> bool:
+        """True if both values are known."""
+        return self.old is not None and self.new is not None
+
+    @property
     def growth(self) -> int:
         """The amount by which it got worse, below 0 where it got better; 0 where a value is not known."""
         if self.old is None or self.new is None:
@@ -40,6 +45,9 @@ class KernelChange:
     ``is_same_code``: the instructions are the same one by one, names of registers aside. ``lines`` are those that changed,
     what was edited first; ``edited`` are edited lines to which no changed instruction belongs, where no line is the cause
     otherwise: a macro, a declaration.
+
+    Of two instruction sets ``figures`` are those that both sides state, and ``own_figures`` those that one side's binary
+    states alone, the other value being None: they are not compared.
     """
 
     pair: KernelPair
@@ -50,6 +58,7 @@ class KernelChange:
     has_lines: bool = True
     codes: tuple[Code, Code] | None = field(default=None, repr=False)
     sources: SourceLines = field(default=SourceLines((), ()), repr=False)
+    own_figures: tuple[FigureChange, ...] = ()
 
     def __repr__(self) -> str:
         words = [f"{change.figure.heading} {change.old} -> {change.new}" for change in self.figures[:3]]
@@ -76,7 +85,9 @@ class KernelChange:
         if figure in (*FIGURES, *OF_FAMILIES) or self.change_of(figure) or self.pair.old.code == self.pair.new.code:
             return self
         change = FigureChange(figure, figure.read(self.pair.old), figure.read(self.pair.new))
-        return self if change.old == change.new else replace(self, figures=(*self.figures, change))
+        if change.old == change.new or (self.pair.has_two_isas and not change.has_both):
+            return self
+        return replace(self, figures=(*self.figures, change))
 
     def growths(self, figure: Figure) -> list[int]:
         """Return by how much a figure got worse, and what counts next: of spilled bytes, which may be unknown, the spills
@@ -116,8 +127,11 @@ class Comparison:
         figures = tuple(FigureChange(*each) for each in values if each[1] != each[2])
         if is_equal:
             return KernelChange(pair, figures, True)
-        old = Code(pair.old.instructions, pair.old_program.device, self._reader)
-        new = Code(pair.new.instructions, pair.new_program.device, self._reader)
+        own_of_one: tuple[FigureChange, ...] = ()
+        if pair.has_two_isas:
+            own_of_one = tuple(each for each in figures if not each.has_both)
+            figures = tuple(each for each in figures if each.has_both)
+        old, new = self._codes(pair)
         if old.is_same(new):
             return KernelChange(pair, figures, True)
         has_lines = bool(pair.old.source_map and pair.new.source_map)
@@ -126,12 +140,23 @@ class Comparison:
         edited: tuple[LineKey, ...] = ()
         if sources.edited and not any(line.is_cause for line in lines):
             edited = tuple(sorted(sources.edited))
-        return KernelChange(pair, figures, False, tuple(lines), edited, has_lines, (old, new), sources)
+        return KernelChange(pair, figures, False, tuple(lines), edited, has_lines, (old, new), sources, own_of_one)
+
+    def _codes(self, pair: KernelPair) -> tuple[Code, Code]:
+        """Return both sides' instructions without names, marked by their instruction sets if these are two."""
+        old, new = pair.old_program.device, pair.new_program.device
+        isas = (old.isa if old and pair.has_two_isas else "", new.isa if new and pair.has_two_isas else "")
+        return (
+            Code(pair.old.instructions, old, self._reader, isas[0]),
+            Code(pair.new.instructions, new, self._reader, isas[1]),
+        )
 
     def _source_lines(self, pair: KernelPair) -> SourceLines:
         key = id(pair.old_program), id(pair.new_program)
         if key not in self._sources:
-            self._sources[key] = SourceLines(pair.old_program.sources, pair.new_program.sources)
+            old, new = pair.old_program, pair.new_program
+            compiled = old.build.source, new.build.source
+            self._sources[key] = SourceLines(old.sources, new.sources, compiled=compiled)
         sources = self._sources[key]
         if sources.edited or pair.old.name == pair.new.name:
             return sources

@@ -74,7 +74,7 @@ def changed_lines(
     for number in numbers:
         old, new = (side.groups.get(number, []) for side in sides)
         waits = [[index for index in side.groups.get(number, ()) if side.code.waits[index]] for side in sides]
-        if number in losses or number in gains:
+        if number in losses or number in gains or codes[0].isa != codes[1].isa:
             change = INSTRUCTIONS
         elif number in as_many and operands[0][number] != operands[1][number]:
             change = OPERANDS

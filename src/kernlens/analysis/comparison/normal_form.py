@@ -211,12 +211,14 @@ def _written(region: re.Match[str], size: int, channels: int, code: str, remark:
 
 
 class Code:
-    """A kernel's instructions as ``forms``, with where their operands come from."""
+    """A kernel's instructions as ``forms``, with where their operands come from. ``isa`` is named where they are compared with
+    those of another instruction set: then none is equal to any of those, whatever their texts."""
 
-    def __init__(self, instructions: Instructions, device: Device | None, reader: Reader) -> None:
+    def __init__(self, instructions: Instructions, device: Device | None, reader: Reader, isa: str = "") -> None:
         self.instructions = instructions
         self.forms = reader.forms(instructions, device)
         self._width = register_bytes(device)
+        self.isa = isa
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -224,7 +226,8 @@ class Code:
     @cached_property
     def texts(self) -> list[str]:
         """The text of each form."""
-        return [form.template.text for form in self.forms]
+        texts = [form.template.text for form in self.forms]
+        return [f"{self.isa}: {text}" for text in texts] if self.isa else texts
 
     @cached_property
     def waits(self) -> list[bool]:

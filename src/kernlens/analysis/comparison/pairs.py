@@ -43,6 +43,12 @@ class KernelPair:
         """True if the kernel has another name now."""
         return self.paired_by in (BY_EQUAL_CODE, BY_SIMILAR_CODE)
 
+    @property
+    def has_two_isas(self) -> bool:
+        """True if the two sides are machine code of two instruction sets: no instruction of one is any of the other's."""
+        old, new = self.old_program.device, self.new_program.device
+        return old is not None and new is not None and old.isa != new.isa
+
 
 @dataclass(frozen=True, slots=True)
 class Pairing:

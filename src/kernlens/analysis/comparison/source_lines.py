@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from kernlens.analysis.comparison.matching import common_pairs
+from kernlens.analysis.source_matching import is_nameless
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Source
 from kernlens.model.source_path import end_alike, pieces_of
@@ -125,13 +126,24 @@ def _alike(old: Counter[str], new: Counter[str]) -> int:
 
 class SourceLines:
     """The lines of the files of two programs. Where a file's text is missing on a side, equal numbers are one line. ``only``
-    are the lines of each side that count, by path and number."""
+    are the lines of each side that count, by path and number; ``compiled`` is what each side was compiled from, if it is
+    known: a nameless file of a side without any text is what the other was compiled from."""
 
-    def __init__(self, old: Iterable[Source], new: Iterable[Source], only: tuple[Lines, Lines] | None = None) -> None:
+    def __init__(
+        self,
+        old: Iterable[Source],
+        new: Iterable[Source],
+        only: tuple[Lines, Lines] | None = None,
+        compiled: tuple[str, str] = ("", ""),
+    ) -> None:
         left = {source.path: source for source in old}
         waiting = list(new)
         self._sources = dict(left), {source.path: source for source in waiting}
         self._texts: dict[tuple[int, str], list[str]] = {}
+        self._mains = [
+            next((path for path in sources if main and end_alike(path, main)), "")
+            for sources, main in zip(self._sources, compiled, strict=True)
+        ]
         self._files: list[_File] = []
         for is_same in (lambda old_path, other_path: old_path == other_path, end_alike, _has_same_name):
             for source in list(waiting):
@@ -149,13 +161,20 @@ class SourceLines:
         """Return the key of a line of the old side."""
         file = self._of_old.get(path)
         if file is None:
-            return LineKey(path, line, line)
+            return LineKey(self._named(0, path), line, line)
         return LineKey(file.new, line, file.new_of.get(line, 0) if file.is_edited else line)
 
     def new_key(self, path: str, line: int) -> LineKey:
         """Return the key of a line of the new side."""
         file = self._of_new.get(path)
+        path = path if file else self._named(1, path)
         return LineKey(path, file.old_of.get(line, 0) if file and file.is_edited else line, line)
+
+    def _named(self, side: int, path: str) -> str:
+        """Return the path of a side's file: what the other side was compiled from, if it is a nameless one of a side without
+        any text."""
+        main = self._mains[1 - side]
+        return main if main and not self._sources[side] and is_nameless(path) else path
 
     def old_path(self, key: LineKey) -> str:
         """Return the path that the line's file has on the old side."""

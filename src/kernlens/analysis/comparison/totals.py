@@ -45,7 +45,8 @@ class ValueChange:
 class Totals:
     """The sums. Of the ``compared`` kernels ``equal`` do not differ, ``grown`` and ``shrunk`` have more or fewer instructions,
     and the others as many. The means are those of all that differ. ``simd`` are the kernels with another SIMD width, ``spills``
-    those that spill more or less: in bytes, or in messages where a side does not state bytes."""
+    those that spill more or less: in bytes; where a side does not state bytes, in registers if both state these, or else in
+    messages. Those of two instruction sets are compared in bytes only."""
 
     compared: int
     equal: int
@@ -54,6 +55,9 @@ class Totals:
     means: tuple[Mean, ...]
     simd: tuple[ValueChange, ...]
     spills: tuple[ValueChange, ...]
+    #: Whether any kernel that differs has a SIMD width, or spills that can be compared, on both sides.
+    knows_simd: bool
+    knows_spills: bool
 
     @property
     def others(self) -> int:
@@ -64,6 +68,7 @@ class Totals:
 def totals(pairing: Pairing, changes: Sequence[KernelChange]) -> Totals:
     """Return the sums of a comparison; ``changes`` are the kernels of the pairing that differ. Their waits are computed."""
     counts = [(change, _value_change(change, _INSTRUCTIONS)) for change in changes]
+    spills = [(change, *both) for change in changes if (both := _spills(change))]
     return Totals(
         len(pairing.kernels),
         len(pairing.kernels) - len(changes),
@@ -71,7 +76,9 @@ def totals(pairing: Pairing, changes: Sequence[KernelChange]) -> Totals:
         sum(each is not None and each.new < each.old for _, each in counts),
         tuple(_mean(figure, changes) for figure in MEANS),
         tuple(each for change in changes if (each := _value_change(change, _SIMD))),
-        tuple(each for change in changes if (each := _spill_change(change))),
+        tuple(ValueChange(*each) for each in spills if each[1] != each[2]),
+        any(None not in (_SIMD.read(change.pair.old), _SIMD.read(change.pair.new)) for change in changes),
+        bool(spills),
     )
 
 
@@ -112,9 +119,15 @@ def _mean(figure: Figure, changes: Iterable[KernelChange]) -> Mean:
     return Mean(figure, ratio, len(values), sum(old for old, _ in values), sum(new for _, new in values))
 
 
-def _spill_change(change: KernelChange) -> ValueChange | None:
+def _spills(change: KernelChange) -> tuple[int, int] | None:
+    """Return what spills on both sides, in one unit; None if it is not known."""
     kernels = change.pair.old, change.pair.new
-    old, new = map(SPILLED_BYTES.read, kernels)
-    if old is None or new is None:
-        old, new = (spill_messages(kernel.costs) for kernel in kernels)
-    return None if old == new else ValueChange(change, old, new)
+    both: tuple[int | None, int | None] = SPILLED_BYTES.read(kernels[0]), SPILLED_BYTES.read(kernels[1])
+    if None in both and not change.pair.has_two_isas:
+        registers = tuple(kernel.resources.spilled_registers for kernel in kernels)
+        if all(registers):
+            both = sum(registers[0].values()), sum(registers[1].values())
+        else:
+            both = spill_messages(kernels[0].costs), spill_messages(kernels[1].costs)
+    old, new = both
+    return None if old is None or new is None else (old, new)

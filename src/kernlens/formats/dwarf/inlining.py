@@ -71,7 +71,8 @@ class _UnitCalls:
         self._strings = strings
         self._header = reader.header(offset)
         _abbreviation, self._unit, self._first = reader.entry(self._header, self._header.entries)
-        self._base = reader.stated_address(self._header, self._unit, self._unit) or 0
+        # As it is: of a linked file's unit whose code lies in pieces it is 0, where no code is.
+        self._base = reader.raw_address(self._header, self._unit, self._unit) or 0
         #: Subprogram -> its attributes, as far as they lead to its name.
         self._subprograms: dict[int, Attributes] = {}
         self._names: dict[int, str] = {}

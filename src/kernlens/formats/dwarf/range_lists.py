@@ -43,7 +43,7 @@ class RangeLists:
         """Read the list that DW_AT_ranges names by ``form`` and ``value`` as [low, high) offsets in the kernel; empty
         ranges are left out.
 
-        ``base`` is the unit's start as its section states it, ``lists_base`` its DW_AT_rnglists_base. Raises FormatError.
+        ``base`` is the unit's start as the file has it, ``lists_base`` its DW_AT_rnglists_base. Raises FormatError.
         """
         name = _LISTS if encoding.version >= 5 else _RANGES
         buffer = self._sections[name]
@@ -89,7 +89,8 @@ def _ranges(
             base = end
             yield 0, 0
         else:
-            yield code_offset(base + begin), code_offset(base + end)
+            low = code_offset(base + begin)
+            yield low, low + end - begin
 
 
 def _lists(
@@ -100,9 +101,8 @@ def _lists(
     address_at: AddressAt,
     code_offset: Callable[[int], int],
 ) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of a list of .debug_rnglists. An entry that only sets the base gives an empty range, so that it
-    counts."""
-    address = _U64 if encoding.address_size == 8 else _U32
+    """Yield the pairs of a list of .debug_rnglists. One that only sets the base gives an empty range, so that it counts."""
+    address, begin = _U64 if encoding.address_size == 8 else _U32, 0
     while True:
         start, kind = position, buffer[position]
         position += 1
@@ -132,5 +132,5 @@ def _lists(
             if kind == _STARTX_ENDX:
                 high = code_offset(address_at(second))
             else:
-                high = code_offset(base + second) if kind == _OFFSET_PAIR else low + second
+                high = low + second - begin if kind == _OFFSET_PAIR else low + second
         yield low, high

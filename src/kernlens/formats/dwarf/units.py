@@ -223,9 +223,9 @@ class UnitReader:
         strings = DebugStrings(
             self._sections, header.encoding.offset_size, number_of(attributes, DW_AT_STR_OFFSETS_BASE)
         )
-        low = self.stated_address(header, attributes, attributes, DW_AT_LOW_PC)
+        low = self.raw_address(header, attributes, attributes, DW_AT_LOW_PC)
         # DW_AT_high_pc is an address or, as a constant, a size.
-        high = self.stated_address(header, attributes, attributes, DW_AT_HIGH_PC)
+        high = self.raw_address(header, attributes, attributes, DW_AT_HIGH_PC)
         size = number_of(attributes, DW_AT_HIGH_PC) if high is None else high - (low or 0)
         return Unit(
             offset=header.start,
@@ -261,13 +261,13 @@ class UnitReader:
         self, header: Header, unit: Attributes, attributes: Attributes, attribute: int = DW_AT_LOW_PC
     ) -> int | None:
         """Return an address (DW_AT_low_pc) as an offset in the kernel, None if it is absent or no address."""
-        value = self.stated_address(header, unit, attributes, attribute)
+        value = self.raw_address(header, unit, attributes, attribute)
         return None if value is None else self._sections.code_offset(value)
 
-    def stated_address(
+    def raw_address(
         self, header: Header, unit: Attributes, attributes: Attributes, attribute: int = DW_AT_LOW_PC
     ) -> int | None:
-        """Return an address as the section states it, None if it is absent or no address."""
+        """Return an address as the file has it, None if it is absent or no address."""
         form, value = attributes.get(attribute, (0, None))
         if not isinstance(value, int):
             return None

@@ -337,7 +337,7 @@ def _counted_spills(kernels: Sequence[Kernel]) -> dict[str, list[int | None]]:
         except KernlensError:
             costs = None
         columns["spill_messages"].append(spill_messages(costs) if costs else None)
-        columns[_WRITTEN].append(costs[_WRITTEN] if costs else None)
+        columns[_WRITTEN].append(costs.get(_WRITTEN) if costs else None)
     return columns if any(any(column) for column in columns.values()) else {}
 
 

@@ -162,7 +162,7 @@ class _ClusterSweep:
                 self.staying.append((cell, reason))
                 continue
             document = task_for(cell, self._request)
-            key = answer_key(digest, document, job.toolchain) if self._cache is not None else None
+            key = answer_key(digest, document, job.toolchain, job.device) if self._cache is not None else None
             entry = self._cache.get(key) if self._cache is not None and key is not None else None
             result = result_of(cell, entry, self._request) if entry is not None else None
             if isinstance(result, Measured):

@@ -24,6 +24,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.sweep_row import CostlyLine, SweepRow, measured_figures
 from kernlens.toolchain.compile_cache import CompileCache
+from kernlens.toolchain.device_compilers import title_for
 from kernlens.toolchain.parallel_compiles import OnStart, compile_job
 from kernlens.verbs.sweep.cells import Cell
 
@@ -128,7 +129,8 @@ def _from(folder: str, path: str) -> str:
 
 def _blank(cell: Cell) -> SweepRow:
     job = cell.job
-    return SweepRow(cell.source, job.device, job.toolchain.name, job.toolchain.title, cell.options, None)
+    compiler = title_for(job.device, job.toolchain)
+    return SweepRow(cell.source, job.device, job.toolchain.name, compiler, cell.options, None)
 
 
 def _values(kernel: Kernel, is_decoded: bool, request: Wanted) -> tuple[int | None, ...]:

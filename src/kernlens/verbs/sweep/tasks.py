@@ -22,6 +22,7 @@ from kernlens.model.figures import OF_FAMILIES
 from kernlens.model.sweep_row import measured_figures
 from kernlens.toolchain.compile_cache import open_cache, packed, unpacked
 from kernlens.toolchain.compile_keys import key_of, steering_variables
+from kernlens.toolchain.device_compilers import title_for
 from kernlens.toolchain.ocloc import is_refused
 from kernlens.toolchain.parallel_compiles import CompileJob, build_of, compile_job
 from kernlens.toolchain.parcels import FIXED_SETTINGS, copied_options, read_parcel
@@ -69,7 +70,7 @@ def task_for(cell: Cell, request: Wanted) -> str:
             "version": __version__,
             "variables": own_variables(),
             "toolchain": job.toolchain.name,
-            "title": job.toolchain.title,
+            "title": title_for(job.device, job.toolchain),
             "source": cell.source,
             "path": os.fspath(job.source),
             "device": job.device,
@@ -81,11 +82,11 @@ def task_for(cell: Cell, request: Wanted) -> str:
     )
 
 
-def answer_key(digest: str, task: str, chosen: Toolchain) -> str | None:
-    """Return the key of an answer: of the parcel with this digest, the task, and what compiles and measures; None if that
-    cannot be told."""
+def answer_key(digest: str, task: str, chosen: Toolchain, device: str) -> str | None:
+    """Return the key of an answer: of the parcel with this digest, the task for a device, and what compiles and measures; None
+    if that cannot be told."""
     try:
-        return figures_key(key_of([digest, task], chosen), "cluster")
+        return figures_key(key_of([digest, task], chosen, device), "cluster")
     except (OSError, ValueError, KernlensError):
         return None
 
@@ -113,12 +114,13 @@ def _answer(parcel: bytes, stated: dict[str, Any], task: str, has_cache: bool) -
         own = toolchain(name)
     except KernlensError as error:
         return _unfit(f"toolchain {name}", str(error))
-    if own.title != stated["title"]:
+    title = title_for(stated["device"], own)
+    if title != stated["title"]:
         return _unfit(
-            f"toolchain {name}", f"the toolchain {name} is {own.title} there, not {stated['title']}: install the same"
+            f"toolchain {name}", f"the toolchain {name} is {title} there, not {stated['title']}: install the same"
         )
     cache = open_cache() if has_cache else None
-    key = answer_key(hashlib.sha256(parcel).hexdigest(), task, own) if cache is not None else None
+    key = answer_key(hashlib.sha256(parcel).hexdigest(), task, own, stated["device"]) if cache is not None else None
     entry = cache.get(key) if cache is not None and key is not None else None
     if entry is not None:
         return entry

@@ -1,0 +1,7 @@
+import type { ProgramInfo } from "./schema";
+
+/** Whether the code is a listing of another vendor's disassembler: its device has no general registers of one size, which IGA's
+ * operands, lanes and scoreboard go with. */
+export function isListed({ device, register_bytes }: Pick<ProgramInfo, "device" | "register_bytes">): boolean {
+  return device !== null && register_bytes === null;
+}
