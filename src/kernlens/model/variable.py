@@ -86,3 +86,26 @@ class Variable:
     def location(self, offset: int) -> Location | None:
         """Return what the compiler states at this offset, None where it states nothing."""
         return next((each for each in self.locations if each.low <= offset < each.high), None)
+
+
+#: What a place holds at an instruction: what the compiler states, perhaps a new value of the variable, or another value.
+HELD, UPDATED, OVERWRITTEN = "held", "updated", "overwritten"
+
+
+@dataclass(frozen=True, slots=True)
+class StatedRange:
+    """Neighbouring instructions from offset ``begin`` up to ``end`` at which the compiler states one location, and the code
+    leaves it the same.
+
+    ``state`` is HELD, UPDATED (its instruction ``writers`` wrote ``changed`` of its ``size`` bytes again, perhaps with a new
+    value of the variable), or OVERWRITTEN (they wrote another value there, on some way to here). It is None where the code
+    does not tell, as for memory. ``writers`` are indexes of instructions.
+    """
+
+    location: Location
+    begin: int
+    end: int
+    state: str | None
+    changed: int = 0
+    size: int = 0
+    writers: tuple[int, ...] = ()
