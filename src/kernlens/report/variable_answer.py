@@ -12,7 +12,6 @@ from kernlens.model.instruction import Instructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.source_path import joined
 from kernlens.model.variable import OVERWRITTEN, REGISTER, UPDATED, Pieces, Place, StatedRange, Variable
 from kernlens.report.describe import plural
 from kernlens.report.json_text import encoded
@@ -100,16 +99,25 @@ class VariableAnswers:
         words = place_words(each.location.lanes, self._register_bytes)
         text = f"{each.begin:#06x} to {each.end:#06x}  {words}"
         if each.state == OVERWRITTEN:
-            how = "" if each.changed == each.size else f"{each.changed} of its {plural(each.size, 'byte')} "
-            return f"{text}  {how}overwritten by {self._writers(each)}"
+            return f"{text}  {self._overwritten(each)}"
         if each.state == UPDATED:
-            return f"{text}  perhaps a new value, by {self._writers(each)}"
+            return f"{text}  perhaps a new value, by {self._writers(each.writers)}"
         return text
 
-    def _writers(self, each: StatedRange) -> str:
-        parts = [self._writer(row) for row in each.writers[:_MOST_WRITERS]]
-        more = len(each.writers) - len(parts)
-        return ", ".join(parts) + (f" and {more} more" if more else "") if parts else "what comes from elsewhere"
+    def _overwritten(self, each: StatedRange) -> str:
+        offsets, location = self._kernel.instructions.offsets, each.location
+        within = [row for row in each.writers if location.low <= offsets[row] < location.high]
+        outside = [row for row in each.writers if row not in within]
+        how = "" if each.changed == each.size else f"{each.changed} of its {plural(each.size, 'byte')} "
+        if not outside:
+            return f"{how}overwritten by {self._writers(within)}"
+        unwritten = f"on some way {how}still what {self._writers(outside)} wrote"
+        return f"overwritten by {self._writers(within)}, or {unwritten}" if within else unwritten
+
+    def _writers(self, rows: Sequence[int]) -> str:
+        parts = [self._writer(row) for row in rows[:_MOST_WRITERS]]
+        more = len(rows) - len(parts)
+        return ", ".join(parts) + (f" and {more} more" if more else "") if parts else "what was there before"
 
     def _writer(self, row: int) -> str:
         instructions, source_map = self._kernel.instructions, self._kernel.source_map
@@ -149,8 +157,6 @@ class VariableAnswers:
         return table.files[file].path if table and 0 <= file < len(table.files) else ""
 
     def _document(self, variable: Variable) -> dict[str, Any]:
-        table = self._kernel.line_table
-        directory = table.directory if table else ""
         ranges = self._ranges(variable) if variable.reason is None else []
         return {
             "name": variable.name,
@@ -158,11 +164,9 @@ class VariableAnswers:
             "size": variable.size,
             "is_argument": variable.is_argument,
             "function": variable.function,
-            "path": joined(directory, self._path(variable.file)) or None,
+            "path": self._path(variable.file) or None,
             "line": variable.line or None,
-            "inlined_at": [
-                {"path": joined(directory, self._path(file)), "line": line} for file, line in variable.calls
-            ],
+            "inlined_at": [{"path": self._path(file), "line": line} for file, line in variable.calls],
             "scope": [{"begin": low, "end": high} for low, high in variable.scope],
             "reason": variable.reason,
             "ranges": [range_document(self._kernel, each) for each in ranges],

@@ -208,8 +208,12 @@ class RangeCuts:
             held = before[block]
             changing = set(changes.get(block, ()))
             for row in blocks.code[block]:
-                if row in rows and held != NOTHING:
-                    held_at[row] = held
+                # What the first instruction of the range writes is there behind it.
+                seen = (
+                    held if row != rows.start else Held(held.lost & ~own.get(row, 0), held.updated & ~own.get(row, 0))
+                )
+                if row in rows and seen != NOTHING:
+                    held_at[row] = seen
                 if row in changing:
                     held = self._after(row, held, own, updates, others)
         return held_at
