@@ -77,8 +77,8 @@ class Stated:
     def says(self, location: Location) -> Iterator[str]:
         """Yield for each run of lanes of each element of a location how its place is: at a variable's ``first`` byte or
         ``within`` it, all of it, ``dropped`` (behind the end of the variable that holds the first elements of a vector: it has
-        no more of these), of a ``narrower`` variable (a pointer to local memory, of which vISA has 4 bytes and the debug data
-        8), or ``elsewhere``."""
+        no more of these), behind the end of a ``narrower`` variable at whose first byte lane 0 is (pointers to local memory
+        have 4 bytes, not the 8 of the debug data; values of less than 4 bytes lie closer than it states), or ``elsewhere``."""
         code = location.low, location.high
         base = {lane[0].number for lane in location.lanes if lane[0].kind == REGISTER}
         for places in _neighbours(location):
@@ -89,20 +89,17 @@ class Stated:
             if answer == "elsewhere" and len(location.lanes[0]) > 1 and places[0].number in base and low > first:
                 ends = [first + size for start, end, size in self._at.get(first, ()) if _meet(start, end, code)]
                 answer = "dropped" if any(end <= low for end in ends) else answer
-            if answer == "elsewhere" and self._is_narrower(location):
+            if answer == "elsewhere" and self._is_narrower(location, code):
                 answer = "narrower"
             yield answer
 
-    def _is_narrower(self, location: Location) -> bool:
-        """Return whether all lanes of a location begin at a variable of half their bytes."""
-        places = [place for lane in location.lanes for place in lane if place.kind == REGISTER]
-        starts = [place.number * self._size + place.bit // 8 for place in places]
-        for half in (len(location.lanes), 16):  # A variable for all lanes, or each half.
-            own = starts[:half]
-            total = max(own) - min(own) + (places[-1].bits or 8) // 8
-            if any(2 * size == total for _, _, size in self._at.get(own[0], ())):
-                return True
-        return False
+    def _is_narrower(self, location: Location, code: tuple[int, int]) -> bool:
+        """Return whether all lanes of a location, or each half of them, begin at a variable of fewer bytes than are stated."""
+        firsts = [lane[0] for lane in location.lanes[::16] if lane and lane[0].kind == REGISTER]
+        begins = {place.number * self._size + place.bit // 8 for place in firsts[:1]}
+        return bool(begins) and all(
+            any(_meet(start, end, code) for start, end, _ in self._at.get(first, ())) for first in begins
+        )
 
     def _which(self, low: int, high: int, code: tuple[int, int]) -> str:
         answer = "elsewhere"

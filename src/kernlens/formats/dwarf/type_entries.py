@@ -18,6 +18,7 @@ _ARRAY, _POINTER, _REFERENCE, _SUBRANGE, _RVALUE = 0x01, 0x0F, 0x10, 0x21, 0x42
 _TYPEDEF, _CONST, _VOLATILE, _RESTRICT, _ATOMIC = 0x16, 0x26, 0x35, 0x37, 0x47
 _QUALIFIERS = {_CONST: "const ", _VOLATILE: "volatile ", _RESTRICT: "", _ATOMIC: "_Atomic "}
 _MARKS = {_POINTER: "*", _REFERENCE: "&", _RVALUE: "&&"}
+_UNNAMED = {0x04: "enum", 0x13: "struct", 0x17: "union"}
 #: A type that leads through more others is damage.
 _DEEPEST = 12
 _LONGEST_NAME = 200
@@ -90,7 +91,7 @@ class TypeEntries:
             if count is None or inner.size is None:
                 return TypeEntry(_joined("", inner.name, "[]"), size)
             return TypeEntry(_joined("", inner.name, f"[{count}]"), size or count * inner.size, count, inner.size)
-        return TypeEntry(name, size)
+        return TypeEntry(name or _UNNAMED.get(tag), size)
 
     def _count(self, position: int) -> int | None:
         """Return the number of elements of the array whose entry ends at ``position``, of all of its dimensions."""

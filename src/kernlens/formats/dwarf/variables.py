@@ -19,7 +19,7 @@ from kernlens.formats.dwarf.range_lists import RangeLists
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.type_entries import TypeEntries, TypeEntry
 from kernlens.formats.dwarf.units import Attributes, UnitReader, number_of, too_dense
-from kernlens.model.variable import CONSTANT, REGISTER, Location, Pieces, Place, Variable
+from kernlens.model.variable import CONSTANT, NOWHERE, REGISTER, Location, Pieces, Place, Variable
 
 _INFO = ".debug_info"
 _DEEPEST = 512
@@ -247,6 +247,10 @@ def pieces_of_lanes(expression: bytes, lanes: int, elements: int, bits: int) -> 
 def _sized(pieces: Pieces, bits: int | None) -> Pieces:
     """Return the pieces of a variable of so many bits. A single constant is cut to these, and a place that has no size takes
     its size."""
+    if any(piece.kind == REGISTER and piece.bits == 0 for piece in pieces):
+        return (
+            Place(NOWHERE, bits, text="the compiler's expression states a size of 0 bits, which does not fit its byte"),
+        )
     if len(pieces) != 1 or bits is None:
         return pieces
     (piece,) = pieces
