@@ -36,7 +36,7 @@ class SlowCuts:
         self._join()
 
     def _writers(self, byte: int) -> list[int]:
-        return [index for index, said in enumerate(self._stated) if said.writes >> byte & 1]
+        return [index for index, each in enumerate(self._stated) if each.writes >> byte & 1]
 
     def _ends(self, writers: Sequence[int]) -> frozenset[int]:
         stated = self._stated
@@ -63,8 +63,8 @@ class SlowCuts:
         """Join writers that one instruction reads a byte of, whichever wrote it."""
         alike = defaultdict[tuple[tuple[int, ...], tuple[int, ...], int], int](int)
         readers_of, writers_of = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
-        for index, said in enumerate(self._stated):
-            for of, places in ((readers_of, said.reads), (writers_of, said.writes)):
+        for index, each in enumerate(self._stated):
+            for of, places in ((readers_of, each.reads), (writers_of, each.writes)):
                 for byte in _bytes(places >> GENERAL << GENERAL):
                     of[byte].append(index)
         for byte, readers in readers_of.items():

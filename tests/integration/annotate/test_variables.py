@@ -41,10 +41,10 @@ PROGRAMS = ("darktable/atrous", "darktable/bloom")
 @pytest.fixture
 def recording(kernlens: Kernlens, tmp_path: Path) -> str:
     (tmp_path / "places.cl").write_text(PLACES)
-    made = str(tmp_path / "places.klens")
-    done = kernlens("compile", str(tmp_path / "places.cl"), "--device", "dg2", "--options=-g", "-o", made)
+    path = str(tmp_path / "places.klens")
+    done = kernlens("compile", str(tmp_path / "places.cl"), "--device", "dg2", "--build-options", "-g", "-o", path)
     assert done.status == 0, done.out + done.err
-    return made
+    return path
 
 
 def check(device: str, root: Path | None) -> Checks:

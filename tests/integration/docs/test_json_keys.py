@@ -143,7 +143,7 @@ def test_the_documents_of_programs(folder: Path) -> None:
     compare(shape, answer("annotate", "rows.klens", "--offset", f"{offsets},99999", cwd=folder), own)
     (shape,) = shapes("annotate --variable")
     (folder / "places.cl").write_text(PLACES)
-    done = kernlens("compile", "places.cl", *words[1:3], "-o", "g.klens", "--options=-g", cwd=folder)
+    done = kernlens("compile", "places.cl", *words[1:3], "-o", "g.klens", "--build-options", "-g", cwd=folder)
     assert done.returncode == 0, done.stderr
     compare(shape, answer("annotate", "g.klens", "--variable", "*", cwd=folder))
     listed, costliest = shapes("annotate --waits")

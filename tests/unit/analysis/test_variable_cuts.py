@@ -19,7 +19,7 @@ def cuts(
     high: int,
     routes: dict[int, Route] | None = None,
     *,
-    given: bool = False,
+    is_given: bool = False,
     line: tuple[int, ...] = (),
 ) -> str:
     """``..xu``: a letter for each row of the range: ``x`` where another value may be there, ``u`` where a new one may."""
@@ -27,8 +27,8 @@ def cuts(
     reader = range_cuts(instructions)
     assert reader is not None
     offsets = [*instructions.offsets, instructions.offsets[-1] + 16]
-    made = reader.of(location(offsets[low], offsets[high]), given, line)
-    return "".join("x" if made.at(row).lost else "u" if made.at(row).updated else "." for row in made.rows)
+    known = reader.of(location(offsets[low], offsets[high]), is_given, line)
+    return "".join("x" if known.at(row).lost else "u" if known.at(row).updated else "." for row in known.rows)
 
 
 def test_a_place_that_nobody_overwrites() -> None:
@@ -43,14 +43,14 @@ def test_another_value_of_a_later_block() -> None:
 def test_an_argument_is_there_from_the_beginning() -> None:
     # Within a block the first write may be the variable's own; an argument's was before.
     assert cuts("a= =a a= =a =b", 1, 5) == "...."
-    assert cuts("a= =a a= =a =b", 1, 5, given=True) == "..xx"
+    assert cuts("a= =a a= =a =b", 1, 5, is_given=True) == "..xx"
     # The second write in the range is another value in any case.
     assert cuts("a= =a a= =a a= =a", 1, 6) == "....x"
 
 
 def test_only_some_ways_lose_it() -> None:
     routes = {2: to(4, falls=True), 3: to(5), 4: to(5)}
-    assert cuts("a= =a = a= = = =b", 1, 7, routes, given=True) == "....xx"
+    assert cuts("a= =a = a= = = =b", 1, 7, routes, is_given=True) == "....xx"
 
 
 def test_the_other_side_of_a_branch_may_be_a_new_value() -> None:
@@ -65,16 +65,16 @@ def test_a_loop_updates_its_variable() -> None:
 
 
 def test_what_is_computed_from_the_place_may_be_its_new_value() -> None:
-    assert cuts("a= =a a=a =a", 1, 4, given=True) == "..u"
+    assert cuts("a= =a a=a =a", 1, 4, is_given=True) == "..u"
 
 
 def test_the_line_that_declares_it() -> None:
-    assert cuts("a= =a a= =a", 1, 4, given=True) == "..x"
-    assert cuts("a= =a a= =a", 1, 4, given=True, line=(2,)) == "..u"
+    assert cuts("a= =a a= =a", 1, 4, is_given=True) == "..x"
+    assert cuts("a= =a a= =a", 1, 4, is_given=True, line=(2,)) == "..u"
 
 
 def test_a_predicated_write_leaves_what_was_there_as_well() -> None:
-    assert cuts("a= =a a~ =b a= =b", 1, 6, given=True) == "..xxx"
+    assert cuts("a= =a a~ =b a= =b", 1, 6, is_given=True) == "..xxx"
 
 
 def test_the_way_that_never_wrote_it() -> None:

@@ -123,21 +123,23 @@ def test_variables_with_their_scopes_and_lists(version: int, lists: bytes, secti
 
 
 def test_what_each_operation_leaves() -> None:
-    def one(*code: int) -> Place:
+    def left_by(*code: int) -> Place:
         (piece,) = evaluate(bytes(code), 5).pieces
         return piece
 
-    assert one(0x30 + 21, 0x30, REGVAL, 32, STACK_VALUE) == Place(REGISTER, 32, "r", 5)
-    assert one(0x30 + 24, REGS, 0x08, 64, 0x08, 32, PUSH_PIECE, STACK_VALUE) == Place(REGISTER, 32, "r", 8, 64)
-    assert one(0x50 + 24, 0x9D, 64, 32) == Place(REGISTER, 64, "r", 8, 32)
-    assert one(0x90, *uleb(288), 0x93, 4) == Place(REGISTER, 32, "f", 0)
-    assert one(LANE, 0x33, 0x24, STACK_VALUE).value == (40).to_bytes(8, "little")
-    assert one(0x9E, 2, 1, 2) == Place(CONSTANT, 16, value=b"\x01\x02")
-    assert one(0x76, 8) == Place(MEMORY, text="scratch + 8")
-    assert one(0x50 + 24, 0x23, 12, STACK_VALUE) == Place(COMPUTED, text="r8 + 12")
-    assert one(0x93, 4) == Place(NOWHERE, 32, text="optimised out")
-    assert one(0x05, 0x10, 0).text == "the compiler wrote LLVM's DW_OP_LLVM_arg, which is no operation of debug data"
-    assert one(0xE0).text == "the compiler's expression has the operation 0xe0, which is unknown"
+    assert left_by(0x30 + 21, 0x30, REGVAL, 32, STACK_VALUE) == Place(REGISTER, 32, "r", 5)
+    assert left_by(0x30 + 24, REGS, 0x08, 64, 0x08, 32, PUSH_PIECE, STACK_VALUE) == Place(REGISTER, 32, "r", 8, 64)
+    assert left_by(0x50 + 24, 0x9D, 64, 32) == Place(REGISTER, 64, "r", 8, 32)
+    assert left_by(0x90, *uleb(288), 0x93, 4) == Place(REGISTER, 32, "f", 0)
+    assert left_by(LANE, 0x33, 0x24, STACK_VALUE).value == (40).to_bytes(8, "little")
+    assert left_by(0x9E, 2, 1, 2) == Place(CONSTANT, 16, value=b"\x01\x02")
+    assert left_by(0x76, 8) == Place(MEMORY, text="scratch + 8")
+    assert left_by(0x50 + 24, 0x23, 12, STACK_VALUE) == Place(COMPUTED, text="r8 + 12")
+    assert left_by(0x93, 4) == Place(NOWHERE, 32, text="optimised out")
+    assert (
+        left_by(0x05, 0x10, 0).text == "the compiler wrote LLVM's DW_OP_LLVM_arg, which is no operation of debug data"
+    )
+    assert left_by(0xE0).text == "the compiler's expression has the operation 0xe0, which is unknown"
     assert evaluate(b"", 0).pieces[0].text == "optimised out"
 
 

@@ -10,10 +10,10 @@ told as such, and not as a place.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from kernlens.formats.dwarf.expression_arithmetic import ALL_ONES, OF_ONE, OF_TWO, StoppedError, wrapped
 from kernlens.formats.dwarf.forms import read_signed, read_unsigned
 from kernlens.model.variable import COMPUTED, CONSTANT, MEMORY, NOWHERE, REGISTER, Pieces, Place
 
@@ -23,7 +23,6 @@ _DEEPEST = 64
 _MOST_PIECES = 64
 _LONGEST_FORMULA = 120
 _LARGEST_BITS = 1 << 20
-_ALL_ONES = (1 << 64) - 1
 
 _BRA, _SKIP = 0x28, 0x2F
 _REGS, _PUSH_BIT_PIECE, _LANE, _PIECE_STACK, _BIT_PIECE_STACK, _REGVAL_BITS = 0xEB, 0xEC, 0xED, 0xEE, 0xEF, 0xFE
@@ -77,15 +76,11 @@ class Evaluated(NamedTuple):
     branches: int
 
 
-class _StoppedError(Exception):
-    """Nothing comes of the expression; the message says why."""
-
-
 def evaluate(expression: bytes, lane: int) -> Evaluated:
     """Evaluate an expression for one lane. What cannot be evaluated is NOWHERE, and says why."""
     try:
         return _Machine(expression, lane).run()
-    except _StoppedError as stopped:
+    except StoppedError as stopped:
         return _nowhere(str(stopped))
     except (IndexError, struct.error):
         return _nowhere("the compiler's expression ends within an operation")
@@ -116,8 +111,8 @@ class _Machine:
                 return self._result()
             position = self._step(code[position], position + 1)
             if len(self._stack) > _DEEPEST or len(self._pieces) > _MOST_PIECES:
-                raise _StoppedError("the compiler's expression needs too deep a stack")
-        raise _StoppedError("the compiler's expression does not end")
+                raise StoppedError("the compiler's expression needs too deep a stack")
+        raise StoppedError("the compiler's expression does not end")
 
     def _result(self) -> Evaluated:
         if self._pieces:
@@ -142,7 +137,7 @@ class _Machine:
             return position + size
         elif 0x50 <= operation < 0x70:
             stack.append(_Register(operation - 0x50))
-        elif operation in _OF_TWO:
+        elif operation in OF_TWO:
             right, left = self._pop(), self._pop()
             stack.append(_combined(operation, left, right))
         elif operation in (_BRA, _SKIP):
@@ -159,7 +154,7 @@ class _Machine:
         elif operation == _PUSH_BIT_PIECE:
             size, bit, register = self._number(), self._number(), self._pop()
             if not isinstance(register, _Register):
-                raise _StoppedError("the compiler's expression takes a piece of what is no register")
+                raise StoppedError("the compiler's expression takes a piece of what is no register")
             stack.append(_register(register.number, register.bit + bit, size))
         elif operation == _STACK_VALUE:
             self._is_value = True
@@ -200,13 +195,11 @@ class _Machine:
             position += operation == 0x94
         elif operation == 0x9C:
             stack.append(_Formula("frame"))
-        elif operation in _OF_ONE:
+        elif operation in OF_ONE:
             operand = self._pop()
-            name, compute = _OF_ONE[operation]
+            name, compute = OF_ONE[operation]
             stack.append(
-                _wrapped(compute(operand))
-                if isinstance(operand, int)
-                else _Formula(_short(f"{name}({_text(operand)})"))
+                wrapped(compute(operand)) if isinstance(operand, int) else _Formula(_short(f"{name}({_text(operand)})"))
             )
         elif operation == 0x12:  # dup
             stack += [self._pop()] * 2
@@ -216,7 +209,7 @@ class _Machine:
             depth = 1 if operation == 0x14 else code[position]
             position += operation == 0x15
             if depth >= len(stack):
-                raise _StoppedError("the compiler's expression takes more than its stack holds")
+                raise StoppedError("the compiler's expression takes more than its stack holds")
             stack.append(stack[-1 - depth])
         elif operation == 0x16:  # swap
             right, left = self._pop(), self._pop()
@@ -225,7 +218,7 @@ class _Machine:
             top, second, third = self._pop(), self._pop(), self._pop()
             stack += [top, third, second]
         elif operation != 0x96:  # nop
-            raise _StoppedError(_unknown(operation))
+            raise StoppedError(_unknown(operation))
         return position
 
     def _branch(self, operation: int, behind: int, distance: int) -> int:
@@ -235,13 +228,13 @@ class _Machine:
             self._branches += 1
         target = behind + distance
         if not 0 <= target <= len(self._code):
-            raise _StoppedError("the compiler's expression branches out of itself")
+            raise StoppedError("the compiler's expression branches out of itself")
         starts = operation_starts(self._code)
         if target not in starts and target + 1 in starts:
             # Intel's compiler adds DW_OP_stack_value to what it skips, and does not count it.
             return target + 1
         if target not in starts:
-            raise _StoppedError("the compiler's expression branches into the middle of an operation")
+            raise StoppedError("the compiler's expression branches into the middle of an operation")
         return target
 
     def _piece(self, operation: int, position: int) -> int:
@@ -254,7 +247,7 @@ class _Machine:
             size, bit, position = _piece_numbers(self._code, operation, position)
         bits = size if operation in (_BIT_PIECE, _BIT_PIECE_STACK) else 8 * size
         if not 0 <= bits <= _LARGEST_BITS or not 0 <= bit <= _LARGEST_BITS:
-            raise _StoppedError("the compiler's expression names a piece that is too large")
+            raise StoppedError("the compiler's expression names a piece that is too large")
         if self._implicit is not None:
             self._pieces.append(Place(CONSTANT, bits, value=self._implicit))
         elif len(self._stack) > 1:
@@ -281,19 +274,19 @@ class _Machine:
             return Place(COMPUTED, bits, text=_name(operand.number))
         if isinstance(operand, int):
             if self._is_value:
-                return Place(CONSTANT, 64, value=(operand & _ALL_ONES).to_bytes(8, "little"))
-            return Place(MEMORY, bits, text=f"{operand & _ALL_ONES:#x}")
+                return Place(CONSTANT, 64, value=(operand & ALL_ONES).to_bytes(8, "little"))
+            return Place(MEMORY, bits, text=f"{operand & ALL_ONES:#x}")
         return Place(COMPUTED if self._is_value else MEMORY, bits, text=operand.text)
 
     def _pop(self) -> _Operand:
         if not self._stack:
-            raise _StoppedError("the compiler's expression takes more than its stack holds")
+            raise StoppedError("the compiler's expression takes more than its stack holds")
         return self._stack.pop()
 
     def _number(self) -> int:
         operand = self._pop()
         if not isinstance(operand, int):
-            raise _StoppedError("the compiler's expression depends on what registers hold")
+            raise StoppedError("the compiler's expression depends on what registers hold")
         return operand
 
 
@@ -343,14 +336,14 @@ def _behind(code: bytes, operation: int, position: int) -> int:
 
 def _register(number: int, bit: int, bits: int | None) -> _Register:
     if not 0 <= number < 1 << 16 or not 0 <= bit <= _LARGEST_BITS or not 0 <= (bits or 0) <= _LARGEST_BITS:
-        raise _StoppedError("the compiler's expression names a register that there is not")
+        raise StoppedError("the compiler's expression names a register that there is not")
     return _Register(number, bit, bits)
 
 
 def _combined(operation: int, left: _Operand, right: _Operand) -> _Operand:
-    sign, compute = _OF_TWO[operation]
+    sign, compute = OF_TWO[operation]
     if isinstance(left, int) and isinstance(right, int):
-        return _wrapped(compute(left, right))
+        return wrapped(compute(left, right))
     if sign in "+-" and isinstance(right, int) and right < 0:
         sign, right = "-" if sign == "+" else "+", -right
     if right == 0 and sign in "+-":
@@ -358,15 +351,9 @@ def _combined(operation: int, left: _Operand, right: _Operand) -> _Operand:
     return _Formula(_short(f"{_text(left)} {sign} {_text(right)}"))
 
 
-def _wrapped(number: int) -> int:
-    """Return a number as 64 bits with a sign hold it."""
-    number &= _ALL_ONES
-    return number - (1 << 64) if number >> 63 else number
-
-
 def _short(text: str) -> str:
     if len(text) > _LONGEST_FORMULA:
-        raise _StoppedError("the compiler's expression is too long a formula")
+        raise StoppedError("the compiler's expression is too long a formula")
     return text
 
 
@@ -400,42 +387,4 @@ _OF_LLVM = {
     0x01: "DW_OP_LLVM_convert",
     0x02: "DW_OP_LLVM_tag_offset",
     0x05: "DW_OP_LLVM_arg",
-}
-
-
-def _divided(left: int, right: int) -> int:
-    if right == 0:
-        raise _StoppedError("the compiler's expression divides by zero")
-    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-
-
-def _modulo(left: int, right: int) -> int:
-    if right == 0:
-        raise _StoppedError("the compiler's expression divides by zero")
-    return (left & _ALL_ONES) % (right & _ALL_ONES)
-
-
-_OF_ONE: dict[int, tuple[str, Callable[[int], int]]] = {
-    0x19: ("abs", abs),
-    0x1F: ("-", lambda number: -number),
-    0x20: ("~", lambda number: ~number),
-}
-_OF_TWO: dict[int, tuple[str, Callable[[int, int], int]]] = {
-    0x1A: ("&", lambda left, right: left & right),
-    0x1B: ("/", _divided),
-    0x1C: ("-", lambda left, right: left - right),
-    0x1D: ("%", _modulo),
-    0x1E: ("*", lambda left, right: left * right),
-    0x21: ("|", lambda left, right: left | right),
-    0x22: ("+", lambda left, right: left + right),
-    0x24: ("<<", lambda left, right: left << right if 0 <= right < 64 else 0),
-    0x25: (">>", lambda left, right: (left & _ALL_ONES) >> right if 0 <= right < 64 else 0),
-    0x26: (">>", lambda left, right: left >> min(right & _ALL_ONES, 63)),
-    0x27: ("^", lambda left, right: left ^ right),
-    0x29: ("==", lambda left, right: int(left == right)),
-    0x2A: (">=", lambda left, right: int(left >= right)),
-    0x2B: (">", lambda left, right: int(left > right)),
-    0x2C: ("<=", lambda left, right: int(left <= right)),
-    0x2D: ("<", lambda left, right: int(left < right)),
-    0x2E: ("!=", lambda left, right: int(left != right)),
 }
