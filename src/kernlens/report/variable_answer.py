@@ -12,15 +12,15 @@ from kernlens.model.instruction import Instructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.variable import OVERWRITTEN, REGISTER, UPDATED, Pieces, Place, StatedRange, Variable
+from kernlens.model.variable import REGISTER, Pieces, Place, StatedRange, Variable
 from kernlens.report.describe import plural
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
-from kernlens.report.place_words import place_words
 from kernlens.report.program_document import kernel_document
+from kernlens.report.range_words import RangeWords
 
-#: The ranges of one variable that are printed, and the instructions that a range names.
-_MOST_RANGES, _MOST_WRITERS = 40, 3
+#: The ranges of one variable that are printed.
+_MOST_RANGES = 40
 _MOST_NAMES = 12
 
 
@@ -43,6 +43,7 @@ class VariableAnswers:
         self._program = program
         self._kernel = kernel
         self._asked = asked
+        self._words = RangeWords(kernel)
         self.variables = [variable for variable in kernel.variables if asked.holds(variable)]
 
     def lines(self) -> Iterator[str]:
@@ -77,7 +78,7 @@ class VariableAnswers:
             at = "here" if self._is_narrow else "in this code"
             yield f"nowhere {at}: the compiler states places for other code only, {self._elsewhere(variable)}"
         for each in ranges[:_MOST_RANGES]:
-            yield self._range(each)
+            yield f"{each.begin:#06x} to {each.end:#06x}  {self._words.of(each)}"
         if len(ranges) > _MOST_RANGES:
             yield f"... {len(ranges) - _MOST_RANGES:,} more ranges; --offset or --line N chooses, --json has all"
         if self._is_narrow and not self._is_visible(variable):
@@ -94,36 +95,6 @@ class VariableAnswers:
         first = variable.locations[0]
         more = f" and {plural(len(variable.locations) - 1, 'other range')}" if len(variable.locations) > 1 else ""
         return f"{first.low:#06x} to {first.high:#06x}{more}"
-
-    def _range(self, each: StatedRange) -> str:
-        words = place_words(each.location.lanes, self._register_bytes)
-        text = f"{each.begin:#06x} to {each.end:#06x}  {words}"
-        if each.state == OVERWRITTEN:
-            return f"{text}  {self._overwritten(each)}"
-        if each.state == UPDATED:
-            return f"{text}  perhaps a new value, by {self._writers(each.writers)}"
-        return text
-
-    def _overwritten(self, each: StatedRange) -> str:
-        offsets, location = self._kernel.instructions.offsets, each.location
-        within = [row for row in each.writers if location.low <= offsets[row] < location.high]
-        outside = [row for row in each.writers if row not in within]
-        how = "" if each.changed == each.size else f"{each.changed} of its {plural(each.size, 'byte')} "
-        if not outside:
-            return f"{how}overwritten by {self._writers(within)}"
-        unwritten = f"on some way {how}still what {self._writers(outside)} wrote"
-        return f"overwritten by {self._writers(within)}, or {unwritten}" if within else unwritten
-
-    def _writers(self, rows: Sequence[int]) -> str:
-        parts = [self._writer(row) for row in rows[:_MOST_WRITERS]]
-        more = len(rows) - len(parts)
-        return ", ".join(parts) + (f" and {more} more" if more else "") if parts else "what was there before"
-
-    def _writer(self, row: int) -> str:
-        instructions, source_map = self._kernel.instructions, self._kernel.source_map
-        place = source_map.place(row) if source_map else None
-        line = f", line {place.line}" if place else ""
-        return f"{instructions.offsets[row]:#06x} ({instructions.opcodes[row]}{line})"
 
     def _ranges(self, variable: Variable) -> list[StatedRange]:
         ranges = self._kernel.variable_ranges(variable)
@@ -146,11 +117,6 @@ class VariableAnswers:
         if line is None or source_map is None:
             return instructions.offsets
         return [offset for row, offset in enumerate(instructions.offsets) if line.holds(source_map.place(row))]
-
-    @property
-    def _register_bytes(self) -> int | None:
-        effects = self._kernel.instructions.effects
-        return effects.register_bytes if effects else None
 
     def _path(self, file: int) -> str:
         table = self._kernel.line_table
