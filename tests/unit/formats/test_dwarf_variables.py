@@ -152,6 +152,12 @@ def test_the_faults_of_a_compiler_that_are_known() -> None:
     places = pieces_of_lanes(code, 32, 1, 32)
     assert [lane[0][3:5] for lane in (places[0], places[15], places[16])] == [(3, 0), (4, 224), (9, 0)]
     assert evaluate(bytes((0x50 + 20, 0x9D, 0x80, 0)), 0).pieces == (Place(REGISTER, 128, "r", 4),)
+    # IGC 1.0: the second half of a variable of 64 bits, by its place in the variable.
+    fragment = lanes_of(3, 7, 3, 32) + bytes((STACK_VALUE, 0x9D, 32, 32))
+    assert evaluate(fragment, 1).pieces == (
+        Place(NOWHERE, 32, text="optimised out"),
+        Place(REGISTER, 32, "r", 3, 32),
+    )
     vector = b"".join(lanes_of(3 + 8 * number, 1, 1, 128) for number in range(4))
     places = pieces_of_lanes(vector, 16, 4, 32)
     assert places[5] == tuple(Place(REGISTER, 32, "r", 3, 32 * 5 + 512 * number) for number in range(4))

@@ -10,10 +10,26 @@ told as such, and not as a place.
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
 from typing import NamedTuple
 
 from kernlens.formats.dwarf.expression_arithmetic import ALL_ONES, OF_ONE, OF_TWO, StoppedError, wrapped
+from kernlens.formats.dwarf.expression_operations import (
+    BIT_PIECE,
+    BIT_PIECE_STACK,
+    BRA,
+    IMPLICIT_VALUE,
+    LANE,
+    NUMBERS,
+    PIECE,
+    PIECE_STACK,
+    PUSH_BIT_PIECE,
+    REGS,
+    REGVAL_BITS,
+    SKIP,
+    STACK_VALUE,
+    operation_starts,
+    piece_numbers,
+)
 from kernlens.formats.dwarf.forms import read_signed, read_unsigned
 from kernlens.model.variable import COMPUTED, CONSTANT, MEMORY, NOWHERE, REGISTER, Pieces, Place
 
@@ -24,14 +40,6 @@ _MOST_PIECES = 64
 _LONGEST_FORMULA = 120
 _LARGEST_BITS = 1 << 20
 
-_BRA, _SKIP = 0x28, 0x2F
-_REGS, _PUSH_BIT_PIECE, _LANE, _PIECE_STACK, _BIT_PIECE_STACK, _REGVAL_BITS = 0xEB, 0xEC, 0xED, 0xEE, 0xEF, 0xFE
-_PIECE, _BIT_PIECE, _IMPLICIT_VALUE, _STACK_VALUE = 0x93, 0x9D, 0x9E, 0x9F
-#: Operations that push a number: how many bytes it has, and whether it is signed.
-_NUMBERS = {
-    0x03: (8, False), 0x08: (1, False), 0x09: (1, True), 0x0A: (2, False), 0x0B: (2, True),
-    0x0C: (4, False), 0x0D: (4, True), 0x0E: (8, False), 0x0F: (8, True),
-}  # fmt: skip
 #: What the first numbers of registers stand for, before the general ones.
 _BASES = {
     0: "ip",
@@ -129,8 +137,8 @@ class _Machine:
         code, stack = self._code, self._stack
         if 0x30 <= operation < 0x50:
             stack.append(operation - 0x30)
-        elif operation in _NUMBERS:
-            size, is_signed = _NUMBERS[operation]
+        elif operation in NUMBERS:
+            size, is_signed = NUMBERS[operation]
             if position + size > len(code):
                 raise IndexError
             stack.append(int.from_bytes(code[position : position + size], "little", signed=is_signed))
@@ -140,31 +148,31 @@ class _Machine:
         elif operation in OF_TWO:
             right, left = self._pop(), self._pop()
             stack.append(_combined(operation, left, right))
-        elif operation in (_BRA, _SKIP):
+        elif operation in (BRA, SKIP):
             (distance,) = struct.unpack_from("<h", code, position)
             return self._branch(operation, position + 2, distance)
-        elif operation == _LANE:
+        elif operation == LANE:
             stack.append(self._lane)
-        elif operation == _REGVAL_BITS:
+        elif operation == REGVAL_BITS:
             bit, number = self._number(), self._number()
             stack.append(_register(number, bit, code[position]))
             return position + 1
-        elif operation == _REGS:
+        elif operation == REGS:
             stack.append(_register(self._number(), 0, None))
-        elif operation == _PUSH_BIT_PIECE:
+        elif operation == PUSH_BIT_PIECE:
             size, bit, register = self._number(), self._number(), self._pop()
             if not isinstance(register, _Register):
                 raise StoppedError("the compiler's expression takes a piece of what is no register")
             stack.append(_register(register.number, register.bit + bit, size))
-        elif operation == _STACK_VALUE:
+        elif operation == STACK_VALUE:
             self._is_value = True
-        elif operation == _IMPLICIT_VALUE:
+        elif operation == IMPLICIT_VALUE:
             length, position = read_unsigned(code, position)
             if position + length > len(code):
                 raise IndexError
             self._implicit = code[position : position + length]
             return position + length
-        elif operation in (_PIECE, _BIT_PIECE, _PIECE_STACK, _BIT_PIECE_STACK):
+        elif operation in (PIECE, BIT_PIECE, PIECE_STACK, BIT_PIECE_STACK):
             return self._piece(operation, position)
         else:
             return self._rarer(operation, position)
@@ -222,7 +230,7 @@ class _Machine:
         return position
 
     def _branch(self, operation: int, behind: int, distance: int) -> int:
-        if operation == _BRA:
+        if operation == BRA:
             if not self._number():
                 return behind
             self._branches += 1
@@ -239,13 +247,13 @@ class _Machine:
 
     def _piece(self, operation: int, position: int) -> int:
         bit = 0
-        if operation in (_PIECE_STACK, _BIT_PIECE_STACK):
-            if operation == _BIT_PIECE_STACK:
+        if operation in (PIECE_STACK, BIT_PIECE_STACK):
+            if operation == BIT_PIECE_STACK:
                 bit = self._number()
             size = self._number()
         else:
-            size, bit, position = _piece_numbers(self._code, operation, position)
-        bits = size if operation in (_BIT_PIECE, _BIT_PIECE_STACK) else 8 * size
+            size, bit, position = piece_numbers(self._code, operation, position)
+        bits = size if operation in (BIT_PIECE, BIT_PIECE_STACK) else 8 * size
         if not 0 <= bits <= _LARGEST_BITS or not 0 <= bit <= _LARGEST_BITS:
             raise StoppedError("the compiler's expression names a piece that is too large")
         if self._implicit is not None:
@@ -255,14 +263,27 @@ class _Machine:
             self._pieces.append(Place(NOWHERE, bits, text=reason))
         elif self._stack:
             operand = self._stack.pop()
-            if isinstance(operand, _Register):
-                operand = operand._replace(bit=operand.bit + bit)
-            self._pieces.append(self._place(operand, bits))
+            if isinstance(operand, _Register) and operand.bits is not None and bit >= operand.bits:
+                self._fragment(operand, bits, bit)
+            else:
+                if isinstance(operand, _Register):
+                    operand = operand._replace(bit=operand.bit + bit)
+                self._pieces.append(self._place(operand, bits))
         else:
             self._pieces.append(_NOTHING._replace(bits=bits))
         self._implicit, self._is_value = None, False
         self._stack.clear()
         return position
+
+    def _fragment(self, operand: _Register, bits: int, bit: int) -> None:
+        """Add a piece that begins behind the end of the value that it is of: Intel's older compiler writes where the piece lies
+        in the variable, and nothing for what is before it."""
+        gap = bit - sum(piece.bits or 0 for piece in self._pieces)
+        if gap > 0:
+            self._pieces.append(_NOTHING._replace(bits=gap))
+        is_whole = operand.bits == bits
+        reason = "the compiler's expression takes a piece behind the end of a value"
+        self._pieces.append(self._place(operand, bits) if is_whole else Place(NOWHERE, bits, text=reason))
 
     def _place(self, operand: _Operand, bits: int | None) -> Place:
         """Return the place that an operand stands for at the end of an expression or of a piece."""
@@ -288,50 +309,6 @@ class _Machine:
         if not isinstance(operand, int):
             raise StoppedError("the compiler's expression depends on what registers hold")
         return operand
-
-
-def _piece_numbers(code: bytes, operation: int, position: int) -> tuple[int, int, int]:
-    """Return the size and the offset of a piece, and the position behind them."""
-    size, behind = read_unsigned(code, position)
-    if operation == _PIECE:
-        return size, 0, behind
-    if behind - position == 2 and code[position + 1] == 0:
-        # No encoder pads a number so: Intel's compiler writes sizes from 128 bits on as a plain byte. The offset follows.
-        return code[position], code[position + 1], behind
-    bit, behind = read_unsigned(code, behind)
-    return size, bit, behind
-
-
-@lru_cache(64)
-def operation_starts(code: bytes) -> frozenset[int]:
-    """Return where the operations of an expression begin, and its end, as far as it can be read."""
-    starts, position = set[int](), 0
-    try:
-        while position < len(code):
-            starts.add(position)
-            position = _behind(code, code[position], position + 1)
-    except IndexError:
-        return frozenset(starts)
-    return frozenset(starts | {position})
-
-
-def _behind(code: bytes, operation: int, position: int) -> int:
-    """Return the end of an operation whose operands begin at ``position``."""
-    if operation in _NUMBERS:
-        return position + _NUMBERS[operation][0]
-    if operation in (_BRA, _SKIP):
-        return position + 2
-    if operation in (_REGVAL_BITS, 0x15, 0x94):
-        return position + 1
-    if operation in (_PIECE, _BIT_PIECE):
-        return _piece_numbers(code, operation, position)[2]
-    if operation == _IMPLICIT_VALUE:
-        length, position = read_unsigned(code, position)
-        return position + length
-    if operation in (0x10, 0x11, 0x23, 0x90, 0x91, 0x92) or 0x70 <= operation < 0x90:
-        position = read_unsigned(code, position)[1]
-        return read_unsigned(code, position)[1] if operation == 0x92 else position
-    return position
 
 
 def _register(number: int, bit: int, bits: int | None) -> _Register:
