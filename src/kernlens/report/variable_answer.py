@@ -16,12 +16,14 @@ from kernlens.model.variable import REGISTER, Pieces, Place, StatedRange, Variab
 from kernlens.report.describe import plural
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
+from kernlens.report.named_values import NamedValue, named_values
 from kernlens.report.program_document import kernel_document
 from kernlens.report.range_words import RangeWords
 
 #: The ranges of one variable that are printed.
 _MOST_RANGES = 40
 _MOST_NAMES = 12
+_MOST_ROWS = 4
 
 
 class AskedVariable(NamedTuple):
@@ -49,6 +51,7 @@ class VariableAnswers:
     def lines(self) -> Iterator[str]:
         """Yield the answers as text; nothing if the kernel has no such variable."""
         if not self.variables:
+            yield from self._values()
             return
         yield from heading(self._program, self._kernel)[:-1]
         for variable in self.variables:
@@ -56,11 +59,38 @@ class VariableAnswers:
             yield from (f"    {line}" for line in self._of(variable))
         yield ""
 
+    def _values(self) -> Iterator[str]:
+        """Yield the values of that name in the kept stages, if no debug data names variables."""
+        values = self._named_values()
+        if not values:
+            return
+        yield from heading(self._program, self._kernel)[:-1]
+        yield f"  {self._kernel.variables_reason}; values of this name in the LLVM IR that the code generator left:"
+        offsets, instructions = self._kernel.instructions.offsets, self._kernel.instructions.texts
+        for each in values:
+            yield f"    {each.value} = {each.text}"
+            for row in each.rows[:_MOST_ROWS]:
+                yield f"      {offsets[row]:#06x}  {instructions[row].rstrip()}"
+            if len(each.rows) > _MOST_ROWS:
+                yield f"      ... {plural(len(each.rows) - _MOST_ROWS, 'more instruction')}"
+        yield ""
+
+    def _named_values(self) -> list[NamedValue]:
+        if self._kernel.variables or self._asked.name == "*":
+            return []
+        return list(named_values(self._program, self._kernel, self._asked.name))
+
     def json(self) -> str:
         """Return the kernel in the document, on one line, with the variables that are asked for."""
         reason = self._kernel.variables_reason
         entries = [self._document(variable) for variable in self.variables]
-        return encoded(kernel_document(self._kernel) | {"variables": entries, "variables_reason": reason})
+        offsets = self._kernel.instructions.offsets
+        values = [
+            {"value": each.value, "text": each.text, "line": each.line, "offsets": [offsets[row] for row in each.rows]}
+            for each in self._named_values()
+        ]
+        answer = {"variables": entries, "variables_reason": reason, "values": values}
+        return encoded(kernel_document(self._kernel) | answer)
 
     def _title(self, variable: Variable) -> str:
         kind = "argument" if variable.is_argument else "variable"

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kernlens.isa.intel.iga_library import search_also
+from kernlens.loading import open_file
 from kernlens.model.variable import CONSTANT, HELD, OVERWRITTEN, REGISTER
+from kernlens.report.explore.variable_columns import variable_columns
 from tests.corpus.build import build
 from tests.corpus.checks import load
 from tests.corpus.compiler import DEBIAN, newest
@@ -147,3 +150,32 @@ def test_what_there_is_not(kernlens: Kernlens, recording: str, tmp_path: Path) -
     done = kernlens("annotate", lines_only, "--variable", "n")
     assert done.status == 2
     assert "compile with -g, which replaces -gline-tables-only" in (done.out + done.err)
+
+
+def test_values_of_that_name_where_stages_were_kept(kernlens: Kernlens, tmp_path: Path) -> None:
+    (tmp_path / "places.cl").write_text(PLACES)
+    path = str(tmp_path / "stages.klens")
+    assert kernlens("stages", str(tmp_path / "places.cl"), "--device", "dg2", "-o", path).status == 0
+    text = kernlens("annotate", path, "--variable", "inc").out
+    assert "compile with -g, which replaces -gline-tables-only; values of this name in the LLVM IR" in text
+    assert "%inc = add nuw nsw i32 %i.0" in text
+    assert re.search(r"0x[0-9a-f]{4}  .* add \(1\|M0\) +(r\S+<1>:d) ", text)
+    assert "%s.0" in kernlens("annotate", path, "--variable", "s").out
+    ((kernel,),) = (
+        program["kernels"] for program in kernlens("annotate", path, "--variable", "inc", "--json").document["programs"]
+    )
+    (value,) = kernel["values"]
+    assert (value["value"], kernel["variables"]) == ("%inc", [])
+    assert len(value["offsets"]) == 1
+
+
+def test_the_explorer_has_the_same_words(kernlens: Kernlens, recording: str) -> None:
+    (program,) = open_file(recording).programs
+    kernel = program.kernels["k"]
+    columns = variable_columns(kernel)["variables"]
+    entry = next(each for each in columns["list"] if each["name"] == "i")
+    offsets = [*kernel.instructions.offsets, kernel.code_size]
+    text = kernlens("annotate", recording, "--variable", "i").out
+    for first, end, number in zip(*(iter(entry["ranges"]),) * 3, strict=True):
+        assert f"{offsets[first]:#06x} to {offsets[end]:#06x}  {columns['words'][number]}" in text
+    assert {each["name"] for each in columns["list"]} == {"a", "n", "id", "s", "i", "x", "y"}
