@@ -145,8 +145,8 @@ def test_the_documents_of_programs(folder: Path) -> None:
     (folder / "places.cl").write_text(PLACES)
     done = kernlens("compile", "places.cl", *words[1:3], "-o", "g.klens", "--build-options", "-g", cwd=folder)
     assert done.returncode == 0, done.stderr
-    kept = answer("annotate", "spill.klens", "--variable", "add", cwd=folder)
-    compare(shape, answer("annotate", "g.klens", "--variable", "*", cwd=folder), kept)
+    of_stages = answer("annotate", "spill.klens", "--variable", "add", cwd=folder)
+    compare(shape, answer("annotate", "g.klens", "--variable", "*", cwd=folder), of_stages)
     listed, costliest = shapes("annotate --waits")
     compare(listed, *(answer("annotate", f"{name}.klens", "--waits", cwd=folder) for name in names))
     compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
