@@ -50,7 +50,7 @@ export class Variables {
     let others = 0;
     for (const variable of this.all) {
       if (variable.scope.length > 0 && !holds(variable.scope, 2, row)) continue;
-      const at = found(variable.ranges, 3, row);
+      const at = pieceOf(variable.ranges, 3, row);
       if (at < 0) others++;
       else placed.push({ ...variable, words: this.words[variable.ranges[at + 2]] });
     }
@@ -59,11 +59,11 @@ export class Variables {
 }
 
 function holds(rows: readonly number[], step: number, row: number): boolean {
-  return found(rows, step, row) >= 0;
+  return pieceOf(rows, step, row) >= 0;
 }
 
 /** The index of the first piece that holds a row, -1 for none. */
-function found(rows: readonly number[], step: number, row: number): number {
+function pieceOf(rows: readonly number[], step: number, row: number): number {
   for (let at = 0; at < rows.length; at += step) if (rows[at] <= row && row < rows[at + 1]) return at;
   return -1;
 }
