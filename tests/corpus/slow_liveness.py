@@ -32,18 +32,12 @@ _LAST_LABEL = ("break", "cont", "halt", "goto", "brc")
 
 def live_bytes(offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> list[Places]:
     """Return the bytes of general registers that are live before each instruction."""
-    following = [list(ways_from(index, offsets, stated)) for index in range(len(stated))]
-    _add_returns(stated, following, offsets)
+    following = all_ways(offsets, stated)
     before = defaultdict[int, list[int]](list)
     for index, targets in enumerate(following):
         for target in targets:
             before[target].append(index)
-    entries: list[int] = []
-    reached: set[int] = set()
-    for index in range(len(stated)):
-        if index not in reached:  # No way leads here: a function that only other code calls begins.
-            entries.append(index)
-            reached |= _reached(index, following)
+    entries = entries_of(following)
     reads, writes = (
         _by_byte(instruction.reads for instruction in stated),
         _by_byte(instruction.writes for instruction in stated),
@@ -56,6 +50,36 @@ def live_bytes(offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> lis
         for index in _live_group(readers, writers, stated, before, following, entries):
             live[index] |= places
     return live
+
+
+def all_ways(offsets: Sequence[int], stated: Sequence[SaidOfRegisters]) -> list[list[int]]:
+    """Return for each instruction those that a lane may come to, through calls and back."""
+    following = [list(ways_from(index, offsets, stated)) for index in range(len(stated))]
+    _add_returns(stated, following, offsets)
+    return following
+
+
+def entries_of(following: Sequence[Sequence[int]]) -> list[int]:
+    """Return the instructions that no way leads to: the first, and those of functions that only other code calls."""
+    entries: list[int] = []
+    reached: set[int] = set()
+    for index in range(len(following)):
+        if index not in reached:
+            entries.append(index)
+            reached |= _reached(index, following)
+    return entries
+
+
+def stated_of(kernel: Kernel, register_bytes: int) -> list[SaidOfRegisters]:
+    """Return what iga64's texts say of a kernel's instructions; of messages, whose bytes no text tells, what kernlens says."""
+    instructions = kernel.instructions
+    effects = instructions.effects
+    assert effects is not None
+    stated = [said_of_registers(text, register_bytes) for text in instructions.texts]
+    for index, effect in enumerate(effects.effects):
+        if stated[index].is_send:
+            stated[index] = stated[index].with_places(places_of(effect.reads), places_of(effect.writes))
+    return stated
 
 
 def _by_byte(of: Iterable[Places]) -> dict[int, set[int]]:
@@ -161,10 +185,7 @@ def difference(kernel: Kernel, register_bytes: int) -> str | None:
     instructions = kernel.instructions
     effects = instructions.effects
     assert effects is not None
-    stated = [said_of_registers(text, register_bytes) for text in instructions.texts]
-    for index, effect in enumerate(effects.effects):
-        if stated[index].is_send:  # No text says how many bytes of its registers a message takes.
-            stated[index] = stated[index].with_places(places_of(effect.reads), places_of(effect.writes))
+    stated = stated_of(kernel, register_bytes)
     theirs = live_bytes(list(instructions.offsets), stated)
     liveness = Liveness(effects)
     for index, expected in enumerate(theirs):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 
 from kernlens.analysis.correlate import correlate
+from kernlens.analysis.flow.variable_cuts import register_places
 from kernlens.errors import KernlensError
 from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf, read_zebin_line_tables
+from kernlens.formats.dwarf.variables import pieces_of_lanes
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.host_object import read_host_object
 from kernlens.model.line_table import LineTable
+from kernlens.report.place_words import place_words
 from tests.fuzz.inputs import parts
 from tests.writers.elf import SHT_RELA, ElfWriter
 
@@ -26,8 +29,12 @@ SECTIONS = (
     ".debug_str_offsets",
     ".rela.debug_info",
     ".rela.debug_line",
+    ".debug_loc",
+    ".debug_loclists",
 )
 _CODE_SIZE = 256
+#: Of which all lanes of all locations are evaluated, and how long their words may become.
+_MOST_VARIABLES, _LONGEST_WORDS = 200, 20_000
 _ZEBIN, _KERNEL_DEBUG, _HOST = 205, 182, 62
 
 
@@ -62,6 +69,10 @@ def _read(table: LineTable | None) -> None:
         source_map.place(index)
         source_map.inlined_at(index)
     _ = source_map.lines
+    for variable in (table.variables or ())[:_MOST_VARIABLES]:
+        for location in variable.locations:
+            assert len(place_words(location.lanes, 32)) < _LONGEST_WORDS
+            register_places(location, 32)
 
 
 def dwarf(data: bytes) -> None:
@@ -79,3 +90,11 @@ def dwarf(data: bytes) -> None:
         _read(read_kernel_debug_elf(file_of(data, _KERNEL_DEBUG)))
     for table in read_host_object(file_of(data, _HOST)).tables:
         _read(table)
+
+
+def expressions(data: bytes) -> None:
+    """Evaluate a location expression for all lanes, of a variable and of a vector."""
+    for elements in (1, 4):
+        lanes = pieces_of_lanes(data, 32, elements, 32)
+        assert len(lanes) in (1, 32)
+        assert len(place_words(lanes, 32)) < _LONGEST_WORDS

@@ -72,6 +72,7 @@ TARGETS = {
         Target(cuda.fatbin, 60_000, is_binary=True),
         Target(cuda.compute_cache, 60_000, 1 << 12, is_binary=True),
         Target(debug_data.dwarf, 8_300, 1 << 13),
+        Target(debug_data.expressions, 900, 1 << 9, is_binary=True),
         Target(linking.zebin_link, 15_000, is_binary=True),
         Target(linking.composed_link, 5_300, 1 << 13),
         Target(recordings.recording_changes, 930, 1 << 10),

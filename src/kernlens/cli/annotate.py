@@ -58,6 +58,11 @@ _SHOWN_OFFSETS = 8
     "trip_words",
     metavar="TRIPS",
 )
+@option.value(
+    "Print where this variable is, range by range of the code, or at --line or --offset; '*' for all.",
+    "--variable",
+    metavar="NAME",
+)
 @option.flag("Print for how long instructions wait, and for which ones, as IGC estimates.", "--waits", "has_waits")
 @option.flag("Print the peak register pressure and the lines whose values are live there.", "--pressure", "is_pressure")
 @option.value(
@@ -83,6 +88,7 @@ def command(
     count: int | None,
     order: str | None,
     trip_words: tuple[str, ...],
+    variable: str | None,
     has_waits: bool,
     is_pressure: bool,
     format_name: str | None,
@@ -97,6 +103,7 @@ def command(
     """Print each source line with its instruction count, its % of the kernel, and its instructions."""
     from kernlens.cli.listings import Viewed, listing
     from kernlens.loading import open_file
+    from kernlens.report.variable_answer import AskedVariable
 
     if as_json and format_name not in (None, "json"):
         raise click.UsageError(f"--json and --format {format_name} are two formats; give one of them")
@@ -133,6 +140,18 @@ def command(
         raise click.UsageError("--base needs --offset: it is where the kernel of these addresses begins")
     if offset is not None and format_name == "csv":
         raise click.UsageError("--offset prints text or JSON, not CSV")
+    if variable is not None:
+        others = {
+            "--top": count is not None,
+            "--pressure": is_pressure,
+            "--waits": has_waits,
+            "--trips": bool(trip_words),
+        }
+        others |= {"--samples": samples is not None, "--own-lines": is_own, "--base": base is not None}
+        if wrong := [name for name, is_given in others.items() if is_given] + ["csv"] * (format_name == "csv"):
+            raise click.UsageError(f"--variable prints places as text or JSON; remove {', '.join(wrong)}")
+        if line is not None and offset is not None:
+            raise click.UsageError("--variable takes --line or --offset, not both")
     addresses = None
     if offset is not None:
         from kernlens.cli.offsets import offsets_of
@@ -140,6 +159,14 @@ def command(
         addresses = offsets_of(offset, base)
     views = _views(is_own, source_roots, trip_words)
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
+    if variable is not None:
+        from kernlens.cli.variables import print_variables
+
+        at_line = option.line_of(line) if line is not None else None
+        asked_for = AskedVariable(variable, at_line, None if addresses is None else addresses.addresses)
+        print_variables(contents, kernel_names, device, asked_for, output, is_json=format_name == "json")
+        contents.check()
+        return
     if addresses is not None:
         _print_places(contents, kernel_names, device, addresses, output, is_json=format_name == "json")
         contents.check()

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kernlens.model.loop_nest import Loops
     from kernlens.model.pressure import Pressure
     from kernlens.model.register_links import RegisterLinks, RegisterRows
+    from kernlens.model.variable import StatedRange, Variable
 
 
 class AnalysedCode:
@@ -39,3 +40,16 @@ class AnalysedCode:
         from kernlens.analysis.flow.register_uses import register_links
 
         return register_links(kernel.instructions, index)
+
+    def variables_reason(self, kernel: Kernel) -> str:
+        table = kernel.line_table
+        if table is None:
+            return f"{kernel.line_table_reason} (variables need -g)"
+        if table.variables is None:
+            return "kernlens does not read variables from debug data of this kind"
+        return "its debug data names no variables; compile with -g, which replaces -gline-tables-only"
+
+    def variable_ranges(self, kernel: Kernel, variable: Variable) -> tuple[StatedRange, ...]:
+        from kernlens.analysis.variable_ranges import stated_ranges
+
+        return tuple(stated_ranges(kernel, variable))

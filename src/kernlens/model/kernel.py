@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
     from kernlens.model.trips import TripWeights
+    from kernlens.model.variable import StatedRange, Variable
     from kernlens.model.waits import Waits
 
 
@@ -119,6 +120,10 @@ class KernelParts(Protocol):
     def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]: ...
 
     def register_links(self, kernel: Kernel, index: int) -> RegisterLinks: ...
+
+    def variables_reason(self, kernel: Kernel) -> str | None: ...
+
+    def variable_ranges(self, kernel: Kernel, variable: Variable) -> tuple[StatedRange, ...]: ...
 
     def page(self, kernel: Kernel) -> str | None:
         """Return the kernel as one HTML page with a viewer, of a size that notebooks may keep; None if there is none."""
@@ -312,3 +317,19 @@ class Kernel:
         go. It is empty where ``pressure`` is None. Raises UnsupportedError like ``instructions``, IndexError if there
         is no such one."""
         return self._parts.register_links(self, index)
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """Its variables and arguments, those of inlined functions too, in the order of the debug data; empty if that names
+        none, and then ``variables_reason`` says why."""
+        return (self.line_table.variables or ()) if self.line_table else ()
+
+    @property
+    def variables_reason(self) -> str | None:
+        """The reason why no variables are known, and what would make them known; None if some are."""
+        return None if self.variables else self._parts.variables_reason(self)
+
+    def variable_ranges(self, variable: Variable) -> tuple[StatedRange, ...]:
+        """Return where a variable of ``variables`` is, range by range of the code, cut where the code overwrites the place.
+        Raises UnsupportedError like ``instructions``."""
+        return self._parts.variable_ranges(self, variable)

@@ -8,6 +8,7 @@ from functools import cached_property
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.flag_bits import indexes_of
 from kernlens.model.source_path import joined
+from kernlens.model.variable import Variable
 
 #: Bits of ``LineTable.flags``.
 IS_STMT = 1
@@ -80,7 +81,8 @@ class LineTable:
     Columnar: ``offsets``, ``files_of``, ``lines``, ``columns`` have one entry per row, ``flags`` holds the bits
     IS_STMT, END_SEQUENCE and PROLOGUE_END. ``files`` are indexed by the table's own file numbers (DWARF 4 counts from
     1, so entry 0 is then an empty name). ``directory`` is DW_AT_comp_dir, ``source`` the name of the program's
-    source; empty if absent. ``find_inlined`` reads the inlined calls, ``find_functions`` the functions on first use.
+    source; empty if absent. ``find_inlined`` reads the inlined calls, ``find_functions`` the functions on first use, and
+    ``find_variables`` the variables; None for debug data whose variables are not read.
     """
 
     files: tuple[SourceFile, ...]
@@ -94,6 +96,7 @@ class LineTable:
     version: int = 4
     find_inlined: Callable[[], tuple[InlinedCall, ...]] = field(default=tuple, repr=False, compare=False)
     find_functions: Callable[[], tuple[DebugFunction, ...]] = field(default=tuple, repr=False, compare=False)
+    find_variables: Callable[[], tuple[Variable, ...]] | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -143,3 +146,8 @@ class LineTable:
     def functions(self) -> tuple[DebugFunction, ...]:
         """The kernel and the functions that it calls, in the order of the debug data."""
         return self.find_functions()
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...] | None:
+        """The variables and arguments that the debug data describes, in its order; None where they are not read."""
+        return None if self.find_variables is None else self.find_variables()

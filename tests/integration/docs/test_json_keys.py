@@ -15,6 +15,7 @@ from kernlens.cli import verb_group
 from kernlens.toolchain.toolchains import NEWEST
 from tests.documents import unnoticed
 from tests.integration.annotate.test_loops_and_offsets import ROWS
+from tests.integration.annotate.test_variables import PLACES
 from tests.integration.cli.test_cli import kernlens
 from tests.integration.docs.json_shapes import PAGE, Shape, shapes
 from tests.integration.drivers.test_simulated_devices import WAITING
@@ -144,6 +145,12 @@ def test_the_documents_of_programs(folder: Path) -> None:
     offsets = ",".join(str(row["offset"]) for row in program["kernels"][0]["instructions"])
     own = answer("annotate", "own.klens", "--offset", offsets, cwd=folder)  # It has an inlined call.
     compare(shape, answer("annotate", "rows.klens", "--offset", f"{offsets},99999", cwd=folder), own)
+    (shape,) = shapes("annotate --variable")
+    (folder / "places.cl").write_text(PLACES)
+    done = kernlens("compile", "places.cl", *words[1:3], "-o", "g.klens", "--build-options", "-g", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    of_stages = answer("annotate", "spill.klens", "--variable", "add", cwd=folder)
+    compare(shape, answer("annotate", "g.klens", "--variable", "*", cwd=folder), of_stages)
     listed, costliest = shapes("annotate --waits")
     compare(listed, *(answer("annotate", f"{name}.klens", "--waits", cwd=folder) for name in names))
     compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))

@@ -30,6 +30,7 @@ from kernlens.model.program import Program
 from kernlens.model.register_links import RegisterLinks, RegisterRows
 from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
+from kernlens.model.variable import StatedRange, Variable
 from kernlens.model.waits import READ, TAKEN, WRITTEN, Wait, Waits
 from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.listing import CHANGED_BY_DEBUG, GAP, Rows, annotated, disassembly, where_from
@@ -140,6 +141,12 @@ class Parts:
 
     def register_links(self, kernel: Kernel, index: int) -> RegisterLinks:
         return register_links(kernel.instructions, index)
+
+    def variables_reason(self, kernel: Kernel) -> str | None:
+        return "these tests have no variables"
+
+    def variable_ranges(self, kernel: Kernel, variable: Variable) -> tuple[StatedRange, ...]:
+        return ()
 
 
 def listed_program(has_lines: bool = True) -> tuple[Program, Kernel]:

@@ -5,6 +5,7 @@ import { column, damaged, figure, integer, integers, list, MOST, object, text, t
 import { heldOf, type Peak, Registers } from "./registers";
 import { Rows } from "./rows";
 import { Samples } from "./samples";
+import { Variables } from "./variables";
 import type { MessageKind, ProgramInfo } from "./schema";
 import { Waits } from "./waits";
 import { type Ways, waysOf } from "./ways";
@@ -48,6 +49,8 @@ export class Code extends Rows {
   readonly waits: Waits | null;
   /** What a profiler counted; null without samples. */
   readonly samples: Samples | null;
+  /** Where the source's variables are; null without debug data that tells it. */
+  readonly variables: Variables | null;
   /** What messages do, by row. */
   readonly messages = new Map<number, MessageKind>();
   /** Where branches go: rows by row. */
@@ -92,6 +95,7 @@ export class Code extends Rows {
     this.isLowerBound = chunk.is_lower_bound === true;
     this.waits = chunk.cycles === null ? null : new Waits(chunk.cycles, count);
     this.samples = chunk.samples === null ? null : new Samples(chunk.samples, count);
+    this.variables = chunk.variables == null ? null : new Variables(chunk.variables, count);
     const message = object(chunk.message, "code.message");
     const kinds = list(message.kinds, "code.message.kinds").map(kindOf);
     const [rows, kind] = pairsOf(message.row, message.kind, last, "code.message");

@@ -10,6 +10,7 @@ import { isScoreboard, parse } from "../machine/parse";
 import { adviceOfLine } from "./advice";
 import { registerZone } from "./registers";
 import { samplesOf } from "./samples";
+import { variablesOf } from "./variables";
 import { waitsOfLine, waitsOfRow } from "./waits";
 
 export interface InspectorActions {
@@ -80,6 +81,7 @@ export class Inspector {
       this.element,
       isRow ? this.instruction(kernel, shown.row) : line,
       this.register(kernel, shown),
+      variablesOf(kernel, shown.row),
       this.samples(kernel, shown),
       this.waits(kernel, shown),
       this.trail(kernel, shown),

@@ -16,10 +16,12 @@ from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.units import Unit, UnitReader
 from kernlens.formats.elf.elf_file import Elf, read_elf
+from kernlens.formats.elf.header import EM_INTELGT, EM_KERNEL_DEBUG
 
 if TYPE_CHECKING:  # Listing the kernels that have line tables needs none of them.
     from kernlens.formats.dwarf.inlining import InlinedCalls
     from kernlens.formats.dwarf.line_program import LineColumns
+    from kernlens.formats.dwarf.variables import Variables
     from kernlens.model.allowance import Allowance
     from kernlens.model.line_table import LineTable, SourceFile
 
@@ -91,6 +93,14 @@ class LineTables(Mapping[str, "LineTable"]):
 
         return InlinedCalls(self.reader, RangeLists(self._sections))
 
+    @cached_property
+    def _variables(self) -> Variables:
+        from kernlens.formats.dwarf.location_lists import LocationLists
+        from kernlens.formats.dwarf.range_lists import RangeLists
+        from kernlens.formats.dwarf.variables import Variables
+
+        return Variables(self.reader, RangeLists(self._sections), LocationLists(self._sections))
+
     def __len__(self) -> int:
         return len(self._units)
 
@@ -138,6 +148,11 @@ class LineTables(Mapping[str, "LineTable"]):
             version=header.version,
             find_inlined=lambda: self._inlined.of_unit(unit.offset, unit.strings),
             find_functions=lambda: self._inlined.functions(unit.offset, unit.strings),
+            find_variables=(
+                (lambda: self._variables.of_unit(unit.offset, unit.strings))
+                if sections.elf.machine in (EM_KERNEL_DEBUG, EM_INTELGT)
+                else None
+            ),
         )
 
 

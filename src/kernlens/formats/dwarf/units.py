@@ -16,15 +16,26 @@ from kernlens.formats.dwarf.forms import Encoding, malformed, read_form, read_in
 from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
 
+DW_TAG_FORMAL_PARAMETER = 0x05
+DW_TAG_LEXICAL_BLOCK = 0x0B
 DW_TAG_INLINED_SUBROUTINE = 0x1D
 DW_TAG_SUBPROGRAM = 0x2E
+DW_TAG_VARIABLE = 0x34
+DW_AT_LOCATION = 0x02
 DW_AT_NAME = 0x03
+DW_AT_BYTE_SIZE = 0x0B
 DW_AT_STMT_LIST = 0x10
 DW_AT_LOW_PC = 0x11
 DW_AT_HIGH_PC = 0x12
 DW_AT_COMP_DIR = 0x1B
+DW_AT_CONST_VALUE = 0x1C
+DW_AT_UPPER_BOUND = 0x2F
 DW_AT_ABSTRACT_ORIGIN = 0x31
+DW_AT_COUNT = 0x37
+DW_AT_DECL_FILE = 0x3A
+DW_AT_DECL_LINE = 0x3B
 DW_AT_SPECIFICATION = 0x47
+DW_AT_TYPE = 0x49
 DW_AT_RANGES = 0x55
 DW_AT_CALL_COLUMN = 0x57
 DW_AT_CALL_FILE = 0x58
@@ -32,6 +43,9 @@ DW_AT_CALL_LINE = 0x59
 DW_AT_STR_OFFSETS_BASE = 0x72
 DW_AT_ADDR_BASE = 0x73
 DW_AT_RNGLISTS_BASE = 0x74
+DW_AT_LOCLISTS_BASE = 0x8C
+#: Intel's: the number of lanes that one thread runs.
+DW_AT_INTEL_SIMD_WIDTH = 0x2400
 #: The attributes that are read; the values of others are passed over.
 _READ = frozenset(number for name, number in list(globals().items()) if name.startswith("DW_AT_"))
 

@@ -26,6 +26,7 @@ from kernlens.report.explore.messages import message_columns
 from kernlens.report.explore.packing import deltas
 from kernlens.report.explore.places import NO_PLACE, Places
 from kernlens.report.explore.sample_columns import sample_columns
+from kernlens.report.explore.variable_columns import variable_columns
 
 #: What is known of a row beside its place, as bits.
 PROLOGUE_ROW, INHERITED_ROW, LOST_ROW, STAGE_ROW, ILLEGAL_ROW = (1 << bit for bit in range(5))
@@ -90,6 +91,7 @@ def code_document(
         "range": _ranges(held.ranges) if held else None,
         "cycles": cycle_columns(kernel.waits),
         "samples": sample_columns(placed_samples(sampled, kernel.name, instructions) if sampled else None),
+        **variable_columns(kernel),
     }
 
 

@@ -67,6 +67,8 @@ def kernel_document(
     advice: list[dict[str, Any]] = []
     if is_redacted:
         missing["advice"] = "the source text was left out (redacted)"
+        if code is not None:
+            code.pop("variables", None)
     elif code is not None:
         try:
             advice = advice_list(program, kernel, places)

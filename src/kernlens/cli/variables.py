@@ -1,0 +1,41 @@
+"""``--variable``: where a variable of the source is in the code."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kernlens.cli.listings import Json, Lines, listing
+from kernlens.cli.output import print_pieces
+from kernlens.report.program_document import SCHEMA, program_document
+from kernlens.report.variable_answer import AskedVariable, VariableAnswers, unknown_variable
+from kernlens.verbs.programs import select
+
+if TYPE_CHECKING:
+    from kernlens.loading import Contents
+
+
+def print_variables(
+    contents: Contents,
+    kernel_names: tuple[str, ...],
+    device: str | None,
+    asked: AskedVariable,
+    output: str | None,
+    *,
+    is_json: bool,
+) -> None:
+    """Print the places of a variable in each chosen kernel that has it. Raises NotFoundError if none has."""
+    if is_json:
+        form = Json(
+            {"schema": SCHEMA},
+            partial(program_document, has_sources=False),
+            lambda program, kernel: VariableAnswers(program, kernel, asked).json(),
+        )
+        print_pieces(listing(contents, kernel_names, device, form), output)
+        return
+    text = Lines(lambda program, kernel: VariableAnswers(program, kernel, asked).lines())
+    pieces = [piece for piece in listing(contents, kernel_names, device, text) if piece.strip()]
+    if not pieces:
+        kernels = [kernel for of_program in select(contents.programs, kernel_names, device) for kernel in of_program[1]]
+        raise unknown_variable(asked.name, kernels)
+    print_pieces(pieces, output)
