@@ -44,7 +44,7 @@ export class Variables {
     });
   }
 
-  /** The variables that the source could name at a row and that have a place there; and how many others it could name. */
+  /** The variables that the source could name at a row and that have a place there, constants last; and how many others it could name. */
   at(row: number): { placed: Placed[]; others: number } {
     const placed: Placed[] = [];
     let others = 0;
@@ -54,6 +54,9 @@ export class Variables {
       if (at < 0) others++;
       else placed.push({ ...variable, words: this.words[variable.ranges[at + 2]] });
     }
+    // What the code holds comes before what the compiler has put into it.
+    const isConstant = ({ words }: Placed): number => Number(words.startsWith("constant"));
+    placed.sort((a, b) => isConstant(a) - isConstant(b));
     return { placed, others };
   }
 }

@@ -2,7 +2,7 @@ import type { Kernel } from "../document/kernel";
 import { h, plural } from "../dom";
 
 /** Variables that are named. */
-const MOST = 12;
+const MOST = 10;
 
 /** Where the source's variables are at an instruction; null without debug data that tells it. */
 export function variablesOf(kernel: Kernel, row: number): HTMLElement | null {
