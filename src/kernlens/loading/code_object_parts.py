@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from kernlens.errors import UnsupportedError
+from kernlens import log
+from kernlens.dataclass import replace
+from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.formats.amdgpu.code_object import CodeObject, CodeObjectKernel
 from kernlens.formats.amdgpu.kernel_lines import CodeObjectLines
 from kernlens.formats.amdgpu.kernel_metadata import KernelMetadata
@@ -16,6 +18,7 @@ from kernlens.model.build import Build
 from kernlens.model.device import Device
 from kernlens.model.kernel import Kernel
 from kernlens.model.kernel_resources import KernelResources
+from kernlens.model.stage import TEXT
 
 if TYPE_CHECKING:
     from kernlens.model.allowance import Allowance
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 #: What clang writes into ``.comment``; its major version is LLVM's.
 _CLANG = re.compile(rb"clang version (\d{1,3})\.")
+#: The stage in which the compiler states more of a kernel.
+_ASSEMBLY = "gcn-assembly"
 _LLVM = re.compile(r"LLVM (\d{1,3})\b")
 #: The names of the figures that metadata states, by the attributes of ``KernelMetadata``.
 _STATED = {
@@ -53,6 +58,20 @@ class CodeObjectDebug(ListedDebug):
         comment = self._read.elf.section(".comment")
         match = _CLANG.search(bytes(comment.data)) if comment is not None else None
         return int(match[1]) if match else 0
+
+    @cached_property
+    def occupancies(self) -> Mapping[str, int]:
+        """The occupancy of each kernel, where the assembly was kept in which the compiler states it."""
+        snapshot = self.beside.find(_ASSEMBLY, TEXT) if self.beside is not None else None
+        if snapshot is None:
+            return {}
+        from kernlens.formats.amdgpu.assembly_notes import stated_occupancies
+
+        try:
+            return stated_occupancies(snapshot.text)
+        except KernlensError as error:  # Who asks for the stage is told.
+            log.debug("loading", "no occupancy: %s", error)
+            return {}
 
     def line_table(self, name: str) -> LineTable | None:
         kernel = self._own[name]
@@ -86,6 +105,14 @@ class CodeObjectCode(ListedCode):
             spills_nothing=kernel.metadata is not None and kernel.metadata.vgpr_spill_count == 0,
         )
         super().__init__(listed, debug, device)
+        self._read_debug = debug
+
+    def resources(self) -> KernelResources:
+        resources = super().resources()
+        occupancy = self._read_debug.occupancies.get(self._kernel.name)
+        if occupancy is None:
+            return resources
+        return replace(resources, stated={**resources.stated, "occupancy": occupancy})
 
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         from kernlens.analysis.correlate import correlate

@@ -195,6 +195,22 @@ def test_a_line_through_all_stages() -> None:
     assert len(assembly.indexes) == len(machine.indexes) > 5
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_occupancy_is_what_the_assembly_states(kernlens: Kernlens, device: str, tmp_path: Path) -> None:
+    recording = tmp_path / "blur.klens"
+    done = kernlens("stages", BLUR, "--device", device, "-o", recording)
+    assert done.status == 0, done.err
+    assembly = next(each.text for each in stages(BLUR, device) if each.stage == "gcn-assembly")
+    (stated,) = [line.split(": ")[1] for line in assembly.splitlines() if line.startswith("; Occupancy: ")]
+    (program,) = load(recording)
+    assert program.kernels["blur"].resources.stated["occupancy"] == int(stated) > 0
+    assert f"occupancy {stated}, " in kernlens("annotate", recording).out
+    bare = tmp_path / "bare.hsaco"
+    bare.write_bytes(program.binary)
+    (program,) = load(bare)
+    assert "occupancy" not in program.kernels["blur"].resources.stated
+
+
 def test_single_passes() -> None:
     passes = [each for each in stages(BLUR, "gfx1030", all_passes=True) if each.is_pass]
     assert any("SROA" in each.stage for each in passes)
