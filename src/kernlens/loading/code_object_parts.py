@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from kernlens.errors import UnsupportedError
+from kernlens import log
+from kernlens.dataclass import replace
+from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.formats.amdgpu.code_object import CodeObject, CodeObjectKernel
 from kernlens.formats.amdgpu.kernel_lines import CodeObjectLines
 from kernlens.formats.amdgpu.kernel_metadata import KernelMetadata
@@ -16,15 +18,20 @@ from kernlens.model.build import Build
 from kernlens.model.device import Device
 from kernlens.model.kernel import Kernel
 from kernlens.model.kernel_resources import KernelResources
+from kernlens.model.stage import TEXT
 
 if TYPE_CHECKING:
     from kernlens.model.allowance import Allowance
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.source_map import SourceMap
+    from kernlens.model.waits import Waits
 
 #: What clang writes into ``.comment``; its major version is LLVM's.
 _CLANG = re.compile(rb"clang version (\d{1,3})\.")
+#: The stage in which the compiler states more of a kernel.
+_ASSEMBLY = "gcn-assembly"
+_LLVM = re.compile(r"LLVM (\d{1,3})\b")
 #: The names of the figures that metadata states, by the attributes of ``KernelMetadata``.
 _STATED = {
     "lds_bytes": "group_segment_bytes",
@@ -51,6 +58,20 @@ class CodeObjectDebug(ListedDebug):
         comment = self._read.elf.section(".comment")
         match = _CLANG.search(bytes(comment.data)) if comment is not None else None
         return int(match[1]) if match else 0
+
+    @cached_property
+    def occupancies(self) -> Mapping[str, int]:
+        """The occupancy of each kernel, where the assembly was kept in which the compiler states it."""
+        snapshot = self.beside.find(_ASSEMBLY, TEXT) if self.beside is not None else None
+        if snapshot is None:
+            return {}
+        from kernlens.formats.amdgpu.assembly_notes import stated_occupancies
+
+        try:
+            return stated_occupancies(snapshot.text)
+        except KernlensError as error:  # Who asks for the stage is told.
+            log.debug("loading", "no occupancy: %s", error)
+            return {}
 
     def line_table(self, name: str) -> LineTable | None:
         kernel = self._own[name]
@@ -80,9 +101,18 @@ class CodeObjectCode(ListedCode):
             partial(_instructions, read, kernel, debug),
             resources=_resources(kernel.metadata),
             arguments=kernel.metadata.arguments if kernel.metadata else (),
+            find_waits=partial(_waits, read, kernel),
             spills_nothing=kernel.metadata is not None and kernel.metadata.vgpr_spill_count == 0,
         )
         super().__init__(listed, debug, device)
+        self._read_debug = debug
+
+    def resources(self) -> KernelResources:
+        resources = super().resources()
+        occupancy = self._read_debug.occupancies.get(self._kernel.name)
+        if occupancy is None:
+            return resources
+        return replace(resources, stated={**resources.stated, "occupancy": occupancy})
 
     def source_map(self, kernel: Kernel) -> SourceMap | None:
         from kernlens.analysis.correlate import correlate
@@ -111,6 +141,28 @@ def _instructions(read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectD
         address=kernel.address,
         at_least=debug.llvm_version,
     )
+
+
+def _waits(read: CodeObject, kernel: CodeObjectKernel, instructions: Instructions) -> Waits:
+    from kernlens.analysis.flow.blocks import straight_code
+    from kernlens.analysis.flow.timeline_waits import waits_of_timelines
+    from kernlens.isa.amd.gcn_decode import TRIPLE, wave_features
+    from kernlens.toolchain.llvm_mca import MOST_INSTRUCTIONS, NAME, llvm_mca
+
+    assert read.target is not None, "the code has been decoded"
+    major = _LLVM.match(instructions.disassembler or "")
+    if instructions.routes is None or instructions.illegal or major is None:
+        raise UnsupportedError(f"{NAME} simulates blocks, and the code does not tell where they begin and end")
+    if len(instructions) > MOST_INSTRUCTIONS:
+        raise UnsupportedError(f"{len(instructions):,} instructions are too many for {NAME}")
+    processor = read.target.processor
+    program = llvm_mca(int(major[1]))
+    code = straight_code(instructions.routes, len(instructions)).code
+    features = wave_features(processor, kernel.metadata.wavefront_size if kernel.metadata else None)
+    blocks = [instructions.texts[part.start : part.stop] for part in code]
+    timelines = program.simulate(TRIPLE, processor, features, blocks)
+    terms = f"its model of {processor}, memory of fixed latency, one wave alone"
+    return waits_of_timelines(instructions, [part.start for part in code], timelines, program.title, terms)
 
 
 def _resources(metadata: KernelMetadata | None) -> KernelResources:

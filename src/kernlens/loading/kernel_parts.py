@@ -136,10 +136,13 @@ class Code(AnalysedCode):
         starts = block_starts(instructions, prologue, self.function_symbols() or ())
         return waits_of(instructions, timings, starts)
 
-    def waits_reason(self) -> str | None:
+    def waits_reason(self, kernel: Kernel) -> str | None:
         from kernlens.isa.intel.latencies import unknown_reason
 
         return unknown_reason(self._device)
+
+    def simulates_waits(self) -> bool:
+        return False
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         beside = self.beside()

@@ -35,10 +35,20 @@ class Timings(NamedTuple):
     read: Mapping[int, int]
 
 
+class Step(NamedTuple):
+    """An instruction in a simulation of its block: the cycle in which it is ``issued``, the one in which it is ``executed``,
+    and its ``operations``, each of which takes a cycle to issue."""
+
+    issued: int
+    executed: int
+    operations: int
+    is_memory: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Waits:
     """The cycles of a kernel's instructions, as ``source`` estimates them for one thread alone and loops that run once:
-    never a time.
+    never a time. ``terms`` say what else it takes for granted.
 
     ``starts`` is the cycle in which each row issues, from the start of its block, at which nothing is waited for;
     ``issue`` how many cycles it then occupies. ``waits`` has the rows that wait. ``blocks`` are the first rows of the
@@ -52,11 +62,12 @@ class Waits:
     issue_cycles: int
     wait_cycles: int
     source: str = IGC
+    terms: str = "one thread alone"
 
     @property
     def estimate(self) -> str:
         """The words on what the cycles are, but for how often loops run."""
-        return f"{self.source}'s estimate, one thread alone"
+        return f"{self.source}'s estimate, {self.terms}"
 
     @property
     def origin(self) -> str:

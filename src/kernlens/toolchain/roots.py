@@ -51,11 +51,11 @@ PACKAGES = (
 )
 #: Bytes: 94 MB of packages, 21 MB of lists and 430 MB unpacked were measured.
 SPACE_NEEDED = 650 << 20
-#: What else a name stands for: the release and packages of the compiler for AMD's GPUs. ``{}`` is the newest LLVM of which the
-#: release has the first package.
+#: What else a name stands for: the release and packages of the compiler for AMD's GPUs, and of llvm-mca. ``{}`` is the newest
+#: LLVM of which the release has the first package.
 _OF_NAMES = {
-    "amd": ("bookworm", ("rocm-device-libs", "clang-15", "lld-15")),
-    "amd-newest": ("forky", ("rocm-device-libs-{}", "clang-{}", "lld-{}")),
+    "amd": ("bookworm", ("rocm-device-libs", "clang-15", "lld-15", "llvm-15")),
+    "amd-newest": ("forky", ("rocm-device-libs-{}", "clang-{}", "lld-{}", "llvm-{}")),
 }
 UNPACK_TIMEOUT = 300.0
 #: Seconds to wait for another ``add`` or ``remove``, or for a process that an interrupted one left running.

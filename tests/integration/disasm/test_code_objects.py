@@ -113,7 +113,7 @@ def test_what_commands_print(kernlens: Kernlens, file: Path) -> None:
     assert page.stat().st_size > 100_000
     assert kernlens("extract", file, "-o", file.with_name("parts")).status == 0
     assert "ld.lld links" in kernlens("link", file).err
-    assert "waits are unknown" in kernlens("annotate", file, "--waits").out
+    assert "llvm-mca" in kernlens("annotate", file, "--waits").out
     assert "no advice on amdgcn code" in kernlens("advise", file).out
 
 
@@ -193,6 +193,22 @@ def test_a_line_through_all_stages() -> None:
     machine = next(each for each in followed if each.stage == "program")
     # The assembler adds nothing, and drops nothing.
     assert len(assembly.indexes) == len(machine.indexes) > 5
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_occupancy_is_what_the_assembly_states(kernlens: Kernlens, device: str, tmp_path: Path) -> None:
+    recording = tmp_path / "blur.klens"
+    done = kernlens("stages", BLUR, "--device", device, "-o", recording)
+    assert done.status == 0, done.err
+    assembly = next(each.text for each in stages(BLUR, device) if each.stage == "gcn-assembly")
+    (stated,) = [line.split(": ")[1] for line in assembly.splitlines() if line.startswith("; Occupancy: ")]
+    (program,) = load(recording)
+    assert program.kernels["blur"].resources.stated["occupancy"] == int(stated) > 0
+    assert f"occupancy {stated}, " in kernlens("annotate", recording).out
+    bare = tmp_path / "bare.hsaco"
+    bare.write_bytes(program.binary)
+    (program,) = load(bare)
+    assert "occupancy" not in program.kernels["blur"].resources.stated
 
 
 def test_single_passes() -> None:

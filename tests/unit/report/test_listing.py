@@ -127,8 +127,11 @@ class Parts:
         waits = {1: Wait(1, 0, 30, WRITTEN), 3: Wait(3, 1, 100, READ), 4: Wait(4, 1, 7, TAKEN)}
         return Waits(array("I", [0, 31, 32, 133, 141]), bytes([1, 1, 1, 1, 2]), waits, [0], 6, 137)
 
-    def waits_reason(self) -> str | None:
+    def waits_reason(self, kernel: Kernel) -> str | None:
         return None if self.has_waits else "waits are unknown on Gen9"
+
+    def simulates_waits(self) -> bool:
+        return False
 
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         return None

@@ -16,8 +16,10 @@ from kernlens.model.spills import SPILLED_BYTES, spill_messages
 
 _INSTRUCTIONS = figure_named("instructions")
 _SIMD = figure_named("simd")
+#: Nobody asks for these here, so that no program simulates them.
+_WAIT_CYCLES = figure_named("wait_cycles")
 #: The figures of which there is a mean: what a change does to the whole.
-MEANS = (_INSTRUCTIONS, figure_named("wait_cycles"), figure_named("code_size"))
+MEANS = (_INSTRUCTIONS, _WAIT_CYCLES, figure_named("code_size"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ def _mean(figure: Figure, changes: Iterable[KernelChange]) -> Mean:
     values = [
         (old, new)
         for change in changes
+        if figure is not _WAIT_CYCLES or not (change.pair.old.simulates_waits or change.pair.new.simulates_waits)
         for old, new in [(figure.read(change.pair.old), figure.read(change.pair.new))]
         if old and new
     ]

@@ -13,7 +13,7 @@ from kernlens.model.device import Device
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.listed_instructions import ListedInstructions
 
-_TRIPLE = "amdgcn-amd-amdhsa"
+TRIPLE = "amdgcn-amd-amdhsa"
 #: The first LLVM that knows a processor, where that is later than the oldest that is used.
 _SINCE = {
     **dict.fromkeys(("gfx940", "gfx1100", "gfx1101", "gfx1102", "gfx1103"), 15),
@@ -37,11 +37,20 @@ def decode_gcn(
 
     Raises UnsupportedError if no installed libLLVM knows the processor, ToolError if LLVM crashes on the code.
     """
+    features = wave_features(processor, wavefront_size)
+    read = disassemble(TRIPLE, code, cpu=processor, features=features, address=address, at_least=at_least)
+    return _listed(read, len(code), _lanes(processor, wavefront_size))
+
+
+def wave_features(processor: str, wavefront_size: int | None) -> str:
+    """Return the features of LLVM's that choose the wavefront size; empty for the one that compilers choose."""
+    size = _lanes(processor, wavefront_size)
+    return "+wavefrontsize64,-wavefrontsize32" if size == 64 and size != wavefront_sizes(processor)[0] else ""
+
+
+def _lanes(processor: str, wavefront_size: int | None) -> int:
     sizes = wavefront_sizes(processor)
-    size = wavefront_size if wavefront_size in sizes else sizes[0]
-    features = "+wavefrontsize64,-wavefrontsize32" if size == 64 and size != sizes[0] else ""
-    read = disassemble(_TRIPLE, code, cpu=processor, features=features, address=address, at_least=at_least)
-    return _listed(read, len(code), size or sizes[0])
+    return wavefront_size if wavefront_size in sizes else sizes[0]
 
 
 def is_disassembled(device: Device) -> bool:

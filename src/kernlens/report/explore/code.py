@@ -89,7 +89,7 @@ def code_document(
         "is_lower_bound": pressure.is_lower_bound if pressure else None,
         "use": _uses(instructions, uses, held.values if held else {}),
         "range": _ranges(held.ranges) if held else None,
-        "cycles": cycle_columns(kernel.waits),
+        "cycles": cycle_columns(kernel),
         "samples": sample_columns(placed_samples(sampled, kernel.name, instructions) if sampled else None),
         **variable_columns(kernel),
     }

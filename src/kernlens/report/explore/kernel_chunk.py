@@ -16,6 +16,7 @@ from kernlens.model.source_map import SourceMap
 from kernlens.model.stage_text import StageText, StageTexts
 from kernlens.report.explore.advice_list import advice_list
 from kernlens.report.explore.code import code_document, compacted_of
+from kernlens.report.explore.cycle_columns import page_waits_reason
 from kernlens.report.explore.packing import RAW_LIMIT, deltas
 from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
 
@@ -60,8 +61,9 @@ def kernel_document(
             raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
         code = code_document(kernel, source_map, places, numbers, sampled)
-        if code["cycles"] is None and kernel.waits_reason:
-            missing["waits"] = kernel.waits_reason
+        reason = page_waits_reason(kernel)
+        if code["cycles"] is None and reason:
+            missing["waits"] = reason
     except KernlensError as error:
         missing["code"] = str(error)
     advice: list[dict[str, Any]] = []
