@@ -90,7 +90,8 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
         warnings = [(name, kernel.line_warning) for name, kernel in kernels.items() if kernel.line_warning]
         yield from (style(f"  lines of {kernel_title(name)}: {warning}", fg="yellow") for name, warning in warnings)
     for name, kernel in program.kernels.items():
-        if symbols := kernel.function_symbols:
+        own = kernel.function_symbols or {}
+        if symbols := {offset: each for offset, each in own.items() if offset or name == PSEUDO_KERNEL}:
             yield f"  code of {kernel_title(name)} holds {plural(len(symbols), 'function')}: {_named(symbols)}"
     if (functions := program.kernels.get(PSEUDO_KERNEL)) is not None:
         yield f"  functions that are no kernels: {functions.code_size:,} bytes of code"

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from functools import partial
 
 from kernlens.errors import UnsupportedError
+from kernlens.isa.amd.gcn_calls import callees
 from kernlens.isa.amd.gcn_scratch import kinds_of
 from kernlens.isa.amd.gpu_devices import ISA, wavefront_sizes
 from kernlens.isa.llvm.disassemble import Disassembly, disassemble
@@ -87,6 +88,7 @@ def _listed(read: Disassembly, size: int, lanes: int, has_private_descriptor: bo
         ),
         illegal=[row for row, is_illegal in enumerate(read.illegal) if is_illegal],
         disassembler=read.disassembler,
+        find_outside=lambda: callees(read.texts, read.offsets),
     )
 
 
