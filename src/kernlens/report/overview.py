@@ -32,6 +32,8 @@ _BESIDE = 30
 LISTED = 40
 
 
+#: The beginning of a compressed offload bundle.
+_PACKED = b"CCOB"
 #: The lines of one program, and why it cannot be read, if so.
 ProgramLines = tuple[list[str], FormatError | None]
 
@@ -126,6 +128,8 @@ def container_overview(container: Container, depth: int = 1) -> Iterator[str]:
     yield f"{'  ' * depth}{title:{max(1, column - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
         _unreadable(container.unreadable) if container.unreadable else ""
     )
+    if container.kind == "clang-bundle" and bytes(container.content[: len(_PACKED)]) == _PACKED:
+        yield style(f"{'  ' * (depth + 1)}compressed: offsets below are those of the unpacked bundle", dim=True)
     for section in container.sections:
         if section.size:
             inner = "  " * (depth + 1) + one_line(f"section {section.name or section.index}", 2 * depth + 2 + _BESIDE)
