@@ -35,9 +35,11 @@ def code_object(
     has_functions: bool = True,
     sizes: Mapping[str, int] | None = None,
     sections: Mapping[str, bytes] | None = None,
+    properties: int = 0,
 ) -> bytes:
     """Return a linked code object of these kernels' code, each at a multiple of 256 bytes. ``stated`` is what its note holds,
-    None for no note; ``sizes`` replace those of symbols, ``sections`` are there besides."""
+    None for no note; ``sizes`` replace those of symbols, ``sections`` are there besides;
+    ``properties`` are those of the descriptors."""
     writer = ElfWriter(machine=224, type=3, abi_version=abi_version, flags=flags)
     if stated is not None:
         description = stated if isinstance(stated, bytes) else packed(stated)
@@ -47,7 +49,7 @@ def code_object(
         text += bytes(-len(text) % 256)
         starts[name] = len(text)
         distance = TEXT_ADDRESS + len(text) - (RODATA_ADDRESS + len(descriptors))
-        descriptors += struct.pack("<16xq40x", distance)
+        descriptors += struct.pack("<16xq32xH6x", distance, properties)
         text += code
     rodata = writer.add(".rodata", bytes(descriptors), flags=2, address=RODATA_ADDRESS)
     code_section = writer.add(".text", bytes(text), flags=6, address=TEXT_ADDRESS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass
 from kernlens.model.figures import COSTS, CYCLES, LineColumn
-from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
+from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, Access, InstructionKind
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
 
 if TYPE_CHECKING:
@@ -159,6 +159,12 @@ def _costs_of_one(kind: InstructionKind) -> Iterable[tuple[str, int]]:
     yield "sends", 1
     if access.size is None:
         yield "dynamic_messages", 1
+    yield from _costs_of_access(kind, access)
+    if kind.copied_to is not None and kind.copied_to.access is not None:
+        yield from _costs_of_access(kind.copied_to, kind.copied_to.access)
+
+
+def _costs_of_access(kind: InstructionKind, access: Access) -> Iterable[tuple[str, int]]:
     if not access.action:
         yield f"{kind.name}_instructions", 1
         return

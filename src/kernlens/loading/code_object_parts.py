@@ -140,6 +140,7 @@ def _instructions(read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectD
         wavefront_size=kernel.metadata.wavefront_size if kernel.metadata else None,
         address=kernel.address,
         at_least=debug.llvm_version,
+        has_private_descriptor=kernel.has_private_descriptor,
     )
 
 

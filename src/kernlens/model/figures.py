@@ -144,7 +144,8 @@ OF_FAMILIES = (
         f"{_METADATA}: `.group_segment_fixed_size`", "{} byte(s) LDS",
     ),
     _of_family(
-        "shared_bytes", "shared memory", "bytes per work-group", "shared memory that the kernel declares itself",
+        "shared_bytes", "shared memory", "bytes per work-group",
+        "shared memory that the kernel declares itself, without what the launch adds",
         "NVIDIA's cubin: the size of `.nv.shared.NAME`", "{} byte(s) shared memory",
     ),
     _of_family(
@@ -278,7 +279,8 @@ COSTS = (
     _cost("spill_load_bytes", "bytes that `fill_loads` read", "bytes"),
     _cost(
         "dynamic_messages",
-        "messages with a dynamic descriptor, which is computed at run time: no sum has their bytes",
+        "messages with a dynamic descriptor, which is computed at run time, and other vendors' memory instructions whose bytes"
+        " the code does not tell: no sum has their bytes",
         "messages",
         former=("unsized_messages",),
     ),

@@ -43,7 +43,9 @@ class Access:
 @dataclass(frozen=True, slots=True)
 class InstructionKind:
     """The kind of an instruction: ``name`` is one of SPACES, for messages that access that memory, or of OTHER_KINDS.
-    ``access`` is a message's, None for other instructions."""
+    ``access`` is a message's, None for other instructions. ``copied_to`` is what an instruction writes that copies from one
+    memory to another, whose ``access`` reads."""
 
     name: str
     access: Access | None = None
+    copied_to: InstructionKind | None = None

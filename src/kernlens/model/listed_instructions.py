@@ -35,6 +35,7 @@ class ListedInstructions(Instructions):
         illegal: Collection[int] = (),
         trailing: int = 0,
         disassembler: str | None = None,
+        find_outside: Callable[[], Sequence[int | None]] = tuple,
     ) -> None:
         """Take the columns; ``offsets`` ascend from the kernel's start, and no instruction reaches into the next.
 
@@ -57,6 +58,7 @@ class ListedInstructions(Instructions):
         self._stops = sorted(stops)
         self._conditional = conditional
         self._find_effects = find_effects
+        self._find_outside = find_outside
         self._illegal = sorted(illegal)
         self._no_instructions = frozenset(illegal)
         self.trailing = trailing
@@ -112,6 +114,11 @@ class ListedInstructions(Instructions):
     def calls_by_address(self) -> bool:
         """True if a call goes to an address that the code alone does not tell."""
         return any(index not in self.branches for index in self._calls)
+
+    @cached_property
+    def outside_calls(self) -> tuple[int | None, ...]:
+        """The offsets, from the kernel's start, of what calls by address go to, each once; None for what nothing tells."""
+        return tuple(dict.fromkeys(self._find_outside()))
 
     @property
     def stops(self) -> Sequence[int]:

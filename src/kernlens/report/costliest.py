@@ -37,6 +37,7 @@ from kernlens.model.figures import (
 )
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.spills import SPILL_COSTS
@@ -143,7 +144,7 @@ def costliest_table(
     estimate = wait_heading(kernel) if has_waits else ()
     asks_spills = SPILL_COSTS.issuperset(LINE_ORDERS[order].keys)
     unknown_spills = _unknown_spills(kernel, is_asked=asks_spills)
-    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *unknown_spills, *peak_words(kernel), *estimate, ""]
+    above = [*heading(program, kernel)[:-1], *_mix(kernel), *unknown_spills, *peak_words(kernel), *estimate, ""]
     if kernel.functions:
         above += [*_functions_table(kernel, width), ""]
     spills = kernel.costs.get("spill_stores") or kernel.costs.get("fill_loads")
@@ -283,8 +284,9 @@ def _with_cycles(costs: Mapping[str, int], cycles: Cycles) -> dict[str, int]:
     return {**costs, **{key: sum(each) for key, each in cycles.items()}}
 
 
-def _mix(costs: Mapping[str, int]) -> Iterator[str]:
+def _mix(kernel: Kernel) -> Iterator[str]:
     """Yield the kernel's instructions by kind, each counted once, and the bytes of its messages."""
+    costs = kernel.costs
     counts = {kind: costs[f"{kind}_instructions"] for kind in OTHER_KINDS}
     counts |= {f"{space} memory": sum(costs[f"{space}_{action}s"] for action in ACTIONS) for space in SPACES}
     words = [f"{count:,} {kind}" for kind, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
@@ -294,13 +296,17 @@ def _mix(costs: Mapping[str, int]) -> Iterator[str]:
         for space in SPACES
         if (words := _sizes(costs[f"{space}_load_bytes"], costs[f"{space}_store_bytes"]))
     ]
+    uncounted, has_descriptors = costs["dynamic_messages"], packed_of(kernel.instructions) is not None
     if sizes:
-        yield f"  bytes at most, if each instruction runs once with all lanes active: {', '.join(sizes)}"
+        known = "at most" if has_descriptors or not uncounted else "that are known"
+        yield f"  bytes {known}, if each instruction runs once with all lanes active: {', '.join(sizes)}"
     if costs.get("spill_stores") or costs.get("fill_loads"):
         spills, fills = plural(costs["spill_stores"], "spill store"), plural(costs["fill_loads"], "fill load")
         yield f"  {spills} of {costs['spill_store_bytes']:,} bytes, {fills} of {costs['spill_load_bytes']:,}"
-    if costs["dynamic_messages"]:
-        yield f"  {plural(costs['dynamic_messages'], 'message')} with a dynamic descriptor, whose bytes are not counted"
+    if uncounted and not has_descriptors:
+        yield f"  {plural(uncounted, 'memory instruction')} whose bytes the code does not tell: they are in no sum"
+    elif uncounted:
+        yield f"  {plural(uncounted, 'message')} with a dynamic descriptor, whose bytes are not counted"
 
 
 def _unknown_spills(kernel: Kernel, *, is_asked: bool) -> list[str]:

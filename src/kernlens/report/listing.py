@@ -15,6 +15,7 @@ from kernlens.model.figures import figure_words
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
+from kernlens.model.listed_instructions import ListedInstructions
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace, changes
 from kernlens.report.beside import Beside
@@ -204,7 +205,23 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
         ]
         more = [f"{len(functions) - MOST_FUNCTIONS:,} more"] if len(functions) > MOST_FUNCTIONS else []
         lines.append(f"  its code holds {plural(len(functions), 'function')}: {', '.join([*shown, *more])}")
-    return [*lines, ""]
+    return [*lines, *_outside_words(program, kernel), ""]
+
+
+def _outside_words(program: Program, kernel: Kernel) -> Iterator[str]:
+    """Yield a sentence if the kernel calls functions whose code is not its own, by their symbols where these are known."""
+    instructions = kernel.instructions
+    if not isinstance(instructions, ListedInstructions) or not instructions.outside_calls:
+        return
+    functions = {symbol.value: symbol.name for symbol in program.symbols if symbol.type == "func" and symbol.section}
+    start = next((value for value, name in functions.items() if name == kernel.name), None)
+    names = [
+        None if offset is None or start is None else functions.get(start + offset)
+        for offset in instructions.outside_calls
+    ]
+    shown = [kernel_title(name) for name in names if name][:MOST_FUNCTIONS]
+    called = ", ".join([*shown, *(["code elsewhere"] if len(shown) < len(names) else [])])
+    yield f"  calls {called}: instructions of functions outside the kernel's own code are not included"
 
 
 class _LineRuns(NamedTuple):

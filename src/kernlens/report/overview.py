@@ -32,6 +32,8 @@ _BESIDE = 30
 LISTED = 40
 
 
+#: The beginning of a compressed offload bundle.
+_PACKED = b"CCOB"
 #: The lines of one program, and why it cannot be read, if so.
 ProgramLines = tuple[list[str], FormatError | None]
 
@@ -90,7 +92,8 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
         warnings = [(name, kernel.line_warning) for name, kernel in kernels.items() if kernel.line_warning]
         yield from (style(f"  lines of {kernel_title(name)}: {warning}", fg="yellow") for name, warning in warnings)
     for name, kernel in program.kernels.items():
-        if symbols := kernel.function_symbols:
+        own = kernel.function_symbols or {}
+        if symbols := {offset: each for offset, each in own.items() if offset or name == PSEUDO_KERNEL}:
             yield f"  code of {kernel_title(name)} holds {plural(len(symbols), 'function')}: {_named(symbols)}"
     if (functions := program.kernels.get(PSEUDO_KERNEL)) is not None:
         yield f"  functions that are no kernels: {functions.code_size:,} bytes of code"
@@ -125,6 +128,8 @@ def container_overview(container: Container, depth: int = 1) -> Iterator[str]:
     yield f"{'  ' * depth}{title:{max(1, column - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
         _unreadable(container.unreadable) if container.unreadable else ""
     )
+    if container.kind == "clang-bundle" and bytes(container.content[: len(_PACKED)]) == _PACKED:
+        yield style(f"{'  ' * (depth + 1)}compressed: offsets below are those of the unpacked bundle", dim=True)
     for section in container.sections:
         if section.size:
             inner = "  " * (depth + 1) + one_line(f"section {section.name or section.index}", 2 * depth + 2 + _BESIDE)

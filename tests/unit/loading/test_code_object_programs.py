@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from kernlens.isa.llvm.llvm_libraries import installed_llvm
 from kernlens.loading.open import load, open_file
 from kernlens.toolchain import amd_clang
 from tests.unit.conftest import Kernlens
-from tests.writers.code_objects import END, GFX90A, NOP, bundle, code_object, kernel, metadata
+from tests.writers.code_objects import END, GFX90A, NOP, bundle, code_object, kernel, metadata, packed_bundle
 from tests.writers.elf import ElfWriter
 
 KERNELS = {"add": NOP + END, "mul": END}
@@ -54,6 +55,14 @@ def test_a_program_in_a_bundle_in_an_application(tmp_path: Path) -> None:
     ]
     whole = bytes(host.build())
     assert whole[bundled.children[0].offset :].startswith(OBJECT)
+
+
+def test_offsets_in_a_compressed_bundle(kernlens: Kernlens, tmp_path: Path) -> None:
+    plain = bundle({"hipv4-amdgcn-amd-amdhsa--gfx90a": OBJECT})
+    words = "compressed: offsets below are those of the unpacked bundle"
+    packed = packed_bundle(plain, zlib.compress(plain))
+    assert words in kernlens("inspect", written(tmp_path / "packed", packed)).out
+    assert words not in kernlens("inspect", written(tmp_path / "plain", plain)).out
 
 
 def test_a_damaged_bundle_is_listed(tmp_path: Path) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import partial
 
 from kernlens.errors import UnsupportedError
-from kernlens.isa.amd.gcn_kinds import kind_of
+from kernlens.isa.amd.gcn_calls import callees
+from kernlens.isa.amd.gcn_scratch import kinds_of
 from kernlens.isa.amd.gpu_devices import ISA, wavefront_sizes
 from kernlens.isa.llvm.disassemble import Disassembly, disassemble
 from kernlens.isa.llvm.llvm_libraries import llvm_for
 from kernlens.model.device import Device
-from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.listed_instructions import ListedInstructions
 
 TRIPLE = "amdgcn-amd-amdhsa"
@@ -30,16 +31,23 @@ _BY_REGISTER = frozenset({"s_setpc_b64", "s_rfe_b64", "s_cbranch_i_fork", "s_cbr
 
 
 def decode_gcn(
-    processor: str, code: memoryview, *, wavefront_size: int | None = None, address: int = 0, at_least: int = 0
+    processor: str,
+    code: memoryview,
+    *,
+    wavefront_size: int | None = None,
+    address: int = 0,
+    at_least: int = 0,
+    has_private_descriptor: bool = False,
 ) -> ListedInstructions:
     """Return the instructions of a kernel's code, which is loaded at ``address``. ``wavefront_size`` is what it was compiled
-    for (None: what compilers choose); LLVM must be as new as ``at_least``, its major version.
+    for (None: what compilers choose); LLVM must be as new as ``at_least``, its major version. ``has_private_descriptor``:
+    s[0:3] describe the private segment when the kernel begins.
 
     Raises UnsupportedError if no installed libLLVM knows the processor, ToolError if LLVM crashes on the code.
     """
     features = wave_features(processor, wavefront_size)
     read = disassemble(TRIPLE, code, cpu=processor, features=features, address=address, at_least=at_least)
-    return _listed(read, len(code), _lanes(processor, wavefront_size))
+    return _listed(read, len(code), _lanes(processor, wavefront_size), has_private_descriptor)
 
 
 def wave_features(processor: str, wavefront_size: int | None) -> str:
@@ -61,7 +69,7 @@ def is_disassembled(device: Device) -> bool:
         return False
 
 
-def _listed(read: Disassembly, size: int, lanes: int) -> ListedInstructions:
+def _listed(read: Disassembly, size: int, lanes: int, has_private_descriptor: bool) -> ListedInstructions:
     opcodes = read.opcodes
     rows = {
         kind: [row for row, opcode in enumerate(opcodes) if opcode in names]
@@ -79,11 +87,22 @@ def _listed(read: Disassembly, size: int, lanes: int) -> ListedInstructions:
         calls=rows["calls"],
         stops=rows["stops"],
         conditional=conditional,
-        kinds=partial(_kinds, opcodes, lanes),
+        kinds=partial(
+            kinds_of,
+            opcodes,
+            read.texts,
+            lanes,
+            has_private_descriptor=has_private_descriptor,
+            entry=_entry(read, opcodes),
+        ),
         illegal=[row for row, is_illegal in enumerate(read.illegal) if is_illegal],
         disassembler=read.disassembler,
+        find_outside=lambda: callees(read.texts, read.offsets),
     )
 
 
-def _kinds(opcodes: list[str], lanes: int) -> list[InstructionKind]:
-    return [kind_of(opcode, lanes) for opcode in opcodes]
+def _entry(read: Disassembly, opcodes: list[str]) -> int:
+    """Return the number of instructions before the first that control leaves from or may come back to."""
+    leaving = (row for row, opcode in enumerate(opcodes) if opcode in (*_CALLS, *_STOPS, *_BY_REGISTER))
+    ends = [next(leaving, len(opcodes)), min(read.targets, default=len(opcodes))]
+    return min([*ends, bisect_left(read.offsets, min(read.targets.values(), default=1 << 62))])

@@ -2,8 +2,8 @@
 
 Source: AMD's instruction set documents "Vega" (gfx9), "RDNA 1" to "RDNA 4", "CDNA 1" to "CDNA 3": chapters "Scalar ALU
 Operations" to "Data Share Operations". What a flat instruction accesses is global memory unless its address says otherwise at
-run time. A ``buffer_`` instruction accesses global memory or, before gfx10, and where the compiler has no flat scratch, the
-work-item's own: the code does not tell which. No mnemonic says that an access spills a register.
+run time. A ``buffer_`` instruction accesses what its descriptor says: the work-item's own memory where that is certain
+(``gcn_scratch``), else global memory. No mnemonic says that an access spills a register.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _BY_BEGINNING = (
          "s_sethalt",
          "s_setkill", "s_code_end", "s_setreg", "s_getreg", "s_memtime", "s_memrealtime", "s_incperf", "s_decperf",
          "s_version", "s_round_mode", "s_denorm_mode", "s_get_waveid", "s_alloc_vgpr", "s_icache_prefetch", "v_nop",
-         "v_pipeflush", "v_clrexcp", "v_interp", "v_illegal", "exp", "lds_", "ds_nop", "ds_bvh", "ds_param", "ds_direct",
-         "ds_read_addtid", "ds_write_addtid", "image_get", "image_bvh", "s_atc_probe", "s_scratch"),
+         "v_pipeflush", "v_clrexcp", "v_interp", "v_illegal", "exp", "lds_", "ds_nop", "ds_param", "ds_direct",
+         "image_get", "s_atc_probe"),
     ),
     (MOVE, ("ds_swizzle", "ds_permute", "ds_bpermute")),
     (SYSTOLIC, ("v_mfma", "v_smfma", "v_wmma", "v_swmma", "v_dot")),
@@ -65,6 +65,7 @@ _BY_BEGINNING = (
     ),
 )  # fmt: skip
 _SCALAR_MEMORY = ("s_load", "s_buffer_load", "s_store", "s_buffer_store", "s_atomic", "s_buffer_atomic")
+_SCALAR_SCRATCH = ("s_scratch_load", "s_scratch_store")
 _MEMORIES = (
     ("ds_", SLM),
     ("image_", IMAGE),
@@ -80,9 +81,9 @@ _WORDS = re.compile(r"_dword(?:x(\d+))?(?:_|$)")
 _BITS = re.compile(r"_(?:d16_(?:hi_)?)?(?:[biuf]|bf|pk_b?f)(8|16|32|64|96|128|256|512)(?:_|$)")
 _PACKED = re.compile(r"_pk_(?:add|min|max)_b?f16")
 _SMALL = (("byte", 1), ("short", 2))
-_UNKNOWN_SIZE = re.compile(r"_format_|image_|_block")
+_UNKNOWN_SIZE = re.compile(r"_format_|image_|_block|_bvh_")
 _STORES = re.compile(r"_(?:write|store)")
-_LOADS = re.compile(r"_(?:read|load|sample|gather)")
+_LOADS = re.compile(r"_(?:read|load|sample|gather|bvh)")
 
 
 @lru_cache(1 << 14)
@@ -95,6 +96,8 @@ def kind_of(mnemonic: str, lanes: int) -> InstructionKind:
             return _KINDS[kind]
     if mnemonic.startswith(_SCALAR_MEMORY):
         return _access(GLOBAL, mnemonic, 1)
+    if mnemonic.startswith(_SCALAR_SCRATCH):
+        return _access(SCRATCH, mnemonic, 1)
     for beginning, space in _MEMORIES:
         if mnemonic.startswith(beginning):
             return _access(space, mnemonic, lanes)
