@@ -24,7 +24,7 @@ from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.amdgpu.code_object import read_code_object
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.isa.amd.gpu_devices import AMD_DEVICES, WITHOUT_IMAGES
+from kernlens.isa.amd.gpu_devices import AMD_DEVICES, WITHOUT_IMAGES, processor_named
 from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.amd_compiler import TARGET, AmdCompiler, amd_compiler
@@ -72,13 +72,13 @@ def _supported(compiler: AmdCompiler) -> frozenset[str]:
 
 def toolchain_for(device: str) -> Toolchain | None:
     """Return the first toolchain that compiles for an AMD GPU, the machine's own first; None if none does."""
-    name = device.partition(":")[0]
+    name = processor_named(device).partition(":")[0]
     return next((each for each in find_toolchains() if name in amd_devices_of(each)), None)
 
 
 def check_amd_device(device: str, chosen: Toolchain) -> None:
     """Raise NotFoundError, with the next step, if the toolchain does not compile for this AMD GPU."""
-    if device.partition(":")[0] in amd_devices_of(chosen):
+    if processor_named(device).partition(":")[0] in amd_devices_of(chosen):
         return
     other = toolchain_for(device)
     compiler = amd_compiler(chosen)
@@ -101,6 +101,7 @@ def compile_for_amd(
 ) -> Build:
     """Compile OpenCL C for one AMD GPU; the arguments, the Build and what is raised are those of ``ocloc.compile_source``."""
     path = Path(source)
+    device = processor_named(device)
     words = split_options(options if copy is None else copy.options)
     check_amd_device(device, chosen)
     compiler = amd_compiler(chosen)
