@@ -14,7 +14,6 @@ from pathlib import Path
 
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.isa.amd.gpu_devices import processor_named
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import AMD_CLANG, FROM_COMPILER, Stage, held
@@ -39,8 +38,7 @@ def amd_snapshots(
     it. A source that does not compile gives a Build that is not ``ok``, with its ``source`` stage alone. Raises what
     ``compile_for_amd`` raises."""
     path = existing_source(source)
-    device = processor_named(device)
-    check_amd_device(device, chosen)
+    device = check_amd_device(device, chosen)
     text = path.read_bytes()
     if is_spirv(text[:4]):
         raise UnsupportedError(

@@ -76,10 +76,12 @@ def toolchain_for(device: str) -> Toolchain | None:
     return next((each for each in find_toolchains() if name in amd_devices_of(each)), None)
 
 
-def check_amd_device(device: str, chosen: Toolchain) -> None:
-    """Raise NotFoundError, with the next step, if the toolchain does not compile for this AMD GPU."""
-    if processor_named(device).partition(":")[0] in amd_devices_of(chosen):
-        return
+def check_amd_device(device: str, chosen: Toolchain) -> str:
+    """Return what the compiler calls this AMD GPU. Raises NotFoundError, with the next step, if the toolchain does not compile
+    for it."""
+    processor = processor_named(device)
+    if processor.partition(":")[0] in amd_devices_of(chosen):
+        return processor
     other = toolchain_for(device)
     compiler = amd_compiler(chosen)
     lacks = f"({compiler.title}) knows no device {device!r}" if compiler else "has no compiler for AMD's GPUs"
@@ -101,9 +103,8 @@ def compile_for_amd(
 ) -> Build:
     """Compile OpenCL C for one AMD GPU; the arguments, the Build and what is raised are those of ``ocloc.compile_source``."""
     path = Path(source)
-    device = processor_named(device)
     words = split_options(options if copy is None else copy.options)
-    check_amd_device(device, chosen)
+    device = check_amd_device(device, chosen)
     compiler = amd_compiler(chosen)
     assert compiler is not None, "a toolchain that knows the device has a compiler"
     file = existing_source(path if copy is None else copy.path)
