@@ -62,6 +62,8 @@ from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents
 _STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens", "poclbin": "the program binary"}
 
 _UNKNOWN_SPILLS = "which lines spill is unknown: the code does not tell a spill from another access to the same memory"
+#: The keys of the column of messages, and its heading where instructions reach memory without any.
+_SENDS, _ACCESSES = ("sends",), "accesses"
 #: The parts of a kernel's costs, as its document has them.
 _PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")
 
@@ -143,9 +145,11 @@ def costliest_table(
     estimate = wait_heading(kernel) if has_waits else ()
     asks_spills = SPILL_COSTS.issuperset(LINE_ORDERS[order].keys)
     unknown_spills = _unknown_spills(kernel, is_asked=asks_spills)
-    above = [*heading(program, kernel)[:-1], *_mix(kernel.costs), *unknown_spills, *peak_words(kernel), *estimate, ""]
+    messages = "sends" if program.device is None or program.device.has_messages else _ACCESSES
+    mix = _mix(kernel.costs, messages)
+    above = [*heading(program, kernel)[:-1], *mix, *unknown_spills, *peak_words(kernel), *estimate, ""]
     if kernel.functions:
-        above += [*_functions_table(kernel, width), ""]
+        above += [*_functions_table(kernel, messages, width), ""]
     spills = kernel.costs.get("spill_stores") or kernel.costs.get("fill_loads")
     if kernel.pressure and (spills or has_pressure):  # What holds the registers is why others spill.
         most = None if has_pressure else count
@@ -193,7 +197,7 @@ def costliest_table(
     return [
         *above,
         *trips_words(kernel),
-        *_table("line", rows, total, "source", width),
+        *_table("line", rows, total, ("source", messages), width),
         *([""] if below else []),
         *below,
         "",
@@ -237,7 +241,7 @@ def _of_function(kernel: Kernel, function: CodeFunction, cycles: Cycles) -> tupl
     return _with_cycles(costs, {key: each[code] for key, each in cycles.items()}), peak
 
 
-def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
+def _functions_table(kernel: Kernel, messages: str, width: int | None) -> Iterator[str]:
     """Return a table of the kernel's own code and each function in it, in the order of the code; all rows together are
     the kernel."""
     rows = []
@@ -245,15 +249,17 @@ def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
         costs, peak = _of_function(kernel, function, {})
         *cells, _, _ = _row(function_name(function), costs, kernel.costs, "")
         rows.append([*cells, "", peak])
-    return _table("function", rows, kernel.costs, "live GRFs", width)
+    return _table("function", rows, kernel.costs, ("live GRFs", messages), width)
 
 
 def _table(
-    title: str, rows: Sequence[Sequence[Cell]], total: Mapping[str, int], last: str, width: int | None
+    title: str, rows: Sequence[Sequence[Cell]], total: Mapping[str, int], words: tuple[str, str], width: int | None
 ) -> Iterator[str]:
-    """Return the table of these rows without the columns of what the kernel has none of."""
+    """Return the table of these rows without the columns of what the kernel has none of; ``words`` are the headings of the
+    last column and of messages."""
+    last, messages = words
     shown = _columns(total)
-    first, *columns = (column.heading for column in shown)
+    first, *columns = (messages if column.keys == _SENDS else column.heading for column in shown)
     has_loops = any(row[3] is not None for row in rows)
     has_some = [
         True,
@@ -283,7 +289,7 @@ def _with_cycles(costs: Mapping[str, int], cycles: Cycles) -> dict[str, int]:
     return {**costs, **{key: sum(each) for key, each in cycles.items()}}
 
 
-def _mix(costs: Mapping[str, int]) -> Iterator[str]:
+def _mix(costs: Mapping[str, int], messages: str) -> Iterator[str]:
     """Yield the kernel's instructions by kind, each counted once, and the bytes of its messages."""
     counts = {kind: costs[f"{kind}_instructions"] for kind in OTHER_KINDS}
     counts |= {f"{space} memory": sum(costs[f"{space}_{action}s"] for action in ACTIONS) for space in SPACES}
@@ -300,7 +306,11 @@ def _mix(costs: Mapping[str, int]) -> Iterator[str]:
         spills, fills = plural(costs["spill_stores"], "spill store"), plural(costs["fill_loads"], "fill load")
         yield f"  {spills} of {costs['spill_store_bytes']:,} bytes, {fills} of {costs['spill_load_bytes']:,}"
     if costs["dynamic_messages"]:
-        yield f"  {plural(costs['dynamic_messages'], 'message')} with a dynamic descriptor, whose bytes are not counted"
+        if messages == _ACCESSES:
+            unsized = f"{plural(costs['dynamic_messages'], 'memory instruction')} of unknown size"
+        else:
+            unsized = f"{plural(costs['dynamic_messages'], 'message')} with a dynamic descriptor"
+        yield f"  {unsized}, whose bytes are not counted"
 
 
 def _unknown_spills(kernel: Kernel, *, is_asked: bool) -> list[str]:
