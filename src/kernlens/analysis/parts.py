@@ -113,8 +113,9 @@ def _container_parts(container: Container, folder: tuple[str, ...], names: _Name
 
 def _program_parts(program: Program, names: _Names) -> Iterator[Part]:
     folder = names.make(("programs",), program.name)
+    ending = ".gen" if program.device is None or program.device.ip is not None else ".code"
     for kernel in program.kernels.values():
-        yield Part(names.make((*folder, "kernels"), kernel.name, ".gen"), kernel.code)
+        yield Part(names.make((*folder, "kernels"), kernel.name, ending), kernel.code)
     if program.spirv:
         yield Part(names.make(folder, "program", ".spv"), program.spirv)
     for name, text in (("build_options", program.build.options), ("build_log", program.build.log)):

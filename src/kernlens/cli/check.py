@@ -126,7 +126,8 @@ def command(
     the source line that is the likely cause.
 
     PATHS are binaries, recordings, folders of these, or sources and folders of sources to compile for --device. Every
-    metric of docs/figures.md has the options --max-METRIC and --min-METRIC, for example --max-global-loads. The nearest
+    metric of docs/figures.md has the options --max-METRIC and --min-METRIC, for example --max-global-loads, or for
+    AMD --max-vgprs and --max-lds, for NVIDIA --max-thread-registers and --max-shared-bytes. The nearest
     file kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
     """
     from kernlens.cli.compile import told_failures

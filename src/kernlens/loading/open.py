@@ -162,7 +162,7 @@ def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
         raw = Container("raw", os.path.basename(name), 0, content)
         return Contents(name, (raw,), (raw_program(stem, content, context.device, context),))
     unpacker = Unpacker()
-    if name.endswith(".cubin"):
+    if name.endswith((".cubin", ".hsaco")):
         from kernlens.loading.triton_cache import with_triton_stages
 
         context = with_triton_stages(name, context)

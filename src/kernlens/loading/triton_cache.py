@@ -1,7 +1,7 @@
-"""Triton's cache: a folder for each kernel, with a cubin and the stages of its compile beside it.
+"""Triton's cache: a folder for each kernel, with a cubin or a code object and the stages of its compile beside it.
 
 Source: ``triton/runtime/cache.py`` and ``triton/compiler/compiler.py`` for the names: ``K.source``, ``K.ttir``, ``K.ttgir``,
-``K.llir``, ``K.ptx``, ``K.cubin``, and ``K.json`` with what it was compiled for.
+``K.llir``, ``K.ptx``, ``K.cubin``, for AMD's GPUs ``K.amdgcn``, ``K.hsaco``, and ``K.json`` with what it was compiled for.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from kernlens.errors import KernlensError
 from kernlens.loading.context import Context
 from kernlens.model.build import BuildToolchain
 from kernlens.model.stage import TEXT, Snapshot
-from kernlens.model.stages import TRITON, held
+from kernlens.model.stages import TRITON, TRITON_AMD, held
 from kernlens.toolchain.source_reading import open_regular
 
 #: A larger file beside a cubin is no stage of it.
 _LARGEST = 1 << 28
 _CUBIN = ".cubin"
+#: The stages by the ending of the machine code.
+_COMPILERS = {_CUBIN: TRITON, ".hsaco": TRITON_AMD}
 
 
 def is_stage_of_a_cubin(path: str) -> bool:
@@ -30,15 +32,15 @@ def is_stage_of_a_cubin(path: str) -> bool:
 
 
 def with_triton_stages(path: str, context: Context) -> Context:
-    """Return the context of a cubin with the stages that Triton keeps beside it; as it is if there are none."""
+    """Return the context of machine code with the stages that Triton keeps beside it; as it is if there are none."""
     from kernlens.loading.cuda_programs import StagedParts
 
     stem, ending = os.path.splitext(path)
-    if ending != _CUBIN or not os.path.isfile(f"{stem}.ttir"):
+    if ending not in _COMPILERS or not os.path.isfile(f"{stem}.ttir"):
         return context
     snapshots: list[Snapshot] = []
-    for stage in TRITON.stages:
-        if stage.dump == _CUBIN:
+    for stage in _COMPILERS[ending].stages:
+        if stage.dump == ending:
             continue
         content = _content(f"{stem}{stage.dump}")
         if content is not None:
@@ -49,11 +51,18 @@ def with_triton_stages(path: str, context: Context) -> Context:
     build = replace(
         context.build,
         name=os.path.basename(stem),
-        device=f"sm_{architecture}" if isinstance(architecture, int) else "",
+        device=_device(architecture),
         toolchain=BuildToolchain(f"Triton {version}" if isinstance(version, str) else "Triton"),
         parts=StagedParts(context.build.parts, tuple(snapshots)),
     )
     return replace(context, build=build)
+
+
+def _device(architecture: object) -> str:
+    """Return what Triton compiled for: a number of NVIDIA's, a processor of AMD's; empty if it is neither."""
+    if isinstance(architecture, int):
+        return f"sm_{architecture}"
+    return architecture if isinstance(architecture, str) and architecture.isalnum() else ""
 
 
 def _content(path: str) -> bytes | None:
@@ -64,7 +73,7 @@ def _content(path: str) -> bytes | None:
             content: bytes = file.read()
             return content
     except (KernlensError, OSError) as error:
-        log.debug("loading", "%s is not beside the cubin: %s", path, error)
+        log.debug("loading", "%s is not beside the machine code: %s", path, error)
         return None
 
 

@@ -65,6 +65,11 @@ class Device:
         """The graphics IP version; None where it is not known, and of products that have none."""
         return self.intel.ip if self.intel is not None else None
 
+    @property
+    def has_messages(self) -> bool:
+        """True if instructions reach memory by messages to shared functions, which have descriptors."""
+        return self.intel is not None
+
     def __str__(self) -> str:
         return self.name
 

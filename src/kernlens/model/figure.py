@@ -53,7 +53,8 @@ class Figure:
     ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
     ``is_upper_bound``: the true value depends on the run, and is never more. ``more_is_better``: less of it is worse.
     ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines, or
-    PEAK, the line of the peak pressure. ``former`` are its key and headings before the current release: see ``former_keys``.
+    PEAK, the line of the peak pressure. ``akin`` are the keys of those that other vendors' binaries state instead. ``former``
+    are its key and headings before the current release: see ``former_keys``.
     """
 
     key: str
@@ -70,6 +71,7 @@ class Figure:
     more_is_better: bool = False
     caused_by: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
+    akin: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Figure {self.key}: {self.heading}, in {self.unit}>"

@@ -32,13 +32,14 @@ FIGURES = (
         key="simd", heading="SIMD", unit="channels",
         meaning="the compiled width: work-items that a hardware thread executes together",
         origin="zebin: `simd_size`; patch tokens: execution environment",
-        read=attrgetter("resources.simd"), words="SIMD{}", more_is_better=True, caused_by=(PEAK,),
+        read=attrgetter("resources.simd"), words="SIMD{}", more_is_better=True, caused_by=(PEAK,), akin=("wave_size",),
     ),
     Figure(
         key="grf_count", heading="GRF count", unit="registers per hardware thread",
         meaning="size of the register file (GRF mode): general registers that the compiler may use, whether it does or not",
         origin="zebin: `grf_count`; patch tokens: execution environment",
         read=attrgetter("resources.grf_count"), words="{} GRF(s) available", caused_by=(PEAK,), former=("registers",),
+        akin=("vgprs", "sgprs", "agprs", "thread_registers"),
     ),
     Figure(
         key="spill_bytes", heading="spill bytes", unit="bytes per hardware thread",
@@ -49,19 +50,19 @@ FIGURES = (
         unknown="the binary states only their sum with other memory of the thread; count the spills instead: spill_stores"
         " (check --max-spill-stores, annotate --top)",
         caused_by=("spill_store_bytes", "spill_load_bytes"),
-        former=("spill_bytes", "spill"),
+        former=("spill_bytes", "spill"), akin=("vgpr_spills", "sgpr_spills"),
     ),
     Figure(
         key="scratch_bytes", heading="scratch", unit="bytes per hardware thread",
         meaning="all scratch space: spilled values, private memory, stack frames",
         origin="zebin: the sum of the scratch buffers; patch tokens: scratch slots, which are rounded up to a power of two",
         read=attrgetter("resources.scratch_bytes"), words="{} byte(s) scratch",
-        caused_by=("scratch_store_bytes", "scratch_load_bytes"),
+        caused_by=("scratch_store_bytes", "scratch_load_bytes"), akin=("private_segment_bytes", "stack_bytes"),
     ),
     Figure(
         key="slm_bytes", heading="SLM", unit="bytes per work-group",
         meaning="shared local memory that the kernel declares itself",
-        origin="zebin: `slm_size`; patch tokens: local surface",
+        origin="zebin: `slm_size`; patch tokens: local surface", akin=("lds_bytes", "shared_bytes"),
         read=attrgetter("resources.slm_bytes"), words="{} byte(s) SLM", caused_by=("slm_loads", "slm_stores", "slm_atomics"),
     ),
     Figure(
@@ -371,12 +372,10 @@ def own_figures(kernel: Measured) -> tuple[Figure, ...]:
 
 def shown_figures(kernels: Iterable[Measured], figures: Sequence[Figure] = STATED) -> tuple[Figure, ...]:
     """Return the columns of a table of these kernels: ``figures``, and behind them what else a kernel's binary states. If
-    all kernels state such, those of ``STATED`` that none of them has are left out."""
+    all kernels state such, or neither a width nor registers, those of ``STATED`` that none of them has are left out."""
     kernels = list(kernels)
     own = {figure.key for kernel in kernels for figure in own_figures(kernel)}
-    if not own:
-        return tuple(figures)
-    are_all = all(kernel.resources.is_particular for kernel in kernels)
+    are_all = bool(kernels) and all(kernel.resources.has_no_grf for kernel in kernels)
     shown = [
         figure
         for figure in figures

@@ -53,6 +53,12 @@ class KernelResources:
         """True if the binary states what only some vendors' do: figures of ``figures.OF_FAMILIES``."""
         return bool(self.stated or self.spilled_registers or self.register_files.keys() - {GRF})
 
+    @property
+    def has_no_grf(self) -> bool:
+        """True if the binary states other vendors' figures, or local memory and neither a width nor registers, as PoCL's."""
+        states_memory_alone = self.slm_bytes is not None and self.simd is None and not self.register_files
+        return self.is_particular or states_memory_alone
+
 
 def general_registers(count: int | None) -> dict[str, int]:
     """Return the register files of a kernel that has so many registers of the file GRF, of which it may not be known."""

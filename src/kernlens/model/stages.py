@@ -105,6 +105,7 @@ AMD_CLANG = CompilerKind("clang for AMD GPUs", "AMD GPUs (clang and LLVM)")
 NVIDIA = CompilerKind("NVIDIA's driver", "NVIDIA's OpenCL driver", layer="nvidia")
 #: Triton's compiler for NVIDIA's GPUs, as its cache keeps the stages.
 TRITON = CompilerKind("Triton", "Triton, for NVIDIA's GPUs")
+TRITON_AMD = CompilerKind("Triton for AMD GPUs", "Triton, for AMD's GPUs")
 #: What any other platform's queries give.
 OTHER = CompilerKind("another compiler", "Any other OpenCL platform", layer="unknown")
 
@@ -177,15 +178,18 @@ STAGES = (
           title="assembly"),
     Stage("program", (AMD_CLANG,), "the code object", binary=".hsaco", origin=FROM_BINARY, lines=GPU_DWARF),
     # NVIDIA's compilers, and Triton before them: ``dump`` is the ending of the file in its cache.
-    Stage("ttir-source", (TRITON,), "Triton IR, as the front end made it", text=".source", lines=MLIR_LOC,
+    Stage("ttir-source", (TRITON, TRITON_AMD), "Triton IR, as the front end made it", text=".source", lines=MLIR_LOC,
           dump=".source", title="Triton IR, first"),
-    Stage("ttir", (TRITON,), "Triton IR, optimised", text=".ttir", lines=MLIR_LOC, dump=".ttir", title="Triton IR"),
-    Stage("ttgir", (TRITON,), "Triton IR for GPUs, with layouts", text=".ttgir", lines=MLIR_LOC, dump=".ttgir",
+    Stage("ttir", (TRITON, TRITON_AMD), "Triton IR, optimised", text=".ttir", lines=MLIR_LOC, dump=".ttir", title="Triton IR"),
+    Stage("ttgir", (TRITON, TRITON_AMD), "Triton IR for GPUs, with layouts", text=".ttgir", lines=MLIR_LOC, dump=".ttgir",
           title="Triton GPU IR"),
-    Stage("llir", (TRITON,), "LLVM IR, optimised", text=".llir", lines=DBG, dump=".llir", title="LLVM IR"),
+    Stage("llir", (TRITON, TRITON_AMD), "LLVM IR, optimised", text=".llir", lines=DBG, dump=".llir", title="LLVM IR"),
     Stage("ptx", (TRITON,), "PTX, the assembly that `ptxas` compiles", text=".ptx", lines=PTX_LOC, dump=".ptx",
           title="PTX"),
     Stage("sass", (TRITON,), "the machine code, a cubin", binary=".cubin", lines=GPU_DWARF, dump=".cubin"),
+    Stage("amdgcn", (TRITON_AMD,), "assembly from LLVM's code generator", text=".amdgcn", lines=DOT_LOC, dump=".amdgcn",
+          title="assembly"),
+    Stage("program", (TRITON_AMD,), "the code object", binary=".hsaco", lines=GPU_DWARF, dump=".hsaco"),
     Stage("ptx", (NVIDIA,), "PTX, the program's binary", text=".ptx", origin=FROM_BINARY, lines=PTX_LOC, title="PTX"),
     Stage("sass", (NVIDIA,), "the machine code that runs, a cubin in the driver's compute cache", binary=".cubin",
           origin=FROM_CACHE, lines=GPU_DWARF),

@@ -38,7 +38,7 @@ def amd_snapshots(
     it. A source that does not compile gives a Build that is not ``ok``, with its ``source`` stage alone. Raises what
     ``compile_for_amd`` raises."""
     path = existing_source(source)
-    check_amd_device(device, chosen)
+    device = check_amd_device(device, chosen)
     text = path.read_bytes()
     if is_spirv(text[:4]):
         raise UnsupportedError(

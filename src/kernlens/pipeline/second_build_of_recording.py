@@ -12,7 +12,7 @@ from kernlens.formats.spirv.specialization import specialized
 from kernlens.model.build import Build
 from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
-from kernlens.toolchain.device_compilers import has_compiler
+from kernlens.toolchain.device_compilers import has_compiler, why_not_compiled
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders, join_options, split_options
 from kernlens.toolchain.process import temporary_folder
@@ -41,6 +41,9 @@ def second_build_of_recording(
     Raises UnsupportedError if the recording does not hold what is needed, or the compiler cannot be confined here, and what
     ``compile_stages`` raises.
     """
+    reason = why_not_compiled(build.device)
+    if reason is not None:
+        raise UnsupportedError(f"the recording contains no stages of {build.name}, and {reason}")
     chosen = toolchain or toolchain_of(build)
     words = options if options is not None else build.options or ""
     named = [folder for folder in map(os.path.abspath, include_folders(options or "")) if os.path.isdir(folder)]

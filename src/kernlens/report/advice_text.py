@@ -25,7 +25,13 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
         for piece in each.advice:
             yield from _lines_of(piece, source_line(texts, piece.path, piece.line) if piece.path else None)
         yield ""
-    for reason, count in Counter(each.reason for each in kernels if each.reason).items():
+    for reason, count in Counter(each.kernel.advice_reason for each in kernels).items():
+        if reason is not None:
+            yield style(
+                f"{plural(count, 'kernel')}: {reason}; kernlens annotate PATH --top 10 lists costly lines", fg="yellow"
+            )
+    lacking = Counter(each.reason for each in kernels if each.reason and each.kernel.advice_reason is None)
+    for reason, count in lacking.items():
         yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
     count = sum(len(each.advice) for each in kernels)
     if not count and any(each.kernel.advice_reason is None for each in kernels):

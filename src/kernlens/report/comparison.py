@@ -33,6 +33,8 @@ _WITHOUT_LINE = {
 }
 #: Over the changed lines; of what only waits, ``sync`` has how many more the new side has.
 _COLUMNS = "      old    new      -      +   sync  instructions"
+#: The same where no instruction only waits.
+_WITHOUT_SYNC = "      old    new      -      +  instructions"
 #: The same where the sides are two instruction sets, of which no instruction is in both.
 _COUNTS = "      old    new  instructions"
 
@@ -135,7 +137,9 @@ def kernel_lines(
         reasons = {kernel.line_table_reason for kernel in (change.pair.old, change.pair.new)} - {None}
         yield style(f"  no source lines: {'; '.join(sorted(map(str, reasons)))}", fg="yellow")
     yield from _edited(change)
-    path, columns = None, style(_COUNTS if change.pair.has_two_isas else _COLUMNS, dim=True)
+    has_sync = change.pair.has_sync or any(line.old_waits or line.new_waits for line in change.lines)
+    shown = _COUNTS if change.pair.has_two_isas else _COLUMNS if has_sync else _WITHOUT_SYNC
+    path, columns = None, style(shown, dim=True)
     for line in change.lines:
         if line.key in WITHOUT_LINE:
             if path is None:
@@ -145,7 +149,7 @@ def kernel_lines(
             path = line.key.path
             yield f"  {style(path, fg='green')}"
             yield columns
-        yield _line(line, change.sources, has_counts_only=change.pair.has_two_isas)
+        yield _line(line, change.sources, has_counts_only=change.pair.has_two_isas, has_sync=has_sync)
         if has_instructions:
             yield from _instructions(change, line)
 
@@ -200,11 +204,11 @@ def _text(key: LineKey, sources: SourceLines) -> str:
     return ((new if key.new else old) or "").expandtabs(4)
 
 
-def _line(line: LineChange, sources: SourceLines, *, has_counts_only: bool) -> str:
+def _line(line: LineChange, sources: SourceLines, *, has_counts_only: bool, has_sync: bool) -> str:
     key = line.key
     counts = f"{len(line.old):6,} {len(line.new):6,}"
     if not has_counts_only:
-        counts = " ".join([counts, *_growth(line)])
+        counts = " ".join([counts, *_growth(line, has_sync=has_sync)])
     marks = ["on other operands"] if line.change == OPERANDS else []
     if line.is_cause:
         marks.append("edited" if key.old and key.new else "added" if key.new else "deleted")
@@ -217,9 +221,10 @@ def _line(line: LineChange, sources: SourceLines, *, has_counts_only: bool) -> s
     return f"   {style(counts, fg='yellow')}  {number:>6} | {style(text, bold=True)}{remark}"
 
 
-def _growth(line: LineChange) -> Iterator[str]:
+def _growth(line: LineChange, *, has_sync: bool = True) -> Iterator[str]:
     """Yield the columns of what only one side has, and of how many more instructions that only wait the new side has."""
-    for count in (-line.removed, line.added, line.new_waits - line.old_waits):
+    waits = (line.new_waits - line.old_waits,) if has_sync else ()
+    for count in (-line.removed, line.added, *waits):
         yield f"{count:+6,}" if count else 6 * " "
 
 

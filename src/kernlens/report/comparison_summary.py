@@ -88,7 +88,7 @@ def totals_lines(totals: Totals) -> Iterator[str]:
 
 def _mean_line(mean: Mean, sums: str, differing: int) -> str:
     if mean.ratio is None:
-        return f"  {mean.figure.heading:<15}  unknown: {mean.figure.unknown}"
+        return f"  {mean.figure.heading:<15}  unknown: {mean.reason or mean.figure.unknown}"
     percent = (mean.ratio - 1) * 100
     words = f"{mean.ratio:.3f} ({percent:+.1f}%)"
     colour = "red" if round(percent, 1) > 0 else "green" if round(percent, 1) < 0 else None

@@ -63,6 +63,8 @@ from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents
 _STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens", "poclbin": "the program binary"}
 
 _UNKNOWN_SPILLS = "which lines spill is unknown: the code does not tell a spill from another access to the same memory"
+#: The keys of the column of messages, and its heading where instructions reach memory without any.
+_SENDS, _ACCESSES = ("sends",), "accesses"
 #: The parts of a kernel's costs, as its document has them.
 _PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")
 
@@ -144,9 +146,10 @@ def costliest_table(
     estimate = wait_heading(kernel) if has_waits else ()
     asks_spills = SPILL_COSTS.issuperset(LINE_ORDERS[order].keys)
     unknown_spills = _unknown_spills(kernel, is_asked=asks_spills)
+    messages = "sends" if program.device is None or program.device.has_messages else _ACCESSES
     above = [*heading(program, kernel)[:-1], *_mix(kernel), *unknown_spills, *peak_words(kernel), *estimate, ""]
     if kernel.functions:
-        above += [*_functions_table(kernel, width), ""]
+        above += [*_functions_table(kernel, messages, width), ""]
     spills = kernel.costs.get("spill_stores") or kernel.costs.get("fill_loads")
     if kernel.pressure and (spills or has_pressure):  # What holds the registers is why others spill.
         most = None if has_pressure else count
@@ -194,7 +197,7 @@ def costliest_table(
     return [
         *above,
         *trips_words(kernel),
-        *_table("line", rows, total, "source", width),
+        *_table("line", rows, total, ("source", messages), width),
         *([""] if below else []),
         *below,
         "",
@@ -238,7 +241,7 @@ def _of_function(kernel: Kernel, function: CodeFunction, cycles: Cycles) -> tupl
     return _with_cycles(costs, {key: each[code] for key, each in cycles.items()}), peak
 
 
-def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
+def _functions_table(kernel: Kernel, messages: str, width: int | None) -> Iterator[str]:
     """Return a table of the kernel's own code and each function in it, in the order of the code; all rows together are
     the kernel."""
     rows = []
@@ -246,15 +249,17 @@ def _functions_table(kernel: Kernel, width: int | None) -> Iterator[str]:
         costs, peak = _of_function(kernel, function, {})
         *cells, _, _ = _row(function_name(function), costs, kernel.costs, "")
         rows.append([*cells, "", peak])
-    return _table("function", rows, kernel.costs, "live GRFs", width)
+    return _table("function", rows, kernel.costs, ("live GRFs", messages), width)
 
 
 def _table(
-    title: str, rows: Sequence[Sequence[Cell]], total: Mapping[str, int], last: str, width: int | None
+    title: str, rows: Sequence[Sequence[Cell]], total: Mapping[str, int], words: tuple[str, str], width: int | None
 ) -> Iterator[str]:
-    """Return the table of these rows without the columns of what the kernel has none of."""
+    """Return the table of these rows without the columns of what the kernel has none of; ``words`` are the headings of the
+    last column and of messages."""
+    last, messages = words
     shown = _columns(total)
-    first, *columns = (column.heading for column in shown)
+    first, *columns = (messages if column.keys == _SENDS else column.heading for column in shown)
     has_loops = any(row[3] is not None for row in rows)
     has_some = [
         True,

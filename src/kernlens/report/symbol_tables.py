@@ -103,7 +103,9 @@ def symbols_text(program: Program, module: Module, *, all_relocations: bool = Fa
     yield f"{style(module.name, bold=True)}  {module.format}{where}"
     if module.options:
         yield f"  options: {module.options}"
-    for flag, kinds in _FLAGS:
+    # Of a device with an IP version, or of none, Intel's compilers make it: they alone have these options.
+    has_flags = program.device is None or program.device.ip is not None
+    for flag, kinds in _FLAGS if has_flags else ():
         state = flag_state(module, flag, kinds)
         line = f"  {flag[0]}: {state}"
         yield style(line, fg="yellow") if state.startswith("missing") else line

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from kernlens.model.bounds import Bound
+from kernlens.model.figures import WAITS, own_figures
 from kernlens.model.verdict import FAILED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.program_titles import program_titles
@@ -113,12 +114,29 @@ def finding_words(finding: Finding) -> str:
     if finding.state == SKIPPED and finding.reason:
         return f"{words}: not known; {finding.reason}"
     if finding.value is None or bound is None:
-        return f"{words}: cannot be checked; {figure.unknown or 'the binary does not say it'}"
+        return f"{words}: cannot be checked; {_why_unknown(finding)}"
     if finding.hidden and finding.state != FAILED:
         return f"{words}: cannot be checked; {finding.hidden}"
     if finding.tolerance is None:
         return f"{words}, {bound_words(bound)}{f' ({bound.origin})' if bound.origin else ''}"
     return f"{words}, {bound_words(bound)} (tolerance {finding.tolerance})"
+
+
+def _why_unknown(finding: Finding) -> str:
+    """Return why the value of a figure is not known, and which figures the kernel has instead."""
+    figure, kernel = finding.figure, finding.kernel
+    instead = [each for each in own_figures(kernel) if each.key in figure.akin]
+    if instead:
+        limits = ", ".join(f"--{'min' if each.more_is_better else 'max'}-{each.names[0]}" for each in instead)
+        return f"its binary states {', '.join(each.heading for each in instead)} instead: {limits}"
+    if figure in WAITS and kernel.waits_reason and not _is_of_messages(finding):
+        return kernel.waits_reason
+    return figure.unknown or "the binary does not say it"
+
+
+def _is_of_messages(finding: Finding) -> bool:
+    device = finding.program.device
+    return device is None or device.has_messages
 
 
 def bound_words(bound: Bound) -> str:

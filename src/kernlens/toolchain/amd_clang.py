@@ -24,7 +24,7 @@ from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.amdgpu.code_object import read_code_object
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.isa.amd.gpu_devices import AMD_DEVICES, WITHOUT_IMAGES
+from kernlens.isa.amd.gpu_devices import AMD_DEVICES, WITHOUT_IMAGES, processor_named
 from kernlens.model.build import Build, HeldParts
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.amd_compiler import TARGET, AmdCompiler, amd_compiler
@@ -72,14 +72,16 @@ def _supported(compiler: AmdCompiler) -> frozenset[str]:
 
 def toolchain_for(device: str) -> Toolchain | None:
     """Return the first toolchain that compiles for an AMD GPU, the machine's own first; None if none does."""
-    name = device.partition(":")[0]
+    name = processor_named(device).partition(":")[0]
     return next((each for each in find_toolchains() if name in amd_devices_of(each)), None)
 
 
-def check_amd_device(device: str, chosen: Toolchain) -> None:
-    """Raise NotFoundError, with the next step, if the toolchain does not compile for this AMD GPU."""
-    if device.partition(":")[0] in amd_devices_of(chosen):
-        return
+def check_amd_device(device: str, chosen: Toolchain) -> str:
+    """Return what the compiler calls this AMD GPU. Raises NotFoundError, with the next step, if the toolchain does not compile
+    for it."""
+    processor = processor_named(device)
+    if processor.partition(":")[0] in amd_devices_of(chosen):
+        return processor
     other = toolchain_for(device)
     compiler = amd_compiler(chosen)
     lacks = f"({compiler.title}) knows no device {device!r}" if compiler else "has no compiler for AMD's GPUs"
@@ -102,7 +104,7 @@ def compile_for_amd(
     """Compile OpenCL C for one AMD GPU; the arguments, the Build and what is raised are those of ``ocloc.compile_source``."""
     path = Path(source)
     words = split_options(options if copy is None else copy.options)
-    check_amd_device(device, chosen)
+    device = check_amd_device(device, chosen)
     compiler = amd_compiler(chosen)
     assert compiler is not None, "a toolchain that knows the device has a compiler"
     file = existing_source(path if copy is None else copy.path)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from kernlens.errors import NotFoundError
 from kernlens.isa.amd.gpu_devices import is_of_amd
+from kernlens.isa.devices import known_device
+from kernlens.isa.x86.devices import X86_64
 from kernlens.model.build import Build, BuildToolchain
 from kernlens.toolchain import amd_clang, ocloc
 from kernlens.toolchain.amd_compiler import amd_compiler
@@ -27,6 +29,18 @@ def devices_of(chosen: Toolchain) -> tuple[str, ...]:
 def is_compiled_by_clang(device: str) -> bool:
     """Return whether clang compiles for the device, not ocloc."""
     return is_of_amd(device)
+
+
+def why_not_compiled(device: str) -> str | None:
+    """Return why no offline compiler can be started for a device that another driver compiled for, and what can be done; None
+    if one can."""
+    known = known_device(device)
+    if known is None or known.intel is not None or is_of_amd(device):
+        return None
+    host = "; a source for PoCL: kernlens stages SOURCE --device pocl" if known.isa == X86_64.isa else ""
+    return (
+        f"kernlens starts no compiler for {device}; to record the stages of its driver: kernlens capture --stages{host}"
+    )
 
 
 def has_compiler(device: str, chosen: Toolchain) -> bool:

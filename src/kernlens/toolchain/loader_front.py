@@ -15,8 +15,8 @@ from pathlib import Path
 
 from kernlens import log
 from kernlens.dataclass import dataclass, field
-from kernlens.toolchain.opencl_loader import LOADER, Loader, fronts
-from kernlens.toolchain.opencl_vendors import HOME, lists_the_same, same_vendors
+from kernlens.toolchain.opencl_loader import LOADER, Loader, fronts, read_loader
+from kernlens.toolchain.opencl_vendors import HOME, SORT, lists_the_same, same_vendors
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.used_loaders import ABSOLUTE, LoaderUse, Programs, programs_of, used_loaders
 
@@ -29,13 +29,15 @@ class LoaderFront:
     """The way in which an application's loaders come to take layers.
 
     ``uses`` are the loaders that it would load, ``front`` the one in front of those that take no layers (None: none is
-    needed, or there is none), ``changes`` the variables (None: to be unset). ``obstacle`` is why some take none all the same.
+    needed, or there is none), ``changes`` the variables (None: to be unset). ``obstacle`` is why some take none all the same,
+    ``repair`` the variable that lets them ("" if none does).
     """
 
     uses: tuple[LoaderUse, ...] = ()
     front: Loader | None = None
     changes: Mapping[str, str | None] = field(default_factory=dict)
     obstacle: str = ""
+    repair: str = ""
 
     @property
     def without_layers(self) -> list[LoaderUse]:
@@ -79,7 +81,7 @@ def find_front(words: Sequence[str], program: str, environment: Mapping[str, str
     reachable = [use for use in without if use.kind != ABSOLUTE]
     obstacle = (
         f"{absolute[0].requester} has the absolute path of {absolute[0].loader.path}, and nothing can be put in front of that:"
-        f" have it open {LOADER} without a path, or put a loader that takes layers in that file's place"
+        f" {instead_of_path()}"
         if absolute
         else ""
     )
@@ -104,15 +106,42 @@ def find_front(words: Sequence[str], program: str, environment: Mapping[str, str
     others = (use.loader for use in uses if use.is_likely and use.loader.takes_layers)
     other = next((each for each in others if not lists_the_same(each.vendors, environment, changes)), None)
     if other is not None:
+        if _is_preloaded(environment):
+            return LoaderFront(uses, obstacle=obstacle)
+        repair = _unsorted(uses, front, reachable, environment) or f"LD_PRELOAD={front.path}"
         return LoaderFront(
             uses,
             obstacle=(
                 f"the OpenCL loader {reachable[0].loader.path} takes no layers, and kernlens put none in front of it: that"
                 f" would change the drivers, or their order, that {other.path} lists, which the application may load instead."
-                " What goes through the latter is recorded"
+                f" What goes through the latter is recorded; to record what goes through the former: {repair} kernlens"
+                " capture ..."
             ),
+            repair=repair,
         )
     return LoaderFront(uses, front, changes, obstacle)
+
+
+def instead_of_path(front: Loader | None = None) -> str:
+    """Return what helps where a program opens a loader by its path, in words; ``front`` is a loader that takes layers."""
+    link = f" (a link to {front.path})" if front is not None else ""
+    return f"have it open {LOADER} without a path, or put a loader that takes layers in that file's place{link}"
+
+
+def _is_preloaded(environment: Mapping[str, str]) -> bool:
+    """Return whether LD_PRELOAD has a loader that takes layers, which then answers to the usual name."""
+    loaders = map(read_loader, _others(environment, "LD_PRELOAD", ""))
+    return any(each is not None and each.takes_layers and each.soname == LOADER for each in loaders)
+
+
+def _unsorted(
+    uses: Sequence[LoaderUse], front: Loader, reachable: Sequence[LoaderUse], environment: Mapping[str, str]
+) -> str:
+    """Return the variable that keeps all loaders from sorting drivers if ``front`` changes nothing for the others then; ""."""
+    tried = {**environment, SORT: "none"}
+    changes = _changes(front, reachable, tried)
+    others = [use.loader.vendors for use in uses if use.is_likely and use.loader.takes_layers]
+    return f"{SORT}=none" if all(lists_the_same(each, tried, changes) for each in others) else ""
 
 
 def _best(

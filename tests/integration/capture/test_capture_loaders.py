@@ -153,6 +153,68 @@ def test_an_absolute_path_cannot_be_led_elsewhere(place: Place, tmp_path: Path) 
     assert "have it open libOpenCL.so.1 without a path" in done.stderr
 
 
+#: Builds a program with the loader that its argument names, which no file does.
+OPENING = """
+import ctypes, os, sys, time
+cl = ctypes.CDLL(sys.argv[1])
+cl.clCreateContext.restype = cl.clCreateProgramWithSource.restype = ctypes.c_void_p
+platform, device, error = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+cl.clGetPlatformIDs(1, ctypes.byref(platform), None)
+cl.clGetDeviceIDs(platform, ctypes.c_ulong(0xFFFFFFFF), 1, ctypes.byref(device), None)
+context = ctypes.c_void_p(cl.clCreateContext(None, 1, ctypes.byref(device), None, None, ctypes.byref(error)))
+text = ctypes.c_char_p(b"kernel void one(global int *a) { a[get_global_id(0)] = 1; }")
+program = ctypes.c_void_p(cl.clCreateProgramWithSource(context, 1, ctypes.byref(text), None, ctypes.byref(error)))
+assert cl.clBuildProgram(program, 1, ctypes.byref(device), None, None, None) == 0
+time.sleep(0.5)
+"""
+
+
+def opened(place: Place, tmp_path: Path, loader: str, **variables: str) -> str:
+    (tmp_path / "opening.py").write_text(OPENING)
+    words = [
+        *MAIN,
+        "capture",
+        "-o",
+        str(tmp_path / "x.klens"),
+        "--",
+        sys.executable,
+        str(tmp_path / "opening.py"),
+        loader,
+    ]
+    return place.alone(*words, **variables).stderr
+
+
+def test_a_path_that_is_seen_only_when_it_runs(place: Place, tmp_path: Path) -> None:
+    """Preloading does not help, which is said; what is advised then does."""
+    loader = tmp_path / "libOpenCL.so.1"
+    shutil.copy(place.cuda / "libOpenCL.so.1", loader)
+    words = opened(place, tmp_path, str(loader))
+    assert f"a process loaded {loader}, an OpenCL loader that takes no layers" in words
+    assert "it was opened by its path, or through a search path of its own" in words
+    (preload,) = re.findall(r"LD_PRELOAD=(\S+) kernlens capture \.\.\.", words)
+    words = opened(place, tmp_path, str(loader), LD_PRELOAD=preload)
+    assert f"and {loader}, which takes none, and built nothing through the former" in words
+    (link,) = re.findall(r"\(a link to (\S+)\)", words)
+    loader.unlink()
+    loader.symlink_to(link)
+    assert "1 build, 1 kernel" in opened(place, tmp_path, str(loader))
+
+
+def test_what_pyopencl_keeps_kernlens_from(place: Place, tmp_path: Path) -> None:
+    """The application has pyopencl and opens CUDA's loader: with another order of pyopencl's drivers nothing is put in front
+    of that, and the variable that is named lets it be recorded."""
+    pytest.importorskip("pyopencl")
+    vendors = tmp_path / "vendors"
+    vendors.mkdir()
+    for name in ("pocl.icd", "intel.icd"):
+        shutil.copy(ICD_FOLDER / name, vendors)
+    variables = {"LD_LIBRARY_PATH": str(place.cuda), "OCL_ICD_VENDORS": f"{vendors}/", **SIMULATED}
+    words = opened(place, tmp_path, "libOpenCL.so.1", **variables)
+    (repair,) = re.findall(r"to record this one: (\S+) kernlens capture \.\.\.", words)
+    name, _, value = repair.partition("=")
+    assert "1 build, 1 kernel" in opened(place, tmp_path, "libOpenCL.so.1", **variables, **{name: value})
+
+
 def test_a_loader_that_is_seen_only_when_it_runs(place: Place, tmp_path: Path) -> None:
     """No file tells what this shell starts."""
     line = f'x=$(printf %s runpath); "{place.folder}/bin/linked_$x" 2 20; sleep 0.2'

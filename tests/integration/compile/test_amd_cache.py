@@ -10,6 +10,7 @@ import pytest
 import kernlens
 from kernlens.errors import ToolError
 from kernlens.toolchain import amd_clang
+from kernlens.toolchain.amd_clang import toolchain_for
 from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.compile_keys import compile_key
 from kernlens.toolchain.toolchains import Toolchain, find_toolchains
@@ -73,3 +74,15 @@ def test_a_refused_source_is_compiled_again(source: Path, chosen: Toolchain, mon
     with pytest.raises(ToolError):
         kernlens.compile(source, DEVICE, toolchain=chosen.name)
     assert not [each for _, _, files in os.walk(source.parent / "cache") for each in files]
+
+
+@pytest.mark.parametrize(
+    ("name", "processor"), [("mi200", "gfx90a"), ("NAVI21", "gfx1030"), ("vega20:xnack-", "gfx906")]
+)
+def test_names_that_devices_lists_compile(source: Path, chosen: Toolchain, name: str, processor: str) -> None:
+    (program,) = kernlens.compile(source, name, toolchain=chosen.name)
+    assert program.build.device.partition(":")[0] == processor
+    assert f"-mcpu={processor}" in program.build.command
+    pipeline = kernlens.stages(source, name, toolchain=chosen.name)
+    assert pipeline.build.device == program.build.device
+    assert toolchain_for(name) is not None

@@ -6,6 +6,7 @@ import pytest
 
 from kernlens.errors import NotFoundError
 from kernlens.isa import devices
+from kernlens.isa.amd.gpu_devices import processor_named
 from kernlens.isa.devices import DEVICES, device, identify, name_among, numbers_of, one_of_each
 from kernlens.isa.intel import device_table
 from kernlens.isa.intel.pci_ids import PCI_IDS
@@ -146,3 +147,17 @@ def test_a_name_that_is_looked_up_for_nothing_costs_nothing(monkeypatch: pytest.
     assert devices.known_device("Intel(R) Graphics [0x56a0]") is None
     assert devices.known_device(" B580 ") == devices.device("bmg")
     assert devices.name_among("no such device", ["dg2"]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "processor"),
+    [
+        ("mi200", "gfx90a"),
+        ("Navi21", "gfx1030"),
+        ("mi200:xnack-", "gfx90a:xnack-"),
+        ("gfx906", "gfx906"),
+        ("skl", "skl"),
+    ],
+)
+def test_names_of_amd_gpus_lead_to_the_processor(name: str, processor: str) -> None:
+    assert processor_named(name) == processor

@@ -38,6 +38,24 @@ def test_a_program(tmp_path: Path) -> None:
     assert [symbol.kind for symbol in program.symbols] == ["kernel", "export"] * 2
 
 
+def test_triton_s_stages_beside_it(tmp_path: Path) -> None:
+    written(tmp_path / "add.hsaco", OBJECT)
+    assert not load(tmp_path / "add.hsaco")[0].build.snapshots
+    for ending in (".source", ".ttir", ".ttgir", ".llir"):
+        written(tmp_path / f"add{ending}", b"module {}\n")
+    assembly = (
+        '\t.file\t1 "/k" "t.py"\n\t.type\tadd,@function\nadd:\n\t.loc\t1 5 0\n\ts_nop 0\n\t.loc\t1 6 0\n\ts_endpgm\n'
+    )
+    written(tmp_path / "add.amdgcn", assembly.encode())
+    written(tmp_path / "add.json", b'{"triton_version": "3.4.0", "target": {"backend": "hip", "arch": "gfx90a"}}')
+    (program,) = load(tmp_path / "add.hsaco")
+    assert (program.build.toolchain_title, program.build.device) == ("Triton 3.4.0", "gfx90a")
+    stages = [each.stage for each in program.build.snapshots]
+    assert stages == ["ttir-source", "ttir", "ttgir", "llir", "amdgcn"]
+    (assembled,) = (each for each in program.stage_maps if each.stage == "amdgcn")
+    assert {line for _, line in assembled.lines} == {5, 6}
+
+
 def test_a_program_in_a_bundle_in_an_application(tmp_path: Path) -> None:
     images = {
         "host-x86_64-unknown-linux-gnu--": b"x",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -195,11 +196,16 @@ def test_another_loader_of_the_application_keeps_its_vendors(machine: Path, tmp_
     front = find_front([python], python, {**bundled, "OCL_ICD_FILENAMES": "libcpu.so"})
     assert (front.front, front.changes) == (None, {})
     assert "that would change the drivers, or their order, that" in front.sentence
+    assert re.fullmatch(r"LD_PRELOAD=/\S+/libOpenCL\.so\.1", front.repair)
+    assert f"to record what goes through the former: {front.repair} kernlens capture ..." in front.sentence
     assert find_front([python], python, {**variables, "OCL_ICD_FILENAMES": "libcpu.so"}).front is not None
     # The same vendors, of which there is one: nothing can change for it. Of two the order can.
     assert find_front([python], python, bundled).front is not None
     (vendors / "cpu.icd").write_text("libcpu.so\n")
-    assert find_front([python], python, bundled).front is None
+    sorting = find_front([python], python, bundled)
+    assert (sorting.front, sorting.repair) == (None, "OCL_ICD_PLATFORM_SORT=none")
+    preloaded = find_front([python], python, {**bundled, **dict([front.repair.split("=")])})
+    assert (preloaded.front, preloaded.sentence) == (None, ""), "the repair is there already"
     assert find_front([python], python, {**bundled, "OCL_ICD_PLATFORM_SORT": "none"}).front is not None
 
 

@@ -49,6 +49,12 @@ class KernelPair:
         old, new = self.old_program.device, self.new_program.device
         return old is not None and new is not None and old.isa != new.isa
 
+    @property
+    def has_sync(self) -> bool:
+        """True unless neither side's instruction set, which is known, has instructions that only wait for others."""
+        devices = (self.old_program.device, self.new_program.device)
+        return any(device is None or device.ip is not None for device in devices)
+
 
 @dataclass(frozen=True, slots=True)
 class Pairing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
@@ -11,7 +11,7 @@ from kernlens.analysis.comparison.source_lines import SourceLines
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Source
 from kernlens.model.figure import Figure
-from kernlens.model.figures import figure_named
+from kernlens.model.figures import WAITS, figure_named
 from kernlens.model.spills import SPILLED_BYTES, spill_messages
 
 _INSTRUCTIONS = figure_named("instructions")
@@ -25,13 +25,15 @@ MEANS = (_INSTRUCTIONS, _WAIT_CYCLES, figure_named("code_size"))
 @dataclass(frozen=True, slots=True)
 class Mean:
     """The geometric mean of new divided by old of a figure, over the ``kernels`` of which both are known and not 0; None if
-    there are none. ``old`` and ``new`` are the sums of these."""
+    there are none. ``old`` and ``new`` are the sums of these. ``reason`` is why there are none, if all agree
+    on one."""
 
     figure: Figure
     ratio: float | None
     kernels: int
     old: int
     new: int
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def _value_change(change: KernelChange, figure: Figure) -> ValueChange | None:
     return ValueChange(change, values.old, values.new)
 
 
-def _mean(figure: Figure, changes: Iterable[KernelChange]) -> Mean:
+def _mean(figure: Figure, changes: Sequence[KernelChange]) -> Mean:
     values = [
         (old, new)
         for change in changes
@@ -117,7 +119,9 @@ def _mean(figure: Figure, changes: Iterable[KernelChange]) -> Mean:
         if old and new
     ]
     if not values:
-        return Mean(figure, None, 0, 0, 0)
+        reasons = {kernel.waits_reason for change in changes for kernel in (change.pair.old, change.pair.new)}
+        is_other = figure in WAITS and len(reasons) == 1 and not any(change.pair.has_sync for change in changes)
+        return Mean(figure, None, 0, 0, 0, next(iter(reasons)) if is_other else None)
     ratio = math.exp(sum(math.log(new / old) for old, new in values) / len(values))
     return Mean(figure, ratio, len(values), sum(old for old, _ in values), sum(new for _, new in values))
 

@@ -120,7 +120,9 @@ class ElfHeader:
             )
         if data[EI_CLASS] != 2:
             elf_class = "a 32-bit ELF" if data[EI_CLASS] == 1 else f"an ELF of unknown class {data[EI_CLASS]}"
-            raise self._error(f"{elf_class}; Intel GPU binaries are 64-bit ELFs", EI_CLASS)
+            raise self._error(
+                f"{elf_class}; kernlens reads 64-bit ELFs, as all GPU binaries that it knows are", EI_CLASS
+            )
         if data[EI_DATA] != 1:
             raise self._error("the ELF is not little-endian", EI_DATA)
         self.ehdr = Elf64Ehdr._make(EHDR_LAYOUT.unpack_from(data))

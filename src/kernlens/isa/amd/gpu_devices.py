@@ -75,7 +75,14 @@ _BY_NAME = {name: device for device in AMD_DEVICES for name in (device.name, *de
 
 def amd_device(name: str) -> Device | None:
     """Return the GPU of this name, whatever features stand behind it (``gfx90a:xnack-``); None if there is none."""
-    return _BY_NAME.get(name.partition(":")[0])
+    return _BY_NAME.get(name.partition(":")[0].strip().lower())
+
+
+def processor_named(name: str) -> str:
+    """Return what compilers call a GPU of AMD's, ``gfx90a:xnack-`` for ``mi200:xnack-``; ``name`` itself if there is none."""
+    device = amd_device(name)
+    _, colon, features = name.partition(":")
+    return name if device is None else f"{device.name}{colon}{features}"
 
 
 def is_of_amd(name: str) -> bool:

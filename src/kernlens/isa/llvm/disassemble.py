@@ -46,6 +46,10 @@ class Disassembly:
         return ["" if illegal else _mnemonic(text) for text, illegal in zip(self.texts, self.illegal, strict=True)]
 
 
+#: What brings a newer library, by the target.
+_NEWER = {"amdgcn": "; kernlens toolchain add amd-newest brings a newer libLLVM"}
+
+
 def disassemble(
     triple: str, code: bytes | memoryview, *, cpu: str = "", features: str = "", address: int = 0, at_least: int = 0
 ) -> Disassembly:
@@ -63,7 +67,9 @@ def disassemble(
     skip = _SKIPS[target]
     columns = library.disassemble(Question(triple, cpu, features, options, skip, code, address))
     if columns is None:
-        raise UnsupportedError(f"{library} does not know {' '.join(filter(None, [triple, cpu, features]))}")
+        raise UnsupportedError(
+            f"{library} does not know {' '.join(filter(None, [triple, cpu, features]))}{_NEWER.get(target, '')}"
+        )
     return _disassembly(library, target, columns, code, address)
 
 

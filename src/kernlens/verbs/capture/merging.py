@@ -103,7 +103,7 @@ class Merging:
         self._captured = Captured(spool.was_entered, spool.nested_recordings(), missing=spool.missing())
         replaced = self._read("what was replaced", spool.files("replacement"), read_replaced)
         self._stood_in = StoodIn(changes.replacements, replaced)
-        self._second_builds = Findings()
+        self._second_builds = Findings(changes.empties_caches)
         self._recorded = RecordedKernels(writer.path)
         self._kernels_of = _KernelsOfBinaries(CachedCode(changes.cache_variables(plan.environment, spool.folder)))
         self._programs: dict[Identity, _Program] = {}

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
 from kernlens.toolchain.application import is_static
-from kernlens.toolchain.loader_front import LoaderFront
-from kernlens.toolchain.opencl_loader import LOADER, fronts, read_loader
+from kernlens.toolchain.loader_front import LoaderFront, instead_of_path
+from kernlens.toolchain.opencl_loader import LOADER, Loader, fronts, read_loader
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.used_loaders import mapped_loaders
 from kernlens.verbs.capture.captured import Captured
@@ -19,10 +19,12 @@ from kernlens.verbs.capture.level_zero_layer import why_not_recorded
 @dataclass(slots=True)
 class LoaderWatch:
     """The known OpenCL loaders of an application: the ``front`` that was put in front of them, those of processes that had
-    nothing but loaders without layers when somebody looked, and the others that were seen."""
+    nothing but loaders without layers when somebody looked, those that were ``beside`` one with layers, and the others that
+    were seen."""
 
     front: LoaderFront = field(default_factory=LoaderFront)
     without_layers: set[str] = field(default_factory=set)
+    beside: set[str] = field(default_factory=set)
     with_layers: set[str] = field(default_factory=set)
 
     def look(self, process: int) -> None:
@@ -31,8 +33,11 @@ class LoaderWatch:
             loaders = [loader for path in sorted(paths) if (loader := read_loader(path)) is not None]
             taking = {loader.path for loader in loaders if loader.takes_layers}
             self.with_layers |= taking
-            if not taking:
-                self.without_layers |= {loader.path for loader in loaders}
+            others = {loader.path for loader in loaders if not loader.takes_layers}
+            if taking:
+                self.beside |= others
+            else:
+                self.without_layers |= others
 
     def findings(self, captured: Captured) -> list[str]:
         """Return what is to be known of a capture that recorded something."""
@@ -45,6 +50,12 @@ class LoaderWatch:
         """Return what the loaders say on why nothing was recorded; "" if that is nothing."""
         if self.without_layers:
             return f"nothing was recorded: {self._not_recorded()}"
+        if self.with_layers and self.beside:
+            return (
+                f"nothing was recorded: a process loaded {min(self.with_layers)}, an OpenCL loader that takes layers, and"
+                f" {min(self.beside)}, which takes none, and built nothing through the former. If it opens the latter by its"
+                f" path, nothing can be put in front of that: {instead_of_path(_front_of(min(self.beside)))}"
+            )
         if self.with_layers:
             return (
                 f"nothing was built: the application loaded {min(self.with_layers)}, an OpenCL loader that takes layers, but"
@@ -55,17 +66,32 @@ class LoaderWatch:
     def _not_recorded(self) -> str:
         names = " and ".join(sorted(self.without_layers))
         start = f"a process loaded {names}, an OpenCL loader that takes no layers, so what it built is not recorded"
+        searched = {os.path.realpath(use.loader.path) for use in self.front.uses}
+        if self.front.repair and searched >= {os.path.realpath(name) for name in self.without_layers}:
+            return (
+                f"{start}; kernlens put none in front of it, because that could change the drivers, or their order, of another"
+                f" loader that the application may load; to record this one: {self.front.repair} kernlens capture ..."
+            )
         if self.front.obstacle:
             return f"{start}; {self.front.obstacle}"
-        loader = next((loader for name in self.without_layers if (loader := read_loader(name)) is not None), None)
-        front = (
-            next(fronts(loader.machine, None, os.environ), None)
-            if loader is not None and loader.machine is not None
-            else None
-        )
+        front = next(filter(None, map(_front_of, sorted(self.without_layers))), None)
         if front is None:
             return f"{start}; for a loader that takes them: {how_to_get(LOADER)}, then the same again"
-        return f"{start}; to put one that takes them in front of it: LD_PRELOAD={front.path} kernlens capture ..."
+        preload = f"LD_PRELOAD={front.path} kernlens capture ..."
+        if searched >= {os.path.realpath(name) for name in self.without_layers}:
+            return f"{start}; to put one that takes them in front of it: {preload}"
+        return (
+            f"{start}; it was opened by its path, or through a search path of its own. For a search path: {preload}; for a"
+            f" path: {instead_of_path(front)}"
+        )
+
+
+def _front_of(path: str) -> Loader | None:
+    """Return a loader that takes layers and can stand for the one in the file ``path``; None if there is none."""
+    loader = read_loader(path)
+    if loader is None or loader.machine is None:
+        return None
+    return next(fronts(loader.machine, None, os.environ), None)
 
 
 def why_nothing(captured: Captured, words: Sequence[str], watch: LoaderWatch) -> str:

@@ -19,6 +19,7 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.processors import processors
 from kernlens.runtime.driver_environment import WORKER_VARIABLES
 from kernlens.toolchain.confinement import Children
+from kernlens.toolchain.device_compilers import why_not_compiled
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders
 from kernlens.toolchain.source_reading import is_wide
@@ -204,8 +205,10 @@ def _results(futures: list[Future[SecondBuildResult]]) -> list[SecondBuildResult
 
 @dataclass(slots=True)
 class Findings:
-    """The results of second builds: the builds, by the reason, whose stages are not kept or whose code was not compared."""
+    """The results of second builds: the builds, by the reason, whose stages are not kept or whose code was not compared.
+    ``has_fresh_caches``: the application got empty caches."""
 
+    has_fresh_caches: bool = False
     without_stages: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     not_compared: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
@@ -214,12 +217,18 @@ class Findings:
         options. For kernels that are missing there it is unknown."""
         if isinstance(result.staged, Build):
             if build.ok and not _are_alike(build, result.staged):
-                self.without_stages["built again, it has other machine code"].append(build.name)
+                self.without_stages[self._other_code(build.device)].append(build.name)
             else:
                 build = build.with_parts(snapshots=result.staged.snapshots)
         elif result.staged is not None:
             self.without_stages[str(result.staged)].append(build.name)
         return build, self._compared(build, result.plain)
+
+    def _other_code(self, device: str) -> str:
+        reason = "built again, it has other machine code"
+        if self.has_fresh_caches or why_not_compiled(device) is None:
+            return reason
+        return f"{reason}; the driver may have taken it from its cache: the same capture with --fresh-cache"
 
     def _compared(self, build: Build, plain: Build | KernlensError | None) -> dict[str, bool]:
         if plain is None:
