@@ -103,7 +103,6 @@ def command(
     """Print each source line with its instruction count, its % of the kernel, and its instructions."""
     from kernlens.cli.listings import Viewed, listing
     from kernlens.loading import open_file
-    from kernlens.report.variable_answer import AskedVariable
 
     if as_json and format_name not in (None, "json"):
         raise click.UsageError(f"--json and --format {format_name} are two formats; give one of them")
@@ -161,6 +160,7 @@ def command(
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
     if variable is not None:
         from kernlens.cli.variables import print_variables
+        from kernlens.report.variable_answer import AskedVariable
 
         at_line = option.line_of(line) if line is not None else None
         asked_for = AskedVariable(variable, at_line, None if addresses is None else addresses.addresses)

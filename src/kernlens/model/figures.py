@@ -145,8 +145,7 @@ OF_FAMILIES = (
         f"{_METADATA}: `.group_segment_fixed_size`", "{} byte(s) LDS",
     ),
     _of_family(
-        "shared_bytes", "shared memory", "bytes per work-group",
-        "shared memory that the kernel declares itself, without what the launch adds",
+        "shared_bytes", "shared memory", "bytes per work-group", "shared memory that a kernel declares, not what launches add",
         "NVIDIA's cubin: the size of `.nv.shared.NAME`", "{} byte(s) shared memory",
     ),
     _of_family(
