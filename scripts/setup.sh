@@ -116,7 +116,7 @@ environment_stamp() {
   (
     cd "$ROOT"
     printf '%s\n' "$ROOT"
-    find pyproject.toml setup.py scripts/setup.sh native -type f | LC_ALL=C sort | xargs sha256sum
+    find pyproject.toml setup.py scripts/setup.sh scripts/constraints.txt native -type f | LC_ALL=C sort | xargs sha256sum
   ) | sha256sum | cut -d ' ' -f 1
 }
 
@@ -136,7 +136,7 @@ make_environment() {
   fi
   say "building kernlens and installing it into .venv (editable, with what '$1' needs)"
   if [ "$1" = test ]; then
-    quietly "$VENV/bin/python" -m pip install --quiet --editable "$ROOT[test,fuzz,docs]"
+    quietly "$VENV/bin/python" -m pip install --quiet --constraint "$ROOT/scripts/constraints.txt" --editable "$ROOT[test,fuzz,docs]"
   else
     quietly "$VENV/bin/python" -m pip install --quiet --editable "$ROOT"
   fi

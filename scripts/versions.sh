@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs unit tests with other versions than those of .venv: with the oldest of every dependency that pyproject.toml allows, and in
 # bare Debian 13 and 14, and if asked for more 12, with the Python that each of them has (3.13, 3.14, 3.11.2), where there is no compiler and
-# no driver.
+# no driver. There with the dependencies of scripts/constraints.txt; with --all, the newest of today.
 #
 #   bash scripts/versions.sh                 a short selection, as a part of scripts/test.sh
 #   bash scripts/versions.sh --all           all unit tests, before a release
@@ -15,9 +15,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 # What depends on versions: patterns, the command line, files, processes, recordings; and what was different once.
 SHORT=(tests/unit/{agents/test_protocol_server,cli/test_{kernel_choice,cli_every_verb},formats/test_{ze_info,budget_file},rules/test_{patterns,public_surface}}.py
   tests/unit/{package,pipeline/test_second_build_of_recording.py,recording/test_recording.py,toolchain/test_{preprocessing,process,source_reading}.py})
-# What the tests need in the bare roots, the newest of each.
+# What the tests need in the bare roots.
 REQUIREMENTS=(click orjson rich zstandard mcp jsonschema pytest pytest-xdist hypothesis starlette uvicorn httpx jsonschema-rs pyelftools
   setuptools)
+
+PINS=$ROOT/scripts/constraints.txt
 
 leave_out() { say "$1: left out, as $2"; }
 
@@ -74,7 +76,7 @@ fill_root() {
   echo 'root:x:0:' >"$2/root/etc/group"
   mkdir -p "$2/root/kernlens" "$2/root/packages"
   version=$(basename "$(readlink "$2/root/usr/bin/python3")")
-  pip_into "$2/packages" --python-version "${version#python}" "${REQUIREMENTS[@]}" || return 1
+  pip_into "$2/packages" --python-version "${version#python}" ${PINS:+--constraint "$PINS"} "${REQUIREMENTS[@]}" || return 1
   rm -rf "$2/download"
 }
 
@@ -95,7 +97,7 @@ exec chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin:/packages/bin 
 in_debian() {
   local suite=$1 folder=$CACHE/debian/$1 partial stamp
   shift
-  stamp="3 $MIRROR ${REQUIREMENTS[*]}"
+  stamp="4 $MIRROR ${REQUIREMENTS[*]} ${PINS:+$(cat "$PINS")}"
   if ! is_made "$folder" "$stamp"; then
     say "making a root of Debian $suite in $folder (350 MB, once)"
     mkdir -p "$CACHE/debian"
@@ -121,7 +123,7 @@ suites=(bookworm trixie forky)
 case ${1:-} in
   # Debian 12's Python is that of most .venv, and the other two have no compiler either.
   "") chosen=(-m "not slow" "${SHORT[@]}") suites=(trixie forky) ;;
-  --all) shift; chosen=(tests/unit "$@") ;;
+  --all) shift; PINS='' chosen=(tests/unit "$@") ;;
   *) chosen=(tests/unit "$@") ;;
 esac
 with_oldest "${chosen[@]}" || failed=1

@@ -16,6 +16,7 @@ from tests.corpus.build import Built, build
 from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, program
 from tests.corpus.packages import CorpusError, fetch
+from tests.environment import leave_the_users
 from tests.whole import WHOLE
 
 #: Few, but with one and with many kernels, with ``#include``s, inlined calls, images, barriers and local memory.
@@ -135,9 +136,8 @@ def _built(names: tuple[str, ...], devices: tuple[str, ...] = DEVICES, compiler:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Compilers are tested, not what they answered another time; tests of the cache name a folder for it.
-    os.environ["KERNLENS_CACHE"] = "off"
-    os.environ.pop("KERNLENS_TOOLCHAIN", None)
+    # Compilers are tested, not what they answered another time: there is no cache; its tests name a folder for one.
+    leave_the_users()
     config.stash[LEFT_OUT] = {}
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import DEVICES, CorpusProgram, programs
-from tests.corpus.packages import cache_folder, digest, fetch, packages_folder
+from tests.corpus.packages import digest, fetch, packages_folder
+from tests.environment import cache_folder
 
 #: Line tables without variables: what a corpus of lines needs, and what users are told to pass.
 DEBUG_OPTIONS = "-gline-tables-only"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
 import shutil
 import subprocess
@@ -12,18 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.corpus.manifest import CorpusProgram, Package, packages
+from tests.environment import cache_folder
 
 
 class CorpusError(Exception):
     """The corpus cannot be had on this machine; the message says what failed."""
-
-
-def cache_folder() -> Path:
-    """Return where everything that can be made again is kept: KERNLENS_TEST_CACHE, or kernlens-tests in the user's cache."""
-    named = os.environ.get("KERNLENS_TEST_CACHE")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernlens-tests"
 
 
 def packages_folder() -> Path:

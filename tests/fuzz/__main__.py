@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.environment import leave_the_users
+
 
 def _campaign(chosen: argparse.Namespace) -> int:
     if importlib.util.find_spec("atheris") is None:
@@ -71,6 +73,7 @@ def main() -> int:
     parser.add_argument("--work", help="a folder that keeps what the fuzzer has learnt, for the next run")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="try this input once more, without the fuzzer")
     chosen = parser.parse_args()
+    leave_the_users()
     return _replay(chosen.replay.absolute(), chosen.targets) if chosen.replay is not None else _campaign(chosen)
 
 

@@ -205,6 +205,8 @@ class _Worker:
         self._is_ready = False
         # A worker that is confined to a root finds its modules, and can write, only below the root.
         below = None if environment.root is None else environment.root / "tmp"
+        if below is not None:  # A root whose packages are only unpacked may have none.
+            below.mkdir(exist_ok=True)
         self._folder = tempfile.TemporaryDirectory(prefix="kernlens-", dir=below, ignore_cleanup_errors=True)
         modules = str(package_folder())
         if environment.root is not None:

@@ -16,7 +16,7 @@ from kernlens.analysis.advice.rules import RULES
 from kernlens.answers import Advice, AdvisedKernel
 from kernlens.model.advice import PAGE
 from kernlens.model.kernel import Kernel
-from tests.corpus.packages import cache_folder
+from tests.environment import cache_folder
 from tests.tree import ROOT
 
 KERNELS = Path(__file__).parent / "kernels"

@@ -17,7 +17,7 @@ import pytest
 from kernlens.toolchain.application import find_application
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
-from tests.corpus.packages import cache_folder
+from tests.environment import cache_folder
 from tests.integration.capture.capture_fixtures import HERE, MAIN, Done
 from tests.integration.drivers.live_fixtures import MODULES, compile_spirv
 

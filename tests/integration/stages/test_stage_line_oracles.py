@@ -97,9 +97,12 @@ def pocl(request: pytest.FixtureRequest, darktable_kernels: Path) -> Pipeline:
 
 @pytest.fixture(scope="module", params=[LINES, "-g"])
 def intel_cpu(request: pytest.FixtureRequest, darktable_kernels: Path) -> Pipeline:
+    """What the runtime makes for a processor with SSE4.2, whatever processor it finds here."""
     if cpu_runtime_stages.runtime_library() is None:
         pytest.skip("Intel's CPU runtime is not installed: pip install intel-opencl-rt intel-cmplr-lib-rt")
-    return kernlens.stages(darktable_kernels / "nlmeans.cl", "intel-cpu", options=request.param)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CL_CONFIG_CPU_TARGET_ARCH", "corei7")
+        return kernlens.stages(darktable_kernels / "nlmeans.cl", "intel-cpu", options=request.param)
 
 
 #: A frame: path, line, column.
@@ -228,7 +231,7 @@ def test_intels_cpu_object_as_llvm_symbolizer_reads_it(intel_cpu: Pipeline, tmp_
     theirs = symbolized(path, addresses)
     assert [frames_of(listing, index) for index in range(len(listing))] == theirs
     assert [frames_of(itself, index) for index in range(len(itself))] == theirs
-    assert sum(bool(frames) for frames in theirs) >= 0.85 * len(theirs) > 4000
+    assert sum(bool(frames) for frames in theirs) >= 0.85 * len(theirs) > 2500
     assert sum(len(frames) > 1 for frames in theirs) > 500
     # All instructions that objdump finds, and where each stands in its function.
     symbols = output_of(["readelf", "-sW", str(path)])
@@ -267,7 +270,7 @@ def test_intels_cpu_assembly_as_an_assembler_reads_it(intel_cpu: Pipeline, tmp_p
     ]
     assert [place for _, place in ours] == [place for _, place in names]
     equal = sum(entry == other for (entry, _), (other, _) in zip(ours, names, strict=True))
-    assert equal >= 0.95 * len(ours) > 4000  # LLVM 15 calls some instructions by another name
+    assert equal >= 0.95 * len(ours) > 2500  # LLVM 15 calls some instructions by another name
     assert placed_count(stage_maps) >= 0.85 * len(stage_maps)
 
 

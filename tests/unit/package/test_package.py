@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 import kernlens
+from tests.tree import ROOT
 from tests.writers.dwarf import UnitWriter, debug_zebin, encode, line_unit_4
 
 #: Modules that only some commands need.
@@ -162,3 +166,17 @@ def test_public_functions_say_what_they_do() -> None:
         name for name in kernlens.__all__ if callable(getattr(kernlens, name)) and not getattr(kernlens, name).__doc__
     ]
     assert missing == []
+
+
+def test_every_dependency_has_a_version_that_the_tests_run_with() -> None:
+    """What pip installs of a later day has no part in the tests' answers (scripts/setup.sh)."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
+    names = {canonical(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]) for requirement in needed}
+    lines = (ROOT / "scripts/constraints.txt").read_text().splitlines()
+    pinned = [line.split("==") for line in lines if not line.startswith("#")]
+    assert sorted(names) == sorted(canonical(name) for name, _ in pinned)
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
