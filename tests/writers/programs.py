@@ -27,6 +27,7 @@ def binary(source: str = "scale.cl", *, kernel: str = "scale", options: str = "-
     """Return a NEO ELF for skl with the kernels ``kernel``, which has a line table that names ``source``, and ``plain``."""
     kernels = [KernelToWrite(name, code=bytes(CODE_SIZE), tokens=[environment(simd=16)]) for name in (kernel, "plain")]
     debug_elf = ElfWriter(machine=182)
+    debug_elf.add(".text", bytes(CODE_SIZE))
     debug_elf.add(".debug_line", line_unit_4(encode(ROWS, CODE_SIZE), files=[(source, 0)]))
     return neo_elf(
         [

@@ -172,7 +172,7 @@ def raw_program(name: str, content: memoryview, device: Device, context: Context
         register_roots()
         return decode(content)
 
-    reason = Code(content, device).line_table_reason()
+    reason = Code.raw_reason()
     return listed_program(
         name, "raw", [ListedKernel(name, content, instructions, line_reason=reason)], device, content, context
     )

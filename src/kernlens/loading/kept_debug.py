@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernlens.model.binary import EMPTY
+from kernlens.model.binary import EMPTY, Section
 from kernlens.model.build import Build
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 
@@ -74,6 +74,10 @@ class LinesDebug(KeptDebug):
         """Return why a kernel has no line table; None if it has one."""
         raise NotImplementedError
 
+    def code_copy(self, name: str) -> memoryview | None:
+        """Return the copy of a kernel's code that the debug data keeps; None if it keeps none."""
+        return None
+
 
 class ProgramDebug(LinesDebug):
     """The debug data of one patch-token program."""
@@ -98,14 +102,18 @@ class ProgramDebug(LinesDebug):
 
         if self._read is None:
             return without_debug(self._build)
-        elf = self._elf(name)
-        if elf:
-            from kernlens.formats.elf.elf_file import read_elf
+        section = self._section(name, ".debug_line")
+        return None if section is not None and section.size else NO_TABLE
 
-            section = read_elf(elf, format="kernel-debug-elf").section(".debug_line")
-            if section is not None and section.size:
-                return None
-        return NO_TABLE
+    def code_copy(self, name: str) -> memoryview | None:
+        section = self._section(name, ".text")
+        return section.data if section is not None and section.size else None
+
+    def _section(self, name: str, section: str) -> Section | None:
+        from kernlens.formats.elf.elf_file import read_elf
+
+        elf = self._elf(name)
+        return read_elf(elf, format="kernel-debug-elf").section(section) if elf else None
 
     def _elf(self, name: str) -> memoryview:
         kernel = self._read.kernel(name) if self._read is not None else None

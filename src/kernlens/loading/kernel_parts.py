@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
@@ -16,6 +16,7 @@ from kernlens.model.device import Device, DeviceId
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.kernel_resources import KernelResources
+from kernlens.model.stated_code import StatedCode
 
 if TYPE_CHECKING:
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
-    from kernlens.model.line_table import LineTable
+    from kernlens.model.intel_instructions import IntelInstructions
+    from kernlens.model.line_table import DebugFunction, LineTable
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
     from kernlens.model.waits import Waits
@@ -52,10 +54,17 @@ class Code(AnalysedCode):
     def line_table(self) -> LineTable | None:
         return None
 
-    def line_table_reason(self) -> str | None:
+    def line_table_reason(self, kernel: Kernel) -> str | None:
+        return self.raw_reason()
+
+    @staticmethod
+    def raw_reason() -> str:
         from kernlens.loading.absent_lines import ADVICE
 
         return f"raw instructions hold no line table; {ADVICE} and open the whole binary"
+
+    def code_change(self, kernel: Kernel) -> str | None:
+        return None
 
     def instructions(self) -> Instructions:
         from kernlens.isa.intel.decode import decode
@@ -113,12 +122,14 @@ class Code(AnalysedCode):
         from kernlens.analysis.correlate import functions_of
 
         instructions, symbols = kernel.instructions, self.function_symbols() or {}
+        stated: Sequence[DebugFunction] = ()
         try:
-            stated = kernel.line_table.functions if kernel.line_table else ()
-        except (
-            FormatError
-        ):  # Who asks for lines is told. Instructions need none, and their functions then have no names.
-            stated = ()
+            if kernel.code_change:  # Calls still tell where functions begin, but not their names.
+                symbols = {}
+            elif kernel.line_table:
+                stated = kernel.line_table.functions
+        except FormatError:
+            pass  # Who asks for lines is told. Instructions need none, and their functions then have no names.
         return functions_of(
             instructions.offsets, kernel.code_size, instructions.called, {0: kernel.name, **symbols}, stated
         )
@@ -205,8 +216,39 @@ class DebugCode(Code):
         table, folder = self._debug.line_table(self._name), self._debug.folder
         return table.named_below(folder) if table is not None and folder else table
 
-    def line_table_reason(self) -> str | None:
-        return self._debug.line_table_reason(self._name)
+    def line_table_reason(self, kernel: Kernel) -> str | None:
+        from kernlens.loading.absent_lines import CHANGED, EMPTY_TABLE
+
+        if reason := self._debug.line_table_reason(self._name):
+            return reason
+        try:
+            table = kernel.table_as_held
+            if table is not None and not table.has_lines:
+                return EMPTY_TABLE
+            return f"{CHANGED}: {kernel.code_change}" if kernel.code_change else None
+        except FormatError:
+            return None  # Who asks for the lines is told.
+
+    def code_change(self, kernel: Kernel) -> str | None:
+        stated = self.stated_code()
+        if stated is None:
+            return None
+        from kernlens.analysis.changed_code import change_of
+        from kernlens.model.intel_instructions import packed_of
+
+        def decode() -> IntelInstructions | None:
+            try:
+                # They are not kept: who only lists kernels has no use for them.
+                return packed_of(vars(kernel).get("instructions") or self.instructions())
+            except UnsupportedError:
+                return None
+
+        has_table = self._debug.line_table_reason(self._name) is None
+        return change_of(kernel.code, stated, kernel.table_as_held if has_table else None, decode)
+
+    def stated_code(self) -> StatedCode | None:
+        """Return what the binary states of the code, None where nothing is held against it."""
+        return None
 
     def beside(self) -> Beside | None:
         return self._debug.beside
@@ -230,6 +272,9 @@ class PatchTokenCode(DebugCode):
 
     def heap(self) -> memoryview:
         return self._kernel.heap
+
+    def stated_code(self) -> StatedCode:
+        return StatedCode(copy=self._debug.code_copy(self._name))
 
     def function_symbols(self) -> Mapping[int, str | None] | None:
         functions = (symbol for symbol in self._kernel.symbols if symbol.type == "func" and symbol.kind == "export")
@@ -260,6 +305,10 @@ class ZebinCode(DebugCode):
 
     def function_symbols(self) -> Mapping[int, str | None]:
         return self._kernel.functions
+
+    def stated_code(self) -> StatedCode:
+        own, sites = self._kernel, self._zebin.sites(self._kernel)
+        return StatedCode(own.described, sites, ends_thread=own.name != PSEUDO_KERNEL)
 
     def set_up_bytes(self, kernel: Kernel) -> int:
         # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as

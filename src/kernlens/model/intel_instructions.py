@@ -45,6 +45,10 @@ DESCRIPTOR_IMMEDIATE, DESCRIPTOR_REGISTER, EXTENDED_IMMEDIATE, EXTENDED_REGISTER
 )
 _NO_FUNCTION = 0xFFFF
 _UNKNOWN = InstructionKind(OTHER)
+#: The moves in which Intel's compiler leaves a hash of the kernel behind its code.
+_MARK = 4
+#: A branch, and what its first target is.
+_JOINED_BY = {"goto": "join", "else": "endif"}
 
 #: iga::SFID: the shared functions that messages go to, as the assembly calls them.
 SHARED_FUNCTIONS = (
@@ -178,7 +182,7 @@ class IntelInstructions(Instructions):
         mnemonics = self._mnemonics
         return [mnemonics[number] for number in self._opcode_numbers]
 
-    @property
+    @cached_property
     def _opcode_numbers(self) -> list[int]:
         return self._records.cast("H")[OPCODE_AT // 2 :: _HALVES].tolist()
 
@@ -261,6 +265,34 @@ class IntelInstructions(Instructions):
             predicates = bytes(self._records[PREDICATE_AT::RECORD_SIZE])
             indexes += [index for index in returns if not predicates[index]]
         return sorted(indexes)
+
+    def ends_thread(self, count: int) -> bool:
+        """Return whether the first ``count`` instructions end as compilers end code: with one that control never passes,
+        a ``nop`` or none, and a mark of four moves to the null register or none."""
+        names = [self._mnemonics[number] for number in self._opcode_numbers[max(0, count - _MARK) : count]]
+        if names == ["mov"] * _MARK and all(map(self._writes_nothing, range(count - _MARK, count))):
+            count -= _MARK
+        if count and self._mnemonics[self._opcode_numbers[count - 1]] == "nop":
+            count -= 1
+        return count - 1 in self.stops
+
+    def _writes_nothing(self, index: int) -> bool:
+        written = operand_of(read_operands(self._records, index, 1)[0], 0)
+        return written is not None and written.file == "null"
+
+    @cached_property
+    def strays(self) -> list[tuple[int, int]]:
+        """The branches whose lanes nothing joins where they lead to, by their indexes, and where that is: a ``goto``
+        leads to a ``join``, an ``else`` to an ``endif``."""
+        offsets, numbers = self.offsets, self._opcode_numbers
+        strays = []
+        for index, targets in self.branches.items():
+            expected = _JOINED_BY.get(self._mnemonics[numbers[index]])
+            if expected is not None and targets:
+                at = bisect_left(offsets, targets[0])
+                if at == len(offsets) or offsets[at] != targets[0] or self._mnemonics[numbers[at]] != expected:
+                    strays.append((index, targets[0]))
+        return strays
 
     def _with_mnemonic(self, mnemonic: str) -> list[int]:
         if mnemonic not in self._mnemonics:

@@ -73,8 +73,12 @@ class KernelParts(Protocol):
 
     def line_table(self) -> LineTable | None: ...
 
-    def line_table_reason(self) -> str | None:
-        """Return why there is no line table, found without decoding it; None if there is one."""
+    def line_table_reason(self, kernel: Kernel) -> str | None:
+        """Return why there is no line table, or none that is the code's; None if there is one."""
+        ...
+
+    def code_change(self, kernel: Kernel) -> str | None:
+        """Return what shows that the code is not what its binary describes; None if nothing does."""
         ...
 
     def source_map(self, kernel: Kernel) -> SourceMap | None: ...
@@ -222,13 +226,26 @@ class Kernel:
 
     @cached_property
     def line_table(self) -> LineTable | None:
-        """The kernel's line table; None if there is none, and then ``line_table_reason`` says why."""
-        return None if self.line_table_reason else self._parts.line_table()
+        """The kernel's line table; None if there is none with lines of this code, and then ``line_table_reason`` says why."""
+        return None if self.line_table_reason else self.table_as_held
 
     @cached_property
     def line_table_reason(self) -> str | None:
-        """The reason why there is no line table, and the flag that would give one; None if there is one."""
-        return self._parts.line_table_reason()
+        """The reason why there is no line table, and the flag that would give one, or why its lines are not the code's; None
+        if there is one."""
+        return self._parts.line_table_reason(self)
+
+    @cached_property
+    def table_as_held(self) -> LineTable | None:
+        """The line table as the debug data holds it, though the code may be another by now: ``line_table`` is the one to
+        show. Only what judges it reads this."""
+        return self._parts.line_table()
+
+    @cached_property
+    def code_change(self) -> str | None:
+        """What shows that the code was changed after the compiler had described it, None if nothing does: then neither
+        lines nor functions are taken from its symbols and debug data."""
+        return self._parts.code_change(self)
 
     @cached_property
     def function_symbols(self) -> Mapping[int, str | None] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from kernlens.dataclass import dataclass, field, replace
@@ -82,7 +82,8 @@ class LineTable:
     IS_STMT, END_SEQUENCE and PROLOGUE_END. ``files`` are indexed by the table's own file numbers (DWARF 4 counts from
     1, so entry 0 is then an empty name). ``directory`` is DW_AT_comp_dir, ``source`` the name of the program's
     source; empty if absent. ``find_inlined`` reads the inlined calls, ``find_functions`` the functions on first use, and
-    ``find_variables`` the variables; None for debug data whose variables are not read.
+    ``find_variables`` the variables; None for debug data whose variables are not read. ``find_code_ends`` reads where other
+    parts of the debug data state that the kernel's code ends.
     """
 
     files: tuple[SourceFile, ...]
@@ -97,6 +98,7 @@ class LineTable:
     find_inlined: Callable[[], tuple[InlinedCall, ...]] = field(default=tuple, repr=False, compare=False)
     find_functions: Callable[[], tuple[DebugFunction, ...]] = field(default=tuple, repr=False, compare=False)
     find_variables: Callable[[], tuple[Variable, ...]] | None = field(default=None, repr=False, compare=False)
+    find_code_ends: Callable[[], Mapping[str, int]] = field(default=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -126,6 +128,23 @@ class LineTable:
     def ends_of_sequences(self) -> list[int]:
         """The rows that end a sequence, ascending."""
         return indexes_of(bytes(self.flags), END_SEQUENCE)
+
+    @cached_property
+    def has_lines(self) -> bool:
+        """True if some code is of a line: a table may end a sequence and hold nothing else."""
+        offsets = self.offsets
+        return any(
+            line and not flag & END_SEQUENCE and offsets[row + 1 : row + 2] != offsets[row : row + 1]
+            for row, (line, flag) in enumerate(zip(self.lines, self.flags, strict=True))
+        )
+
+    @cached_property
+    def code_ends(self) -> Mapping[str, int]:
+        """The ends of the kernel's code in bytes from its start, by the part of the debug data that states it: the table's
+        own, its unit's, that of the frame descriptions."""
+        ends = self.ends_of_sequences
+        own = {"the line table": max(self.offsets[row] for row in ends)} if ends else {}
+        return own | dict(self.find_code_ends())
 
     @cached_property
     def prologue_end(self) -> int:

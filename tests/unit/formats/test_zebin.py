@@ -97,7 +97,7 @@ def test_bytes_that_no_symbol_covers_are_code_unless_they_are_zeros() -> None:
     writer.add_symbols([("gemm", 0, 48, LOCAL, FUNC, text)])
     (kernel,) = read_zebin(writer.build()).kernels
     assert bytes(kernel.code) == b"\x11" * 48 + bytes(5) + b"\x22" + bytes(10)
-    assert kernel.functions == {48: None}
+    assert (kernel.described, kernel.functions) == (48, {})
 
 
 def test_symbols_of_a_loaded_module_hold_addresses_and_those_of_a_located_file_do_not() -> None:

@@ -71,8 +71,11 @@ class Parts:
         records = b"".join(record(offset=index * 16) for index in range(5))
         return IntelInstructions(records, ["mov"], lambda: [f"  mov r{index}  " for index in range(5)])
 
-    def line_table_reason(self) -> str | None:
+    def line_table_reason(self, kernel: Kernel) -> str | None:
         return None if self.has_lines else "built without debug data"
+
+    def code_change(self, kernel: Kernel) -> str | None:
+        return None
 
     def line_table(self) -> LineTable:
         calls = (

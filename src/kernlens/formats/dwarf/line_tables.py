@@ -120,11 +120,12 @@ class LineTables(Mapping[str, "LineTable"]):
     def __getitem__(self, kernel: str) -> LineTable:
         table = self._decoded.get(kernel)
         if table is None:
-            table = self._decoded[kernel] = self.decode(self._units[kernel])
+            table = self._decoded[kernel] = self.decode(self._units[kernel], kernel)
         return table
 
-    def decode(self, unit: Unit) -> LineTable:
-        """Decode the line program of ``unit``, which must have one. Raises FormatError if it is damaged."""
+    def decode(self, unit: Unit, kernel: str | None = None) -> LineTable:
+        """Decode the line program of ``unit``, which must have one and describes ``kernel``. Raises FormatError if it is
+        damaged."""
         from kernlens.formats.dwarf.line_header import read_line_header
         from kernlens.formats.dwarf.line_program import run_line_program
         from kernlens.model.line_table import LineTable
@@ -153,7 +154,23 @@ class LineTables(Mapping[str, "LineTable"]):
                 if sections.elf.machine in (EM_KERNEL_DEBUG, EM_INTELGT)
                 else None
             ),
+            find_code_ends=lambda: self._code_ends(unit, kernel),
         )
+
+    def _code_ends(self, unit: Unit, kernel: str | None) -> dict[str, int]:
+        """Return where the unit, and the frame descriptions of ``kernel``, state that its code ends."""
+        ends = {}
+        if unit.size is not None:
+            ends["the debug data's unit"] = (self._sections.code_offset(unit.low) if unit.low else 0) + unit.size
+        if kernel is not None and kernel in self._frame_ends:
+            ends["the unwind data"] = self._frame_ends[kernel]
+        return ends
+
+    @cached_property
+    def _frame_ends(self) -> Mapping[str, int]:
+        from kernlens.formats.dwarf.frame_ends import frame_ends
+
+        return frame_ends(self._sections)
 
 
 def _files(declared: tuple[SourceFile, ...], rows: LineColumns, offset: int) -> tuple[SourceFile, ...]:

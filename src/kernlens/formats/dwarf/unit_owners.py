@@ -20,7 +20,7 @@ from kernlens.formats.elf.elf_file import Elf
 from kernlens.formats.elf.header import SHT_RELA
 from kernlens.model.binary import Relocation, Section, Symbol
 
-_TEXT = ".text."
+TEXT = ".text."
 _LINE = ".debug_line"
 #: The owner of a unit without rows.
 NOBODY = ""
@@ -33,28 +33,33 @@ def owners_of(elf: Elf, line: bytes, units: Sequence[Unit]) -> list[str | None]:
     ``line`` is .debug_line, in which each of ``units`` has a line program. Raises FormatError if the symbols or relocations
     are damaged.
     """
-    code = [section for section in elf.sections if section.flags & SHF_EXECINSTR and section.name.startswith(_TEXT)]
-    tables = [table for table in elf.sections_of_type(SHT_RELA) if _is_of_line(elf, table)]
-    addresses = [entry for table in tables for entry in elf.relocations_of(table) if entry.type == R_ZE_SYM_ADDR]
-    addresses.sort(key=lambda entry: entry.offset)
+    sections = CodeSections(elf)
+    addresses = section_relocations(elf, _LINE)
     firsts = [_first_address(addresses, line, unit) for unit in units]
     # Without any relocation, the addresses are in the rows themselves.
     has_rows = [first is not None or not addresses for first in firsts]
-    symbols, sections = elf.symbols(), _CodeSections(code)
+    symbols = elf.symbols()
     known = [
         sections.at(unit.low) if first is None else sections.of(symbols, first)
         for unit, first in zip(units, firsts, strict=True)
     ]
     if any(rows and section is None for rows, section in zip(has_rows, known, strict=True)):
-        known = _in_order(known, units, code, symbols)
+        known = _in_order(known, units, sections.code, symbols)
     return [
-        NOBODY if not rows else None if section is None else section.name.removeprefix(_TEXT)
+        NOBODY if not rows else None if section is None else section.name.removeprefix(TEXT)
         for rows, section in zip(has_rows, known, strict=True)
     ]
 
 
-def _is_of_line(elf: Elf, table: Section) -> bool:
-    return 0 < table.info < len(elf.sections) and elf.sections[table.info].name == _LINE
+def section_relocations(elf: Elf, name: str) -> list[Relocation]:
+    """Return the relocations that store whole addresses into the debug section ``name``, by their offsets."""
+    tables = (
+        table
+        for table in elf.sections_of_type(SHT_RELA)
+        if 0 < table.info < len(elf.sections) and elf.sections[table.info].name == name
+    )
+    addresses = [entry for table in tables for entry in elf.relocations_of(table) if entry.type == R_ZE_SYM_ADDR]
+    return sorted(addresses, key=lambda entry: entry.offset)
 
 
 def _first_address(addresses: Sequence[Relocation], line: bytes, unit: Unit) -> Relocation | None:
@@ -70,10 +75,13 @@ def _first_address(addresses: Sequence[Relocation], line: bytes, unit: Unit) -> 
     return addresses[position]
 
 
-class _CodeSections:
+class CodeSections:
     """A file's code sections, by what may mean them."""
 
-    def __init__(self, code: Sequence[Section]) -> None:
+    def __init__(self, elf: Elf) -> None:
+        self.code = code = [
+            section for section in elf.sections if section.flags & SHF_EXECINSTR and section.name.startswith(TEXT)
+        ]
         self._by_index = {section.index: section for section in code}
         self._by_name = {section.name: section for section in reversed(code)}
         self._loaded = sorted((section for section in code if section.address), key=lambda section: section.address)

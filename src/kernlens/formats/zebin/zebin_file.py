@@ -13,7 +13,7 @@ from functools import cached_property
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf.elf_file import Elf, read_elf
-from kernlens.formats.elf.header import EM_INTELGT, SHT_NOTE
+from kernlens.formats.elf.header import EM_INTELGT, SHT_NOTE, SHT_REL, SHT_RELA
 from kernlens.formats.zebin.notes import ZebinNotes, read_notes
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
@@ -39,10 +39,10 @@ class ZebinKernel:
     """A kernel's machine code. ``heap`` is its whole section, as the driver loads it; ``code`` leaves out the padding, which
     is the zeros behind the last symbol's end: every other byte of the section is code.
 
-    ``functions`` are those that stayed calls, which stand in the section behind the kernel's own code: offset -> name, None
-    for code that no symbol covers. ``entry_offset`` is that of the kernel's own first instruction, behind the code that
-    loads its payload (the ``_entry`` symbol), None if the file does not say. ``address`` is where the kernel was loaded; it
-    is 0 except in debug ELFs.
+    ``functions`` are those that stayed calls and have a symbol, which stand in the section behind the kernel's own code:
+    offset -> name. ``described`` is where the last symbol of code ends, None if none has a size. ``entry_offset`` is that of
+    the kernel's own first instruction, behind the code that loads its payload (the ``_entry`` symbol), None if the file
+    does not say. ``address`` is where the kernel was loaded; it is 0 except in debug ELFs.
     """
 
     name: str
@@ -50,6 +50,7 @@ class ZebinKernel:
     code: memoryview = field(repr=False)
     heap: memoryview = field(repr=False)
     functions: Mapping[int, str | None]
+    described: int | None
     entry_offset: int | None
     address: int
 
@@ -103,6 +104,15 @@ class Zebin:
         """The file's description of its kernels, None if it has no such section (debug ELFs may have none)."""
         text = self._first(SHT_ZEBIN_ZEINFO)
         return None if text is None else read_ze_info(text.data)
+
+    def sites(self, kernel: ZebinKernel) -> list[int]:
+        """Return the offsets in a kernel's code that the driver fills in."""
+        tables = [
+            table
+            for table in self.elf.sections
+            if table.type in (SHT_REL, SHT_RELA) and table.info == kernel.section.index
+        ]
+        return [relocation.offset for table in tables for relocation in self.elf.relocations_of(table)]
 
     def resources(self, kernel: ZebinKernel) -> KernelResources:
         """Return a kernel's resources, ``prologue_bytes`` from its ``_entry`` symbol where there is one."""
@@ -161,13 +171,16 @@ def _kernel(section: Section, symbols: Mapping[str, Symbol]) -> ZebinKernel:
     is_loaded = own.value == section.address if own else entry is not None and entry.value >= section.address
     base = section.address if is_loaded else 0
     entry_offset = None if entry is None else entry.value - base
-    size, functions = _extent(section, base, own, (each for each in symbols.values() if each not in (own, entry)))
+    size, described, functions = _extent(
+        section, base, own, (each for each in symbols.values() if each not in (own, entry))
+    )
     return ZebinKernel(
         name=name,
         section=section,
         code=section.data[:size],
         heap=section.data,
         functions=functions,
+        described=described,
         entry_offset=entry_offset if entry_offset is not None and 0 <= entry_offset <= size else None,
         address=section.address,
     )
@@ -175,11 +188,13 @@ def _kernel(section: Section, symbols: Mapping[str, Symbol]) -> ZebinKernel:
 
 def _extent(
     section: Section, base: int, own: Symbol | None, others: Iterable[Symbol]
-) -> tuple[int, Mapping[int, str | None]]:
-    """Return the size of a section's code and the functions in it. ``own`` is the symbol of the kernel; without it, or
-    if it has no size, all of the section is code. Raises FormatError for a symbol that lies outside the section."""
+) -> tuple[int, int | None, Mapping[int, str | None]]:
+    """Return the size of a section's code, where the last of its symbols ends, and the functions in it. ``own`` is the
+    symbol of the kernel; without it, or if it has no size, all of the section is code. Raises FormatError for a symbol
+    that lies outside the section."""
     whole = len(section.data)
     size = whole if own is None or own.size == 0 else own.size
+    is_stated = own is not None and own.size > 0
     functions: dict[int, str | None] = {}
     for symbol in sorted(others, key=lambda symbol: symbol.value):
         end = symbol.value - base + symbol.size
@@ -190,10 +205,10 @@ def _extent(
         size = max(size, end)
     if size > whole:
         raise _outside(section, f"its function symbol claims {size} bytes")
-    if unnamed := len(bytes(section.data[size:]).rstrip(b"\0")):
-        functions[size] = None
-        size = min(whole, size + unnamed + -unnamed % _LONGEST_INSTRUCTION)
-    return size, functions
+    described = size if is_stated else None
+    if more := len(bytes(section.data[size:]).rstrip(b"\0")):
+        size = min(whole, size + more + -more % _LONGEST_INSTRUCTION)
+    return size, described, functions
 
 
 def _outside(section: Section, words: str) -> FormatError:

@@ -1,0 +1,289 @@
+"""Code that was changed after the compile: ``python -m tests.corpus.changed_code --help``.
+
+Into kernels of the corpus instructions of other kernels are spliced; code is padded, cut and shifted. Of what tells of the
+code (symbols, relocations, debug data, branches), some parts follow the change and others stay as they were. The truth is
+known: an instruction has the line that it had before, and one that was put in has none. A line that kernlens shows and that
+is not the instruction's is false. Of binaries as compilers leave them, no code may be called changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import struct
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import kernlens
+from kernlens.errors import FormatError, KernlensError
+from kernlens.formats.elf.elf_file import read_elf
+from kernlens.formats.elf.elf_rewriting import with_contents
+from kernlens.formats.neo_elf import is_neo_elf
+from kernlens.formats.patch_tokens.edited_program import edited_neo_elf
+from kernlens.formats.zebin.edited_zebin import edited_zebin
+from kernlens.isa.intel.iga_library import search_also
+from kernlens.loading.context import Context
+from kernlens.loading.open import open_bytes
+from kernlens.model.code_moves import CodeMoves
+from kernlens.model.kernel import Kernel
+from kernlens.model.source_map import SourcePlace
+from tests.corpus.build import build
+from tests.corpus.code_bytes import VARIANTS
+from tests.corpus.compiler import DEBIAN, Compiler, newest
+from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, programs
+
+KINDS = ("splice", "pad", "cut", "shift", "behind")
+#: What follows a change, by the names of sections: as oneDNN's splice does it, and further and further.
+FOLLOWING = {
+    "sections": (),
+    "relocations": (".rel.text",),
+    "symbols": (".rel.text", ".symtab"),
+    "unit": (".rel.text", ".symtab", ".debug_info"),
+    "all but the lines": (".rel.text", ".symtab", ".debug_info", ".debug_frame", ".debug_ranges", ".debug_loc"),
+    "everything": (".",),
+}
+_DEBUG_SECTION = 0xFF000008
+_NOP = bytes.fromhex("60000000000000000000000000000000")
+_COMPACTED = 1 << 29
+#: Branches that have a second target.
+_WITH_UIP = frozenset((0x22, 0x23, 0x24, 0x28, 0x2A, 0x2E))
+
+
+@dataclass
+class Outcome:
+    """What came of the changes: how many of each kind, and how many of these kernels still had lines; instructions under
+    their own line, and the false ones; binaries whose change could not be made."""
+
+    changed: Counter[str] = field(default_factory=Counter)
+    with_lines: Counter[str] = field(default_factory=Counter)
+    right: int = 0
+    refused: int = 0
+    false: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Change:
+    """New code, and where its instructions are from: rows of the old code, None for those that were put in."""
+
+    kind: str
+    code: bytes
+    moves: CodeMoves
+
+
+def change_of(kernel: Kernel, other: Sequence[bytes], kind: str, generator: random.Random, *, fixed: bool) -> Change:
+    """Return a kernel's code changed at random; ``other`` are instructions of another kernel, ``fixed``: branches that
+    cross the change still lead where they led."""
+    rows = _pieces(kernel)
+    count = len(rows)
+    order: list[tuple[bytes, int | None]] = [(piece, row) for row, piece in enumerate(rows)]
+    at = generator.randrange(count)
+    start = generator.randrange(max(1, len(other)))
+    foreign: list[tuple[bytes, int | None]] = [
+        (piece, None) for piece in other[start : start + generator.randint(1, 40)]
+    ]
+    padding: list[tuple[bytes, int | None]] = [(_NOP, None)] * generator.randint(1, 8)
+    if kind == "splice":
+        removed = generator.choice((0, 0, 2, 5))
+        order[at : at + removed] = foreign
+    elif kind == "pad":
+        order[at:at] = padding
+    elif kind == "cut":
+        del order[at : at + generator.randint(1, 8)]
+    elif kind == "behind":
+        order += generator.choice((foreign, padding))
+    else:  # What is cut out in one place is put in at another, so that the size stays.
+        length = generator.randint(1, 4)
+        moved = order[at : at + length]
+        size = sum(len(piece) for piece, _ in moved)
+        del order[at : at + length]
+        to = generator.randrange(len(order) + 1)
+        order[to:to] = [(_NOP, None)] * (size // 16) + ([(other[0][:8], None)] if size % 16 else [])
+    moves = CodeMoves(
+        [*kernel.instructions.offsets, len(kernel.code)],
+        _offsets([piece for piece, _ in order]),
+        [row for _, row in order],
+    )
+    pieces = [
+        piece if row is None or not fixed else _led(piece, row, new, moves) for new, (piece, row) in enumerate(order)
+    ]
+    return Change(kind, b"".join(pieces), moves)
+
+
+def _pieces(kernel: Kernel) -> list[bytes]:
+    code = bytes(kernel.code)
+    spans = zip(kernel.instructions.offsets, kernel.instructions.sizes, strict=True)
+    return [code[offset : offset + size] for offset, size in spans]
+
+
+def _offsets(pieces: Iterable[bytes]) -> list[int]:
+    offsets = [0]
+    for piece in pieces:
+        offsets.append(offsets[-1] + len(piece))
+    return offsets
+
+
+def _led(piece: bytes, row: int, new: int, moves: CodeMoves) -> bytes:
+    """Return a branch that leads where it led before the change, as oneDNN does it."""
+    words = list(struct.unpack(f"<{len(piece) // 4}i", piece))
+    opcode = words[0] & 0x7F
+    if len(piece) < 16 or words[0] & _COMPACTED or opcode & 0xF0 != 0x20 or opcode in (0x2B, 0x2D):
+        return piece
+    here = moves.old_offsets[row]
+    for place in (2, 3) if opcode in _WITH_UIP else (3,):
+        target = here + words[place]
+        if 0 <= target < moves.old_size:
+            words[place] += moves.boundary(target) - target - (moves.new_offsets[new] - here)
+    return struct.pack(f"<{len(words)}i", *words)
+
+
+def changed_binary(content: bytes, kernel: str, change: Change, following: Sequence[str]) -> bytes:
+    """Return the binary with the changed code, in which only the sections whose names begin so follow the change."""
+    edit = edited_neo_elf if is_neo_elf(memoryview(content)) else edited_zebin
+    edited = edit(content, kernel, change.code, change.moves)
+    if following == (".",):
+        return edited
+    old, new = read_elf(memoryview(content), format="elf"), read_elf(memoryview(edited), format="elf")
+    stays = {
+        section.index: bytes(section.data)
+        for section, after in zip(old.sections, new.sections, strict=True)
+        if section.type == _DEBUG_SECTION
+        or ((section.name.startswith((".symtab", ".rel", ".debug"))) and not _is_of(section.name, following))
+        if section.size and bytes(section.data) != bytes(after.data)
+    }
+    return with_contents(edited, stays, format="elf")
+
+
+def _is_of(name: str, following: Sequence[str]) -> bool:
+    own = name.replace(".rela.debug", ".debug").replace(".rela.text", ".rel.text")
+    return own.startswith(tuple(following)) if following else False
+
+
+def judge(outcome: Outcome, where: str, kernel: Kernel, change: Change, edited: bytes, *, with_table: bool) -> None:
+    """Count the lines of a changed kernel: those that are its instructions', and those that are not. ``with_table``: the
+    line table followed the change, so that instructions which were put in stand under the line that they were put into."""
+    try:
+        (program,) = open_bytes(memoryview(edited), "changed.bin", Context()).programs
+        new = program.kernels[kernel.name]
+        source_map, places = new.source_map, new.source_map.places if new.source_map else []
+    except FormatError:  # Refused as a whole: nothing is shown.
+        source_map, places = None, []
+    outcome.changed[change.kind] += 1
+    if source_map is None:
+        return
+    outcome.with_lines[change.kind] += 1
+    assert kernel.source_map is not None
+    true: dict[int, SourcePlace | None] = {}
+    old_places = kernel.source_map.places
+    for row, origin in enumerate(change.moves.origins):
+        true[change.moves.new_offsets[row]] = None if origin is None else old_places[origin]
+    false = 0
+    for offset, place in zip(source_map.offsets, places, strict=True):
+        if place is None or (with_table and true.get(offset) is None):
+            continue
+        if true.get(offset) == place:
+            outcome.right += 1
+        else:
+            false += 1
+    if false:
+        outcome.false.append(f"{where}: {false} of {len(places)} instructions")
+
+
+def changed(paths: Sequence[Path], count: int, generator: random.Random) -> dict[str, Outcome]:
+    """Change ``count`` binaries, each in one kernel, and return what came of it, by what followed the change."""
+    outcomes = {name: Outcome() for name in FOLLOWING}
+    for number in range(count):
+        path = paths[number % len(paths)]
+        (program,), (donor,) = kernlens.load(path), kernlens.load(generator.choice(paths))
+        kernels = [kernel for kernel in program.kernels.values() if kernel.source_map is not None]
+        if not kernels:
+            continue
+        kernel = generator.choice(kernels)
+        foreign = _pieces(generator.choice(list(donor.kernels.values())))
+        kind, name = KINDS[number % len(KINDS)], list(FOLLOWING)[number // len(KINDS) % len(FOLLOWING)]
+        is_fixed = bool(generator.randrange(2))
+        change = change_of(kernel, foreign, kind, generator, fixed=is_fixed)
+        where = (
+            f"{path.parent.name} {kernel.name}, {kind}, {name}, {'branches follow' if is_fixed else 'branches stay'}"
+        )
+        try:
+            edited = changed_binary(path.read_bytes(), kernel.name, change, FOLLOWING[name])
+        except KernlensError:
+            outcomes[name].refused += 1
+            continue
+        judge(outcomes[name], where, kernel, change, edited, with_table=name == "everything")
+    return outcomes
+
+
+def alarms(paths: Iterable[Path]) -> tuple[int, list[str]]:
+    """Return the number of kernels with a line table in binaries as compilers leave them, and those whose code is called
+    changed."""
+    count, false = 0, []
+    for path in paths:
+        for program in kernlens.load(path):
+            for kernel in program.kernels.values():
+                count += kernel.table_as_held is not None
+                if kernel.code_change:
+                    false.append(f"{path.parent.name} {kernel.name}: {kernel.code_change}")
+    return count, false
+
+
+def _binaries(compiler: Compiler, devices: Sequence[str], variants: Sequence[str], limit: int) -> Iterator[list[Path]]:
+    chosen = list(programs())[:limit]
+    for variant in variants:
+        for device in devices:
+            chosen_compiler = (
+                compiler if variant == "as the corpus is" else VARIANTS[variant](replace(compiler, dumps=()))
+            )
+            built, _ = build(chosen, [device], compiler=chosen_compiler)
+            yield [item.binary for item in built]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the counts; exit status 1 for a false line or a false alarm."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--newest-root", type=Path, help="binaries of the newest compiler, in this root folder, too")
+    parser.add_argument("--device", action="append")
+    parser.add_argument("--variant", action="append", choices=VARIANTS, help="options that binaries are made with")
+    parser.add_argument("--programs", type=int, default=1 << 20, help="as many programs of the corpus (default: all)")
+    parser.add_argument("--count", type=int, default=1000, help="changed binaries of each compiler")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    compilers = [(DEBIAN, DEVICES)]
+    if chosen.newest_root:
+        search_also(lambda: {"newest": str(chosen.newest_root)})
+        compilers.append((newest(chosen.newest_root), NEWEST_DEVICES))
+    is_right = True
+    for compiler, devices in compilers:
+        paths: list[Path] = []
+        kernels, false_alarms = 0, []
+        variants = chosen.variant or ["as the corpus is"]
+        for some in _binaries(compiler, chosen.device or devices, variants, chosen.programs):
+            count, more = alarms(some)
+            kernels, false_alarms, paths = kernels + count, false_alarms + more, paths + some
+        print(
+            f"{compiler}: {len(paths)} binaries as they are, {kernels:,} kernels, {len(false_alarms)} false alarms",
+            flush=True,
+        )
+        for words in false_alarms[:10]:
+            print(f"    {words}")
+        generator = random.Random(chosen.seed)
+        generator.shuffle(paths)
+        for name, outcome in changed(paths, chosen.count, generator).items():
+            words = ", ".join(
+                f"{count} {kind} ({outcome.with_lines[kind]} with lines)" for kind, count in outcome.changed.items()
+            )
+            print(
+                f"  what follows: {name}: {words}; {outcome.right:,} right lines, {len(outcome.false)} kernels with false ones"
+            )
+            for words in outcome.false[:10]:
+                print(f"    {words}")
+            is_right = is_right and bool(outcome.changed) and not outcome.false
+        is_right = is_right and not false_alarms
+    return 0 if is_right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

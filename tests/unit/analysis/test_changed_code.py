@@ -1,0 +1,128 @@
+"""Code that is no longer what its binary describes."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from kernlens.analysis.changed_code import change_of
+from kernlens.model.intel_instructions import END_OF_THREAD, LABEL, IntelInstructions
+from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
+from kernlens.model.stated_code import StatedCode
+from tests.writers.instruction_records import record
+
+NAMES = ["mov", "send", "goto", "join", "nop"]
+MOV, SEND, GOTO, JOIN, NOP = range(5)
+#: Six instructions: a branch over two others to the join, and the end of the thread in the last; 88 bytes.
+SIZE = 88
+CODE = memoryview(b"\x11" * SIZE)
+TABLE = LineTable(
+    files=(SourceFile(""), SourceFile("a.cl")),
+    offsets=array("I", (0, 16, 40, SIZE)),
+    files_of=array("I", (1,) * 4),
+    lines=array("I", (1, 2, 3, 3)),
+    columns=array("I", (0,) * 4),
+    flags=bytes((1, 1, 1, 2)),
+    find_code_ends=lambda: {"the debug data's unit": SIZE},
+)
+STATED = StatedCode(end=SIZE, sites=(28,))
+
+
+def code(*more: bytes, end: int = END_OF_THREAD, target: int = 56, joined: int = JOIN) -> IntelInstructions:
+    records = [
+        record(0),
+        record(16),
+        record(32, size=8, opcode=GOTO, flags=LABEL, targets=(target,)),
+        record(40),
+        record(56, opcode=joined),
+        record(72, opcode=SEND, flags=end),
+    ]
+    return IntelInstructions(b"".join([*records, *more]), NAMES, list)
+
+
+def change(
+    instructions: IntelInstructions, held: memoryview = CODE, stated: StatedCode = STATED, table: LineTable = TABLE
+) -> str | None:
+    return change_of(held, stated, table, lambda: instructions)
+
+
+def test_code_as_the_compiler_left_it() -> None:
+    assert change(code()) is None
+    padded = memoryview(bytes(CODE) + bytes(40))
+    assert change(code(), padded) is None, "zeros behind it are padding"
+    assert change(code(), padded, StatedCode()) is None, "a symbol of no size tells nothing"
+
+
+def test_more_code_than_the_table_describes() -> None:
+    longer = memoryview(bytes(CODE) + b"\x22" * 32)
+    spliced = code(record(88), record(104, opcode=SEND, flags=END_OF_THREAD), end=0)
+    words = "the line table describes 88 bytes, the kernel has 120"
+    assert change(spliced, longer) == words
+    assert change(spliced, longer, StatedCode(end=120)) == words, "though the symbol was told"
+    assert change_of(longer, STATED, TABLE, lambda: None) == words, "and though nothing decodes it"
+
+
+def test_code_behind_the_end_of_a_thread_changes_nothing_before_it() -> None:
+    longer = memoryview(bytes(CODE) + b"\x22" * 32)
+    behind = code(record(88, opcode=NOP), record(104, opcode=NOP))
+    assert change(behind, longer) is None
+    assert change(behind, longer, StatedCode(end=120)) is None
+    crossing = code(record(88, opcode=JOIN), record(104), target=88)
+    assert change(crossing, longer) == "the line table describes 88 bytes, the kernel has 120"
+
+
+def test_less_code_than_the_table_describes() -> None:
+    assert change(code(), CODE[:72]) == "the line table describes 88 bytes, the kernel has 72"
+
+
+@pytest.mark.parametrize(
+    ("stated", "ends", "words"),
+    [
+        (StatedCode(end=72), {}, "the line table describes 88 bytes, the kernel's symbol 72"),
+        (STATED, {"the debug data's unit": 104}, "the line table describes 88 bytes, the debug data's unit 104"),
+        (STATED, {"the unwind data": 72}, "the line table describes 88 bytes, the unwind data 72"),
+    ],
+)
+def test_sizes_that_are_not_equal(stated: StatedCode, ends: dict[str, int], words: str) -> None:
+    assert change(code(), CODE, stated, replace(TABLE, find_code_ends=lambda: ends)) == words
+
+
+@pytest.mark.parametrize(
+    ("instructions", "table", "stated", "words"),
+    [
+        (
+            code(),
+            replace(TABLE, offsets=array("I", (0, 24, 40, SIZE))),
+            STATED,
+            "a row of the line table begins at 0x18",
+        ),
+        (code(), replace(TABLE, find_inlined=lambda: (InlinedCall("f", 16, 48, 1, 1, 0),)), STATED, "ends at 0x30"),
+        (code(), TABLE, replace(STATED, sites=(24,)), "the driver fills in the bytes at 0x18"),
+        (code(), TABLE, replace(STATED, sites=(36,)), "the driver fills in the bytes at 0x24"),
+        (code(target=60), TABLE, STATED, "the goto at 0x20 leads to 0x3c"),
+        (code(target=40), TABLE, STATED, "the goto at 0x20 leads to 0x28"),
+        (code(target=200), TABLE, STATED, "the goto at 0x20 leads to 0xc8"),
+        (code(end=0), TABLE, STATED, "no thread ends at 0x58"),
+    ],
+)
+def test_what_the_instructions_contradict(
+    instructions: IntelInstructions, table: LineTable, stated: StatedCode, words: str
+) -> None:
+    assert words in (change(instructions, CODE, stated, table) or "")
+
+
+def test_the_debug_datas_copy_tells_where_the_code_differs() -> None:
+    changed = memoryview(bytes(CODE[:42]) + b"\x33" + bytes(CODE[43:]))
+    assert change(code(), changed, StatedCode(copy=CODE)) == "it differs from 0x2a on from the copy in the debug data"
+    refused = lambda: pytest.fail("code that is its copy needs no decoder")  # noqa: E731
+    assert change_of(CODE, StatedCode(copy=CODE), TABLE, refused) is None
+
+
+def test_a_table_that_only_ends_names_no_line() -> None:
+    assert TABLE.has_lines
+    only_end = replace(TABLE, offsets=[16], files_of=[1], lines=[1], columns=[0], flags=bytes((2,)))
+    assert not only_end.has_lines
+    assert not replace(TABLE, lines=[0, 0, 0, 3]).has_lines
+    assert not replace(TABLE, offsets=[8, 8, 8, 8]).has_lines
