@@ -9,7 +9,8 @@ that code needs. ``model`` computes nothing: what takes an analysis is read thro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, likeliest
@@ -58,6 +59,7 @@ __all__ = [
     "own_figures",
     "shown_figures",
     "with_order",
+    "without_details",
 ]
 
 
@@ -124,6 +126,9 @@ COSTS = (
         former=("unsized_messages",),
     ),
 )
+
+
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,18 +213,38 @@ def own_figures(kernel: Measured) -> tuple[Figure, ...]:
     return tuple(figure for figure in OF_FAMILIES if figure.read(kernel) is not None)
 
 
-def shown_figures(kernels: Iterable[Measured], figures: Sequence[Figure] = STATED) -> tuple[Figure, ...]:
+def shown_figures(
+    kernels: Iterable[Measured], figures: Sequence[Figure] = STATED, *, has_details: bool = False
+) -> tuple[Figure, ...]:
     """Return the columns of a table of these kernels: ``figures``, and behind them what else a kernel's binary states. If
-    all kernels state such, or neither a width nor registers, those of ``STATED`` that none of them has are left out."""
+    all kernels state such, or neither a width nor registers, those of ``STATED`` that none of them has are left out; without
+    ``has_details`` so are parts of a sum of which none has any."""
     kernels = list(kernels)
     own = {figure.key for kernel in kernels for figure in own_figures(kernel)}
     are_all = bool(kernels) and all(kernel.resources.has_no_grf for kernel in kernels)
     shown = [
         figure
-        for figure in figures
+        for figure in (figures if has_details else without_details(figures, kernels, _value))
         if not are_all or figure not in STATED or any(figure.read(kernel) is not None for kernel in kernels)
     ]
     return (*shown, *(figure for figure in OF_FAMILIES if figure.key in own and figure not in shown))
+
+
+def without_details(
+    figures: Iterable[Figure], rows: Collection[_Row], read: Callable[[_Row, Figure], int | None]
+) -> list[Figure]:
+    """Return ``figures`` without those parts of a sum of which no row has any: the sum says it all, where it is known."""
+    by_key = {figure.key: figure for figure in FIGURES}
+
+    def has_any(figure: Figure) -> bool:
+        values = ((read(row, figure), read(row, by_key[figure.part_of])) for row in rows)
+        return any(value or (value == 0 and whole is None) for value, whole in values)
+
+    return [figure for figure in figures if not figure.is_detail or has_any(figure)]
+
+
+def _value(kernel: Measured, figure: Figure) -> int | None:
+    return figure.read(kernel)
 
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
@@ -229,7 +254,9 @@ def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
     return [
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"
         for figure in FIGURES
-        if figure.unknown and any(figure.key in row and row[figure.key] is None for row in rows)
+        if figure.unknown
+        and not figure.is_detail
+        and any(figure.key in row and row[figure.key] is None for row in rows)
     ]
 
 

@@ -10,6 +10,13 @@ from operator import attrgetter
 from kernlens.model.analysed_figures import PEAK
 from kernlens.model.figure import Figure
 
+#: The key of the sum of all that a thread has of memory.
+THREAD_MEMORY = "scratch_bytes"
+PER_THREAD = "bytes per hardware thread"
+_ACCESSES = ("scratch_store_bytes", "scratch_load_bytes")
+#: The same of other vendors' threads, which are work-items: AMD's, and NVIDIA's.
+_OF_OTHERS = ("private_segment_bytes", "stack_bytes")
+
 # fmt: off
 FIGURES = (
     Figure(
@@ -26,22 +33,43 @@ FIGURES = (
         akin=("vgprs", "sgprs", "agprs", "thread_registers"),
     ),
     Figure(
-        key="spill_bytes", heading="spill bytes", unit="bytes per hardware thread",
+        key="spill_bytes", heading="spill bytes", unit=PER_THREAD,
         meaning="memory for spilled values: those that did not fit into registers",
         origin="zebin: `spill_size`, before ze_info 1.39 the size of the spill buffers; unknown if it is not 0 and the kernel"
-        " calls functions (`has_stack_calls`), whose stack it includes; patch tokens: 0 without scratch space, else unknown",
+        " calls functions (`has_stack_calls`): it is then `stack_bytes`; patch tokens: 0 without scratch space, else unknown",
         read=attrgetter("resources.spill_bytes"), words="spills {} byte(s)", zero="no spill",
         unknown="the binary states only their sum with other memory of the thread; count the spills instead: spill_stores"
         " (check --max-spill-stores, annotate --top)",
         caused_by=("spill_store_bytes", "spill_load_bytes"),
-        former=("spill_bytes", "spill"), akin=("vgpr_spills", "sgpr_spills"),
+        former=("spill_bytes", "spill"), akin=("vgpr_spills", "sgpr_spills"), part_of=THREAD_MEMORY,
     ),
     Figure(
-        key="scratch_bytes", heading="scratch", unit="bytes per hardware thread",
-        meaning="all scratch space: spilled values, private memory, stack frames",
-        origin="zebin: the sum of the scratch buffers; patch tokens: scratch slots, which are rounded up to a power of two",
+        key="private_bytes", heading="private", unit=PER_THREAD,
+        meaning="private memory: variables and arrays of all the thread's work-items that are not in registers",
+        origin="zebin: `private_size`, before ze_info 1.39 the private buffers; patch tokens: the stateless private surface,"
+        " 0 without any memory of the thread, else unknown",
+        read=attrgetter("resources.private_bytes"), words="{} byte(s) private memory",
+        unknown="the binary states only their sum with other memory of the thread: scratch (check --max-scratch)",
+        caused_by=_ACCESSES, akin=_OF_OTHERS, counterparts=_OF_OTHERS, part_of=THREAD_MEMORY, is_detail=True,
+    ),
+    Figure(
+        key="stack_bytes", heading="stack", unit="bytes per thread",
+        meaning="stack of a kernel that calls functions: their frames, with what they save and spill (the thread is a hardware"
+        " thread; of NVIDIA's GPUs one work-item, whose whole local memory this is)",
+        origin="zebin: `spill_size` of a kernel with `has_stack_calls`, before ze_info 1.39 its scratch buffers; patch tokens:"
+        " the scratch slots of such a kernel; NVIDIA's cubin: `EIATTR_FRAME_SIZE`",
+        read=attrgetter("resources.stack_bytes"), words="{} byte(s) stack",
+        unknown="the binary states only their sum with other memory of the thread: scratch (check --max-scratch)",
+        caused_by=_ACCESSES, akin=("private_segment_bytes",), counterparts=("private_segment_bytes",),
+        part_of=THREAD_MEMORY, is_detail=True,
+    ),
+    Figure(
+        key=THREAD_MEMORY, heading="scratch", unit=PER_THREAD,
+        meaning="all memory of a thread: spilled values, private memory, stack frames, wherever it lies",
+        origin="zebin: the sum of the per-thread memory buffers; patch tokens: the scratch slots, which are rounded up to a"
+        " power of two, and the stateless private surface",
         read=attrgetter("resources.scratch_bytes"), words="{} byte(s) scratch",
-        caused_by=("scratch_store_bytes", "scratch_load_bytes"), akin=("private_segment_bytes", "stack_bytes"),
+        caused_by=_ACCESSES, akin=_OF_OTHERS, counterparts=_OF_OTHERS,
     ),
     Figure(
         key="slm_bytes", heading="SLM", unit="bytes per work-group",

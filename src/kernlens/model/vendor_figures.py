@@ -75,10 +75,7 @@ OF_FAMILIES = (
     _of_family(
         "private_segment_bytes", "private segment", "bytes per work-item", "spilled values, private memory, stack frames",
         f"{_METADATA}: `.private_segment_fixed_size`", "{} byte(s) private segment",
-    ),
-    _of_family(
-        "stack_bytes", "stack", "bytes per thread", "the stack frame of the kernel",
-        "NVIDIA's cubin: `EIATTR_FRAME_SIZE`", "{} byte(s) stack",
+        akin=("scratch_bytes", "stack_bytes"), counterparts=("scratch_bytes", "stack_bytes"),
     ),
     _of_family(
         "wave_size", "wave size", "work-items", "work-items that execute together: a wavefront",

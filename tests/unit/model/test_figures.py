@@ -115,7 +115,7 @@ def test_documents_and_tables_are_made_from_the_list() -> None:
         "what a new figure's reader finds in made()"
     )
     (heading,) = [line for line in program_overview(program) if "GRF count" in line]
-    places = [heading.index(f" {figure.heading} ") for figure in STATED]
+    places = [heading.index(f" {figure.heading} ") for figure in STATED if not figure.is_detail]
     assert places == sorted(places)
     assert figures_of(kernel, FIGURES)["instructions"] == 5
 
