@@ -12,7 +12,7 @@ from kernlens.errors import NotFoundError, UnknownKernelError, UnsupportedError
 from kernlens.model.binary import Symbol
 from kernlens.model.bounds import Bound, Rule, Tolerance
 from kernlens.model.figure import Figure
-from kernlens.model.figures import EVERY_FIGURE, FIGURES
+from kernlens.model.figures import EVERY_FIGURE, FIGURES, OF_FAMILIES, figure_named
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -143,8 +143,8 @@ class Rules:
         bounds = {bound.key: bound for rule in rules for bound in rule.bounds}
         findings = []
         for bound in sorted(bounds.values(), key=lambda bound: (_ORDER[bound.figure.key], bound.is_least)):
-            finding = Finding(
-                program, kernel, bound.figure, bound.figure.read(kernel), bound, allows_unknown=allows_unknown
+            finding = _by_counterpart(
+                Finding(program, kernel, bound.figure, bound.figure.read(kernel), bound, allows_unknown=allows_unknown)
             )
             if finding.value is None and self._is_of_others(bound.figure, program):
                 finding = replace(
@@ -174,6 +174,23 @@ class Rules:
         return any(each.needs_decoding for each in figures) or (
             SPILLED_BYTES in figures and SPILLED_BYTES.read(place[1]) is None
         )
+
+
+def _by_counterpart(finding: Finding) -> Finding:
+    """Return the finding of a largest value that is not known with what the binary states instead: the same of another vendor,
+    or a sum that is within the limit, as its part then is. As it is if there is neither."""
+    bound, figure, kernel = finding.bound, finding.figure, finding.kernel
+    if finding.value is not None or bound is None or bound.is_least:
+        return finding
+    is_of_others = kernel.resources.is_particular or figure in OF_FAMILIES
+    for other in map(figure_named, figure.counterparts if is_of_others else ()):
+        if (value := other.read(kernel)) is not None:
+            return replace(finding, figure=other, value=value)
+    if figure.part_of:
+        whole = figure_named(figure.part_of)
+        if (value := whole.read(kernel)) is not None and bound.allows(value):
+            return replace(finding, figure=whole, value=value)
+    return finding
 
 
 def _counted(finding: Finding) -> list[Finding]:
@@ -238,7 +255,16 @@ def against_baseline(pair: KernelPair, tolerances: Iterable[Tolerance], allows_u
         )
         if tolerance.figure == SPILLED_BYTES and None in (before, value):
             finding = _answered(finding)
+        elif None in (before, value) and _states_whole(tolerance.figure, pair):
+            whole = figure_named(tolerance.figure.part_of)
+            finding = replace(finding, allows_unknown=True, reason=f"{whole.heading} counts instead, which includes it")
         elif before is None and value is None:
             finding = replace(finding, allows_unknown=True, reason="unknown in the baseline as well")
         findings.append(finding)
     return findings
+
+
+def _states_whole(figure: Figure, pair: KernelPair) -> bool:
+    """Return whether both sides state the sum that a figure is a part of."""
+    whole = figure_named(figure.part_of) if figure.part_of else None
+    return whole is not None and None not in (whole.read(pair.old), whole.read(pair.new))

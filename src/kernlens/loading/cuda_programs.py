@@ -108,13 +108,13 @@ class _CubinCode:
         x, y, z = read.largest_block or (0, 0, 0)
         stated = {
             "shared_bytes": read.shared_bytes,
-            "stack_bytes": read.stack_bytes,
             "max_work_group": x * y * z or None,
         }
         return KernelResources(
             register_files={} if read.registers is None else {"registers": read.registers},
             barriers=read.barriers,
             required_work_group_size=read.required_block,
+            stack_bytes=read.stack_bytes,
             stated={key: value for key, value in stated.items() if value is not None},
         )
 

@@ -53,7 +53,9 @@ class Figure:
     ``needs_decoding``: reading it decodes the instructions, which listing a large file must not do.
     ``is_upper_bound``: the true value depends on the run, and is never more. ``more_is_better``: less of it is worse.
     ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines, or
-    PEAK, the line of the peak pressure. ``akin`` are the keys of those that other vendors' binaries state instead. ``former``
+    PEAK, the line of the peak pressure. ``akin`` are the keys of those that other vendors' binaries state instead, and
+    ``counterparts`` of those of them that a limit of this figure holds too. ``part_of`` is the key of the sum that this is a
+    part of; ``is_detail``: a table that has the sum leaves the part out where no kernel has any of it. ``former``
     are its key and headings before the current release: see ``former_keys``.
     """
 
@@ -72,6 +74,9 @@ class Figure:
     caused_by: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     akin: tuple[str, ...] = ()
+    counterparts: tuple[str, ...] = ()
+    part_of: str = ""
+    is_detail: bool = False
 
     def __repr__(self) -> str:
         return f"<Figure {self.key}: {self.heading}, in {self.unit}>"

@@ -1,225 +1,66 @@
 """Figures: what can be said of a kernel in one number each. The only list of them.
 
 All tables, JSON documents, the viewer, the words above a listing and the table of ``docs/figures.md`` are made from
-``FIGURES``: a new figure is one entry here (and, if a binary states it, a field of ``KernelResources``, or a key of its
-mappings, which that format's reader fills). ``OF_FAMILIES`` are those that some vendors' binaries state: they stand beside the
-others where a kernel has them. ``COSTS`` are figures of source lines too, ``PRESSURES`` those of the registers that
-code needs. ``model`` computes nothing: what takes an analysis is read through a part of the kernel.
+``FIGURES``: a new figure is one entry in the module of its family (and, if a binary states it, a field of ``KernelResources``,
+or a key of its mappings, which that format's reader fills). ``OF_FAMILIES`` are those that some vendors' binaries state: they
+stand beside the others where a kernel has them. ``COSTS`` are figures of source lines too, ``PRESSURES`` those of the registers
+that code needs. ``model`` computes nothing: what takes an analysis is read through a part of the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, likeliest
+from kernlens.model.analysed_figures import (
+    CYCLES,
+    ISSUE_CYCLES,
+    PEAK,
+    PERCENT,
+    PRESSURES,
+    WAIT,
+    WAIT_CYCLES,
+    WAIT_SHARE,
+    WAITS,
+)
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
+from kernlens.model.stated_figures import FIGURES
+from kernlens.model.vendor_figures import OF_FAMILIES
 
-PEAK = "live_grfs"
-#: The figures of ``WAITS`` that instructions, and so source lines, have too.
-WAIT = "wait"  # As an order of lines.
-WAIT_SHARE = "wait_share"
-#: The unit of shares.
-PERCENT = "%"
-CYCLES = ISSUE_CYCLES, WAIT_CYCLES = ("issue_cycles", "wait_cycles")
-
-
-# fmt: off
-FIGURES = (
-    Figure(
-        key="simd", heading="SIMD", unit="channels",
-        meaning="the compiled width: work-items that a hardware thread executes together",
-        origin="zebin: `simd_size`; patch tokens: execution environment",
-        read=attrgetter("resources.simd"), words="SIMD{}", more_is_better=True, caused_by=(PEAK,), akin=("wave_size",),
-    ),
-    Figure(
-        key="grf_count", heading="GRF count", unit="registers per hardware thread",
-        meaning="size of the register file (GRF mode): general registers that the compiler may use, whether it does or not",
-        origin="zebin: `grf_count`; patch tokens: execution environment",
-        read=attrgetter("resources.grf_count"), words="{} GRF(s) available", caused_by=(PEAK,), former=("registers",),
-        akin=("vgprs", "sgprs", "agprs", "thread_registers"),
-    ),
-    Figure(
-        key="spill_bytes", heading="spill bytes", unit="bytes per hardware thread",
-        meaning="memory for spilled values: those that did not fit into registers",
-        origin="zebin: `spill_size`, before ze_info 1.39 the size of the spill buffers; unknown if it is not 0 and the kernel"
-        " calls functions (`has_stack_calls`), whose stack it includes; patch tokens: 0 without scratch space, else unknown",
-        read=attrgetter("resources.spill_bytes"), words="spills {} byte(s)", zero="no spill",
-        unknown="the binary states only their sum with other memory of the thread; count the spills instead: spill_stores"
-        " (check --max-spill-stores, annotate --top)",
-        caused_by=("spill_store_bytes", "spill_load_bytes"),
-        former=("spill_bytes", "spill"), akin=("vgpr_spills", "sgpr_spills"),
-    ),
-    Figure(
-        key="scratch_bytes", heading="scratch", unit="bytes per hardware thread",
-        meaning="all scratch space: spilled values, private memory, stack frames",
-        origin="zebin: the sum of the scratch buffers; patch tokens: scratch slots, which are rounded up to a power of two",
-        read=attrgetter("resources.scratch_bytes"), words="{} byte(s) scratch",
-        caused_by=("scratch_store_bytes", "scratch_load_bytes"), akin=("private_segment_bytes", "stack_bytes"),
-    ),
-    Figure(
-        key="slm_bytes", heading="SLM", unit="bytes per work-group",
-        meaning="shared local memory that the kernel declares itself",
-        origin="zebin: `slm_size`; patch tokens: local surface", akin=("lds_bytes", "shared_bytes"),
-        read=attrgetter("resources.slm_bytes"), words="{} byte(s) SLM", caused_by=("slm_loads", "slm_stores", "slm_atomics"),
-    ),
-    Figure(
-        key="barriers", heading="barriers", unit="barriers per work-group",
-        meaning="hardware barriers that a work-group needs",
-        origin="zebin: `barrier_count`; patch tokens: execution environment",
-        read=attrgetter("resources.barriers"), words="{} barrier(s)",
-    ),
-    Figure(
-        key="instructions", heading="instructions", unit="instructions",
-        meaning="machine instructions", origin="counted in the machine code",
-        read=attrgetter("instruction_count"), needs_decoding=True, caused_by=("instructions",),
-    ),
-    Figure(
-        key="code_size", heading="code size", unit="bytes",
-        meaning="machine code without padding, functions in it included",
-        origin="zebin: the kernel's section up to the end of its last function; patch tokens: the unpadded size in the"
-        " kernel's header",
-        read=attrgetter("code_size"), caused_by=("instructions",), former=("code_size", "code bytes"),
-    ),
-)
-# fmt: on
-
-
-def _of_family(key: str, heading: str, unit: str, meaning: str, origin: str, words: str, **more: Any) -> Figure:
-    """Return a figure that some binaries state, by its key among ``KernelResources.stated``."""
-    return Figure(
-        key=key,
-        heading=heading,
-        unit=unit,
-        meaning=meaning,
-        origin=origin,
-        read=lambda kernel: kernel.resources.stated.get(key),
-        words=words,
-        **more,
-    )
-
-
-def _file(key: str, name: str, unit: str, meaning: str, origin: str, words: str) -> Figure:
-    """Return the number of registers of a file."""
-    read = lambda kernel: kernel.resources.register_files.get(name)  # noqa: E731
-    return Figure(
-        key, words.removeprefix("{} ").replace("(s)", "s"), unit, meaning, origin, read, words, caused_by=(PEAK,)
-    )
-
-
-def _spilled(key: str, name: str, origin: str) -> Figure:
-    """Return the number of registers of a file that were spilled: their bytes are not stated, and not counted here."""
-    read = lambda kernel: kernel.resources.spilled_registers.get(name)  # noqa: E731
-    words = f"spills {{}} {name}(s)"
-    return Figure(
-        key, f"{name} spills", "registers", f"registers of the file {name} that were spilled", origin, read, words
-    )
-
-
-# fmt: off
-_METADATA = "AMD's code object metadata"
-#: What some vendors' binaries state. A table shows one where a kernel of it has it.
-OF_FAMILIES = (
-    _file(
-        "vgprs", "VGPR", "registers per work-item", "vector registers that a wavefront takes for each work-item",
-        f"{_METADATA}: `.vgpr_count`", "{} VGPR(s)",
-    ),
-    _file(
-        "sgprs", "SGPR", "registers per wavefront", "scalar registers that a wavefront takes",
-        f"{_METADATA}: `.sgpr_count`", "{} SGPR(s)",
-    ),
-    _file(
-        "agprs", "AGPR", "registers per work-item", "accumulation registers that a wavefront takes for each work-item",
-        f"{_METADATA}: `.agpr_count`", "{} AGPR(s)",
-    ),
-    _spilled("vgpr_spills", "VGPR", f"{_METADATA}: `.vgpr_spill_count`"),
-    _spilled("sgpr_spills", "SGPR", f"{_METADATA}: `.sgpr_spill_count`"),
-    _file(
-        "thread_registers", "registers", "registers per thread", "registers that each thread takes",
-        "NVIDIA's cubin: `EIATTR_REGCOUNT`", "{} register(s) per thread",
-    ),
-    _of_family(
-        "lds_bytes", "LDS", "bytes per work-group", "local data share that the kernel declares itself",
-        f"{_METADATA}: `.group_segment_fixed_size`", "{} byte(s) LDS",
-    ),
-    _of_family(
-        "shared_bytes", "shared memory", "bytes per work-group", "shared memory that a kernel declares, not what launches add",
-        "NVIDIA's cubin: the size of `.nv.shared.NAME`", "{} byte(s) shared memory",
-    ),
-    _of_family(
-        "private_segment_bytes", "private segment", "bytes per work-item", "spilled values, private memory, stack frames",
-        f"{_METADATA}: `.private_segment_fixed_size`", "{} byte(s) private segment",
-    ),
-    _of_family(
-        "stack_bytes", "stack", "bytes per thread", "the stack frame of the kernel",
-        "NVIDIA's cubin: `EIATTR_FRAME_SIZE`", "{} byte(s) stack",
-    ),
-    _of_family(
-        "wave_size", "wave size", "work-items", "work-items that execute together: a wavefront",
-        f"{_METADATA}: `.wavefront_size`", "wave{}", more_is_better=True,
-    ),
-    _of_family(
-        "occupancy", "occupancy", "wavefronts per SIMD", "the most wavefronts that fit beside one another",
-        "the compiler's own statement", "occupancy {}", more_is_better=True,
-    ),
-    _of_family(
-        "max_work_group", "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
-        f"{_METADATA}: `.max_flat_workgroup_size`; NVIDIA's cubin: `EIATTR_MAX_THREADS`", "", more_is_better=True,
-    ),
-)
-# fmt: on
-
-
-def _analysed(part: str, attribute: str, **words: Any) -> Figure:
-    """Return a figure that is one of a part of the kernel, which takes an analysis; it is unknown where that is."""
-
-    def read(kernel: Measured) -> int | None:
-        known = getattr(kernel, part)
-        return None if known is None else getattr(known, attribute)
-
-    return Figure(read=read, needs_decoding=True, **words)
-
-
-_PRESSURE = {
-    "unit": "registers per hardware thread",
-    "unknown": "the decoder does not tell what the instructions do to registers, or their branches are too many to follow",
-    "caused_by": (PEAK,),
-}
-# fmt: off
-#: How many registers the code needs.
-PRESSURES = (
-    _analysed(
-        "pressure", "peak", key=PEAK, heading="live GRFs", former=("peak_registers",), **_PRESSURE,
-        meaning="peak register pressure: the most general registers that are live at once",
-        origin="liveness over the decoded code, for active lanes; in a function, for all its callers together",
-    ),
-    _analysed(
-        "pressure", "named", key="referenced_grfs", heading="referenced GRFs", former=("named_registers",), **_PRESSURE,
-        meaning="general registers that at least one instruction reads or writes", origin="decoded operands",
-    ),
-)
-_WAITS = {
-    "origin": "IGC's estimate, one thread alone, loops once",
-    "unknown": "before Xe-LP the code does not state who waits for whom, and kernlens does not decode messages of Xe3P",
-}
-#: What IGC estimates of issuing and waiting: it is computed only where it is asked for.
-WAITS = (
-    _analysed(
-        "waits", ISSUE_CYCLES, key=ISSUE_CYCLES, heading="issue cycles", unit="cycles", caused_by=(ISSUE_CYCLES,), **_WAITS,
-        meaning="cycles for which instructions occupy their pipes, all blocks added up", words="{} issue cycle(s)",
-    ),
-    _analysed(
-        "waits", WAIT_CYCLES, key=WAIT_CYCLES, heading="wait cycles", unit="cycles", caused_by=(WAIT_CYCLES,), **_WAITS,
-        meaning="cycles that instructions wait for others of their block, all blocks added up", words="{} wait cycle(s)",
-    ),
-    _analysed(
-        "waits", WAIT_SHARE, key=WAIT_SHARE, heading="wait share", unit=PERCENT, caused_by=(WAIT_CYCLES,), **_WAITS,
-        meaning="`wait_cycles` in percent of these and `issue_cycles` together, rounded up", words="{}% waits",
-    ),
-)
-# fmt: on
+#: What others import from here, though it stands in the modules of the figures' families.
+__all__ = [
+    "COSTS",
+    "CYCLES",
+    "EVERY_FIGURE",
+    "FIGURES",
+    "ISSUE_CYCLES",
+    "LINE_COLUMNS",
+    "LINE_ORDERS",
+    "OF_FAMILIES",
+    "PEAK",
+    "PERCENT",
+    "PRESSURES",
+    "STATED",
+    "WAIT",
+    "WAITS",
+    "WAIT_COLUMNS",
+    "WAIT_CYCLES",
+    "WAIT_SHARE",
+    "LineColumn",
+    "at",
+    "figure_named",
+    "figure_words",
+    "figures_of",
+    "known_name",
+    "largest_first",
+    "notes_on_unknown",
+    "own_figures",
+    "shown_figures",
+    "with_order",
+    "without_details",
+]
 
 
 def _cost(
@@ -285,6 +126,9 @@ COSTS = (
         former=("unsized_messages",),
     ),
 )
+
+
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,18 +213,38 @@ def own_figures(kernel: Measured) -> tuple[Figure, ...]:
     return tuple(figure for figure in OF_FAMILIES if figure.read(kernel) is not None)
 
 
-def shown_figures(kernels: Iterable[Measured], figures: Sequence[Figure] = STATED) -> tuple[Figure, ...]:
+def shown_figures(
+    kernels: Iterable[Measured], figures: Sequence[Figure] = STATED, *, has_details: bool = False
+) -> tuple[Figure, ...]:
     """Return the columns of a table of these kernels: ``figures``, and behind them what else a kernel's binary states. If
-    all kernels state such, or neither a width nor registers, those of ``STATED`` that none of them has are left out."""
+    all kernels state such, or neither a width nor registers, those of ``STATED`` that none of them has are left out; without
+    ``has_details`` so are parts of a sum of which none has any."""
     kernels = list(kernels)
     own = {figure.key for kernel in kernels for figure in own_figures(kernel)}
     are_all = bool(kernels) and all(kernel.resources.has_no_grf for kernel in kernels)
     shown = [
         figure
-        for figure in figures
+        for figure in (figures if has_details else without_details(figures, kernels, _value))
         if not are_all or figure not in STATED or any(figure.read(kernel) is not None for kernel in kernels)
     ]
     return (*shown, *(figure for figure in OF_FAMILIES if figure.key in own and figure not in shown))
+
+
+def without_details(
+    figures: Iterable[Figure], rows: Collection[_Row], read: Callable[[_Row, Figure], int | None]
+) -> list[Figure]:
+    """Return ``figures`` without those parts of a sum of which no row has any: the sum says it all, where it is known."""
+    by_key = {figure.key: figure for figure in FIGURES}
+
+    def has_any(figure: Figure) -> bool:
+        values = ((read(row, figure), read(row, by_key[figure.part_of])) for row in rows)
+        return any(value or (value == 0 and whole is None) for value, whole in values)
+
+    return [figure for figure in figures if not figure.is_detail or has_any(figure)]
+
+
+def _value(kernel: Measured, figure: Figure) -> int | None:
+    return figure.read(kernel)
 
 
 def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
@@ -390,7 +254,9 @@ def notes_on_unknown(values: Iterable[Mapping[str, object]]) -> list[str]:
     return [
         f"{figure.heading}: unknown for some kernels (-), because {figure.unknown}"
         for figure in FIGURES
-        if figure.unknown and any(figure.key in row and row[figure.key] is None for row in rows)
+        if figure.unknown
+        and not figure.is_detail
+        and any(figure.key in row and row[figure.key] is None for row in rows)
     ]
 
 

@@ -20,7 +20,7 @@ class KernelResources:
     of ``figures.OF_FAMILIES``.
 
     Meaning and unit of ``simd``, ``grf_count``, ``spill_bytes``, ``scratch_bytes``, ``slm_bytes`` and ``barriers`` are
-    those of the figures with these keys. ``private_bytes`` is private memory per work-item. The two sizes that the
+    those of the figures with these keys, and so are those of ``private_bytes`` and ``stack_bytes``. The two sizes that the
     source requires count work-items. ``prologue_bytes`` is the code before the kernel's own first instruction, which
     loads its payload.
     """
@@ -30,6 +30,7 @@ class KernelResources:
     spill_bytes: int | None = None
     scratch_bytes: int | None = None
     private_bytes: int | None = None
+    stack_bytes: int | None = None
     slm_bytes: int | None = None
     barriers: int | None = None
     required_work_group_size: tuple[int, int, int] | None = None
@@ -42,6 +43,11 @@ class KernelResources:
     def grf_count(self) -> int | None:
         """The number of registers of the file GRF."""
         return self.register_files.get(GRF)
+
+    @property
+    def private_bytes_per_work_item(self) -> int | None:
+        """The private memory of one of the thread's work-items; None if it or the width is not known."""
+        return self.private_bytes // self.simd if self.private_bytes is not None and self.simd else None
 
     @property
     def registers(self) -> int | None:

@@ -56,7 +56,7 @@ class Kernels(Tabular, Mapping[str, "Kernel"]):
         """The kernels with their stated figures, and whether each has source lines. Raises FormatError if one is damaged."""
         from kernlens.model.figures import figures_of, shown_figures
 
-        figures = shown_figures(self.values())
+        figures = shown_figures(self.values(), has_details=True)
         kinds = {"kernel": str, **dict.fromkeys((figure.key for figure in figures), int), "lines": bool}
         rows = (
             (name, *figures_of(kernel, figures).values(), kernel.line_table_reason is None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.figure import Figure
-from kernlens.model.figures import FIGURES, STATED, notes_on_unknown
+from kernlens.model.figures import FIGURES, STATED, notes_on_unknown, without_details
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, own_columns, worst_first
 from kernlens.report.describe import plural, short_names
@@ -43,7 +43,8 @@ def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[
 def _columns(rows: Sequence[SweepRow], figure: Figure) -> tuple[Figure, ...]:
     """Return the figures of a table of these rows. If each states figures of its own, those of all kernels that none of
     them states are left out."""
-    figures = FIGURES if figure in FIGURES else (figure, *FIGURES)
+    details = without_details(FIGURES, rows, SweepRow.value)
+    figures = details if figure in details else [figure, *details]
     are_own = all(row.own for row in rows)
     shown = (
         each

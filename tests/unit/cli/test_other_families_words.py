@@ -82,7 +82,8 @@ def test_columns_that_no_kernel_has() -> None:
     of_pocl = Resources(KernelResources(slm_bytes=0))
     assert [figure.key for figure in shown_figures([of_pocl], STATED)] == ["slm_bytes", "code_size"]  # type: ignore[list-item]
     of_intel = Resources(KernelResources(simd=16, register_files={"GRF": 128}, slm_bytes=0))
-    assert shown_figures([of_pocl, of_intel], STATED) == STATED  # type: ignore[list-item]
+    sums = tuple(figure for figure in STATED if not figure.is_detail)
+    assert shown_figures([of_pocl, of_intel], STATED) == sums  # type: ignore[list-item]
 
 
 def test_devices_that_no_offline_compiler_is_for() -> None:

@@ -53,13 +53,29 @@ def test_spill_is_unknown_when_it_shares_scratch_space() -> None:
 
 
 def test_private_memory_beside_scratch_space() -> None:
-    resources = one_kernel(environment(), token(18, 0, 4096), token(38, 0, 0, 8, 400, 1)).resources()
-    assert (resources.scratch_bytes, resources.spill_bytes, resources.private_bytes) == (4096, None, 400)
+    resources = one_kernel(environment(33, simd=16), token(18, 0, 4096), token(38, 0, 0, 8, 400, 1)).resources()
+    assert (resources.scratch_bytes, resources.spill_bytes, resources.private_bytes) == (10496, None, 6400)
 
 
-def test_private_memory_per_hardware_thread_is_not_given_per_work_item() -> None:
-    assert one_kernel(environment(), token(38, 0, 0, 8, 400, 0)).resources().private_bytes is None
-    assert one_kernel(environment(), token(38, 0, 0, 8, 400)).resources().private_bytes is None
+def test_private_memory_is_that_of_all_work_items_of_a_thread() -> None:
+    """The token counts for a work-item or for the thread; the drivers of older ones took it for a work-item's."""
+    sized = environment(33, simd=16)
+    for fields, private in (((400, 1), 6400), ((400, 0), 400), ((400,), 6400)):
+        resources = one_kernel(sized, token(38, 0, 0, 8, *fields)).resources()
+        assert (resources.private_bytes, resources.scratch_bytes) == (private, private)
+
+
+def test_private_memory_of_a_kernel_of_unknown_width_is_unknown_and_so_is_the_sum() -> None:
+    resources = one_kernel(token(18, 0, 4096), token(38, 0, 0, 8, 400, 1)).resources()
+    assert (resources.private_bytes, resources.scratch_bytes) == (None, None)
+
+
+def test_the_scratch_space_of_a_kernel_with_stack_calls_is_its_stack() -> None:
+    calling = one_kernel(environment(33, at29=1), token(18, 0, 4096)).resources()
+    assert (calling.stack_bytes, calling.spill_bytes, calling.scratch_bytes) == (4096, None, 4096)
+    assert one_kernel(environment(), token(18, 0, 4096)).resources().stack_bytes == 0
+    older = [one_kernel(environment(27), *slots).resources().stack_bytes for slots in ((), (token(18, 0, 4096),))]
+    assert older == [0, None]
 
 
 def test_spill_is_unknown_with_stack_calls_or_where_the_file_does_not_say() -> None:

@@ -40,7 +40,7 @@ def test_fields_that_are_read() -> None:
     counted = [token(number, *range(10)) for number in (15, 18, 55)]
     read = one_kernel(*counted).resources()
     assert (read.slm_bytes, read.scratch_bytes) == (1, 2)
-    assert one_kernel(token(38, 0, 1, 2, 3, 1)).resources().private_bytes == 3
+    assert one_kernel(token(38, 0, 1, 2, 3, 0)).resources().private_bytes == 3
     for number, size in {11: None, 12: None, 16: None, 30: 3, 31: 3, 46: 3}.items():
         (argument,) = one_kernel(token(number, *range(10))).arguments()
         assert (argument.index, argument.size) == (0, size)

@@ -93,8 +93,10 @@ def read(text: str) -> ZeInfo:
 def test_resources() -> None:
     resources = read(GEMM + MISC).kernels["gemm"].resources
     assert (resources.simd, resources.grf_count, resources.barriers, resources.slm_bytes) == (16, 256, 2, 4096)
-    assert (resources.spill_bytes, resources.scratch_bytes) == (320, 320 + 8192)
-    assert resources.private_bytes == 400, "6400 bytes per thread of 16 work-items"
+    assert (resources.spill_bytes, resources.stack_bytes) == (320, 0)
+    assert resources.private_bytes == 6400, "16 work-items with 400 bytes each"
+    assert resources.scratch_bytes == 320 + 8192 + 6400, "wherever it lies"
+    assert resources.private_bytes_per_work_item == 400
     assert (resources.required_work_group_size, resources.required_sub_group_size) == ((16, 2, 1), 16)
     assert resources.prologue_bytes == 192
 
@@ -119,14 +121,16 @@ def test_before_version_1_39_sizes_stand_in_the_buffers() -> None:
     single = read(old_kernel(buffers.format("single_space"))).kernels["k"].resources
     assert (none.spill_bytes, none.private_bytes, none.scratch_bytes) == (0, 0, 0)
     assert (spilled.spill_bytes, spilled.private_bytes, spilled.scratch_bytes) == (640, 0, 640)
-    assert (private.spill_bytes, private.private_bytes, private.scratch_bytes) == (0, 80, 640)
+    assert (private.spill_bytes, private.private_bytes, private.scratch_bytes) == (0, 640, 640)
     assert (single.spill_bytes, single.private_bytes, single.scratch_bytes) == (None, None, 640)
 
 
 def test_the_stack_of_a_kernel_that_calls_functions_is_no_spill() -> None:
     calling = GEMM.replace("spill_size:      320", "has_stack_calls: true\n      spill_size:      131072")
     buffers = "    per_thread_memory_buffers:\n      - usage: spill_fill_space\n        size: 640\n"
-    assert read(calling).kernels["gemm"].resources.spill_bytes is None
+    called = read(calling).kernels["gemm"].resources
+    assert (called.spill_bytes, called.stack_bytes) == (None, 131072)
+    assert called.scratch_bytes == 131072 + 6400, "what is said to lie in the buffers counts where these are smaller"
     assert read(calling.replace("131072", "0")).kernels["gemm"].resources.spill_bytes == 0
     assert read(old_kernel("      has_stack_calls: true\n" + buffers)).kernels["k"].resources.spill_bytes is None
 

@@ -55,8 +55,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         counts = [_count(actions.count(action), action) for action in (STORE, LOAD) if action in actions]
         why = " or a function that is not inlined takes its address" if facts.kernel.functions else ""
         size = (
-            f"; the kernel has {resources.private_bytes:,} bytes of private memory per work-item"
-            if resources.private_bytes
+            f"; the kernel has {own:,} bytes of private memory per work-item"
+            if (own := resources.private_bytes_per_work_item)
             else ""
         )
         yield facts.advice(

@@ -62,12 +62,12 @@ _KERNEL_ARGUMENT, _LOCAL_MEMORY_SIZES = 1, 8
 def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     """Return a kernel's resources as far as its tokens tell.
 
-    ``scratch_bytes`` is what the driver reserves per thread, which the compiler has rounded up to a power of two.
-    ``spill_bytes`` is 0 if there is no scratch space and else None: spilled registers and private memory share the
-    scratch slot, and only the rounded sum is written. It is also None for kernels that call functions through a stack,
-    whose frames may hold spilled registers. ``private_bytes`` is private memory outside scratch space, None if there is
-    scratch space that may hold it. ``prologue_bytes`` is 0 before Xe-HP and else None: the tokens give the end of its
-    first part only (``payload_load_bytes``).
+    ``scratch_bytes`` is what the driver reserves per thread: scratch slots, which the compiler has rounded up to a power of
+    two, and private memory outside of these. ``spill_bytes`` is 0 if there is no scratch slot and else None: spilled registers
+    and private memory share it, and only the rounded sum is written. It is also None for kernels that call functions through a
+    stack, whose frames may hold spilled registers: that is ``stack_bytes``. ``private_bytes`` is private memory outside of the
+    slots, None if there is none and a slot that may hold it. ``prologue_bytes`` is 0 before Xe-HP and else None: the tokens
+    give the end of its first part only (``payload_load_bytes``).
     """
     environment: _Environment | None = None
     private: tuple[int, ...] = ()
@@ -87,9 +87,10 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
                 (text,) = token.texts(4, *token.words(1))
                 match = _REQUIRED_SUB_GROUP.search(text)
                 required_sub_group = int(match[1]) if match else None
+    outside = _private_bytes(private, environment.simd if environment else 0)
     resources = KernelResources(
-        scratch_bytes=scratch,
-        private_bytes=_private_bytes(private, scratch),
+        scratch_bytes=None if outside is None else scratch + outside,
+        private_bytes=None if scratch and not outside else outside,
         slm_bytes=local,
         required_sub_group_size=required_sub_group,
         prologue_bytes=0 if render_core < FIRST_CORE_WITH_PROLOGUE else None,
@@ -102,6 +103,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
         simd=environment.simd,
         register_files=general_registers(environment.grf_count),
         spill_bytes=0 if scratch == 0 and environment.has_stack_calls == 0 else None,
+        stack_bytes=_stack_bytes(environment.has_stack_calls, scratch),
         barriers=_BARRIER_COUNTS[barriers] if barriers < len(_BARRIER_COUNTS) else None,
         required_work_group_size=size if any(size) else None,
     )
@@ -141,13 +143,22 @@ def payload_load_bytes(tokens_of: TokensOf) -> int:
     return 0
 
 
-def _private_bytes(private: tuple[int, ...], scratch: int) -> int | None:
-    """Return the private memory, as in ``resources_of``. ``private`` is SPatchAllocateStatelessPrivateSurface. Its
-    fourth field counts for a work-item if the fifth says so, which older writers lack, and else for a hardware thread.
-    With 0 the base address is still passed."""
+def _private_bytes(private: tuple[int, ...], simd: int) -> int | None:
+    """Return the private memory of a hardware thread outside of scratch slots; None if it depends on a width that is not known.
+    ``private`` is SPatchAllocateStatelessPrivateSurface. Its fourth field counts for a work-item if the fifth says so, which
+    older writers lack: their drivers multiply it by the width, too. With 0 the base address is still passed."""
     if not private or private[3] == 0:
-        return 0 if scratch == 0 else None
-    return private[3] if private[4:] == (1,) else None
+        return 0
+    if private[4:] == (0,):
+        return private[3]
+    return private[3] * simd or None
+
+
+def _stack_bytes(has_stack_calls: int | None, scratch: int) -> int | None:
+    """Return the stack: where a kernel has one, scratch slots hold nothing else but spilled registers."""
+    if has_stack_calls is None:
+        return None if scratch else 0
+    return scratch if has_stack_calls else 0
 
 
 def arguments_of(tokens_of: TokensOf) -> tuple[KernelArgument, ...]:

@@ -52,15 +52,14 @@ class ZeInfoKernel:
         environment = self._mapping("execution_env")
         attributes = self._mapping("user_attributes")
         simd = _integer(environment, "simd_size", None)
-        buffers = self._list("per_thread_memory_buffers")
+        memory = _ThreadMemory(self.version, environment, self._list("per_thread_memory_buffers"), simd)
         return KernelResources(
             simd=simd,
             register_files=general_registers(_integer(environment, "grf_count", None)),
-            spill_bytes=self._spill_bytes(environment, buffers),
-            scratch_bytes=sum(
-                _integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("type") == "scratch"
-            ),
-            private_bytes=self._private_bytes(environment, buffers, simd),
+            spill_bytes=memory.spill,
+            scratch_bytes=memory.total,
+            private_bytes=memory.private,
+            stack_bytes=memory.stack,
             slm_bytes=_integer(environment, "slm_size", 0),
             barriers=_integer(environment, "barrier_count", 0),
             required_work_group_size=_triple(environment, "required_work_group_size")
@@ -70,34 +69,6 @@ class ZeInfoKernel:
             or None,
             prologue_bytes=_integer(environment, "offset_to_skip_per_thread_data_load", 0),
         )
-
-    def _spill_bytes(self, environment: Mapping[str, Any], buffers: Sequence[Mapping[str, Any]]) -> int | None:
-        """Return the spill bytes per hardware thread, None where other things are in the only number there is: an old
-        compiler's single buffer, and the stack of a kernel that calls functions."""
-        size = _integer(environment, "spill_size", 0 if self.version >= _SIZES_SINCE else None)
-        if size is None:
-            if any(buffer.get("usage") == "single_space" for buffer in buffers):
-                return None
-            size = sum(
-                _integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("usage") == "spill_fill_space"
-            )
-        return None if size and environment.get("has_stack_calls") is True else size
-
-    def _private_bytes(
-        self, environment: Mapping[str, Any], buffers: Sequence[Mapping[str, Any]], simd: int | None
-    ) -> int | None:
-        """Return the private bytes per work-item. ze_info counts per hardware thread, but for ``is_simt_thread`` buffers."""
-        private_size = _integer(environment, "private_size", 0 if self.version >= _SIZES_SINCE else None)
-        if private_size is not None:
-            return private_size // simd if simd else None
-        if any(buffer.get("usage") == "single_space" for buffer in buffers):
-            return None
-        total = 0
-        for buffer in buffers:
-            if buffer.get("usage") == "private_space":
-                size = _integer(buffer, "size", 0) or 0
-                total += size if buffer.get("is_simt_thread") is True else size // (simd or 1)
-        return total
 
     @cached_property
     def arguments(self) -> tuple[KernelArgument, ...]:
@@ -123,6 +94,48 @@ class ZeInfoKernel:
 
     def _list(self, key: str) -> Sequence[Mapping[str, Any]]:
         return _mappings(self.entry, key)
+
+
+class _ThreadMemory:
+    """The memory of a hardware thread in bytes; None where ze_info does not state it."""
+
+    def __init__(
+        self,
+        version: tuple[int, ...],
+        environment: Mapping[str, Any],
+        buffers: Sequence[Mapping[str, Any]],
+        simd: int | None,
+    ) -> None:
+        self._buffers = [(buffer.get("usage"), _thread_bytes(buffer, simd)) for buffer in buffers]
+        absent = 0 if version >= _SIZES_SINCE else None
+        spilled = _integer(environment, "spill_size", absent)
+        spilled = self._sum("spill_fill_space") if spilled is None else spilled
+        private = _integer(environment, "private_size", absent)
+        #: Variables and arrays of all work-items; arguments of functions too.
+        self.private = self._sum("private_space") if private is None else private
+        # ze_info counts the frames of functions among the spills.
+        has_calls = environment.get("has_stack_calls") is True
+        self.stack = spilled if has_calls else 0
+        self.spill = None if has_calls and spilled else spilled
+        sizes = [size for _, size in self._buffers]
+        # The buffers are rounded up; should they be too small for what is said to lie in them, that counts.
+        parts = (self.private or 0) + (spilled or 0)
+        self.total = None if None in sizes else max(sum(size for size in sizes if size is not None), parts)
+
+    def _sum(self, usage: str) -> int | None:
+        """Return the size of the buffers for this use; None where an old compiler's only buffer has all uses."""
+        if any(each == "single_space" for each, _ in self._buffers):
+            return None
+        sizes = [size for each, size in self._buffers if each == usage]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def _thread_bytes(buffer: Mapping[str, Any], simd: int | None) -> int | None:
+    """Return the size of a buffer for a hardware thread, which has one for each work-item if ``is_simt_thread`` says so."""
+    size = _integer(buffer, "size", 0) or 0
+    if not size or buffer.get("is_simt_thread") is not True:
+        return size
+    return size * simd if simd else None
 
 
 def read_ze_info(text: memoryview) -> ZeInfo:

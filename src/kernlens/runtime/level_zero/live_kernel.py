@@ -31,8 +31,8 @@ FROM_NATIVE_BINARY = "zeModuleGetNativeBinary"
 class KernelProperties:
     """The properties that the driver reports of a kernel. Sizes are in bytes; a required size is None if there is none.
 
-    ``simd`` is the compiled width in channels (the driver's maximum sub-group size), ``spill_bytes`` per hardware
-    thread, ``private_bytes`` per work-item, ``slm_bytes`` per work-group.
+    ``simd`` is the compiled width in channels (the driver's maximum sub-group size), ``spill_bytes`` and
+    ``private_bytes`` per hardware thread, ``slm_bytes`` per work-group.
     """
 
     arguments: int
