@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 PAGE = "docs/advice.md"
 #: The origin of advice that only the machine code, its line table and its source text are needed for.
 COUNTED = "counted in the code"
+#: What an action does to a kernel's results: ``Advice.results``. Of floats, in units in the last place.
+EQUAL, WITHIN_ULP, DIFFER = "stay equal", "within 20 ulp", "differ"
 #: The key of the rule on spills, which other build options may help against.
 SPILL = "spill"
 
@@ -25,7 +27,8 @@ class Advice:
     ``subject`` names the construct (`` `sin` ``), ``fact`` says what became of it (``is 313 instructions``), ``action``
     what to do. ``path``, ``line`` and ``column`` are its place in the source; ``path`` is None for advice on a whole kernel,
     ``column`` 0 for a whole line. ``rows`` are the indexes of the instructions that it is about, ascending and never empty;
-    ``total`` is the number of instructions of the kernel. ``origin`` says what the fact is from.
+    ``total`` is the number of instructions of the kernel. ``results`` says what the action does to the kernel's results where
+    the conditions in its words hold: ``EQUAL``, ``WITHIN_ULP`` or ``DIFFER``. ``origin`` says what the fact is from.
     """
 
     rule: str
@@ -37,6 +40,7 @@ class Advice:
     column: int
     rows: tuple[int, ...] = field(repr=False)
     total: int
+    results: str
     origin: str = COUNTED
 
     def __post_init__(self) -> None:
@@ -73,7 +77,7 @@ class Advice:
     @property
     def short(self) -> str:
         """The sentence without the place, for tables that have it in a column of its own."""
-        return f"{self.subject} {self.fact} ({100 * self.share:.1f}% of the kernel); {self.action}"
+        return f"{self.subject} {self.fact} ({100 * self.share:.1f}% of the kernel); {self.action} (results {self.results})"
 
     @property
     def link(self) -> str:

@@ -38,7 +38,7 @@ def _kernel(each: AdvisedKernel) -> Document:
 def piece_document(piece: Advice) -> Document:
     """Return a piece of advice without its instructions and its source line."""
     return {
-        **attributes(piece, "rule", "sentence", "subject", "fact", "action", "path"),
+        **attributes(piece, "rule", "sentence", "subject", "fact", "action", "results", "path"),
         "line": piece.line or None,
         "column": piece.column or None,
         "count": piece.count,

@@ -38,7 +38,7 @@ def unrolled(lines: Lines, piece: Advice) -> None:
 
 
 def written(lines: Lines, piece: Advice) -> None:
-    (expression,) = re.findall(r"write `(.*)`$", piece.action)
+    (expression,) = re.findall(r"^write `([^`]*)`", piece.action)
     replaced(lines, piece, re.escape(piece.subject.strip("`")), f"({expression})")
 
 

@@ -282,7 +282,7 @@ def test_redacted_documents_hold_no_source() -> None:
 def test_redacted_documents_hold_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its sentences quote the source."""
     piece = Advice(
-        "slow-built-in", "`secret`", "is 1 instruction", "`native_secret` is a few", "scale.cl", 3, 1, (0,), 4
+        "slow-built-in", "`secret`", "is 1 instruction", "`native_secret` is a few", "scale.cl", 3, 1, (0,), 4, "differ"
     )
     monkeypatch.setattr("kernlens.report.explore.advice_list.advice_on", lambda *_: [piece])
     program = opened(built())

@@ -12,6 +12,7 @@ from kernlens.analysis.advice import rules
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.rule import Rule
 from kernlens.answers import Advice
+from kernlens.model.advice import DIFFER, EQUAL
 from tests.unit.analysis.test_comparison import SOURCE, with_code
 from tests.unit.conftest import Kernlens
 
@@ -30,7 +31,7 @@ def _on_line_3(facts: Facts) -> Iterator[Advice]:
     for place, rows in facts.sites.items():
         if place.line == 3 and (construct := facts.tokens.at(place)):
             yield facts.advice(
-                "costly-line", place, rows, f"`{construct.token}`", f"is {len(rows)} instructions", "write less"
+                "costly-line", place, rows, f"`{construct.token}`", f"is {len(rows)} instructions", "write less", DIFFER
             )
 
 
@@ -40,7 +41,7 @@ def test_the_text(folder: Path, kernlens: Kernlens) -> None:
     assert done.out.splitlines() == [
         "scale  scale on skl (9.0.9)",
         "  scale.cl:3:5 | a[id] *= 2;",
-        "    `a` is 2 instructions (66.7% of the kernel); write less",
+        "    `a` is 2 instructions (66.7% of the kernel); write less (results differ)",
         "    counted in the code; docs/advice.md#costly-line",
         "",
         "1 kernel: 1 piece of advice",
@@ -52,7 +53,9 @@ def test_the_document(folder: Path, kernlens: Kernlens) -> None:
     (entry,) = kernlens("advise", "scale.bin", "--json").document["kernels"]
     (piece,) = entry["advice"]
     assert (entry["kernel"], entry["device"], entry["instructions"], entry["reason"]) == ("scale", "skl", 3, None)
-    assert piece["sentence"] == "`a` at scale.cl:3:5 is 2 instructions (66.7% of the kernel); write less"
+    assert (
+        piece["sentence"] == "`a` at scale.cl:3:5 is 2 instructions (66.7% of the kernel); write less (results differ)"
+    )
     assert (piece["line"], piece["column"], piece["count"], piece["share"]) == (3, 5, 2, 0.6667)
     assert piece["offsets"] == [16, 32]
     assert piece["source"] == "a[id] *= 2;"
@@ -68,7 +71,9 @@ def test_the_table(folder: Path) -> None:
 
 def test_annotate_has_a_sentence_below_its_table(folder: Path, kernlens: Kernlens) -> None:
     done = kernlens("annotate", "scale.bin", "--top", "2")
-    assert done.out.endswith("\n\n  `a` at scale.cl:3:5 is 2 instructions (66.7% of the kernel); write less\n\n")
+    assert done.out.endswith(
+        "\n\n  `a` at scale.cl:3:5 is 2 instructions (66.7% of the kernel); write less (results differ)\n\n"
+    )
     (kernel,) = kernlens("annotate", "scale.bin", "--top", "2", "--json").document["programs"][0]["kernels"]
     assert [(line["line"], [piece["rule"] for piece in line["advice"]]) for line in kernel["lines"]] == [
         (3, ["costly-line"]),
@@ -89,12 +94,16 @@ def test_why_rules_are_silent_is_said(folder: Path, kernlens: Kernlens) -> None:
 
 def test_advice_names_instructions() -> None:
     with pytest.raises(ValueError, match="names no instruction"):
-        Advice("rule", "it", "is", "do", None, 0, 0, (), 3)
+        Advice("rule", "it", "is", "do", None, 0, 0, (), 3, DIFFER)
 
 
 def test_advice_on_a_whole_kernel_has_no_place() -> None:
-    piece = Advice("rule", "`printf`", "is 1 instruction", "remove it", None, 0, 0, (2,), 4)
-    assert piece.sentence == piece.short == "`printf` is 1 instruction (25.0% of the kernel); remove it"
+    piece = Advice("rule", "`printf`", "is 1 instruction", "remove it", None, 0, 0, (2,), 4, EQUAL)
+    assert (
+        piece.sentence
+        == piece.short
+        == "`printf` is 1 instruction (25.0% of the kernel); remove it (results stay equal)"
+    )
 
 
 def test_paths_of_a_device_without_cycles(folder: Path, kernlens: Kernlens) -> None:

@@ -7,19 +7,23 @@ from collections.abc import Hashable, Iterator
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.loop_values import LoopValues, loops_to_follow
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import Advice
+from kernlens.model.advice import DIFFER, EQUAL, Advice
 from kernlens.model.instruction_kind import ATOMIC
 from kernlens.model.intel_instructions import packed_of
 from kernlens.model.source_map import SourcePlace
 
+_FLOAT_SUM = "sum of floats"
 #: Operations of which many in a row are like one with the values put together.
-_GATHERABLE = frozenset(
-    f"atomic_{name}"
-    for name in (
-        *("iinc", "idec", "iadd", "isub", "smin", "smax", "umin", "umax", "and", "or", "xor"),
-        *("fadd", "fsub", "fmin", "fmax"),
+#: Which of them can be put together with one another.
+_GATHERABLE = {
+    f"atomic_{name}": kind
+    for kind, names in (
+        ("sum", ("iinc", "idec", "iadd", "isub")),
+        (_FLOAT_SUM, ("fadd", "fsub")),
+        *((name, (name,)) for name in ("smin", "smax", "umin", "umax", "and", "or", "xor", "fmin", "fmax")),
     )
-)
+    for name in names
+}
 _EXCHANGE = "atomic_icas"
 #: The first architecture and release that add floats in memory: XeHP.
 _FLOAT_ATOMICS = (12, 50)
@@ -33,9 +37,14 @@ def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
     atomics = list(_atomics(facts))
     # Code that uses an answer needs those before it.
     answered = {values for row, values in atomics if _has_answer(values, row)}
+    operations: dict[tuple[LoopValues, Hashable], set[str | None]] = {}
+    for row, values in atomics:
+        operations.setdefault((values, values.address_key(row)), set()).add(_operation(facts, row))
     for row, values in atomics:
         access, instruction = facts.kinds[row].access, values.code[row]
         if access is None or access.operation not in _GATHERABLE or values in answered:
+            continue
+        if len(operations[values, values.address_key(row)]) > 1:  # A sum and a maximum cannot change places.
             continue
         if values.has_fixed_address(row):
             place = _place(facts, row)
@@ -54,8 +63,15 @@ def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
             rows,
             f"`{construct.token}`" if construct else "An atomic",
             f"updates the same address in each iteration of a loop: {count}",
-            "combine the values in a variable, and use one atomic after the loop",
+            "combine the values in a variable, and use one atomic after the loop, if nothing else reads or updates it"
+            " meanwhile",
+            DIFFER if any(_operation(facts, row) == _FLOAT_SUM for row in rows) else EQUAL,
         )
+
+
+def _operation(facts: Facts, row: int) -> str | None:
+    access = facts.kinds[row].access
+    return _GATHERABLE.get(access.operation) if access is not None else None
 
 
 def _has_answer(values: LoopValues, row: int) -> bool:
@@ -82,6 +98,7 @@ def _advise_exchange(facts: Facts) -> Iterator[Advice]:
             f"adds floats in a retry loop: {count}",
             "`atomic_fetch_add` on an `atomic_float` is one message without a loop"
             " (OpenCL C 3.0, `cl_ext_float_atomics`)",
+            DIFFER,
         )
 
 
@@ -101,7 +118,7 @@ def _adds_floats(facts: Facts, values: LoopValues, row: int) -> bool:
 
 
 def _is_addition(facts: Facts, row: int) -> bool:
-    return facts.code.opcodes[row] == "add" and facts.types(row)[0] in ("f", "hf", "df")
+    return facts.code.opcodes[row] == "add" and facts.types(row)[0] == "f"
 
 
 def _atomics(facts: Facts) -> Iterator[tuple[int, LoopValues]]:

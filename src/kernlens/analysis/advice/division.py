@@ -8,7 +8,7 @@ from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.literals import literal
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.source_tokens import Construct
-from kernlens.model.advice import Advice
+from kernlens.model.advice import EQUAL, Advice
 from kernlens.model.source_map import SourcePlace
 
 #: Graphics IP version from which on Intel's GPUs divide integers by many instructions: Xe-HPG.
@@ -18,6 +18,8 @@ _FLOATS, _INTEGERS = ("f", "df"), ("d", "ud", "w", "uw", "q", "uq")
 _LONGS = frozenset(("q", "uq"))
 #: Instructions for lanes of the shortest division by a variable, and of one of 64 bits, by constants too.
 _LEAST, _LEAST_LONG = 8, 40
+#: No integer of 32 bits is so large.
+_LARGEST = 1 << 32
 _PRODUCTS = frozenset(("mul", "mach", "macl", "mad", "mullh"))
 _CARRIES = frozenset(("addc", "subb"))
 
@@ -86,7 +88,9 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             _subject(facts, place, construct),
             f"is {len(rows):,} instructions, because this GPU has no integer divider",
-            "launch a 2-D range if it splits an index, divide floats if the values are small, or shift for powers of two",
+            "launch a 2-D range if it splits an index, make the divisor a constant of the compile (`-D`), or shift and mask if"
+            " it is a power of two and no value is negative",
+            EQUAL,
         )
 
 
@@ -94,8 +98,10 @@ def _advise_long(facts: Facts) -> Iterator[Advice]:
     for place, rows, vector, construct in _divisions(facts, _LEAST_LONG):
         if not _is_long(facts, vector, construct):
             continue
-        divisor = facts.tokens.operands(place)[1]
-        usual = 8 * facts.passes if literal(divisor) is not None else None
+        divisor = literal(facts.tokens.operands(place)[1])
+        if divisor is not None and abs(divisor) >= _LARGEST:
+            continue
+        usual = 8 * facts.passes if divisor is not None else None
         less = f"a 32-bit division is about {usual}" if usual else "a 32-bit division is a third of that, or less"
         yield facts.advice(
             LONG_DIVISION.key,
@@ -104,6 +110,7 @@ def _advise_long(facts: Facts) -> Iterator[Advice]:
             _subject(facts, place, construct),
             f"is a 64-bit division: {len(rows):,} instructions",
             f"{less}: use int or uint where the values fit",
+            EQUAL,
         )
 
 

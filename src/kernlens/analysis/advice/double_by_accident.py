@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernlens.analysis.advice.facts import Facts
+from kernlens.analysis.advice.facts import DOUBLE, Facts
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import Advice
+from kernlens.model.advice import DIFFER, Advice
 from kernlens.model.source_map import SourcePlace
 
 #: A literal double: with a point or an exponent, without a suffix.
 _DOUBLE = re.compile(
     r"(?<![\w.])(?:\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)(?![\w.])", re.ASCII
 )
+#: Floats that keep their precision have such values.
+_SMALLEST, _LARGEST = 1.18e-38, 3.4028234e38
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: The double constants of OpenCL C, each of which has a float beside it with ``_F``.
 _CONSTANTS = frozenset(
@@ -54,7 +56,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             continue
         text, first = facts.tokens.statement(path, line)
         constants = _constants(facts, text)
-        if not constants or _is_meant(facts, path, text):
+        if not constants or not all(better for _, _, better in constants) or _is_meant(facts, path, text):
             continue
         names = list(dict.fromkeys(word for word, _, _ in constants))[:3]
         start = constants[0][1]
@@ -66,7 +68,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             " and ".join(f"`{name}`" for name in names),
             f"{'causes' if len(names) == 1 else 'cause'} {len(rows):,} double-precision instructions",
-            "write " + " and ".join(dict.fromkeys(f"`{better}`" for _, _, better in constants[:3])),
+            "write " + " and ".join(dict.fromkeys(f"`{better}`" for _, _, better in constants)),
+            DIFFER,
         )
 
 
@@ -77,25 +80,33 @@ def _is_of_integers(facts: Facts, rows: list[int]) -> bool:
 
 def _constants(facts: Facts, text: str) -> list[tuple[str, int, str]]:
     """Return each double constant in a statement, its index, and what to write instead."""
-    constants = [(match[0], match.start(), f"{match[0]}f") for match in _DOUBLE.finditer(text)]
+    constants = [(match[0], match.start(), as_float(match[0])) for match in _DOUBLE.finditer(text)]
     for match in _WORD.finditer(text):
         if match[0] in _CONSTANTS:
-            constants.append((match[0], match.start(), f"{match[0]}_F"))
+            constants.append((match[0], match.start(), as_float(match[0])))
             continue
         for body in facts.tokens.expansions(match[0]):
-            inner = _DOUBLE.search(body)
+            inner = [*_DOUBLE.findall(body), *(word for word in _WORD.findall(body) if word in _CONSTANTS)]
             if inner:
-                constants.append((match[0], match.start(), f"{inner[0]}f"))
+                better = "` and `".join(map(as_float, dict.fromkeys(inner)))
+                constants.append((match[0], match.start(), better if all(map(as_float, inner)) else ""))
                 break
     return sorted(constants, key=lambda each: each[1])
+
+
+def as_float(constant: str) -> str:
+    """Return the float constant for that of a double; empty if no float is nearly equal, as it is too large or too small."""
+    if constant in _CONSTANTS:
+        return f"{constant}_F"
+    value = float(constant)
+    return f"{constant}f" if not value or _SMALLEST <= value <= _LARGEST else ""
 
 
 def _is_meant(facts: Facts, path: str, text: str) -> bool:
     """Return whether a statement works on values that are declared as doubles."""
     if "double" in text:
         return True
-    declared = facts.tokens.declared(path, "double")
-    return not declared.isdisjoint(_WORD.findall(text))
+    return not facts.tokens.declared_as(path, DOUBLE).isdisjoint(_WORD.findall(text))
 
 
 RULE = Rule("double-by-accident", "Double by accident", _advise)

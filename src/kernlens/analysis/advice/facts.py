@@ -17,6 +17,8 @@ from kernlens.model.operand import type_name, type_number
 from kernlens.model.program import Program
 from kernlens.model.source_map import INHERITED, SourcePlace
 
+DOUBLE = "double"
+
 
 class Facts:
     """The facts of a kernel. Rows are indexes of its instructions.
@@ -116,9 +118,13 @@ class Facts:
         types = (self.types(row) for row in rows if opcodes[row] == "mov")
         return Counter((sources[0], written) for written, sources in types if sources and sources[0] != written)
 
-    def is_double(self, rows: Sequence[int]) -> bool:
-        """Return whether most of the rows work on doubles."""
-        return 2 * sum(row in self.double_rows for row in rows) > len(rows)
+    def works_on_doubles(self, rows: Iterable[int], path: str, words: Iterable[str]) -> bool:
+        """Return whether a construct of these words may work on doubles: one of its rows does, or the build emulates doubles
+        and a word is declared as one. Most instructions of a function of doubles work on their halves, as integers."""
+        if any(row in self.double_rows for row in rows):
+            return True
+        emulates = "fp64-gen" in (self.program.build.options or "")
+        return emulates and not self.tokens.declared_as(path, DOUBLE).isdisjoint(words)
 
     @cached_property
     def passes(self) -> int:
@@ -152,9 +158,12 @@ class Facts:
         subject: str,
         fact: str,
         action: str,
+        results: str,
         *,
         origin: str = COUNTED,
     ) -> Advice:
         """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts."""
         path, line, column = (place.path, place.line, place.column) if place else (None, 0, 0)
-        return Advice(rule, subject, fact, action, path, line, column, tuple(sorted(rows)), len(self.code), origin)
+        return Advice(
+            rule, subject, fact, action, path, line, column, tuple(sorted(rows)), len(self.code), results, origin
+        )

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.advice.accessed import accessed_name
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.loop_values import LoopValues, loops_to_follow
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import Advice
+from kernlens.model.advice import EQUAL, Advice
 from kernlens.model.instruction_kind import ATOMIC, GLOBAL, LOAD, STORE
 from kernlens.model.intel_instructions import packed_of
 from kernlens.model.source_map import SourcePlace
 
 _ORDERING = ("fence", "barrier")
-_TYPES = re.compile(r"^[ \t]*(?:typedef|#[ \t]*define)\b.*\bvolatile\b", re.MULTILINE)
+#: Words of a declaration with which `restrict` says nothing more: nothing writes to constant memory.
+_RESTRICTED = ("restrict", "__restrict", "__restrict__", "constant", "__constant")
 
 
 def _advise(facts: Facts) -> Iterator[Advice]:
@@ -34,13 +35,16 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
         if action == LOAD:
             fact = f"is loaded in each iteration of a loop, from an address that does not change: {count}"
-            advice = "load it before the loop, or declare the pointers `restrict` if no other pointer leads there"
+            advice = "load it before the loop, if it may be read there and nothing else writes it meanwhile"
+            if not _is_qualified(facts, place, _RESTRICTED):
+                advice += ", or declare the pointers `restrict` if no other pointer leads there"
         else:
             fact = f"is stored in each iteration of a loop, to an address that does not change: {count}"
             advice = (
-                "keep the value in a variable, and store it after the loop if no other work-item reads it meanwhile"
+                "keep the value in a variable, and store it after the loop, if that runs at least once and nothing else"
+                " reads or writes there meanwhile"
             )
-        yield facts.advice(RULE.key, place, rows, subject, fact, advice)
+        yield facts.advice(RULE.key, place, rows, subject, fact, advice, EQUAL)
 
 
 def _candidates(facts: Facts) -> Iterator[tuple[int, list[tuple[int, SourcePlace, str]]]]:
@@ -78,20 +82,25 @@ def _may_be_private(facts: Facts, surface: str, lanes: int) -> bool:
 def _is_volatile(facts: Facts, place: SourcePlace) -> bool:
     """Return whether the source may ask for the access in each round; True where its text does not tell."""
     construct = facts.tokens.at(place)
-    if construct is None or construct.token.startswith("atomic_"):
-        return True
+    return construct is None or construct.token.startswith("atomic_") or _is_qualified(facts, place, ("volatile",))
+
+
+def _is_qualified(facts: Facts, place: SourcePlace, words: Sequence[str]) -> bool:
+    """Return whether what a place accesses may be declared with one of these words; True where the text does not tell."""
     texts = {path: "\n".join(lines) for path, lines in facts.tokens.texts.items()}
-    if not any("volatile" in text for text in texts.values()):
+    word = rf"\b(?:{'|'.join(words)})\b"
+    if not any(re.search(word, text) for text in texts.values()):
         return False
     name = accessed_name(facts, place)
-    if not name or any(_TYPES.search(text) for text in texts.values()):
+    types = re.compile(rf"^[ \t]*(?:typedef|#[ \t]*define)\b.*{word}", re.MULTILINE)
+    if not name or any(types.search(text) for text in texts.values()):
         return True
     # The function begins behind the end of the one before; what stands outside of functions ends with a semicolon.
     before = facts.tokens.texts[place.path][: place.line]
     starts = [number for number, line in enumerate(before) if line.startswith("}") or line.rstrip().endswith("}")]
     own = "\n".join(before[max((start for start in starts if start < place.line - 1), default=-1) + 1 :])
-    parameter = re.compile(rf"\bvolatile\b[^;{{}}()]*\b{name}\b")
-    declaration = re.compile(rf"\bvolatile\b[^;{{}}()]*\b{name}\b[^;{{}}(),]*;")
+    parameter = re.compile(rf"{word}[^;{{}}(),]*\b{name}\b")
+    declaration = re.compile(rf"{word}[^;{{}}()]*\b{name}\b[^;{{}}(),]*;")
     return bool(parameter.search(own)) or any(declaration.search(text) for text in texts.values())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import Advice
+from kernlens.model.advice import DIFFER, Advice
 
 #: The functions -> those that they are, and those that are fewer instructions. The others (``half_exp``, ``half_log``,
 #: ``half_sqrt``, ...) are native.
@@ -37,6 +37,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             construct.titled(names),
             f"is {len(rows):,} instructions, as many as {same}",
             f"{actions}, with less accuracy",
+            DIFFER,
         )
 
 

@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from typing import NamedTuple
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.literals import literal
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.source_tokens import Construct
-from kernlens.model.advice import Advice
+from kernlens.model.advice import WITHIN_ULP, Advice
 
 _POWERS = frozenset(("pow", "powr", "pown"))
 #: With fewer instructions for lanes at a place it was folded.
 _LEAST = 16
-_SIMPLE = re.compile(r"[\w.]+(?:\[\w+\])?", re.ASCII)
+_SIMPLE = re.compile(r"[A-Za-z_][\w.]*(?:\[(?:\w|[-+*](?![-+=])| )+\])?", re.ASCII)
+#: Words that are no members and no indexes.
+_FIRST_WORD = re.compile(r"(?<![\w.>\[])[A-Za-z_]\w*", re.ASCII)
 
 
-def simpler(construct: Construct) -> str | None:
-    """Return an expression that is equal to a power with a constant and a few instructions; None if there is none."""
+class Simpler(NamedTuple):
+    """An expression of a few instructions for a power with a constant, and the ``condition`` under which it is its value."""
+
+    expression: str
+    condition: str = ""
+
+
+def simpler(construct: Construct, integers: Set[str] = frozenset()) -> Simpler | None:
+    """Return the simpler expression for a power with a constant; None if there is none. ``integers`` are the names that the
+    source declares as such: a product or quotient of them is one of integers, the power is not."""
     if construct.token not in _POWERS or len(construct.arguments) != 2:
         return None
     base, exponent = construct.arguments
     power, root = literal(exponent), literal(base)
-    x = base if _SIMPLE.fullmatch(base) and len(base) < 20 else "x"
     if power in _PRODUCTS:
-        return _PRODUCTS[power].replace("x", x)
+        except_for = _SIGNS if power in _ROOTS else ""
+        if _SIMPLE.fullmatch(base) and len(base) < 20 and _FIRST_WORD.findall(base)[0] not in integers:
+            return Simpler(_PRODUCTS[power].replace("x", base), except_for)
+        return Simpler(_PRODUCTS[power], f", with the base in a floating-point variable `x`{except_for}")
     if root in _BASES and construct.token != "pown":
-        y = exponent if len(exponent) < 30 else "y"
-        return f"{_BASES[root]}({y})"
+        if len(exponent) < 30 and integers.isdisjoint(_FIRST_WORD.findall(exponent)):
+            return Simpler(f"{_BASES[root]}({exponent})")
+        return Simpler(f"{_BASES[root]}(y)", ", with the exponent in a floating-point variable `y`")
     return None
 
 
@@ -43,6 +57,23 @@ _PRODUCTS = {
     1.5: "x * sqrt(x)",
     0.25: "sqrt(sqrt(x))",
 }
+#: Powers that have another value than their expressions for -0 or -infinity.
+_ROOTS = frozenset((0.5, -0.5, 1.5, 0.25))
+_SIGNS = ", if x is never -0 or -infinity"
+_INTEGERS = (
+    "char",
+    "short",
+    "int",
+    "long",
+    "size_t",
+    "uchar",
+    "ushort",
+    "uint",
+    "ulong",
+    "unsigned",
+    "ptrdiff_t",
+    "bool",
+)
 _BASES = {2.0: "exp2", 10.0: "exp10"}
 
 
@@ -51,8 +82,11 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         if len(rows) < _LEAST or len(facts.vector(rows)) < _LEAST:
             continue
         construct = facts.tokens.at(place)
-        expression = simpler(construct) if construct and not construct.is_macro else None
-        if construct is None or expression is None:
+        if construct is None or construct.is_macro or simpler(construct) is None:
+            continue
+        integers = set().union(*(facts.tokens.declared_as(place.path, name) for name in _INTEGERS))
+        simple = simpler(construct, integers)
+        if simple is None:
             continue
         yield facts.advice(
             RULE.key,
@@ -60,7 +94,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             f"`{construct.token}({', '.join(construct.arguments)})`",
             f"is {len(rows):,} instructions, because the compiler does not fold it",
-            f"write `{expression}`",
+            f"write `{simple.expression}`{simple.condition}",
+            WITHIN_ULP,
         )
 
 

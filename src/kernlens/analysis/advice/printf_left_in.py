@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import Advice
+from kernlens.model.advice import EQUAL, Advice
 
 _NAME = "printf"
 #: A call is more instructions than this.
@@ -25,6 +25,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             construct.titled([_NAME]),
             f"costs {len(rows):,} instructions, even if it never prints",
             "remove it, or compile it for debugging only",
+            EQUAL,
         )
 
 

@@ -9,7 +9,7 @@ from kernlens.analysis.advice.accessed import accessed_name
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.source_loops import NO_CODE
-from kernlens.model.advice import Advice
+from kernlens.model.advice import EQUAL, Advice
 from kernlens.model.instruction_kind import GLOBAL, LOAD, SCRATCH, STORE
 
 _STATEMENT = re.compile(r"[;{}()]")
@@ -66,6 +66,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             f"The array `{name}`",
             f"is in memory, not in registers, because an index is not constant{why}: {' and '.join(counts)}{size}",
             "use constant indexes (unrolled loops), make the array smaller, or move a table to `constant` or `local` memory",
+            EQUAL,
         )
 
 

@@ -9,7 +9,7 @@ from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.half_function import SAME
 from kernlens.analysis.advice.pow_with_a_constant import simpler
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import Advice
+from kernlens.model.advice import DIFFER, Advice
 
 #: Fewer instructions for lanes at a place are not many.
 LEAST = 16
@@ -84,13 +84,16 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         names = facts.tokens.calls(construct, functions) if construct else []
         if construct is None or not names or simpler(construct) or not construct.names.isdisjoint(SAME):
             continue
-        if facts.is_double(vector):  # The native functions are for floats.
+        # The native functions, and what the option changes, are those of floats.
+        if facts.works_on_doubles(rows, place.path, construct.words):
             continue
         usual = sum(functions[name].usual for name in names) * facts.passes
         if construct.is_macro and len(vector) < usual / 2:  # They are those of something else in the macro.
             continue
         actions = "; ".join(dict.fromkeys(functions[name].action for name in names))
-        yield facts.advice(RULE.key, place, rows, construct.titled(names), f"is {len(rows):,} instructions", actions)
+        yield facts.advice(
+            RULE.key, place, rows, construct.titled(names), f"is {len(rows):,} instructions", actions, DIFFER
+        )
 
 
 RULE = Rule("slow-built-in", "Slow built-in", _advise)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 
+from kernlens.analysis.advice.operands import operands
 from kernlens.analysis.advice.source_loops import SourceLoop, loops_in, number
 from kernlens.analysis.line_texts import source_texts
 from kernlens.dataclass import dataclass
@@ -20,15 +21,16 @@ from kernlens.model.source_map import SourcePlace
 _TOKEN = re.compile(r"[A-Za-z_]\w*|[-+*/%&|^=<>!]=|<<|>>|&&|\|\||\+\+|--|->|\S", re.ASCII)
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([^)\n]*\))?(.*)$", re.ASCII | re.MULTILINE)
+_TYPEDEF = re.compile(r"\btypedef\b([^;{}]{0,200};)", re.ASCII)
 _OPTION = re.compile(r"-D[ \t]*([A-Za-z_]\w*)=(\S+)", re.ASCII)
 #: Operators that are looked for in macros.
 _OPERATOR = re.compile(r"[/%]")
 #: A comment that does not end takes the rest of the text: looked for again behind each of its characters, it would be slow.
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: Lines of a statement that are read before and behind one of its lines.
 _STATEMENT = 8
-#: Characters beside an operator that are read for its operand.
-_OPERAND = 60
+#: Lines above and below an operator that are read for its operands.
+_BESIDE = 3
 #: Characters behind a call that are read for its arguments, and macros within macros that are followed.
 _ARGUMENTS = 2000
 _DEPTH = 16
@@ -36,9 +38,6 @@ _DEPTH = 16
 _MACRO_TEXT, _EXPANSION = 1 << 20, 20_000
 #: Characters of a line that is not ASCII, and of a line of a statement.
 _WIDE_LINE, _STATEMENT_LINE = 100_000, 1000
-#: An operand beside a binary operator: names, literals, members, and what stands in brackets.
-_LEFT = re.compile(r"((?:[\w.]|->|\[[^][]*\]|\([^()]*\))+)\s*$", re.ASCII)
-_RIGHT = re.compile(r"\s*(-?(?:[\w.]|->|\[[^][]*\]|\([^()]*\))+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,11 @@ class Construct:
     names: frozenset[str]
     is_macro: bool = False
     arguments: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> set[str]:
+        """The identifiers that instructions of the place can be of: its names, and those in its arguments."""
+        return {*self.names, *(word for argument in self.arguments for word in _WORD.findall(argument))}
 
     def among(self, names: Mapping[str, object]) -> list[str]:
         """Return those of its ``names`` that are among these, sorted."""
@@ -95,22 +99,20 @@ class SourceTokens:
         return [name for name in some if any(re.search(rf"\b{name}\s*(?:\(|$)", text) for text in texts)]
 
     def operands(self, place: SourcePlace) -> tuple[str, str]:
-        """Return the texts left and right of the binary operator at a place; empty where they are not simple."""
-        start, text = self._start(place), self._line(place)
-        token = _TOKEN.match(text, start) if start is not None else None
-        if token is None:
+        """Return the operands of the division at a place; empty where the text around it does not make them certain."""
+        start, line = self._start(place), self._line(place)
+        token = _TOKEN.match(line, start) if start is not None else None
+        if token is None or len(line) > _STATEMENT_LINE:
             return "", ""
-        left, right = (
-            _LEFT.search(text[max(0, token.start() - _OPERAND) : token.start()]),
-            _RIGHT.match(text, token.end()),
-        )
-        return left[1] if left else "", right[1] if right else ""
+        lines, index = self.texts[place.path], place.line - 1
+        above, below = lines[max(0, index - _BESIDE) : index], lines[index + 1 : index + 1 + _BESIDE]
+        return operands(_code([*above, line[: token.start()]]), token[0], _code([line[token.end() :], *below]))
 
     def statement(self, path: str, line: int) -> tuple[str, int]:
         """Return the lines of the statement that a line is of, without comments, and the number of the first."""
         start = max(0, line - 1 - _STATEMENT)
         some = self.texts.get(path, [])[start : line + _STATEMENT]
-        lines = [_COMMENT.sub(lambda match: " " * len(match[0]), each[:_STATEMENT_LINE]).rstrip() for each in some]
+        lines = [COMMENT.sub(lambda match: " " * len(match[0]), each[:_STATEMENT_LINE]).rstrip() for each in some]
         first = last = line - 1 - start
         while first and lines[first - 1] and not lines[first - 1].endswith((";", "{", "}", ":")):
             if lines[first - 1].lstrip().startswith("#"):
@@ -128,6 +130,21 @@ class SourceTokens:
             pattern = re.compile(rf"\b{type_name}\d*[\s*]+((?:\w+\s*(?:=[^,;()]{{0,80}})?,\s*)*\w+)", re.ASCII)
             self._declared[key] = {word for match in pattern.finditer(text) for word in _WORD.findall(match[1])}
         return self._declared[key]
+
+    def declared_as(self, path: str, type_name: str) -> set[str]:
+        """Return the names that a source declares with a type, by the names that ``typedef`` and ``#define`` give it too."""
+        names, seen = {type_name}, set[str]()
+        while names - seen:
+            name = (names - seen).pop()
+            seen.add(name)
+            names |= {match[1] for match in re.finditer(rf"\b{name}\d*\s+(\w+)\s*;", self._typedefs)}
+            names |= {macro for macro, bodies in self._macros.items() if name in map(str.strip, bodies)}
+        return set().union(*(self.declared(path, name) for name in seen))
+
+    @cached_property
+    def _typedefs(self) -> str:
+        texts = ("\n".join(lines) for lines in self.texts.values())
+        return "\n".join(match[1] for text in texts for match in _TYPEDEF.finditer(text))
 
     def loops_around(self, place: SourcePlace) -> list[SourceLoop]:
         """Return the loops of the source that a place is in, the innermost first."""
@@ -196,7 +213,7 @@ class SourceTokens:
         while len(text) < _ARGUMENTS and number < len(lines) and text.count("(") != text.count(")"):
             text += f"\n{lines[number][:_ARGUMENTS]}"
             number += 1
-        text = _COMMENT.sub(" ", text[:_ARGUMENTS]).lstrip()
+        text = COMMENT.sub(" ", text[:_ARGUMENTS]).lstrip()
         if not text.startswith("("):
             return ()
         arguments, depth, begin = [], 0, 1
@@ -228,7 +245,7 @@ class SourceTokens:
         for lines in self.texts.values():
             text = "\n".join(lines)
             if "define" in text:
-                for definition in _DEFINE.finditer(_COMMENT.sub(" ", text.replace("\\\n", " "))):
+                for definition in _DEFINE.finditer(COMMENT.sub(" ", text.replace("\\\n", " "))):
                     yield definition[1], definition[3]
         for option in _OPTION.finditer(self._program.build.options or ""):
             yield option[1], option[2]
@@ -251,6 +268,12 @@ class SourceTokens:
         if name not in self._words:
             self._words[name] = {word for body in self.expansions(name) for word in _words(body)}
         return self._words[name]
+
+
+def _code(lines: Sequence[str]) -> str:
+    """Return lines in one text without comments; a line of the preprocessor ends the statement before it."""
+    text = "\n".join(";" if line.lstrip().startswith("#") else line[:_STATEMENT_LINE] for line in lines)
+    return COMMENT.sub(" ", text)
 
 
 def _words(text: str) -> list[str]:

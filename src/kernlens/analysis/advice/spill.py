@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.private_names import PrivateNames
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.flow.register_peak import held_at
-from kernlens.model.advice import SPILL, Advice
+from kernlens.model.advice import EQUAL, SPILL, Advice
 from kernlens.model.instruction_kind import STORE
 from kernlens.model.source_map import SourcePlace
 
@@ -17,6 +18,7 @@ _LARGE_FROM = (12, 50)
 _LARGE = 256
 #: The narrowest sub-group, and that of devices whose registers have 64 bytes.
 _NARROWEST, _NARROWEST_WIDE = 8, 16
+_SUB_GROUP = re.compile(r"\b(?!intel_reqd_)\w{0,40}sub_group\w*\s*\(", re.ASCII)
 #: Source variables that are named, of those that were spilled.
 _NAMED = 3
 
@@ -39,6 +41,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         # A loop that is unrolled less may move an array to memory.
         f"keep fewer values live at once (compute or load them again, "
         f"{'shorten private arrays' if _has_arrays(facts) else 'unroll less'}){_to_try(facts)}",
+        EQUAL,
     )
 
 
@@ -51,7 +54,10 @@ def _to_try(facts: Facts) -> str:
         changes.append(f"{_LARGE} registers")
     effects = facts.code.effects
     narrowest = _NARROWEST_WIDE if effects is not None and effects.register_bytes == 64 else _NARROWEST
-    if resources.simd is not None and resources.simd > narrowest:
+    # What functions of sub-groups compute depends on the size of these.
+    texts = facts.tokens.texts.values()
+    has_functions = any(_SUB_GROUP.search(line) for text in texts for line in text)
+    if resources.simd is not None and resources.simd > narrowest and texts and not has_functions:
         changes.append("narrower sub-groups")
     return f", or try {' and '.join(changes)}" if changes else ""
 

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.private_names import PrivateNames
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.slow_built_in import is_slow
 from kernlens.analysis.advice.source_loops import SourceLoop
-from kernlens.model.advice import Advice
+from kernlens.analysis.advice.source_tokens import COMMENT
+from kernlens.model.advice import EQUAL, Advice
 from kernlens.model.instruction_kind import GLOBAL, IMAGE, LOAD, SLM, STORE
 from kernlens.model.source_map import SourcePlace
 
 #: So many copies of an access are too many; and so many passes are, if loops in them multiply.
 _LEAST, _LEAST_AROUND = 32, 8
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+#: Characters before a loop that are read for hints, and the hints: pragmas, attributes, macros.
+_TAIL = 2000
+_HINTS = re.compile(
+    r"(?:^[ \t]*#[ \t]*pragma\b[^\n]*\n\s*|__attribute__\s*\(\(.{0,200}?\)\)\s*|_Pragma\s*\(.{0,200}?\)\s*"
+    r"|\b[A-Za-z_]\w*(?:\([\w ,]*\))?\s+)+\Z",
+    re.ASCII | re.MULTILINE,
+)
 #: The constant indexes behind an array's name, up to the last bracket.
 _CONSTANT_INDEXES = re.compile(r"(?:\s*\[\s*\d+[uU]?\s*\])+(?!\s*\[)", re.ASCII)
 
@@ -36,6 +45,9 @@ def _advise(facts: Facts) -> Iterator[Advice]:
     for (path, loop), copies in largest.items():
         if _indexes(names, path, loop):
             continue
+        action = _action(facts, path, loop)
+        if not action:
+            continue
         rows = facts.rows_in(path, loop.code)
         messages = sum(_is_access(facts, row) for row in rows)
         yield facts.advice(
@@ -44,7 +56,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             rows,
             "The loop",
             f"was unrolled into {copies:,} copies: {len(rows):,} instructions, {messages:,} messages",
-            _action(facts, path, loop),
+            action,
+            EQUAL,
         )
 
 
@@ -57,11 +70,26 @@ def _indexes(names: PrivateNames, path: str, loop: SourceLoop) -> bool:
 
 
 def _action(facts: Facts, path: str, loop: SourceLoop) -> str:
-    above = facts.tokens.texts[path][loop.line - 2 : loop.line - 1]
-    pragma = f"`#pragma unroll {8 if (loop.trips or 0) >= _LEAST else 1}`"
-    has_pragma = any("#pragma unroll" in line for line in above)
-    change = f"change its pragma to {pragma}" if has_pragma else f"write {pragma} in front of it"
+    """Return what to do; empty if the source asks for so few copies already."""
+    count = 8 if (loop.trips or 0) >= _LEAST else 1
+    hint = hint_before("\n".join(facts.tokens.texts[path])[: loop.code.start], facts.tokens.expansions)
+    if hint is not None and hint <= count:
+        return ""
+    pragma = f"`#pragma unroll {count}`"
+    change = f"change its unroll hint to {pragma}" if hint is not None else f"write {pragma} in front of it"
     return f"{change}, so that it stays a loop"
+
+
+def hint_before(text: str, expansions: Callable[[str], list[str]]) -> float | None:
+    """Return how often the source asks to unroll the loop behind ``text``: infinity for a hint without a number, as
+    ``#pragma unroll`` is; None without a hint. ``expansions`` are the bodies of a macro."""
+    tail = COMMENT.sub(" ", text[-_TAIL:])
+    hints = _HINTS.search(tail)
+    words = _NAME.sub(lambda name: " ".join(expansions(name[0])) or name[0], hints[0]) if hints else ""
+    if re.search(r"nounroll|unroll\W*disable", words):
+        return 1
+    count = re.search(r"unroll(?:_count|_hint)?\W*(\d+)?", words)
+    return None if count is None else int(count[1]) if count[1] and len(count[1]) < 9 else inf
 
 
 def _is_other(facts: Facts, place: SourcePlace) -> bool:

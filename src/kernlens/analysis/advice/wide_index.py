@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.rule import Rule
-from kernlens.model.advice import Advice
+from kernlens.model.advice import EQUAL, Advice
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageMap
 
@@ -44,6 +44,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
                 "The product",
                 f"computes an index in 64 bits: {len(rows)} instructions",
                 "use `int` if the index fits (`int x = get_global_id(0)`, `int` arguments)",
+                EQUAL,
                 origin=_ORIGIN,
             )
 

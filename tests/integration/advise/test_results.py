@@ -1,0 +1,138 @@
+"""Advice says what it does to results, names the operands that there are, and asks for nothing that stands there already."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.answers import Advice
+from kernlens.model.advice import DIFFER, EQUAL, WITHIN_ULP
+from tests.integration.advise.test_rules import FILES, KERNELS, TARGETS, advised, compilers
+from tests.tree import ROOT
+
+__all__ = ["compilers"]
+
+#: Those of the targets that have doubles.
+WITH_DOUBLES = [target for target in TARGETS if target[0] != "dg2"]
+
+
+@cache
+def _pieces(file: str, target: tuple[str, str]) -> dict[str, list[Advice]]:
+    answer = kernlens.advise(KERNELS / f"{file}.cl", device=target[0], toolchain=target[1])
+    return {each.kernel.name: list(each.advice) for each in answer.kernels}
+
+
+def _of_rule(file: str, target: tuple[str, str], kernel: str, rule: str) -> list[Advice]:
+    return [piece for piece in _pieces(file, target)[kernel] if piece.rule == rule]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_every_action_says_what_it_does_to_results(target: tuple[str, str]) -> None:
+    results: dict[str, set[str]] = {}
+    for file in FILES:
+        if (file, target[0]) != ("double_on_purpose", "dg2"):
+            for kernel in advised(file, target).values():
+                for piece in kernel.advice:
+                    results.setdefault(piece.rule, set()).add(piece.results)
+                    assert piece.sentence.endswith(f" (results {piece.results})")
+    expected = {
+        "slow-built-in": {DIFFER},
+        "half-function": {DIFFER},
+        "double-by-accident": {DIFFER},
+        "float-addition-by-exchange": {DIFFER},
+        "pow-with-a-constant": {WITHIN_ULP},
+    }
+    assert results == {rule: expected.get(rule, {EQUAL}) for rule in results}
+
+
+@pytest.mark.parametrize("target", [("dg2", "system"), ("bmg", "newest")], ids="-".join)
+def test_divisions_name_both_operands(target: tuple[str, str]) -> None:
+    def subjects(kernel: str) -> list[str]:
+        pieces = _of_rule("results", target, kernel, "integer-division")
+        assert not any(re.search("float", piece.action) for piece in pieces)
+        return sorted(piece.subject for piece in pieces)
+
+    assert subjects("chain") == ["`a[g] / n / a[g + 9000]`", "`a[g] / n`"]
+    assert subjects("product") == ["`-a[g + 27000] % n`", "`a[g] * a[g + 9000] / n`"]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_powers_of_integers_are_no_quotients_of_integers(target: tuple[str, str]) -> None:
+    def actions(kernel: str) -> set[str]:
+        return {piece.action for piece in _of_rule("results", target, kernel, "pow-with-a-constant")}
+
+    in_variable = "with the base in a floating-point variable `x`"
+    assert actions("power_of_an_integer") == {f"write `1 / x`, {in_variable}"}
+    assert actions("power_of_a_float") == {
+        "write `1 / x`",
+        f"write `sqrt(x)`, {in_variable}, if x is never -0 or -infinity",
+    }
+
+
+@pytest.mark.parametrize("target", WITH_DOUBLES, ids="-".join)
+def test_doubles_have_no_native_functions(target: tuple[str, str]) -> None:
+    for kernel in ("slow", "slow_too", "constant_made_double"):
+        assert not _of_rule("results_doubles", target, kernel, "slow-built-in"), kernel
+    assert not _of_rule("results_doubles", target, "exchange", "float-addition-by-exchange")
+
+
+@pytest.mark.parametrize("target", WITH_DOUBLES, ids="-".join)
+def test_doubles_that_are_meant_stay(target: tuple[str, str]) -> None:
+    for kernel in ("by_a_type", "too_small_for_a_float"):
+        assert not _of_rule("results_doubles", target, kernel, "double-by-accident"), kernel
+    (piece,) = _of_rule("results_doubles", target, "of_two_constants", "double-by-accident")
+    assert piece.action == "write `1.1f` and `M_PI_F`"
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_a_loop_that_is_unrolled_as_asked_needs_no_pragma(target: tuple[str, str]) -> None:
+    assert not _of_rule("results", target, "unrolled_as_asked", "unrolled-too-far")
+    (piece,) = _of_rule("results", target, "unrolled_by_an_attribute", "unrolled-too-far")
+    assert piece.action == "change its unroll hint to `#pragma unroll 8`, so that it stays a loop"
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_restrict_is_for_pointers_to_memory_that_others_write(target: tuple[str, str]) -> None:
+    def has_restrict(kernel: str) -> list[bool]:
+        pieces = _of_rule("results", target, kernel, "address-that-does-not-change")
+        return ["restrict" in piece.action for piece in pieces if piece.subject == "`c`"]
+
+    assert has_restrict("of_plain") == [True]
+    assert has_restrict("of_constant") == [False]
+    assert has_restrict("of_restrict") == [False]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_barriers_that_others_need_stay(target: tuple[str, str]) -> None:
+    assert not _of_rule("results", target, "barrier_of_a_function", "barrier-behind-barrier")
+    (piece,) = _of_rule("results", target, "barrier_of_other_memory", "barrier-behind-barrier")
+    assert piece.action == "remove it, and give the barrier before it its flags too"
+    assert {
+        each.action for kernel in advised("barrier", target).values() for each in kernel.advice if "orders" in each.fact
+    } == {"remove it"}
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_a_sum_and_a_maximum_at_one_address_stay(target: tuple[str, str]) -> None:
+    assert not _of_rule("results", target, "sum_and_maximum", "atomic-in-a-loop")
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_noinline_is_removed_where_it_stands(target: tuple[str, str]) -> None:
+    (piece,) = _of_rule("results", target, "calls", "call-not-inlined")
+    assert piece.action == "remove `noinline`, and declare the function `__attribute__((always_inline))`"
+
+
+def test_sub_groups_whose_size_matters_are_not_made_narrower(tmp_path: Path) -> None:
+    text = (ROOT / "examples" / "kernels" / "window.cl").read_text("utf-8")
+    source, words = tmp_path / "window.cl", []
+    for changed in (text, text.replace("get_global_id(0)", "get_global_id(0) + 0 * get_sub_group_id()")):
+        source.write_text(changed)
+        answer = kernlens.advise(source, device="dg2", toolchain="newest")
+        (piece,) = (piece for piece in answer.advice if piece.rule == "spill")
+        words.append(piece.action.rpartition(", or try ")[2])
+    assert words == ["256 registers and narrower sub-groups", "256 registers"]
