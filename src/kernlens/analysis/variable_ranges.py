@@ -1,21 +1,32 @@
-"""The ranges of code over which a variable is in a place: those that the compiler states, cut where the code overwrites it."""
+"""The ranges of code over which a variable is in a place: those that the compiler states, cut where the code overwrites it,
+and where no write of the code proves it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import groupby
+from typing import NamedTuple
 
+from kernlens.analysis.flow.accumulated import accumulated
 from kernlens.analysis.flow.definitions import definitions_of
-from kernlens.analysis.flow.liveness import liveness_of
-from kernlens.analysis.flow.variable_cuts import range_cuts
+from kernlens.analysis.flow.liveness import Liveness, liveness_of
+from kernlens.analysis.flow.variable_cuts import Cuts, range_cuts
+from kernlens.analysis.flow.written import Written, written_of
 from kernlens.errors import TooManyError
 from kernlens.model.kernel import Kernel
+from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.variable import (
+    ACCUMULATOR,
+    CODE,
+    COMPILER,
     COMPUTED,
     CONSTANT,
     HELD,
     OVERWRITTEN,
     REGISTER,
+    STATED,
+    THREAD_START,
     UPDATED,
     Location,
     StatedRange,
@@ -42,34 +53,89 @@ def _cut(kernel: Kernel, variable: Variable, location: Location, declaring: froz
     if not any(piece.kind == REGISTER for lane in location.lanes for piece in lane):
         yield whole
         return
-    reader = range_cuts(kernel.instructions)
-    liveness = liveness_of(kernel.instructions)
+    instructions = kernel.instructions
+    reader, liveness, written = range_cuts(instructions), liveness_of(instructions), written_of(instructions)
+    is_given = variable.is_argument and not variable.calls
     try:
-        cuts = reader.of(location, variable.is_argument and not variable.calls, declaring) if reader else None
+        cuts = reader.of(location, is_given, declaring) if reader else None
     except TooManyError:
         cuts = None
-    if cuts is None or liveness is None or not cuts.places:
+    if cuts is None or liveness is None or written is None or not cuts.places or not cuts.rows:
         yield whole
         return
-    offsets, size = kernel.instructions.offsets, cuts.places.bit_count()
+    cuts = replace(cuts, rows=_run(cuts.rows, liveness))
+    yield from _of_rows(kernel, location, _Facts(cuts, liveness, written, _unproven(cuts, written, is_given)))
 
-    def key(row: int) -> tuple[int, int]:
-        held = cuts.at(row)
-        return held.lost, held.updated
 
-    for (lost, updated), group in groupby(cuts.rows, key):
+def _run(rows: range, liveness: Liveness) -> range:
+    """Return rows without the last ones to which no way leads from the first: what fills up the code behind its end."""
+    blocks = liveness.blocks
+    entry = blocks.entry_of[blocks.block_of(rows.start)]
+    last = blocks.block_of(rows[-1])
+    while blocks.entry_of[last] != entry:
+        last -= 1
+    return range(rows.start, min(rows.stop, blocks.code[last].stop))
+
+
+class _Facts(NamedTuple):
+    """The facts on one location. ``unproven``: instruction -> the bytes that no write is known to have put there."""
+
+    cuts: Cuts
+    liveness: Liveness
+    written: Written
+    unproven: dict[int, int]
+
+
+def _unproven(cuts: Cuts, written: Written, is_given: bool) -> dict[int, int]:
+    """Return at each row of a location the bytes that nothing wrote on every way to it. What nobody reads any more at the
+    start was another value, but of an argument of the kernel, which is there from the beginning."""
+    unproven = written.unwritten(cuts.rows, cuts.places)
+    stale = 0 if is_given else written.stale(cuts.rows.start, cuts.places)
+    for row, places in written.still(cuts.rows, stale).items() if stale else ():
+        unproven[row] = unproven.get(row, 0) | places
+    return unproven
+
+
+def _of_rows(kernel: Kernel, location: Location, facts: _Facts) -> Iterator[StatedRange]:
+    cuts, offsets = facts.cuts, kernel.instructions.offsets
+
+    def key(row: int) -> tuple[int, int, int]:
+        held, unproven = cuts.at(row), facts.unproven.get(row, 0)
+        return held.lost, 0 if held.lost else unproven, 0 if unproven else held.updated
+
+    for changes, group in groupby(cuts.rows, key):
         rows = list(group)
         begin = max(location.low, offsets[rows[0]])
         end = offsets[rows[-1] + 1] if rows[-1] + 1 < len(offsets) else location.high
-        end = min(location.high, end)
-        changed = lost or updated
-        state = OVERWRITTEN if lost else UPDATED if updated else HELD
-        writers: tuple[int, ...] = ()
-        if changed:
-            known = set(cuts.others if lost else cuts.updaters)
-            reaching = definitions_of(liveness, rows[0], changed)
-            writers = tuple(sorted(row for row in reaching if row in known))
-        yield StatedRange(location, begin, end, state, changed.bit_count(), size, writers)
+        plain = StatedRange(location, begin, min(location.high, end), HELD, 0, cuts.places.bit_count())
+        yield _changed(kernel, plain, facts, range(rows[0], rows[-1] + 1), changes)
+
+
+def _changed(
+    kernel: Kernel, plain: StatedRange, facts: _Facts, rows: range, changes: tuple[int, int, int]
+) -> StatedRange:
+    """Return the range of these rows as the code has it."""
+    cuts, (lost, unproven, updated) = facts.cuts, changes
+    if unproven:
+        writers = definitions_of(facts.liveness, rows[0], unproven).keys() - {BEFORE_THE_CODE}
+        stated = replace(plain, state=STATED, changed=unproven.bit_count(), origin=COMPILER)
+        if unproven == cuts.places and rows == cuts.rows:
+            value = accumulated(kernel.instructions, plain.location, rows, is_stale=bool(writers))
+            if value:
+                return replace(stated, writers=value.writers, origin=ACCUMULATOR, accumulators=value.names)
+        return replace(stated, writers=tuple(sorted(writers)))
+    origin = THREAD_START if facts.written.is_delivered(rows[0], cuts.places) else CODE
+    if not lost and not updated:
+        return replace(plain, origin=origin)
+    known: Collection[int] = cuts.others if lost else cuts.updaters
+    reaching = definitions_of(facts.liveness, rows[0], lost or updated)
+    return replace(
+        plain,
+        state=OVERWRITTEN if lost else UPDATED,
+        changed=(lost or updated).bit_count(),
+        writers=tuple(sorted(row for row in reaching if row in known)),
+        origin=origin,
+    )
 
 
 def _declaring(kernel: Kernel, variable: Variable) -> frozenset[int]:

@@ -88,8 +88,12 @@ class Variable:
         return next((each for each in self.locations if each.low <= offset < each.high), None)
 
 
-#: What a place holds at an instruction: what the compiler states, perhaps a new value of the variable, or another value.
-HELD, UPDATED, OVERWRITTEN = "held", "updated", "overwritten"
+#: What a place holds at an instruction: what the compiler states, perhaps a new value of the variable, another value, or
+#: nothing that the code shows to be there.
+HELD, UPDATED, OVERWRITTEN, STATED = "held", "updated", "overwritten", "stated"
+#: Who says that a place holds the variable: instructions wrote it on every way, it was written before the code ran, an
+#: accumulator was written and read in its place, or the compiler alone.
+CODE, THREAD_START, ACCUMULATOR, COMPILER = "code", "thread start", "accumulator", "compiler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,12 @@ class StatedRange:
     leaves it the same.
 
     ``state`` is HELD, UPDATED (its instruction ``writers`` wrote ``changed`` of its ``size`` bytes again, perhaps with a new
-    value of the variable), or OVERWRITTEN (they wrote another value there, on some way to here). It is None where the code
-    does not tell, as for memory. ``writers`` are indexes of instructions.
+    value of the variable), OVERWRITTEN (they wrote another value there, on some way to here), or STATED: no write of
+    ``changed`` bytes reaches here on every way (``writers`` are those on some ways, and those whose value nobody reads any
+    more). It is None where the code does not tell, as for memory. ``writers`` are indexes of instructions.
+
+    ``origin`` is CODE or THREAD_START, and of STATED ones ACCUMULATOR or COMPILER; None like ``state``. ``accumulators`` hold
+    the variable where that is proven; then ``writers`` wrote it there.
     """
 
     location: Location
@@ -109,3 +117,5 @@ class StatedRange:
     changed: int = 0
     size: int = 0
     writers: tuple[int, ...] = ()
+    origin: str | None = None
+    accumulators: tuple[str, ...] = ()

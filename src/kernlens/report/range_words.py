@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from kernlens.model.kernel import Kernel
-from kernlens.model.variable import OVERWRITTEN, UPDATED, StatedRange
+from kernlens.model.variable import HELD, OVERWRITTEN, STATED, THREAD_START, UPDATED, StatedRange
 from kernlens.report.describe import plural
 from kernlens.report.place_words import place_words
 
@@ -25,9 +25,24 @@ class RangeWords:
         return "  ".join(filter(None, (place_words(each.location.lanes, self._register_bytes), self._state(each))))
 
     def _state(self, each: StatedRange) -> str:
+        if each.state == STATED:
+            return self._stated(each)
+        if each.state == HELD and each.origin == THREAD_START:
+            return "set before the code runs"
         if each.state == OVERWRITTEN:
             return self._overwritten(each)
         return f"perhaps a new value, by {self._writers(each.writers)}" if each.state == UPDATED else ""
+
+    def _stated(self, each: StatedRange) -> str:
+        if each.accumulators:
+            return f"not there: {self._writers(each.writers)} wrote it to {' and '.join(each.accumulators)} instead"
+        how = "" if each.changed == each.size else f" for {each.changed} of its {plural(each.size, 'byte')}"
+        words = f"stated by the compiler, not found in the code{how}"
+        if not each.writers:
+            return words
+        return (
+            f"{words}: there is what {self._writers(each.writers)} wrote, on some way here or for nobody who reads it"
+        )
 
     def _overwritten(self, each: StatedRange) -> str:
         offsets, location = self._kernel.instructions.offsets, each.location

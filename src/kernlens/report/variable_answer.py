@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import NotFoundError, likeliest
 from kernlens.model.instruction import Instructions
+from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
@@ -57,7 +58,18 @@ class VariableAnswers:
         for variable in self.variables:
             yield f"  {self._title(variable)}"
             yield from (f"    {line}" for line in self._of(variable))
+        if count := self._indirect_writes():
+            yield f"  not followed: {plural(count, 'write')} to registers that only the run time knows"
         yield ""
+
+    def _indirect_writes(self) -> int:
+        """Return the number of instructions that write to a register which only the run time knows."""
+        packed = packed_of(self._kernel.instructions)
+        if packed is None or packed.effects is None:
+            return 0
+        open_rows = (row for row, effect in enumerate(packed.effects.effects) if effect.is_lower_bound)
+        destinations = (packed[row].destination for row in open_rows)
+        return sum(each is not None and each.kind == "indirect" for each in destinations)
 
     def _values(self) -> Iterator[str]:
         """Yield the values of that name in the kept stages, if no debug data names variables."""
@@ -89,7 +101,8 @@ class VariableAnswers:
             {"value": each.value, "text": each.text, "line": each.line, "offsets": [offsets[row] for row in each.rows]}
             for each in self._named_values()
         ]
-        answer = {"variables": entries, "variables_reason": reason, "values": values}
+        answer: dict[str, Any] = {"variables": entries, "variables_reason": reason, "values": values}
+        answer["indirect_writes"] = self._indirect_writes()
         return encoded(kernel_document(self._kernel) | answer)
 
     def _title(self, variable: Variable) -> str:
@@ -181,6 +194,8 @@ def range_document(kernel: Kernel, each: StatedRange) -> dict[str, Any]:
         "begin": each.begin,
         "end": each.end,
         "state": each.state,
+        "origin": each.origin,
+        "accumulators": list(each.accumulators),
         "changed_bytes": each.changed,
         "bytes": each.size,
         "writers": writers,

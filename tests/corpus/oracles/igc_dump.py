@@ -33,6 +33,12 @@ class Dump:
     instructions: tuple[DumpedInstruction, ...]
 
 
+def instruction_texts(listing: str) -> list[str]:
+    """Return the lines of a listing that are instructions."""
+    lines = listing.splitlines()
+    return [text for text in lines if text.strip() and not text.startswith("//") and not _LABEL.match(text)]
+
+
 @lru_cache(maxsize=128)  # All listings of a program: each of its kernels looks for its own among them.
 def read_dump(path: Path) -> Dump:
     """Read one ``.asm`` file. A line comment holds for all instructions up to the next one, labels between or not."""

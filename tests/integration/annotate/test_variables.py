@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+import kernlens as package
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.loading import open_file
-from kernlens.model.variable import CONSTANT, HELD, OVERWRITTEN, REGISTER
+from kernlens.model.variable import ACCUMULATOR, CONSTANT, HELD, OVERWRITTEN, REGISTER, STATED
 from kernlens.report.explore.variable_columns import variable_columns
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import build
 from tests.corpus.checks import load
 from tests.corpus.compiler import DEBIAN, newest
 from tests.corpus.manifest import programs
+from tests.corpus.slow_written import SlowWritten, unproven_ranges
 from tests.corpus.variables import Checks, short_kernels, with_variables
 from tests.unit.conftest import Kernlens, kernlens
 
@@ -65,6 +68,8 @@ def check(device: str, root: Path | None) -> Checks:
     assert checks.differences == []
     assert checks.unnamed == {}
     assert checks.elsewhere == []
+    assert checks.unproven == []
+    assert checks.states["held (code)"] > 100
     return checks
 
 
@@ -98,6 +103,65 @@ def test_an_argument_is_cut_where_the_code_overwrites_it(newest_root: Path) -> N
     assert writer.offset < second.begin
     assert f"r{piece.number}." in writer.text
     assert second.changed == 2
+
+
+#: The compilers keep the sum in an accumulator, and state the registers that they allotted for it.
+MATMUL = """\
+kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void matmul(global const float *a, global const float *b, global float *c, int n)
+{
+    local float at[16][16], bt[16][16];
+    int x = get_local_id(0), y = get_local_id(1);
+    int col = get_group_id(0) * 16 + x, row = get_group_id(1) * 16 + y;
+    float acc = 0.0f;
+    for(int t = 0; t < n; t += 16)
+    {
+        at[y][x] = a[row * n + t + x];
+        bt[y][x] = b[(t + y) * n + col];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for(int k = 0; k < 16; k++)
+            acc += at[y][k] * bt[k][x];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    c[row * n + col] = acc;
+}
+"""
+
+
+@pytest.fixture(params=[SYSTEM, NEWEST])
+def matmul(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == NEWEST:
+        root = request.getfixturevalue("newest_root")
+        search_also(lambda: {NEWEST: str(root)})
+    source, path = tmp_path / "matmul.cl", str(tmp_path / "matmul.klens")
+    source.write_text(MATMUL)
+    package.compile(source, "dg2", toolchain=request.param, options="-g", recording=path)
+    return path
+
+
+def test_a_sum_in_an_accumulator_is_not_in_its_register(matmul: str, kernlens: Kernlens) -> None:
+    (kernel,) = (program.kernels["matmul"] for program in open_file(matmul).programs)
+    (acc,) = (variable for variable in kernel.variables if variable.name == "acc")
+    ranges = [each for each in kernel.variable_ranges(acc) if each.location.lanes[0][0].kind == REGISTER]
+    slow = SlowWritten(kernel, 32)
+    assert [told for *_, told in unproven_ranges(kernel, slow) if told] == []
+    assert {HELD, STATED} <= {each.state for each in ranges}
+    proven = [each for each in ranges if each.origin == ACCUMULATOR]
+    assert len(proven) >= 4
+    for each in proven:
+        (writer,) = (kernel.instructions[row] for row in each.writers)
+        assert (writer.opcode, each.accumulators) == ("mad", ("acc0",))
+        assert "acc0.0<1>:f" in writer.text
+        assert writer.offset < each.begin
+        (last,) = (row for row in kernel.instructions if row.offset < each.end <= row.offset + row.size)
+        assert " acc0.0<1;0>:f" in last.text
+    text = kernlens("annotate", matmul, "--variable", "acc").out
+    assert "(mad, line 14) wrote it to acc0 instead" in text
+    assert "not followed" not in text
+    (entry,) = document(kernlens, matmul, "--variable", "acc")
+    assert [each["accumulators"] for each in entry["ranges"] if each["origin"] == "accumulator"] == [["acc0"]] * len(
+        proven
+    )
 
 
 def test_as_text(kernlens: Kernlens, recording: str) -> None:

@@ -58,7 +58,7 @@ class Liveness:
             block.needs | after & ~block.writes if self.blocks.is_entry(number) else 0
             for number, (block, after) in enumerate(zip(self._summaries, needed, strict=True))
         ]
-        return _forward(self.blocks, [block.writes for block in self._summaries], unwritten)
+        return may_be_written(self.blocks, [block.writes for block in self._summaries], unwritten)
 
     def before(self, index: int) -> int:
         """Return the places that are live just before instruction ``index``."""
@@ -170,8 +170,9 @@ def _backward(blocks: Blocks, gives_and_ends: Sequence[tuple[int, int]]) -> list
     return after
 
 
-def _forward(blocks: Blocks, writes: Sequence[int], gains: Sequence[int]) -> list[int]:
-    """Return for each block what may have been written before it, by the code or before lanes enter."""
+def may_be_written(blocks: Blocks, writes: Sequence[int], gains: Sequence[int]) -> list[int]:
+    """Return for each block what may have been written before it, by the code, which ``writes`` these places in each block,
+    or, of what each block ``gains``, before lanes enter."""
     before = list(gains)
     waiting, is_waiting = list(range(len(writes) - 1, -1, -1)), [True] * len(writes)
     steps = Steps(len(writes))
