@@ -62,6 +62,7 @@ def command(
     is 0 with and without advice.
     """
     from kernlens.analysis.flow.shortest_path import paths_of
+    from kernlens.cli.build_logs import print_compiled_warnings
     from kernlens.cli.compile import told_failures
     from kernlens.cli.trials import check_words, tried_programs
     from kernlens.report.describe import kernel_heading
@@ -83,6 +84,7 @@ def command(
             if is_try
             else []
         )
+    print_compiled_warnings(programs)
     if as_json:
         from kernlens.report.advice_document import advice_document
 

@@ -130,6 +130,7 @@ def command(
     AMD --max-vgprs and --max-lds, for NVIDIA --max-thread-registers and --max-shared-bytes. The nearest
     file kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
     """
+    from kernlens.cli.build_logs import print_compiled_warnings
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.check import MISSING, NEW, UNUSED, found_file, judged, opened_files
 
@@ -149,6 +150,7 @@ def command(
             allow_unknown=allow_unknown,
             source_roots=source_roots,
         )
+    print_compiled_warnings(program for _, program in programs)
     files = {id(program): path for path, program in programs}
     with written([(junit, lambda: _junit(verdict)), (sarif, lambda: _sarif(verdict, files))]):
         if as_json:

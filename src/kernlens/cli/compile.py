@@ -14,13 +14,24 @@ import click
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
-from kernlens.cli.output import Progress, print_json, print_lines, print_message
+from kernlens.cli.build_logs import (
+    MOST_MESSAGES,
+    MOST_NOTES,
+    errors_of,
+    log_document,
+    log_lines,
+    message_lines,
+    more_line,
+    print_warnings,
+    source_texts_of,
+    targets,
+)
+from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
-from kernlens.report.style import rendered, style
+from kernlens.report.style import style
 from kernlens.report.table import table
 from kernlens.report.width import Name
-from kernlens.toolchain.diagnostics import error_lines
 from kernlens.verbs.programs import BuildsError
 
 if TYPE_CHECKING:
@@ -46,8 +57,6 @@ _OTHER_LANGUAGES = {
 #: What clang says of a header that is nowhere.
 _NO_HEADER = re.compile(r"'([^']+)' file not found")
 _LOCKED_HEADER = re.compile(r"cannot open file '(.+)': Permission denied")
-#: The compiler's messages that are printed of one failure.
-_MESSAGES = 5
 
 
 @option.verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
@@ -61,6 +70,9 @@ _MESSAGES = 5
 @option.parallel
 @option.flag("Compile modules that export functions and variables, for kernlens link.", "--library")
 @option.value("Do not save source text in the recording.", "--redact", type=option.Choice(["source"]))
+@option.flag(
+    "Print the compiler's whole logs, by kernel and line, and the seconds of each compile.", "--log", "has_logs"
+)
 @option.cache
 @option.unconfined()
 @option.full()
@@ -77,6 +89,7 @@ def command(
     timeout: float,
     library: bool,
     redact: str | None,
+    has_logs: bool,
     cache: CompileCache | None,
     unconfined: bool,
     as_json: bool,
@@ -132,10 +145,12 @@ def command(
             builds = [numbered[index] for index in sorted(numbered)]
     failed = [compiled for compiled, _ in builds if not compiled.ok]
     if as_json:
-        print_json(_document(recording, builds))
+        print_json(_document(recording, builds, has_logs=has_logs))
     else:
-        _print(recording, builds)
-    print_failures(failed)
+        _print(recording, builds, has_logs=has_logs)
+    if not has_logs:
+        print_warnings(compiled for compiled, _ in builds)
+        print_failures(failed)
     _print_unrecorded([compiled for compiled, _ in builds])
     _print_kernelless([compiled for compiled, kernels in builds if compiled.ok and not kernels])
     if len(failed) == len(builds):
@@ -158,9 +173,11 @@ def _compilable(sources: Sequence[str], kernel_names: Sequence[str], specialize:
         raise click.UsageError(str(error)) from error
 
 
-def _print(recording: Path, builds: Builds) -> None:
+def _print(recording: Path, builds: Builds, *, has_logs: bool) -> None:
     from kernlens.report.describe import plural
 
+    # They differ from run to run, so what is compared and kept has none.
+    has_seconds = has_logs or is_terminal()
     names = {compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}
     rows = [
         # One toolchain needs no column of its own.
@@ -170,7 +187,7 @@ def _print(recording: Path, builds: Builds) -> None:
                 row["device"],
                 *([compiled.toolchain.name] if len(names) > 1 and compiled.toolchain else []),
             ],
-            row,
+            row | {"seconds": round(compiled.seconds, 2)},
         )
         for compiled, kernels in builds
         for row in _rows(compiled, kernels)
@@ -179,9 +196,16 @@ def _print(recording: Path, builds: Builds) -> None:
         rows.sort(key=lambda row: tuple(map(str, row[0])))
         titles = ["kernel", "device", *(["toolchain"] if len(names) > 1 else [])]
         figures = shown_figures((kernel for _, kernels in builds for kernel in kernels), FIGURES)
-        cells = [[*labels, *(row.get(figure.key) for figure in figures)] for labels, row in rows]
-        print_lines(table([*titles, *(figure.heading for figure in figures)], cells))
+        cells = [
+            [*labels, *(row.get(figure.key) for figure in figures), *([row["seconds"]] if has_seconds else [])]
+            for labels, row in rows
+        ]
+        headings = [figure.heading for figure in figures]
+        print_lines(table([*titles, *headings, *(["compile seconds"] if has_seconds else [])], cells))
         print_lines(style(f"  {note}", dim=True) for note in notes_on_unknown(row for _, row in rows))
+    if has_logs:
+        print_lines(line for compiled, _ in builds for line in ["", *log_lines(compiled)])
+        print_lines([""])
     count = sum(len(kernels) for _, kernels in builds)
     if not any(compiled.ok for compiled, _ in builds):
         return
@@ -196,7 +220,7 @@ def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
     ]
 
 
-def _document(recording: Path, builds: Builds) -> dict[str, Any]:
+def _document(recording: Path, builds: Builds, *, has_logs: bool) -> dict[str, Any]:
     from kernlens.report.program_document import toolchain_keys
 
     return {
@@ -212,6 +236,7 @@ def _document(recording: Path, builds: Builds) -> dict[str, Any]:
                 "reason": compiled.reason,
                 "seconds": round(compiled.seconds, 3),
                 "kernels": list(map(with_former_keys, _rows(compiled, kernels))),
+                **(log_document(compiled) if has_logs else {}),
             }
             for compiled, kernels in builds
         ],
@@ -252,38 +277,30 @@ def print_failures(failed: Sequence[Build]) -> None:
     """Print what compilers said of sources that do not compile: once what they said of one source for several devices."""
     alike: dict[tuple[str, tuple[ErrorLine, ...]], list[Build]] = {}
     for build in failed:
-        placed = tuple(message for message in error_lines(build.log, os.path.abspath(build.path)) if message.path)
+        errors = tuple(message for message, _ in errors_of(build))
         # Failures without a place in the source, such as a compiler that died, are told one by one.
-        alike.setdefault((build.path, placed) if placed else (str(id(build)), ()), []).append(build)
-    for (_, messages), builds in alike.items():
-        _print_failure(builds, messages)
+        is_placed = any(message.path or message.kernels for message in errors)
+        alike.setdefault((build.path, errors) if is_placed else (str(id(build)), ()), []).append(build)
+    for (_, errors), builds in alike.items():
+        _print_failure(builds, errors_of(builds[0]) if errors else [])
 
 
-def _print_failure(builds: Sequence[Build], messages: Sequence[ErrorLine]) -> None:
-    """Print the first messages, each with its source line and a mark under the column; without any, the failure itself."""
-    from kernlens.report.describe import plural
-
+def _print_failure(builds: Sequence[Build], errors: Sequence[tuple[ErrorLine, Sequence[ErrorLine]]]) -> None:
+    """Print the first errors, each with its source line and a mark under the column; without any, the failure itself."""
     first = builds[0]
-    if not messages:
-        print_message(f"kernlens: {first.failure}")
+    if not errors:
+        print_message(f"kernlens: {first.told_failure}")
         return
-    devices = ", ".join(sorted({build.device for build in builds}))
-    print_message(f"kernlens: {first.source} does not compile for {devices}")
-    texts = {source.path: source.text.split("\n") for source in first.sources}
-    for message in messages[:_MESSAGES]:
-        place = f"{message.path}:{message.line}:{message.column}"
-        print_message(f"{place}: {style(message.severity, fg='red')}: {message.message}")
-        lines = texts.get(message.path, [])
-        if 1 <= message.line <= len(lines):
-            line = lines[message.line - 1].removesuffix("\r")
-            mark = f"{' ' * len(rendered(line[: max(message.column - 1, 0)].expandtabs(4)))}^"
-            print_message(f"  {line.expandtabs(4)}", f"  {mark}")
-    for header in dict.fromkeys(match[1] for message in messages if (match := _NO_HEADER.match(message.message))):
+    print_message(f"kernlens: {first.source} does not compile for {targets(builds)}")
+    texts = source_texts_of(first)
+    for message, notes in errors[:MOST_MESSAGES]:
+        for each in (message, *(notes if len(notes) <= MOST_NOTES else ())):
+            print_message(*message_lines(each, texts))
+    for header in dict.fromkeys(match[1] for message, _ in errors if (match := _NO_HEADER.match(message.message))):
         print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
-    for header in dict.fromkeys(match[1] for message in messages if (match := _LOCKED_HEADER.match(message.message))):
+    for header in dict.fromkeys(match[1] for message, _ in errors if (match := _LOCKED_HEADER.match(message.message))):
         print_message(f"kernlens: you may not read {header}: ls -l {header} shows who may")
-    if len(messages) > _MESSAGES:
-        print_message(f"and {plural(len(messages) - _MESSAGES, 'more message')} of the compiler")
+    print_message(*more_line(errors[MOST_MESSAGES:], "error"))
     language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())
     if language is not None:
         print_message(

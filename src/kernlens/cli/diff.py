@@ -106,6 +106,7 @@ def command(
         raise click.UsageError("Missing argument 'PATHS...': name two sides, or revisions with --git")
     if len(paths) > 2 and git is None:
         raise KernlensError(f"diff compares two paths, not {len(paths)}; put the files of one side into a folder")
+    from kernlens.cli.build_logs import print_compiled_warnings
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.diff import diff
 
@@ -126,6 +127,7 @@ def command(
             unconfined=unconfined,
             on_progress=progress.show,
         )
+    print_compiled_warnings((*difference.old, *difference.new))
     shown = None if has_all else top
     has_instructions = lines or bool(kernel_names)
     with written([(html, lambda: _page(difference, has_instructions))]):

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
+from kernlens.errors import NotFoundError
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
+    from kernlens.loading import Contents
     from kernlens.model.figure import Figure
     from kernlens.model.program import Program
     from kernlens.report.overview import ProgramLines
@@ -24,15 +26,22 @@ _MANY = 500
 @option.kernel("Show only programs with this kernel, and of their kernels only this one")
 @option.chosen_device()
 @option.sort("Sort kernels by this metric, largest first")
+@option.flag("Print the compilers' whole logs, by kernel and line, of a recording's builds.", "--log", "has_logs")
 @option.full()
 @option.json()
-def command(path: str, kernel_names: tuple[str, ...], device: str | None, sort: str | None, as_json: bool) -> None:
+def command(
+    path: str, kernel_names: tuple[str, ...], device: str | None, sort: str | None, has_logs: bool, as_json: bool
+) -> None:
     """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
     from kernlens.model.figures import figure_named
 
     order = figure_named(sort) if sort is not None else None
     contents = open_file(path, device=device)
+    if has_logs:
+        _print_logs(contents, kernel_names, device, as_json=as_json)
+        contents.check()
+        return
     if isinstance(contents, Folder):
         from kernlens.cli.folder_overview import folder_overview, json_form, lines_form
 
@@ -51,6 +60,37 @@ def command(path: str, kernel_names: tuple[str, ...], device: str | None, sort: 
 
         print_lines(overview(path, containers, _lines(programs, order)))
     contents.check()
+
+
+def _print_logs(contents: Contents, kernel_names: Sequence[str], device: str | None, *, as_json: bool) -> None:
+    """Print the logs of all builds, those that failed too. Raises NotFoundError if none has one."""
+    from kernlens.cli.build_logs import log_document, log_lines
+    from kernlens.isa.devices import device as find_device
+    from kernlens.report.program_document import toolchain_keys
+
+    programs = with_kernels(for_device(contents.programs, device, must_be=False), kernel_names)
+    failed = [build for each in contents.files() for build in each.failed]
+    if device is not None:
+        failed = [build for build in failed if build.device == find_device(device).name]
+    builds = {id(build): build for build in [*(program.build for program in programs), *failed]}
+    logged = [build for build in builds.values() if build.log]
+    if not logged:
+        raise NotFoundError(f"{contents.path} holds no compiler's log; kernlens compile and capture record them")
+    if as_json:
+        keys = [
+            {
+                "name": build.name,
+                "source": build.source,
+                "device": build.device,
+                **toolchain_keys(build),
+                "ok": build.ok,
+            }
+            for build in logged
+        ]
+        print_json({"schema": 1, "logs": [key | log_document(build) for key, build in zip(keys, logged, strict=True)]})
+        return
+    for number, build in enumerate(logged):
+        print_lines([*([""] if number else []), *log_lines(build, kernel_names)])
 
 
 def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[ProgramLines]:

@@ -97,12 +97,15 @@ def command(
     if output is not None and not record(everything, Path(output), sys.argv):
         print_message(f"kernlens: nothing compiled, so {output} stays as it was")
     pipelines, kernel = those_with_kernel(everything, kernel)
+    from kernlens.cli.build_logs import print_warnings
+
     failed = [pipeline.build for pipeline in pipelines if not pipeline.build.ok]
     if failed:
         # Whatever was asked, this is the first thing to know; the stages that it came to are shown all the same.
         from kernlens.cli.compile import print_failures
 
         print_failures(failed)
+    print_warnings(pipeline.build for pipeline in pipelines if not pipeline.build.created)
     if stage is not None:
         _print_stage(pipelines, stage, kernel, form, as_json)
     elif diff is not None:

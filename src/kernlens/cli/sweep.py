@@ -13,6 +13,7 @@ import click
 from kernlens.cli import option
 from kernlens.cli.output import Progress, print_json, print_lines, print_message, refuse_input, written
 from kernlens.errors import KernlensError, OutputError
+from kernlens.report.style import style
 
 if TYPE_CHECKING:
     from kernlens.model.best_sets import BestSet, Weighing
@@ -315,7 +316,13 @@ def _print(
 ) -> None:
     from kernlens.report.describe import plural
     from kernlens.report.sweep_best import best_document, best_table
-    from kernlens.report.sweep_table import failure_lines, sweep_document, sweep_table
+    from kernlens.report.sweep_table import (
+        equal_code_lines,
+        failure_lines,
+        sweep_document,
+        sweep_table,
+        warning_lines,
+    )
 
     if as_json:
         print_json(sweep_document(rows) | (best_document(best, by) if best is not None and by is not None else {}))
@@ -323,6 +330,9 @@ def _print(
         print_lines(best_table(best, by, top))
     else:
         print_lines(sweep_table(rows, figure, top))
+    if not as_json:
+        print_lines(style(line, dim=True) for line in equal_code_lines(rows))
+    print_message(*(f"kernlens: {line}" for line in warning_lines(rows, top)))
     print_message(*(f"kernlens: {line}" for line in failure_lines(rows, top)))
     if not as_json:
         count = sum(row.kernel is not None for row in rows)

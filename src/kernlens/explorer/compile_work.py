@@ -253,7 +253,14 @@ def as_asked(programs: Iterable[Program], options: str | None) -> list[Program]:
 def diagnostics(build: Build) -> list[dict[str, Any]]:
     """Return the compiler's messages about a build's sources, ready for JSON."""
     messages = error_lines(build.log, build.source)[:_MESSAGES]
-    return [each._asdict() | {"fix": each.fix and each.fix._asdict()} for each in messages]
+    return [
+        {
+            **{name: getattr(each, name) for name in ("path", "line", "column", "severity")},
+            "message": each.words,
+            "fix": each.fix and each.fix._asdict(),
+        }
+        for each in messages
+    ]
 
 
 def _by_hand(build: Build, folder: str) -> Build:

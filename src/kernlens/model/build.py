@@ -193,6 +193,22 @@ class Build:
         return reason if f" does not compile for {self.device}: " in reason else f"{named}: {reason}"
 
     @property
+    def made_by(self) -> str:
+        """The toolchain and the options that tell it from other builds of its source: ``toolchain system, options -DN=3``;
+        empty if neither is known. The option that is added for line tables is left out."""
+        words = [word for word in (self.own_options or "").split(" ") if word != LINE_OPTIONS[0]]
+        options = " ".join(words).strip()
+        toolchain = [f"toolchain {self.toolchain.name}"] if self.toolchain else []
+        return ", ".join([*toolchain, *([f"options {options}"] if options else [])])
+
+    @property
+    def told_failure(self) -> str:
+        """The failure, with the toolchain and the options; empty if there is none."""
+        refusal = f" does not compile for {self.device}: "
+        by = f" ({self.made_by})" if self.made_by else ""
+        return self.failure.replace(refusal, f"{refusal[:-2]}{by}: ", 1)
+
+    @property
     def log(self) -> str:
         """All that the compiler said."""
         return self.parts.log

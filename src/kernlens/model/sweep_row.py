@@ -57,7 +57,8 @@ class SweepRow:
     ``source`` is the file as the caller named it, ``toolchain`` the toolchain's name and ``compiler`` its versions,
     ``options`` the build options of the sweep. ``values`` are those of ``measured_figures``; None is not known. ``reason`` says
     what could not be measured, and why; a compile that failed has a row without ``kernel``. ``lines`` are the costliest, if
-    they were asked for. ``own`` are the figures of ``OF_FAMILIES`` that the binary states, by their keys.
+    they were asked for. ``own`` are the figures of ``OF_FAMILIES`` that the binary states, by their keys. ``code`` is a digest
+    of the machine code that the kernel runs, "" if there is none, and ``warnings`` are the compiler's about the compile.
     """
 
     source: str
@@ -70,6 +71,8 @@ class SweepRow:
     reason: str = ""
     lines: tuple[CostlyLine, ...] = ()
     own: tuple[tuple[str, int], ...] = ()
+    code: str = ""
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         by = " ".join(filter(None, (f"for {self.device}", f"by {self.toolchain}", self.options)))
@@ -115,6 +118,16 @@ class Sweep(list[SweepRow], Tabular):
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
+
+
+def equal_code(rows: Iterable[SweepRow]) -> list[list[SweepRow]]:
+    """Return the groups of rows, each for one kernel, device and toolchain, whose options differ and whose machine code does
+    not, in the order of the rows."""
+    groups: dict[tuple[str | None, ...], list[SweepRow]] = {}
+    for row in rows:
+        if row.kernel is not None and row.code:
+            groups.setdefault((row.source, row.device, row.toolchain, row.kernel, row.code), []).append(row)
+    return [group for group in groups.values() if len({row.options for row in group}) > 1]
 
 
 def worst_first(rows: Iterable[SweepRow], figure: Figure) -> list[SweepRow]:

@@ -9,12 +9,16 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, STATED, notes_on_unknown, without_details
 from kernlens.model.former_keys import with_former_keys
-from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, own_columns, worst_first
+from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, equal_code, own_columns, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.rows import csv_line, spreadsheet_safe
 from kernlens.report.style import rendered, style
 from kernlens.report.table import Cell, table
 from kernlens.report.width import Name
+
+#: The kernels whose code is the same with several sets of options that are named, and the sets of each.
+_EQUAL = 5
+_SETS = 4
 
 
 def sweep_table(rows: Sequence[SweepRow], figure: Figure, top: int) -> Iterator[str]:
@@ -62,6 +66,52 @@ def failure_lines(rows: Iterable[SweepRow], top: int) -> Iterator[str]:
         yield f"{row.source} ({where}): {row.reason}"
     if top and len(failed) > top:
         yield f"and {len(failed) - top:,} more that failed: --top 0, --csv FILE"
+
+
+def warning_lines(rows: Iterable[SweepRow], top: int) -> Iterator[str]:
+    """Yield the compilers' warnings, each once, and which compiles have it, ``top`` of them (0: all)."""
+    compiles: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for row in rows:
+        if not row.reason or row.kernel is not None:
+            compiles[row.source, row.device, row.toolchain, row.options] = row.warnings
+    warned: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+    for labels, warnings in compiles.items():
+        for warning in warnings:
+            warned.setdefault((labels[0], warning), []).append(labels)
+    for (source, warning), own in list(warned.items())[: top or None]:
+        of_all = [labels for labels in compiles if labels[0] == source]
+        yield f"warning: {warning}{_for_some(own, of_all)}"
+    if top and len(warned) > top:
+        yield f"and {plural(len(warned) - top, 'more warning')}: --top 0"
+
+
+def _for_some(compiles: Sequence[tuple[str, ...]], of_all: Sequence[tuple[str, ...]]) -> str:
+    """Return the end of a line about some compiles of a source: how many, and what they have in common."""
+    if len(compiles) == len(of_all):
+        return ""
+    shared = [
+        next(iter(own))
+        for own, every in zip(map(set, zip(*compiles, strict=True)), map(set, zip(*of_all, strict=True)), strict=True)
+        if len(own) == 1 < len(every)
+    ]
+    by = f", all with {' '.join(shared)}" if any(shared) else ""
+    return f" [{len(compiles):,} of {len(of_all):,} compiles{by}]"
+
+
+def equal_code_lines(rows: Iterable[SweepRow]) -> Iterator[str]:
+    """Yield a line for each kernel whose code is the same with several sets of options, and what that may come from."""
+    rows = list(rows)
+    alike: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for group in equal_code(rows):
+        first = group[0]
+        targets = alike.setdefault((first.source, first.kernel or "", tuple(row.options for row in group)), [])
+        targets.append(" ".join([first.device, *([first.toolchain] if "toolchain" in _telling(rows) else [])]))
+    for (_, kernel, options), targets in list(alike.items())[:_EQUAL]:
+        sets = ", ".join(each or "no options" for each in options[:_SETS])
+        more = f" and {len(options) - _SETS:,} more" if len(options) > _SETS else ""
+        yield f"  {kernel_title(kernel)} has the same machine code with {sets}{more} ({', '.join(targets)})"
+    if len(alike) > _EQUAL:
+        yield f"  and {plural(len(alike) - _EQUAL, 'more kernel')} with the same code for several sets of options"
 
 
 def _telling(rows: Iterable[SweepRow]) -> list[str]:
@@ -114,6 +164,8 @@ def sweep_document(rows: Iterable[SweepRow]) -> dict[str, Any]:
                 "toolchain_name": row.toolchain,
                 "figures": with_former_keys(row.figures) if row.kernel is not None else None,
                 "reason": row.reason or None,
+                "code": row.code or None,
+                "warnings": list(row.warnings),
             }
             for row in rows
         ],

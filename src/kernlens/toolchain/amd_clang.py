@@ -176,7 +176,7 @@ def _reason(completed: Completed, source: Path, device: str) -> str:
     if errors:
         first = errors[0]
         unknown = _UNKNOWN_OPTION.search(first.message)
-        where = f" at {first.path}:{first.line}:{first.column}" if first.path and not unknown else ""
+        where = f" at {first.place}" if first.path and not unknown else ""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         return f"{refusal}{first.message}{where}{more}"
     lines = [line.strip() for line in completed.log.splitlines() if line.strip()]

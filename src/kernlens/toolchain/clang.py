@@ -114,8 +114,7 @@ def failure_reason(completed: Completed, source: Path) -> str | None:
         return None
     errors = [line for line in error_lines(completed.log, str(source)) if line.severity == "error"]
     if errors:
-        place = f" at {errors[0].path}:{errors[0].line}:{errors[0].column}" if errors[0].path else ""
-        return f"{errors[0].message}{place}"
+        return f"{errors[0].words}{f' at {errors[0].place}' if errors[0].path else ''}"
     lines = [line.strip() for line in completed.log.splitlines() if line.strip()]
     ending = f"{os.path.basename(completed.command[0])} {completed.ending}"
     return f"{ending}: {lines[0]}" if lines else ending

@@ -261,9 +261,9 @@ def _reason(completed: Completed, source: Path, device: str, file: Path) -> str:
             near = " or ".join(nearest(unknown[1], OPENCL_OPTIONS)[:1])
             advice = f"did you mean {near}?" if near else "the compiler's own documentation lists those that it has"
             return f"{_refusal(str(source), device)}{first.message}; {advice}"
-        where = f" at {first.path}:{first.line}:{first.column}" if first.path else ""
+        where = f" at {first.place}" if first.path else ""
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        return f"{_refusal(str(source), device)}{first.message}{where}{more}"
+        return f"{_refusal(str(source), device)}{first.words}{where}{more}"
     if completed.ok:
         return f"ocloc reported success for {source} on {device} but wrote no binary; is the temporary folder full?"
     if file.is_file() and file.stat().st_size == 0:  # ocloc itself ends with a number, and no word of it.

@@ -176,7 +176,7 @@ def compile(
         with closing(builds):
             for index, result in builds:
                 if not result.ok:  # The others need not be waited for.
-                    raise ToolError(result.failure, command=result.command, log=result.log)
+                    raise ToolError(result.told_failure, command=result.command, log=result.log)
                 results[index] = result
     return [program for result in results if result for program in open_build(result)]
 

@@ -27,7 +27,7 @@ class BuildsError(ToolError):
 
     def __init__(self, builds: Sequence[Build]) -> None:
         self.builds = builds
-        super().__init__(builds[0].failure, command=builds[0].command, log=builds[0].log)
+        super().__init__(builds[0].told_failure, command=builds[0].command, log=builds[0].log)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def stages(
         record([pipeline], Path(recording))
     build = pipeline.build
     if not build.ok:
-        raise ToolError(build.failure, command=build.command, log=build.log)
+        raise ToolError(build.told_failure, command=build.command, log=build.log)
     return pipeline
 
 

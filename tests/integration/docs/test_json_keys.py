@@ -64,6 +64,7 @@ kernel void k(global int *out) { out[0] = g(1) + h(2) + missing(3); }
 OPTIONAL = {
     "advise": {"paths", "tried"},
     "annotate": {"inlined", "live", "unread_sources", "waits_for"},
+    "compile": {"log", "messages"},
     "diff": {"instructions", "parting", "sources"},
     "inspect": {"unreadable"},
     "stages": {"passes"},
@@ -262,9 +263,11 @@ def test_capture(tmp_path: Path) -> None:
 def test_compile(folder: Path) -> None:
     built, modules = shapes("compile")
     (folder / "good.cl").write_text(SMALL)
-    (folder / "bad.cl").write_text("kernel void k() { x; }\n")
     words = ("compile", "good.cl", "bad.cl", "--device", "dg2", "-o", "both.klens")
-    compare(built, answer(*words, cwd=folder, status=3))
+    (folder / "bad.cl").write_text("int f(int x) { return x; }\nkernel void k() { f(1, 2); }\n")
+    compare(built, answer(*words, "--log", cwd=folder, status=3), answer(*words, cwd=folder, status=3))
+    (logs,) = shapes("inspect --log")
+    compare(logs, answer("inspect", "both.klens", "--log", cwd=folder))
     compare(modules, answer("compile", "--library", "good.cl", "--device", "dg2", cwd=folder))
 
 

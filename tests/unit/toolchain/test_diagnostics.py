@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlens.errors import UnsupportedError
-from kernlens.toolchain.diagnostics import ErrorLine, Fix, error_lines
+from kernlens.toolchain.diagnostics import ErrorLine, Fix, error_lines, log_parts
 from kernlens.toolchain.includes import include_folders, join_options, source_files, split_options
 from tests.limits import processor_time
 
@@ -135,3 +136,106 @@ def test_what_the_compiler_proposes() -> None:
     assert fix_of("expected ')'", "          ^", "          ;") is None
     assert fix_of(unknown, "", "") is None
     assert error_lines("1:4:11: error: expected ';' after expression")[0].fix is None
+
+
+#: What IGC 1.0.12504 and 2.40 say of doubles in SPIR-V for a device without them; of each text the first lines are as they
+#: are, and the later ones of the same forms.
+IGC_1 = """\
+Compilation from IR - skipping loading of FCL
+
+error: Double type is not supported on this platform.
+in file: dbl.cl:3
+
+in function: 'helper' called by kernels:
+  - 'k2'
+  - 'k1'
+
+error: backend compiler failed build.
+
+error: Double type is not supported on this platform.
+in file: dbl.cl:5
+
+in kernel: 'k1'
+error: backend compiler failed build.
+
+error: Double type is not supported on this platform.
+in file: dbl.cl:5
+
+in kernel: 'k1'
+error: backend compiler failed build.
+
+error: Kernel compiled with required subgroup size 8, which is unsupported on this platform
+in kernel: 'sg8'
+error: backend compiler failed build.
+
+Build failed with error code: -11
+"""
+IGC_2 = """\
+Compilation from IR - skipping loading of FCL
+
+error: in function 'helper' called by kernels: 'k2', 'k1': Double type is not supported on this platform. (in file: dbl.cl:3)
+error: backend compiler failed build.
+
+error: in kernel 'k1': Double type is not supported on this platform. (in file: dbl.cl:5)
+error: backend compiler failed build.
+
+error: in kernel 'k1': Double type is not supported on this platform. (in file: dbl.cl:5)
+error: backend compiler failed build.
+
+error: in kernel 'sg8': Kernel compiled with required subgroup size 8, which is unsupported on this platform
+error: backend compiler failed build.
+
+Build failed with error code: -11
+"""
+NO_DOUBLE = "Double type is not supported on this platform."
+SG8 = "Kernel compiled with required subgroup size 8, which is unsupported on this platform"
+
+
+@pytest.mark.parametrize("log", [IGC_1, IGC_2])
+def test_what_igc_says_has_its_kernels_and_lines_and_counts_once(log: str) -> None:
+    assert error_lines(log) == (
+        ErrorLine("dbl.cl", 3, 0, "error", NO_DOUBLE, None, ("k2", "k1"), "helper"),
+        ErrorLine("dbl.cl", 5, 0, "error", NO_DOUBLE, None, ("k1",)),
+        ErrorLine("", 0, 0, "error", SG8, None, ("sg8",)),
+    )
+    assert [part.times for part in log_parts(log) if part.message] == [1, 2, 1]
+    first, second, third = error_lines(log)
+    assert (first.place, first.words) == ("dbl.cl:3", f"in function helper of kernel k2, k1: {NO_DOUBLE}")
+    assert (third.place, third.words) == ("", f"in kernel sg8: {SG8}")
+    assert second.words == f"in kernel k1: {NO_DOUBLE}"
+
+
+def test_a_message_that_goes_on_in_the_next_line() -> None:
+    log = (
+        "\nerror: parsing vISA inline assembly failed:\nnear line 42: syntax error\n\nerror: backend compiler failed build.\n"
+        "\nwarning: in kernel 'k': Stack call has been detected.\nSee documentation:\nhttps://x\n\nBuild succeeded.\n"
+    )
+    assert [(each.severity, each.kernels, each.message) for each in error_lines(log)] == [
+        ("error", (), "parsing vISA inline assembly failed: near line 42: syntax error"),
+        ("warning", ("k",), "Stack call has been detected."),
+    ]
+    assert log_parts(log)[1].text[1:] == ("See documentation:", "https://x")
+    assert error_lines("error: backend compiler failed build.\n")[0].message == "backend compiler failed build."
+
+
+def test_notes_belong_to_the_error_before_them_and_a_source_line_is_no_message() -> None:
+    log = (
+        "In file included from 1:1:\nk.cl:9:10: error: no matching function for call to 'sin'\nwarning: sin(1, 2);\n"
+        "         ^~~\n" + "".join(f"h:{line}:2: note: candidate\nfloat sin(float);\n      ^\n" for line in range(27))
+    )
+    (part,) = log_parts(log)
+    assert part.message is not None
+    assert (part.message.message, len(part.notes)) == ("no matching function for call to 'sin'", 27)
+    assert part.text[:3] == ("In file included from 1:1:", *log.splitlines()[1:3])
+
+
+@given(
+    st.lists(
+        st.sampled_from([*LOG.splitlines(), *IGC_1.splitlines(), *IGC_2.splitlines(), "  x", "    ^", "n:1:1: note: n"])
+    )
+)
+def test_the_parts_of_a_log_are_all_of_it(lines: list[str]) -> None:
+    count: Counter[str] = Counter()
+    for part in log_parts("\n".join(lines)):
+        count.update({text: part.times * times for text, times in Counter(part.text).items()})
+    assert count == Counter(line for line in lines if line.strip())

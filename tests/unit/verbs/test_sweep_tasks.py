@@ -82,6 +82,8 @@ def _rows(**change: Any) -> bytes:
         "reason": "",
         "lines": [],
         "own": [["vgprs", 8]],
+        "code": "ab",
+        "warnings": ["a.cl:1:2: it is odd"],
     } | change
     return json.dumps({"lasting": True, "rows": [list(row.values())]}).encode() + b"\n"
 
@@ -92,7 +94,7 @@ def _rows(**change: Any) -> bytes:
         pickle.dumps({"rows": []}), b"", b"{}\n", b"[]\n", b'{"rows": []}\n', b'{"rows": [[1, 2]]}\n', None, "text",
         _rows(values=[1]), _rows(values=["x"] * len(measured_figures())), _rows(kernel=3), _rows(reason=None),
         _rows(lines=[["a.cl", "1", "", 1, "", []]]), _rows(own=[["vgprs", "8"]]),
-        _rows(own=[["simd", 8]]), _rows(own=[[[], 8]]),
+        _rows(code=1), _rows(warnings=[1]), _rows(own=[["simd", 8]]), _rows(own=[[[], 8]]),
         _rows(lines=[["a.cl", 1, "", 1, "", [5]]]),
         b'{"unfit": {"worker": 1, "host": "", "scope": "", "reason": ""}}\n', b'{"unfit": {"worker": ""}}\n',
         b'{"unfit": {"worker": "", "host": "", "scope": "other", "reason": ""}}\n', b'{"failed": 3}\n', b"\xff\n",

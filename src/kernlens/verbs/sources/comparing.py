@@ -125,7 +125,7 @@ def _compared_pair(sources: SourcePair, old_builds: Sequence[Build], new_builds:
         sources.old.name if sources.old else None,
         sources.new.name if sources.new else None,
         _lines(sources),
-        *(next((build.failure for build in builds if not build.ok), "") for builds in (old_builds, new_builds)),
+        *(next((build.told_failure for build in builds if not build.ok), "") for builds in (old_builds, new_builds)),
     )
     pairing = pair(old, new)
     if change.failed:  # The other side's kernels are not the only ones, but those that can be seen.

@@ -25,14 +25,17 @@ from kernlens.model.program import Program
 from kernlens.model.sweep_row import CostlyLine, SweepRow, measured_figures
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.device_compilers import title_for
+from kernlens.toolchain.diagnostics import error_lines, of_severity
 from kernlens.toolchain.parallel_compiles import OnStart, compile_job
 from kernlens.verbs.sweep.cells import Cell
 
 #: A place in the reason why a source does not compile.
-_PLACE = re.compile(r" at ([^:]+)(?=:\d+:\d+)")
+_PLACE = re.compile(r" at ([^:]+)(?=:\d+)")
 #: The costliest lines of a kernel that are kept, and of each the first instructions.
 _LINES = 3
 _INSTRUCTIONS = 6
+#: The warnings of a compile that are kept.
+_WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
         yield replace(blank, reason=reason)
         return
     count = 0
+    warnings = _warnings(build, cell, request)
     for program in open_build(build):
         kernels = list(program.entry_kernels.values())
         reason = ""
@@ -107,6 +111,7 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
             any(len(kernel.instructions) for kernel in kernels)  # Those for a device that nobody knows are not decoded.
         except UnsupportedError as error:
             reason = str(error)
+        functions = _functions_code(program)
         for kernel in kernels:
             count += 1
             lines = tuple(_costliest(program, kernel, request)) if request.order and not reason else ()
@@ -117,9 +122,30 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
                 reason=reason,
                 lines=lines,
                 own=_own(kernel),
+                code=hashlib.sha256(bytes(kernel.code) + functions).hexdigest()[:32] if len(kernel.code) else "",
+                warnings=warnings,
             )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
+
+
+def _functions_code(program: Program) -> bytes:
+    """Return the code that kernels of a program may call, and which is no kernel's."""
+    kernels = program.kernels
+    return b"".join(bytes(kernels[name].code) for name in sorted(kernels.keys() - program.entry_kernels.keys()))
+
+
+def _warnings(build: Build, cell: Cell, request: Wanted) -> tuple[str, ...]:
+    """Return the compiler's first warnings, with their places as they are called from the working folder."""
+    warned = of_severity(error_lines(build.log, cell.source), "warning")
+    named = [(each, _from(request.folder, each.path) if each.path else cell.source) for each in warned[:_WARNINGS]]
+    own = {os.path.normpath(os.path.join(request.folder, str(cell.job.source))), str(cell.job.source)}
+    return tuple(
+        f"{each._replace(path=cell.source if each.path in own else path, line=each.line).place}: {each.words}"
+        if each.path
+        else f"{path}: {each.words}"
+        for each, path in named
+    )
 
 
 def _from(folder: str, path: str) -> str:
@@ -180,12 +206,19 @@ def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
 
 def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
     """Yield the rows of a cell that ``plain_rows`` has returned of an equal one."""
-    for kernel, values, reason, lines, own in plain:
+    for kernel, values, reason, lines, own, code, warnings in plain:
         costly = tuple(
             CostlyLine(path, line, source, cost, unit, tuple(texts)) for path, line, source, cost, unit, texts in lines
         )
         yield replace(
-            _blank(cell), kernel=kernel, values=tuple(values), reason=reason, lines=costly, own=tuple(map(tuple, own))
+            _blank(cell),
+            kernel=kernel,
+            values=tuple(values),
+            reason=reason,
+            lines=costly,
+            own=tuple(map(tuple, own)),
+            code=code,
+            warnings=tuple(warnings),
         )
 
 
