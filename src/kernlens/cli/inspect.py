@@ -30,26 +30,30 @@ def command(path: str, kernel_names: tuple[str, ...], device: str | None, sort: 
     """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
     from kernlens.model.figures import figure_named
+    from kernlens.report.failure_lines import failed_documents, failed_section
 
     order = figure_named(sort) if sort is not None else None
     contents = open_file(path, device=device)
     if isinstance(contents, Folder):
         from kernlens.cli.folder_overview import folder_overview, json_form, lines_form
 
-        form = json_form(order, is_indented=is_terminal()) if as_json else lines_form(path, order)
+        failed = contents.failed_builds(device)
+        form = json_form(order, failed, is_indented=is_terminal()) if as_json else lines_form(path, order, failed)
         print_pieces(folder_overview(contents, kernel_names, device, form))
         contents.check()
         return
+    failed = contents.failed_builds(device)
     programs = with_kernels(for_device(contents.programs, device), kernel_names)
     containers = () if kernel_names else containers_for(contents.containers, device)
     if as_json:
         from kernlens.report.program_document import inspect_document
 
-        print_json(inspect_document(containers, programs, order))
+        print_json(inspect_document(containers, programs, order, failed_documents([failed])))
     else:
         from kernlens.report.overview import overview
 
         print_lines(overview(path, containers, _lines(programs, order)))
+        print_lines(failed_section(failed))
     contents.check()
 
 
