@@ -15,20 +15,23 @@ import pytest
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Rule
+    from kernlens.model.failed_builds import FailedBuilds
     from kernlens.model.program import Program
 
 _Result = TypeVar("_Result")
 _MARK = "kernel_budget"
 _PROGRAMS = pytest.StashKey["list[Program]"]()
+_FAILED = pytest.StashKey["list[FailedBuilds]"]()
 #: Words of the mark that are no bounds.
-_KERNEL, _DEVICE, _UNKNOWN = "kernel", "device", "allow_unknown"
+_KERNEL, _DEVICE, _UNKNOWN, _ALLOWED = "kernel", "device", "allow_unknown", "allow_failed_builds"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Describe the mark: pytest refuses unknown ones with --strict-markers."""
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(max_FIGURE=N, min_FIGURE=N, {_KERNEL}='*', {_DEVICE}=None, {_UNKNOWN}=False): the kernels that the test has"
+        f"{_MARK}(max_FIGURE=N, min_FIGURE=N, {_KERNEL}='*', {_DEVICE}=None, {_UNKNOWN}=False,"
+        f" {_ALLOWED}=False): the kernels that the test has"
         " kernlens_compile or kernlens_capture make are within these bounds",
     )
 
@@ -43,7 +46,9 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     """Hold what the test has made against its marks, once the test itself has passed."""
     rules = _rules(item)
     if rules:
-        _check(item.stash.setdefault(_PROGRAMS, []), rules)
+        is_allowed = any(mark.kwargs.get(_ALLOWED) for mark in item.iter_markers(_MARK))
+        failed = [] if is_allowed else item.stash.setdefault(_FAILED, [])
+        _check(item.stash.setdefault(_PROGRAMS, []), rules, tuple(failed))
 
 
 @pytest.fixture
@@ -81,6 +86,7 @@ def kernlens_capture(request: pytest.FixtureRequest, tmp_path: Path) -> Callable
         recording = capture.recording
         if recording is None:
             pytest.fail(f"nothing was captured of {named}: {capture.reason}", pytrace=False)
+        request.node.stash.setdefault(_FAILED, []).append(_short(lambda: capture.failed_builds))
         programs = _short(lambda: list(kernlens.load(recording)))
         return _noted(request.node, (program for program in programs if program.kernels))
 
@@ -118,6 +124,7 @@ def _rules(item: pytest.Item) -> list[Rule]:
     try:
         for mark in reversed(marks):
             words = dict(mark.kwargs)
+            words.pop(_ALLOWED, None)
             patterns, name, allows = words.pop(_KERNEL, "*"), words.pop(_DEVICE, None), words.pop(_UNKNOWN, None)
             bounds = tuple(bound(key, value, _MARK) for key, value in words.items())
             if mark.args or not bounds:
@@ -133,17 +140,17 @@ def _rules(item: pytest.Item) -> list[Rule]:
     return rules
 
 
-def _check(programs: list[Program], rules: Sequence[Rule]) -> None:
+def _check(programs: list[Program], rules: Sequence[Rule], failed: tuple[FailedBuilds, ...]) -> None:
     from kernlens.errors import KernlensError
     from kernlens.report.style import rendered
     from kernlens.report.verdict_text import verdict_lines
     from kernlens.verbs.check import UNUSED, judged
 
-    if not programs:
+    if not programs and not any(failed):
         pytest.fail(f"{_MARK}: the test has made no program with kernlens_compile or kernlens_capture", pytrace=False)
     words = ""
     try:
-        verdict = judged(programs, rules, fail_on=frozenset({UNUSED}))
+        verdict = judged(programs, rules, failed=failed, fail_on=frozenset({UNUSED}))
         words = "" if verdict.ok else "\n".join(map(rendered, verdict_lines(verdict)))
     except KernlensError as error:
         words = str(error)

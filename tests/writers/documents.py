@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kernlens.cli.listings import instructions_json, listed_of
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.explore import explore_document
@@ -16,6 +17,7 @@ from kernlens.report.explore.single_file import page
 def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> dict[str, Any]:
     """Return what ``annotate --json`` prints of these kernels."""
     form = instructions_json(is_placed=True)
+    form.begin(FailedBuilds())
     pieces = "".join(form.text(kernel) for kernel in listed_of(selection))
     document: dict[str, Any] = json.loads(form.head + pieces[len(form.separator) :] + form.tail)
     return document

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
+from kernlens.model.build import Build
+from kernlens.model.failed_builds import failure_words
 from kernlens.model.program import Program
 
 #: Longest component of a part's name, in characters; file systems allow 255 bytes.
@@ -47,8 +49,9 @@ class Part:
     content: memoryview | bytes = field(repr=False)
 
 
-def parts(containers: Iterable[Container], programs: Iterable[Program]) -> Iterator[Part]:
-    """Yield containers with their sections below ``containers``, programs with kernels and sources below ``programs``.
+def parts(containers: Iterable[Container], programs: Iterable[Program], failed: Iterable[Build] = ()) -> Iterator[Part]:
+    """Yield containers with their sections below ``containers``, programs with kernels and sources below ``programs``, and
+    what is known of builds that failed below ``failed_builds``.
     Raises FormatError if the parts of a file are many times larger than it, because they share its bytes."""
     names = _Names()
     room = FREE
@@ -61,6 +64,8 @@ def parts(containers: Iterable[Container], programs: Iterable[Program]) -> Itera
         for part in _program_parts(program, names):
             room -= len(part.content)
             yield _fitting(part, room)
+    for build in failed:
+        yield from _failed_parts(build, names)
 
 
 def _fitting(part: Part, room: int) -> Part:
@@ -118,11 +123,28 @@ def _program_parts(program: Program, names: _Names) -> Iterator[Part]:
         yield Part(names.make((*folder, "kernels"), kernel.name, ending), kernel.code)
     if program.spirv:
         yield Part(names.make(folder, "program", ".spv"), program.spirv)
-    for name, text in (("build_options", program.build.options), ("build_log", program.build.log)):
-        if text:
-            yield Part(names.make(folder, name, ".txt"), text.encode("utf-8", "surrogateescape"))
+    yield from _texts(program.build, folder, names)
     texts = {"", *(source.text for source in program.sources)}
     # Those that no line table names came with the build all the same.
     for source in (*program.sources, *(source for source in program.build.sources if source.text not in texts)):
         name = source.path or "program.cl"
         yield Part(names.make((*folder, "sources"), name), source.text.encode("utf-8", "surrogateescape"))
+
+
+def _failed_parts(build: Build, names: _Names) -> Iterator[Part]:
+    """Yield the sources, SPIR-V, options and log of a build without a binary, and the reason."""
+    toolchain = f".{build.toolchain.name}" if build.toolchain else ""
+    folder = names.make(("failed_builds",), f"{build.name}.{build.device}{toolchain}")
+    yield Part(names.make(folder, "reason", ".txt"), f"{failure_words(build)}\n".encode("utf-8", "surrogateescape"))
+    yield from _texts(build, folder, names)
+    if build.spirv:
+        yield Part(names.make(folder, "program", ".spv"), build.spirv)
+    for source in build.sources:
+        name = source.path or "program.cl"
+        yield Part(names.make((*folder, "sources"), name), source.text.encode("utf-8", "surrogateescape"))
+
+
+def _texts(build: Build, folder: tuple[str, ...], names: _Names) -> Iterator[Part]:
+    for name, text in (("build_options", build.options), ("build_log", build.log)):
+        if text:
+            yield Part(names.make(folder, name, ".txt"), text.encode("utf-8", "surrogateescape"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from kernlens.cli import option
@@ -59,38 +60,40 @@ def command(
 
     PATHS are binaries, recordings, folders of these, or sources and folders of sources to compile for --device. Each
     sentence is about instructions that kernlens counted in the code. docs/advice.md explains each rule. The exit status
-    is 0 with and without advice.
+    is 0 with and without advice, and 3 if a source does not compile.
     """
     from kernlens.analysis.flow.shortest_path import paths_of
     from kernlens.cli.build_logs import print_compiled_warnings
-    from kernlens.cli.compile import told_failures
+    from kernlens.cli.compile import print_failures, told_failures
     from kernlens.cli.trials import check_words, tried_programs
     from kernlens.report.describe import kernel_heading
+    from kernlens.report.failure_lines import failed_documents, failed_lines
     from kernlens.report.path_table import path_lines, paths_document
     from kernlens.report.style import style
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
-    from kernlens.verbs.check import opened_files
-    from kernlens.verbs.programs import select
+    from kernlens.verbs.check import failed_in, opened_files, programs_in
+    from kernlens.verbs.programs import check_any, select
 
     check_words(paths, macros, jobs, is_try=is_try)
     with told_failures():
         files = opened_files(paths, devices, toolchains, options, source_roots, stages=stages)
-        programs = [program for _, program in files]
-        selection = select(programs, kernel_names)
+        check_any(files)
+        selection = select(programs_in(files), kernel_names)
         answer = advised(selection)
         trials = (
             tried_programs(selection, options, macros, jobs=jobs, timeout=timeout, cache=cache, quiet=as_json)
             if is_try
             else []
         )
-    print_compiled_warnings(programs)
+    print_compiled_warnings(programs_in(files))
     if as_json:
         from kernlens.report.advice_document import advice_document
 
         document = advice_document(answer.kernels)
         for entry, each in zip(document["kernels"], answer.kernels if is_paths else (), strict=False):
             entry["paths"] = paths_document(paths_of(each.kernel))
+        document["failed_builds"] = failed_documents(failed_in(files))
         print_json({**document, **({"tried": list(map(tried_document, trials))} if is_try else {})})
     else:
         from kernlens.report.advice_text import advice_lines
@@ -101,3 +104,7 @@ def command(
             print_lines(path_lines(paths_of(each.kernel)))
         for trial in trials:
             print_lines(trial_lines(trial, is_full=is_full()))
+        print_lines(failed_lines(failed_in(files)))
+    if compiled := [build for each in files if each.is_compiled for build in each.failed.builds]:
+        print_failures(compiled)
+        sys.exit(3)

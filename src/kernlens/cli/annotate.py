@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli import option
-from kernlens.cli.output import is_full, print_pieces
+from kernlens.cli.output import is_full, print_message, print_pieces
 from kernlens.errors import NotFoundError
 from kernlens.model.figures import LINE_ORDERS, WAIT
 
@@ -174,10 +174,12 @@ def command(
     only = option.line_of(line) if line is not None else None
     if samples is not None:
         from kernlens.cli.samples import annotated_samples
+        from kernlens.report.failure_lines import failed_lines
 
         sampled = annotated_samples(samples, samples_device, contents)
         if format_name in _OF_SAMPLES:
             print_pieces([sampled.stacks(contents, kernel_names, device, format_name)], output)
+            print_message(*failed_lines([contents.failed_builds(device)]))
             contents.check()
             return
         form = sampled.form(format_name, only, count, _width(), has_waits=has_waits, is_printed=output is None)
@@ -300,11 +302,12 @@ def _print_places(
     pieces = listing(
         contents, kernel_names, device, Lines(lambda program, kernel: OffsetAnswers(program, kernel).lines(asked))
     )
-    known = [piece for piece in pieces if piece]
+    *answers, closing = pieces
+    known = [piece for piece in answers if piece]
     if not known:
         shown = ", ".join(f"{address:#x}" for address in asked.addresses[:_SHOWN_OFFSETS])
         more = ", ..." if len(asked.addresses) > _SHOWN_OFFSETS else ""
         raise NotFoundError(
             f"no selected kernel has an instruction at offset {shown}{more}; kernlens disasm lists the offsets"
         )
-    print_pieces(known, output)
+    print_pieces([*known, closing], output)

@@ -90,6 +90,7 @@ def _parameter(name: str) -> str:
 @option.flag("Fail if kernels of the baseline are missing.", "--fail-on-missing")
 @option.flag("Fail if a pattern of kernlens.toml fits no kernel or source.", "--fail-on-unused")
 @option.flag("Pass metrics that the binary does not state.  [default: exit status 2]", "--allow-unknown")
+@option.flag("Pass failed builds of recordings, and sources that do not compile.", "--allow-failed-builds")
 @option.kernel()
 @option.devices("Compile sources for these devices; check only their programs.")
 @option.toolchain(
@@ -113,6 +114,7 @@ def command(
     fail_on_missing: bool,
     fail_on_unused: bool,
     allow_unknown: bool,
+    allow_failed_builds: bool,
     kernel_names: tuple[str, ...],
     devices: list[str],
     toolchains: list[str],
@@ -123,7 +125,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Check kernels against limits. If a kernel exceeds one, the exit status is 1 and kernlens prints the metric and
-    the source line that is the likely cause.
+    the source line that is the likely cause. A failed build in a recording also gives 1, a source that does not compile
+    gives 3.
 
     PATHS are binaries, recordings, folders of these, or sources and folders of sources to compile for --device. Every
     metric of docs/figures.md has the options --max-METRIC and --min-METRIC, for example --max-global-loads, or for
@@ -131,27 +134,28 @@ def command(
     file kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
     """
     from kernlens.cli.build_logs import print_compiled_warnings
-    from kernlens.cli.compile import told_failures
-    from kernlens.verbs.check import MISSING, NEW, UNUSED, found_file, judged, opened_files
+    from kernlens.cli.compile import print_failures
+    from kernlens.verbs.check import MISSING, NEW, UNUSED, failed_in, found_file, judged, opened_files, programs_in
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing), (UNUSED, fail_on_unused))
     allowances = [_tolerance(words) for words in tolerances]
-    with told_failures():
-        programs = opened_files(paths, devices, toolchains, options, source_roots, project=budget_file)
-        verdict = judged(
-            [program for _, program in programs],
-            rules,
-            kernels=kernel_names,
-            budget_file=budget_file or found_file(paths),
-            baseline=baseline,
-            tolerances=allowances,
-            fail_on=frozenset(kind for kind, is_asked in kinds if is_asked),
-            allow_unknown=allow_unknown,
-            source_roots=source_roots,
-        )
-    print_compiled_warnings(program for _, program in programs)
-    files = {id(program): path for path, program in programs}
+    answers = opened_files(paths, devices, toolchains, options, source_roots, project=budget_file)
+    verdict = judged(
+        programs_in(answers),
+        rules,
+        kernels=kernel_names,
+        budget_file=budget_file or found_file(paths),
+        baseline=baseline,
+        tolerances=allowances,
+        fail_on=frozenset(kind for kind, is_asked in kinds if is_asked),
+        allow_unknown=allow_unknown,
+        allow_failed_builds=allow_failed_builds or None,
+        failed=failed_in(answers),
+        source_roots=source_roots,
+    )
+    print_compiled_warnings(program for each in answers for program in each.programs)
+    files = {id(program): each.path for each in answers for program in each.programs}
     with written([(junit, lambda: _junit(verdict)), (sarif, lambda: _sarif(verdict, files))]):
         if as_json:
             from kernlens.report.verdict_document import verdict_document
@@ -161,6 +165,7 @@ def command(
             from kernlens.report.verdict_text import verdict_lines
 
             print_lines(verdict_lines(verdict))
+    print_failures([build for each in answers if each.is_compiled for build in each.failed.builds])
     sys.exit(verdict.exit_status)
 
 

@@ -174,7 +174,7 @@ def print_difference(
 ) -> None:
     """Print what ``kernlens diff`` does."""
     from kernlens.report.comparison import figure_table, kernel_lines
-    from kernlens.report.comparison_summary import more_line, summary_lines
+    from kernlens.report.comparison_summary import closing_lines, summary_lines
 
     if as_json:
         document = difference.document(lines=has_instructions)
@@ -188,12 +188,12 @@ def print_difference(
     print_lines(figure_table(difference.changes[:shown]))
     for change, parting in zip(difference.changes[:shown], difference.partings[:shown], strict=True):
         print_lines(kernel_lines(change, parting=parting, has_instructions=has_instructions))
-    print_lines(more_line(len(difference.changes), shown))
     if sample_changes:
         from kernlens.report.sample_comparison import sample_change_lines
 
         for each in sample_changes:
             print_lines(sample_change_lines(each, None if is_full() else _TABLE_WIDTH))
+    print_lines(closing_lines(_summary(difference), shown))
 
 
 def _summary(difference: Difference) -> Summary:
@@ -206,6 +206,7 @@ def _summary(difference: Difference) -> Summary:
         difference.totals,
         difference.equal_code,
         difference.sources,
+        difference.failed_builds,
     )
 
 

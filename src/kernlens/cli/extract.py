@@ -28,12 +28,15 @@ def command(
 ) -> None:
     """Write every container, section, kernel and source of a file into a folder, and list them."""
     from kernlens.loading import open_file
+    from kernlens.report.failure_lines import failed_documents, failed_lines
     from kernlens.verbs.extract import extract
 
     contents = open_file(path, device=device, source_roots=source_roots)
+    failed = [contents.failed_builds(device)]
     written = extract(contents, Path(output), device, kernel_names)
     if as_json:
-        print_json({"schema": 1, "folder": output, "parts": [{"path": name, "size": size} for name, size in written]})
+        listed = [{"path": name, "size": size} for name, size in written]
+        print_json({"schema": 1, "folder": output, "parts": listed, "failed_builds": failed_documents(failed)})
     else:
-        print_lines(table(("file", "bytes"), written))
+        print_lines([*table(("file", "bytes"), written), *failed_lines(failed)])
     contents.check()

@@ -11,8 +11,10 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.loading.open import Folder
 from kernlens.model.binary import Container
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.figure import Figure
 from kernlens.model.program import Program
+from kernlens.report.failure_lines import failed_documents, failed_section
 from kernlens.report.json_text import encoded, indented
 from kernlens.report.overview import container_overview, program_overview
 from kernlens.report.program_document import SCHEMA, inspected_container, inspected_program
@@ -33,7 +35,7 @@ class Form:
     separator: int
 
 
-def lines_form(path: str, order: Figure | None) -> Form:
+def lines_form(path: str, order: Figure | None, failed: FailedBuilds) -> Form:
     """Return the form of the lines that ``inspect`` prints."""
 
     return Form(
@@ -41,20 +43,23 @@ def lines_form(path: str, order: Figure | None) -> Form:
         container=lambda container: printable(container_overview(container)),
         middle="",
         program=lambda program: printable(["", *program_overview(program, order)]),
-        end="",
+        end=printable(failed_section(failed)),
         separator=0,
     )
 
 
-def json_form(order: Figure | None, *, is_indented: bool) -> Form:
+def json_form(order: Figure | None, failed: FailedBuilds, *, is_indented: bool) -> Form:
     """Return the form of the document that ``inspect`` prints."""
 
     def item(value: Any) -> str:
         return f",\n    {indented(value, 4)}" if is_indented else f",{encoded(value)}"
 
-    begin, middle, end = f'{{"schema":{SCHEMA},"containers":[', '],"programs":[', "]}\n"
+    documents = failed_documents([failed])
+    begin = f'{{"schema":{SCHEMA},"failed_builds":{encoded(documents)},"containers":['
+    middle, end = '],"programs":[', "]}\n"
     if is_indented:
-        begin, middle, end = f'{{\n  "schema": {SCHEMA},\n  "containers": [', '\n  ],\n  "programs": [', "\n  ]\n}\n"
+        begin = f'{{\n  "schema": {SCHEMA},\n  "failed_builds": {indented(documents, 2)},\n  "containers": ['
+        middle, end = '\n  ],\n  "programs": [', "\n  ]\n}\n"
     return Form(
         begin,
         lambda container: item(inspected_container(container)),

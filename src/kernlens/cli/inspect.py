@@ -35,6 +35,7 @@ def command(
     """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
     from kernlens.model.figures import figure_named
+    from kernlens.report.failure_lines import failed_documents, failed_section
 
     order = figure_named(sort) if sort is not None else None
     contents = open_file(path, device=device)
@@ -45,33 +46,33 @@ def command(
     if isinstance(contents, Folder):
         from kernlens.cli.folder_overview import folder_overview, json_form, lines_form
 
-        form = json_form(order, is_indented=is_terminal()) if as_json else lines_form(path, order)
+        failed = contents.failed_builds(device)
+        form = json_form(order, failed, is_indented=is_terminal()) if as_json else lines_form(path, order, failed)
         print_pieces(folder_overview(contents, kernel_names, device, form))
         contents.check()
         return
+    failed = contents.failed_builds(device)
     programs = with_kernels(for_device(contents.programs, device), kernel_names)
     containers = () if kernel_names else containers_for(contents.containers, device)
     if as_json:
         from kernlens.report.program_document import inspect_document
 
-        print_json(inspect_document(containers, programs, order))
+        print_json(inspect_document(containers, programs, order, failed_documents([failed])))
     else:
         from kernlens.report.overview import overview
 
         print_lines(overview(path, containers, _lines(programs, order)))
+        print_lines(failed_section(failed))
     contents.check()
 
 
 def _print_logs(contents: Contents, kernel_names: Sequence[str], device: str | None, *, as_json: bool) -> None:
     """Print the logs of all builds, those that failed too. Raises NotFoundError if none has one."""
     from kernlens.cli.build_logs import log_document, log_lines
-    from kernlens.isa.devices import device as find_device
     from kernlens.report.program_document import toolchain_keys
 
     programs = with_kernels(for_device(contents.programs, device, must_be=False), kernel_names)
-    failed = [build for each in contents.files() for build in each.failed]
-    if device is not None:
-        failed = [build for build in failed if build.device == find_device(device).name]
+    failed = [build for each in contents.files() for build in each.failed_builds(device).builds]
     builds = {id(build): build for build in [*(program.build for program in programs), *failed]}
     logged = [build for build in builds.values() if build.log]
     if not logged:

@@ -8,15 +8,17 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from kernlens.cli.output import is_coloured, terminal_width
+from kernlens.cli.output import is_coloured, print_message, terminal_width
 from kernlens.cli.shares import in_shares
 from kernlens.cli.trips import LoopNote, check_trips, loop_note
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.loading.open import Contents, Folder
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
+from kernlens.report.failure_lines import failed_documents, failed_lines
 from kernlens.report.style import cut, rendered_lines
 from kernlens.verbs.programs import chosen, names_in, select
 
@@ -68,8 +70,8 @@ class Form(Protocol):
     tail: str
     separator: str
 
-    def begin(self) -> None:
-        """Prepare, before all else, once it is known that something will be listed."""
+    def begin(self, failed: FailedBuilds) -> None:
+        """Prepare, before all else, once it is known that something will be listed, beside these builds that failed."""
 
     def text(self, listed: Listed) -> str: ...
 
@@ -90,11 +92,17 @@ class Lines:
         self.has_texts = has_texts
         self._lines = lines
         self._is_printed = is_printed
+        self._is_table = heading is not None
         self.head = "" if heading is None else f"{heading}\n"
 
-    def begin(self) -> None:
+    def begin(self, failed: FailedBuilds) -> None:
         self._colours = self._is_printed and is_coloured()
         self._width = terminal_width() if self._is_printed else None
+        lines = rendered_lines(list(failed_lines([failed])), self._colours and not self._is_table)
+        if self._is_table:  # Its readers take each line for a row.
+            print_message(*lines)
+        elif lines:
+            self.tail = "\n".join(["", *lines, ""])
 
     def text(self, listed: Listed) -> str:
         lines = self._lines(listed.program, listed.kernel)
@@ -117,16 +125,17 @@ class Json:
         from kernlens.report.json_text import encoded, indented
 
         self.has_texts = has_texts
-        self._program, self._kernel = program, kernel
+        self._document, self._program, self._kernel = document, program, kernel
         self._encoded, self._indented = encoded, indented
         self._is_indented = is_indented
-        before, after = self._split(indented if is_indented else encoded, {**document, "programs": []})
-        self.head, self.tail, self.separator = before, f"{after}\n", ","
-        if is_indented:
-            self.tail = f"\n  {self.tail}"
+        self.head = self.tail = ""
+        self.separator = ","
 
-    def begin(self) -> None:
-        pass
+    def begin(self, failed: FailedBuilds) -> None:
+        encode = self._indented if self._is_indented else self._encoded
+        whole = {**self._document, "failed_builds": failed_documents([failed]), "programs": []}
+        self.head, after = self._split(encode, whole)
+        self.tail = f"\n  {after}\n" if self._is_indented else f"{after}\n"
 
     @staticmethod
     def _split(encode: Callable[[Any], str], document: dict[str, Any]) -> tuple[str, str]:
@@ -173,8 +182,9 @@ class Viewed:
         self._views = views
         self.head, self.tail, self.separator, self.has_texts = form.head, form.tail, form.separator, form.has_texts
 
-    def begin(self) -> None:
-        self._form.begin()
+    def begin(self, failed: FailedBuilds) -> None:
+        self._form.begin(failed)
+        self.head, self.tail = self._form.head, self._form.tail
 
     def viewed(self, listed: Listed) -> Listed:
         for view in self._views:
@@ -194,7 +204,7 @@ def listing(
     code of that line, or UnsupportedError if none has a line table to know it from.
     """
     pieces = _answers(contents, kernel_names, device, form, only)
-    form.begin()
+    form.begin(contents.failed_builds(device))
     notes: list[_LineNote] = []
     trip_notes: list[LoopNote | None] = []
     is_begun = False

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kernlens.cli import option
-from kernlens.cli.output import is_terminal, print_json, print_pieces, printable
+from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces, printable
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
@@ -41,18 +41,26 @@ def command(
     from kernlens.analysis.linking.driver_rules import rules_of
     from kernlens.loading import open_file
     from kernlens.loading.linkable import SYMBOLIC, linkable_in
+    from kernlens.model.failed_builds import by_path
+    from kernlens.report.failure_lines import failed_documents, failed_lines
+    from kernlens.report.json_text import encoded
 
     rules = rules_of(driver)
     opened = [open_file(path) for path in paths]
     linkable = [module for contents in opened for module in linkable_in(contents, device, SYMBOLIC)]
+    failed = by_path(contents.failed_builds(device) for contents in opened)
     if as_json and is_terminal():
         documents = _answers(linkable, options, rules, _document)
-        print_json({"schema": 1, "modules": [json.loads(text) for text in documents]})
+        modules = [json.loads(text) for text in documents]
+        print_json({"schema": 1, "failed_builds": failed_documents(failed), "modules": modules})
     elif as_json:
         documents = _answers(linkable, options, rules, _document)
-        print_pieces(chain(['{"schema":1,"modules":['], _joined(documents, ","), ["]}\n"]))
+        head = f'{{"schema":1,"failed_builds":{encoded(failed_documents(failed))},"modules":['
+        print_pieces(chain([head], _joined(documents, ","), ["]}\n"]))
     else:
         print_pieces(_joined(_answers(linkable, options, rules, partial(_text, everything)), "\n"))
+        if failed:
+            print_lines(["", *failed_lines(failed)])
     for contents in opened:
         contents.check()
 

@@ -34,8 +34,9 @@ def print_variables(
         print_pieces(listing(contents, kernel_names, device, form), output)
         return
     text = Lines(lambda program, kernel: VariableAnswers(program, kernel, asked).lines())
-    pieces = [piece for piece in listing(contents, kernel_names, device, text) if piece.strip()]
+    *answers, closing = listing(contents, kernel_names, device, text)
+    pieces = [piece for piece in answers if piece.strip()]
     if not pieces:
         kernels = [kernel for of_program in select(contents.programs, kernel_names, device) for kernel in of_program[1]]
         raise unknown_variable(asked.name, kernels)
-    print_pieces(pieces, output)
+    print_pieces([*pieces, closing], output)

@@ -167,10 +167,11 @@ def open_served(
         opened.append(contents)
         shown = [program for program in contents.programs if program.kernels or program.build.snapshots]
         contents.check()
-        if not shown and not contents.failed:
+        refused = contents.failed_builds().builds
+        if not shown and not refused:
             contents.machine_code()  # which says why there is nothing to show
         programs += shown
-        failed += contents.failed
+        failed += refused
     title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
     document = explore_document(
         programs,

@@ -2,7 +2,8 @@
 
 ``[kernel."PATTERN"]`` holds bounds, ``[kernel."PATTERN".device.NAME]`` those that take their place on one device,
 ``[tolerance]`` by how much figures may get worse than a baseline, and ``[source."PATTERN"]`` the build options of sources. A
-later table goes before an earlier one. ``toolchain``, before all tables, names the default toolchain.
+later table goes before an earlier one. ``toolchain``, before all tables, names the default toolchain, and
+``allow-failed-builds = true`` lets builds fail.
 
 In CI the file comes with the change that is checked: with anybody's, that is. What ``tomllib`` needs grows with the square of a
 key's parts, so a file's size and depth are looked at before it sees the text.
@@ -40,6 +41,7 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _TOOLCHAIN, _TABLES = "toolchain", ("kernel", "source", "tolerance")
+_FAILED = "allow-failed-builds"
 _UNKNOWN, _DEVICE = "allow-unknown", "device"
 _OF_SOURCES = ("options", "include", "define")
 _MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -49,13 +51,14 @@ _LONGEST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class BudgetFile:
-    """The content of a file: rules, the strongest last, tolerances, the name of the default toolchain, if any, and the tables
-    of sources, the strongest last."""
+    """The content of a file: rules, the strongest last, tolerances, the name of the default toolchain, if any, the tables
+    of sources, the strongest last, and whether builds may fail."""
 
     rules: tuple[Rule, ...]
     tolerances: tuple[Tolerance, ...]
     toolchain: str | None = None
     sources: tuple[SourceTable, ...] = ()
+    allows_failed: bool = False
 
 
 def read_budget_file(content: bytes, name: str) -> BudgetFile:
@@ -74,7 +77,7 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
         document = tomllib.loads(text)
     except ValueError as error:  # That of encodings, of TOML, and of numbers with 5,000 digits.
         raise FormatError(f"invalid TOML: {error}", format=name) from None
-    _check_keys(document, {key: key for key in (*_TABLES, _TOOLCHAIN)}, name)
+    _check_keys(document, {key: key for key in (*_TABLES, _TOOLCHAIN, _FAILED)}, name)
     toolchain = document.get(_TOOLCHAIN)
     if not isinstance(toolchain, str | None):
         raise KernlensError(f"{name}: {_TOOLCHAIN} must be the name of a toolchain, not {told(toolchain)}")
@@ -89,7 +92,10 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
         _source_table(pattern, table, f'{name}, source."{pattern}"')
         for pattern, table in _tables(document.get("source", {}), f"{name}, source").items()
     )
-    return BudgetFile(tuple(rules), tolerances, toolchain, sources)
+    allows_failed = document.get(_FAILED, False)
+    if not isinstance(allows_failed, bool):
+        raise KernlensError(f"{name}: {_FAILED} is true or false, not {told(allows_failed)}")
+    return BudgetFile(tuple(rules), tolerances, toolchain, sources, allows_failed)
 
 
 def _check_depth(text: str, name: str) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar, overload
+from typing import NoReturn
 
 from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
@@ -16,15 +16,25 @@ from kernlens.isa.devices import device as find_device
 from kernlens.isa.devices import known_device
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
-from kernlens.loading.identify import LEAST, PTX, READABLE, START, foreign, identify, no_instructions, unknown_input
+from kernlens.loading.growing import Growing
+from kernlens.loading.identify import (
+    LEAST,
+    PTX,
+    READABLE,
+    START,
+    foreign,
+    identify,
+    kind_of,
+    no_instructions,
+    unknown_input,
+)
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Container
 from kernlens.model.build import Build, Source
+from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.model.program import Program
 from kernlens.toolchain.source_reading import PATH_LIMIT, open_regular
-
-Item = TypeVar("Item")
 
 
 class Contents:
@@ -32,16 +42,23 @@ class Contents:
     unpacked one after the other when they are asked for.
     """
 
-    #: Builds that gave no binary, as recordings hold them.
-    failed: Sequence[Build] = ()
+    #: All builds that the recordings hold, those that failed too.
+    recorded: Sequence[Build] = ()
 
     def __init__(
-        self, path: str, containers: Sequence[Container], programs: Sequence[Program], failed: Sequence[Build] = ()
+        self, path: str, containers: Sequence[Container], programs: Sequence[Program], recorded: Sequence[Build] = ()
     ) -> None:
         self.path = path
         self.containers = containers
         self.programs = programs
-        self.failed = failed
+        self.recorded = recorded
+
+    def failed_builds(self, device: str | None = None, toolchain: str | None = None) -> FailedBuilds:
+        """Return the builds that failed, as recordings hold them, among all builds; those for a device and by a toolchain
+        alone if these are named."""
+        builds = [each for each in self.recorded if is_build_for(each, device) and each.is_by(toolchain)]
+        failed = tuple(build for build in builds if build.has_failed)
+        return FailedBuilds(failed, sum(build.ok for build in builds) + len(failed), self.path)
 
     def files(self) -> Iterator[Contents]:
         """Yield the contents of each file; of what is no folder, this alone."""
@@ -51,10 +68,23 @@ class Contents:
         """Raise KernlensError, with all their names, if files of the folder turned out to be damaged."""
 
     def machine_code(self) -> tuple[Program, ...]:
-        """Return the programs that hold machine code. Raises UnsupportedError, with what to do, if none does."""
+        """Return the programs that hold machine code. Raises UnsupportedError, with what to do, if none does, and what
+        builds failed."""
         with_code = tuple(program for program in self.programs if program.kernels)
         if with_code:
             return with_code
+        try:
+            self._say_why_none()
+        except (NotFoundError, UnsupportedError) as error:
+            failed = self.failed_builds()
+            if not failed:
+                raise
+            if not self.programs:
+                raise NotFoundError(no_kernels(self.path, failed)) from None
+            raise type(error)(f"{error}; {failed.sentence}") from None
+
+    def _say_why_none(self) -> NoReturn:
+        """Raise UnsupportedError if what is there explains why there is no machine code, else NotFoundError."""
         if any(program.format == PTX for program in self.programs):
             raise UnsupportedError(
                 f"{self.path} is PTX, which a driver compiles to machine code when it loads it: open the cubin that ptxas makes"
@@ -99,6 +129,14 @@ class Contents:
                 raise UnsupportedError(f"{container.name} in {self.path} cannot be read: {container.unreadable}")
             if container.kind in ("ar", "host-elf", "fatbin"):
                 waiting += container.children
+
+
+def is_build_for(build: Build, device: str | None) -> bool:
+    """Return whether a build is for the device of that name, or alias; None: any."""
+    if device is None or device == build.device:
+        return True
+    known = known_device(device)
+    return known is not None and known_device(build.device) == known
 
 
 def _why_unfit(module: memoryview) -> str | None:
@@ -225,6 +263,19 @@ class Folder(Contents):
         return tuple(program for contents in self._whole for program in contents.programs)
 
     @cached_property
+    def recorded(self) -> Sequence[Build]:  # type: ignore[override]
+        return tuple(build for path in self.sizes for build in self._builds_in(path))
+
+    def _builds_in(self, path: str) -> Sequence[Build]:
+        from kernlens.recording.reader import Recording
+
+        try:
+            return Recording(path).builds() if kind_of(path)[0] == "recording" else ()
+        except KernlensError as error:
+            self.note_damage(path, error)
+            return ()
+
+    @cached_property
     def _whole(self) -> list[Contents]:
         return [contents for contents in self.files() if self.is_good(contents)]
 
@@ -297,45 +348,7 @@ def _open_inside(path: str, context: Context) -> Contents:
     if identify(content) != "recording":
         return open_bytes(content, path, context)
     contents = _open_recording(path, context)
-    return Contents(path, tuple(contents.containers), tuple(contents.programs), contents.failed)
-
-
-class Growing(Sequence[Item]):
-    """A sequence of ``items``, to which ``steps`` adds more at each step; a step is taken no sooner than an item of it
-    is wanted. Several sequences may share their steps: each step may then add to all of them."""
-
-    def __init__(self, items: list[Item], steps: Iterator[None]) -> None:
-        self._items = items
-        self._steps = steps
-
-    def _reaches(self, index: int) -> bool:
-        """Take steps until there is an item at ``index``; return False if there never will be."""
-        while index >= len(self._items):
-            try:
-                next(self._steps)
-            except StopIteration:
-                return False
-        return True
-
-    def __len__(self) -> int:
-        for _ in self._steps:
-            pass
-        return len(self._items)
-
-    def __bool__(self) -> bool:
-        return self._reaches(0)
-
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
-        if isinstance(index, slice) or index < 0 or not self._reaches(index):
-            len(self)
-        return self._items[index]
-
-    def __repr__(self) -> str:
-        return repr(list(self))
+    return Contents(path, tuple(contents.containers), tuple(contents.programs), contents.recorded)
 
 
 def _open_recording(path: str, context: Context) -> Contents:
@@ -360,5 +373,4 @@ def _open_recording(path: str, context: Context) -> Contents:
             yield
 
     steps = unpacked()
-    failed = [build for build in recorded if not build.ok]
-    return Contents(path, Growing(containers, steps), Growing(unpacker.programs, steps), failed)
+    return Contents(path, Growing(containers, steps), Growing(unpacker.programs, steps), recorded)

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 #: What kernlens adds to the options of a source (``toolchain/includes.py``), and compilers write into their binaries.
 _NAMED = re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
+#: The beginnings of the reasons for which a build that went well has no binary: a capture records what the application did.
+LINKED_AT_ONCE, CONNECTED, BUILT_IN = (
+    "it was compiled and linked in one call",
+    "a dynamic link makes no binary",
+    "the program consists of kernels that the device has built in",
+)
 #: The build options that have compilers write line tables. The first is what kernlens adds.
 LINE_OPTIONS = ("-gline-tables-only", "-g")
 
@@ -137,6 +143,23 @@ class Build:
     folder: str = ""
 
     @property
+    def has_failed(self) -> bool:
+        """True if there is no binary though there should be one."""
+        return not self.ok and not (self.reason or "").startswith((LINKED_AT_ONCE, CONNECTED, BUILT_IN))
+
+    @property
+    def title(self) -> str:
+        """The name of a build for a person: that of its source with the program's, if the two are not one name."""
+        source = self.source
+        stem = source.rpartition("/")[2].rpartition(".")[0]
+        return source if self.name in ("", source, stem) else f"{self.name} ({source})"
+
+    def is_by(self, toolchain: str | None) -> bool:
+        """Return whether it was done by the toolchain of this name or title; None: any."""
+        own = self.toolchain
+        return toolchain is None or (own is not None and toolchain in (own.name, own.title))
+
+    @property
     def all_inputs(self) -> tuple[Build, ...]:
         """The builds that it was linked from, and those that these were linked from, each once."""
         inputs: dict[int, Build] = {}
@@ -158,7 +181,7 @@ class Build:
     @property
     def source(self) -> str:
         """The name of what was compiled, for a person: the source file's path, or the program's name."""
-        return self.path or next(iter(self.parts.source_paths), self.name)
+        return self.path or next(filter(None, self.parts.source_paths), self.name)
 
     @property
     def own_options(self) -> str | None:

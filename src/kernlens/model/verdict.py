@@ -10,6 +10,7 @@ from kernlens.model.columns import Table, Tabular
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Bound, Tolerance
+    from kernlens.model.failed_builds import FailedBuilds
     from kernlens.model.figure import Figure
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
@@ -99,7 +100,9 @@ class Verdict(Tabular):
     """The outcome of a check. ``new`` and ``missing`` are kernels that only the checked programs, or only the baseline,
     have; ``without_budget`` those for which no bound was given; ``idle`` the rules for devices that no program is for;
     ``unused`` sentences on those that fit no kernel. ``budget_file`` is the file that was read, ``baseline`` the path that was
-    compared with; None: there was none. ``failing`` are the kinds of kernels, ``new`` and ``missing``, that fail the check."""
+    compared with; None: there was none. ``failing`` are the kinds of kernels, ``new`` and ``missing``, that fail the check.
+    ``failed`` are the builds without a binary, of which nothing could be checked: they fail the check unless it
+    ``allows_failed``."""
 
     findings: tuple[Finding, ...]
     new: tuple[Place, ...] = ()
@@ -110,6 +113,8 @@ class Verdict(Tabular):
     budget_file: str | None = None
     baseline: str | None = None
     failing: frozenset[str] = field(default=frozenset())
+    failed: tuple[FailedBuilds, ...] = ()
+    allows_failed: bool = False
 
     def __repr__(self) -> str:
         states = Counter(finding.state for finding in self.findings)
@@ -117,6 +122,7 @@ class Verdict(Tabular):
         words += [
             f"{len(places):,} {kind}" for kind, places in (("new", self.new), ("missing", self.missing)) if places
         ]
+        words += [group.share for group in self.failed if group]
         return in_short(f"<Verdict {'ok' if self.ok else 'not ok'}: {', '.join(words) or 'nothing was checked'}>")
 
     @property
@@ -142,8 +148,12 @@ class Verdict(Tabular):
 
     @property
     def exit_status(self) -> int:
-        """The exit status: 0 if all is within its bounds, 1 if something is not, 2 if something could not be checked."""
-        if self.in_state(FAILED) or self.failed_kernels:
+        """The exit status: 0 if all is within its bounds, 1 if something is not or a build in a recording failed, 2 if
+        something could not be checked, 3 if a source does not compile."""
+        failed = [] if self.allows_failed else [group for group in self.failed if group]
+        if any(not group.path for group in failed):
+            return 3
+        if self.in_state(FAILED) or self.failed_kernels or failed:
             return 1
         return 2 if self.in_state(UNKNOWN) else 0
 

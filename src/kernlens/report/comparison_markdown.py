@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.report.comparison import figure_rows, kernel_lines
-from kernlens.report.comparison_summary import Summary, more_line, summary_lines
+from kernlens.report.comparison_summary import Summary, closing_lines, summary_lines
 from kernlens.report.describe import plural
 from kernlens.report.style import rendered
 
@@ -33,7 +33,7 @@ def comparison_markdown(what: Summary, partings: Sequence[Parting | None], most:
             yield f"The lines of {plural(len(changes) - number, 'kernel')} are left out: a comment holds no more."
             break
         yield from block
-    yield from more_line(len(what.changes), shown)
+    yield from map(_text, closing_lines(what, shown))
 
 
 def _head(what: Summary, most: int | None) -> Iterator[str]:

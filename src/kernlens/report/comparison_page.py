@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.report.comparison import figure_rows, kernel_lines
 from kernlens.report.comparison_summary import Summary, summary_lines
+from kernlens.report.failure_lines import failed_lines
 from kernlens.report.page_look import LOOK
 from kernlens.report.style import html_line, page_head
 
@@ -49,6 +50,8 @@ def comparison_body(
         _, title, *lines = kernel_lines(change, parting=parting, has_instructions=has_instructions)
         is_open = " open" if number == 0 else ""
         yield f'<details id="kernel-{number}"{is_open}><summary>{html_line(title)}</summary>\n{_block(lines)}</details>\n'
+    if failed := list(failed_lines(what.failed)):
+        yield _block(failed)
 
 
 def _block(lines: Iterable[str]) -> str:

@@ -10,9 +10,11 @@ from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.pairs import Pairing
 from kernlens.analysis.comparison.totals import Mean, Totals, ValueChange
 from kernlens.dataclass import dataclass
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.source_change import SourceChange, SourceChanges
 from kernlens.report.comparison import summary
 from kernlens.report.describe import kernel_words, plural
+from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_document import place_document
 from kernlens.report.style import style
 
@@ -27,7 +29,7 @@ _FAILURES = 10
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A comparison, as its first screen has it: both sides in words, the kernels, the sums, programs of equal code whose
-    sources differ, and the sources that were compiled, if sources were compared."""
+    sources differ, the sources that were compiled, if sources were compared, and each side's builds that failed."""
 
     old: str
     new: str
@@ -36,6 +38,7 @@ class Summary:
     totals: Totals
     equal_code: Sequence[tuple[str, int]]
     sources: SourceChanges | None
+    failed: Sequence[FailedBuilds] = ()
 
 
 def summary_lines(what: Summary, most: int | None = None) -> Iterator[str]:
@@ -46,19 +49,21 @@ def summary_lines(what: Summary, most: int | None = None) -> Iterator[str]:
     if what.sources is not None:
         yield from source_lines(what.sources)
     is_all = not (what.changes or what.pairing.only_old or what.pairing.only_new)
-    proof = equal_code_line(what.equal_code, is_all and not (what.sources and what.sources.failed))
+    is_built = not (any(what.failed) or (what.sources and what.sources.failed))
+    proof = equal_code_line(what.equal_code, is_all and is_built)
     if proof is not None:
         yield style(proof, fg="green")
     yield from totals_lines(what.totals)
 
 
-def more_line(differing: int, shown: int | None) -> Iterator[str]:
-    """Yield the line on the kernels that are not shown, if there are any."""
-    if shown is not None and differing > shown:
+def closing_lines(what: Summary, shown: int | None) -> Iterator[str]:
+    """Yield the lines on the kernels that are not shown, and on builds that failed, if there are any."""
+    if shown is not None and len(what.changes) > shown:
         yield ""
-        left = differing - shown
+        left = len(what.changes) - shown
         verb = "differs" if left == 1 else "differ"
         yield f"{plural(left, 'more kernel')} {verb}; --all prints all, --kernel K one"
+    yield from failed_lines(what.failed)
 
 
 def totals_lines(totals: Totals) -> Iterator[str]:

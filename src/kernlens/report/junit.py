@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from kernlens.model.build import Build
+from kernlens.model.failed_builds import failure_words
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, PASSED, UNKNOWN, Finding, Verdict
 from kernlens.report.describe import device_words
+from kernlens.report.failure_lines import error_place
 from kernlens.report.program_titles import stable_titles
 from kernlens.report.style import rendered
 from kernlens.report.verdict_text import cause_words, finding_words, grouped
@@ -34,6 +37,7 @@ def junit_xml(verdict: Verdict, locate: Callable[[str], str]) -> str:
     ]
     if verdict.new or verdict.missing:
         suites.append(_kernels(verdict, titles))
+    suites += [_failed_build(build, verdict, locate) for group in verdict.failed for build in group.builds]
     counts = _counts([element for _, elements in suites for element in elements])
     counts = counts.partition(" skipped")[0]  # Of all suites together the schema does not take it.
     inside = "\n".join(text for text, _ in suites)
@@ -72,6 +76,16 @@ def _kernels(verdict: Verdict, titles: dict[int, str]) -> tuple[str, list[str]]:
     return _around("kernels of one side", cases, elements), elements
 
 
+def _failed_build(build: Build, verdict: Verdict, locate: Callable[[str], str]) -> tuple[str, list[str]]:
+    """Return a suite of a build that failed, in which nothing but that could be tested."""
+    place = error_place(build)
+    toolchain = f" by {build.toolchain.name}" if build.toolchain else ""
+    name = f"{locate(place[0]) if place else build.title} on {build.device}{toolchain}"
+    element = "skipped" if verdict.allows_failed else "error"
+    case = _case(f"{build.name}: build", name, element, failure_words(build), build.log.splitlines(), kind="build")
+    return _around(name, [case], [element]), [element]
+
+
 def _around(name: str, cases: Sequence[str], elements: Sequence[str], properties: str = "") -> str:
     inside = "\n".join(cases)
     return f"  <testsuite name={_attribute(name)}{_counts(elements)}>\n{properties}{inside}\n  </testsuite>"
@@ -85,14 +99,14 @@ def _counts(elements: Sequence[str]) -> str:
     return "".join(f' {name}="{count}"' for name, count in counted.items())
 
 
-def _case(name: str, suite: str, element: str, words: str, details: Sequence[str] = ()) -> str:
+def _case(name: str, suite: str, element: str, words: str, details: Sequence[str] = (), kind: str = "budget") -> str:
     begin = f'    <testcase name={_attribute(name)} classname={_attribute(suite)} time="0"'
     if element == PASSED:
         return f"{begin}/>"
     if element == "skipped":
         return f"{begin}><skipped message={_attribute(words)}/></testcase>"
     text = escape("\n".join(map(rendered, [words, *details])))
-    return f'{begin}><{element} message={_attribute(words)} type="budget">{text}</{element}></testcase>'
+    return f'{begin}><{element} message={_attribute(words)} type="{kind}">{text}</{element}></testcase>'
 
 
 def _details(finding: Finding) -> Iterator[str]:

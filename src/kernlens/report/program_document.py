@@ -30,9 +30,13 @@ Document = dict[str, Any]
 
 
 def inspect_document(
-    containers: Iterable[Container], programs: Iterable[Program], order: Figure | None = None
+    containers: Iterable[Container],
+    programs: Iterable[Program],
+    order: Figure | None = None,
+    failed_builds: Sequence[Document] = (),
 ) -> Document:
-    """Return programs without instructions, with containers and symbols; of each the kernels with most of ``order`` first."""
+    """Return programs without instructions, with containers and symbols; of each the kernels with most of ``order`` first.
+    ``failed_builds`` are those of ``failed_documents``."""
     documents = []
     unread: FormatError | None = None
     for program in programs:
@@ -45,6 +49,7 @@ def inspect_document(
         raise unread
     return {
         "schema": SCHEMA,
+        "failed_builds": list(failed_builds),
         "containers": [inspected_container(container) for container in containers],
         "programs": documents,
     }

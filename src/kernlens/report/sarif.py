@@ -13,14 +13,19 @@ from urllib.parse import quote
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import dataclass
+from kernlens.model.build import Build
+from kernlens.model.failed_builds import failure_words
 from kernlens.model.program import Program
 from kernlens.model.source_path import end_alike
 from kernlens.model.verdict import FAILED, UNKNOWN, Finding, Place, Verdict
+from kernlens.report.failure_lines import error_place
 from kernlens.report.program_titles import stable_titles
 from kernlens.report.style import rendered
 from kernlens.report.verdict_sentences import result_sentences, side_sentence
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+#: The rule of builds without a binary, of which nothing can be checked.
+_FAILED_BUILD = "failed-build"
 _LEVELS = {FAILED: "error", UNKNOWN: "warning"}
 
 Document = dict[str, Any]
@@ -56,6 +61,12 @@ def sarif_document(
         writer.of(place, kind, "error", side_sentence(kind, place, verdict.baseline))
         for kind, place in verdict.failed_kernels
     ]
+    failed = [build for group in verdict.failed for build in group.builds]
+    if failed:
+        rules[_FAILED_BUILD] = {"id": _FAILED_BUILD, "shortDescription": {"text": "A build failed."}}
+        order.append(_FAILED_BUILD)
+    level = "warning" if verdict.allows_failed else "error"
+    results += [_failed_build(build, level, locate, group.path) for group in verdict.failed for build in group.builds]
     for result in results:
         result["ruleIndex"] = order.index(result["ruleId"])
     driver = {"name": "kernlens", "version": version, "semanticVersion": version, "rules": list(rules.values())}
@@ -63,6 +74,34 @@ def sarif_document(
         "$schema": SCHEMA_URI,
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+    }
+
+
+def _failed_build(build: Build, level: str, locate: Callable[[str], str], recording: str) -> Document:
+    """Return the result of a build that failed, at the first error, or else at its source or recording."""
+    path, line = error_place(build) or (recording, 1)
+    toolchain = build.toolchain.name if build.toolchain else ""
+    identity = "/".join((build.title, build.device, toolchain, _FAILED_BUILD))
+    location: Document = {"logicalLocations": [{"name": rendered(build.name), "kind": "module"}]}
+    if path:
+        location["physicalLocation"] = {
+            "artifactLocation": {"uri": _uri(locate(path))},
+            "region": {"startLine": max(line, 1)},
+        }
+    return {
+        "ruleId": _FAILED_BUILD,
+        "level": level,
+        "message": {"text": rendered(f"The build failed: {failure_words(build)}.")},
+        "locations": [location],
+        "partialFingerprints": _fingerprints(identity),
+    }
+
+
+def _fingerprints(identity: str) -> Document:
+    return {
+        "kernlens/v2": rendered(identity),
+        # By this name GitHub knows an alert; what its own action computes from a line is one for all devices.
+        "primaryLocationLineHash": f"{sha256(identity.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}:1",
     }
 
 
@@ -103,11 +142,7 @@ class _Results:
             "level": level,
             "message": {"text": rendered(message)},
             "locations": [self._location(place, *(line or (None, None)))],
-            "partialFingerprints": {
-                "kernlens/v2": rendered(identity),
-                # By this name GitHub knows an alert; what its own action computes from a line is one for all devices.
-                "primaryLocationLineHash": f"{sha256(identity.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}:1",
-            },
+            "partialFingerprints": _fingerprints(identity),
         }
 
     def _location(self, place: Place, path: str | None, line: int | None) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernlens.model.verdict import UNKNOWN, Cause, Finding, Place, Verdict
+from kernlens.report.failure_lines import failed_documents
 from kernlens.report.json_text import attributes
 from kernlens.report.program_document import metric_keys, place_document
 from kernlens.report.program_titles import source_path
@@ -25,6 +26,7 @@ def verdict_document(verdict: Verdict) -> Document:
         "without_budget": list(map(_place, verdict.without_budget)),
         "idle_rules": list(verdict.idle),
         "unused_rules": list(verdict.unused),
+        "failed_builds": failed_documents(verdict.failed),
     }
 
 

@@ -8,6 +8,7 @@ from kernlens.model.bounds import Bound
 from kernlens.model.figures import WAITS, own_figures
 from kernlens.model.verdict import FAILED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.describe import kernel_heading, plural
+from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_titles import program_titles
 from kernlens.report.style import cut, style
 
@@ -39,6 +40,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield from (style(f"not checked: {sentence}", fg="yellow") for sentence in verdict.unused)
     if verdict.without_budget:
         yield style(f"no budget: {_names(verdict.without_budget)}", dim=True)
+    yield from failed_lines(verdict.failed)
     yield style(summary(verdict), fg="green" if verdict.ok else "red")
 
 
@@ -78,6 +80,8 @@ def summary(verdict: Verdict) -> str:
     words += [
         f"{len(places):,} {kind}" for kind, places in (("new", verdict.new), ("missing", verdict.missing)) if places
     ]
+    if not verdict.allows_failed:
+        words += [group.share for group in verdict.failed if group]
     if verdict.ok:
         words.append("all kept")
     of = [f"budgets of {verdict.budget_file}"] if verdict.budget_file else []

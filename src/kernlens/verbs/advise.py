@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.analysis.advice.rules import advice_on
-from kernlens.dataclass import dataclass, in_short
+from kernlens.dataclass import dataclass, in_short, replace
 from kernlens.errors import NotFoundError
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.advice import Advice, AdvisedKernel
 from kernlens.model.columns import Cell, Table, Tabular
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.toolchain.includes import join_options
-from kernlens.verbs.check import PathName, programs_at
-from kernlens.verbs.programs import Selection, select
+from kernlens.verbs.check import PathName, answers_at, failed_in, programs_in
+from kernlens.verbs.programs import Selection, check_any, select
 
 _COLUMNS = {
     **{"program": str, "device": str, "kernel": str, "rule": str, "path": str, "line": int, "column": int},
@@ -24,18 +25,21 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class AdviceAnswer(Tabular):
-    """Advice on kernels. As text (``str``) it is what ``kernlens advise`` prints; ``table`` has a row for each piece."""
+    """Advice on kernels. As text (``str``) it is what ``kernlens advise`` prints; ``table`` has a row for each piece.
+    ``failed`` are the builds that gave no binary, path by path."""
 
     kernels: tuple[AdvisedKernel, ...]
+    failed: tuple[FailedBuilds, ...] = ()
 
     def __repr__(self) -> str:
         return in_short(f"<AdviceAnswer pieces={len(self.advice)} kernels={len(self.kernels)}>")
 
     def __str__(self) -> str:
         from kernlens.report.advice_text import advice_lines
+        from kernlens.report.failure_lines import failed_lines
         from kernlens.report.style import rendered_lines
 
-        return "\n".join(rendered_lines(list(advice_lines(self.kernels))))
+        return "\n".join(rendered_lines([*advice_lines(self.kernels), *failed_lines(self.failed)]))
 
     @property
     def advice(self) -> list[Advice]:
@@ -73,11 +77,12 @@ def advise(
     of the kernels; none: all. ``source_roots`` are folders to look for source files in.
 
     Raises KernlensError: NotFoundError if there is no kernel, UnknownKernelError for a name that fits none, UnsupportedError
-    where no libiga64 knows the device, ToolError for a source that does not compile.
+    where no libiga64 knows the device, ToolError if none of the sources compiles.
     """
     words = [[value] if isinstance(value, str) else list(value) for value in (kernel, device, toolchain)]
-    programs, _ = programs_at(paths, words[1], words[2], join_options(options), source_roots, stages=stages)
-    return advised(select(programs, words[0]))
+    answers, _ = answers_at(paths, words[1], words[2], join_options(options), source_roots, stages=stages)
+    check_any(answers)
+    return replace(advised(select(programs_in(answers), words[0])), failed=failed_in(answers))
 
 
 def advised(selection: Selection) -> AdviceAnswer:

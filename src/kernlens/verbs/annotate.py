@@ -10,11 +10,12 @@ from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import NotFoundError
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.columns import Cell, Table, Tabular
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.toolchain.includes import join_options
-from kernlens.verbs.check import PathName, programs_at
-from kernlens.verbs.programs import select
+from kernlens.verbs.check import PathName, answers_at, failed_in, programs_in
+from kernlens.verbs.programs import check_any, select
 
 #: The most kernels that a notebook shows.
 _SHOWN = 20
@@ -28,17 +29,21 @@ _INSTRUCTIONS = {
 @dataclass(frozen=True)
 class Annotation(Tabular):
     """Kernels with their source lines: ``kernels`` are those that were asked for, each with its program. As text (``str``) it
-    is what ``kernlens annotate`` prints; ``table`` and ``lines`` have a row for each source line."""
+    is what ``kernlens annotate`` prints; ``table`` and ``lines`` have a row for each source line. ``failed`` are the
+    builds that gave no binary, path by path."""
 
     kernels: tuple[tuple[Program, Kernel], ...]
+    failed: tuple[FailedBuilds, ...] = ()
 
     def __repr__(self) -> str:
         return in_short(f"<Annotation of {', '.join(kernel.name for _, kernel in self.kernels)}>")
 
     def __str__(self) -> str:
+        from kernlens.report.failure_lines import failed_lines
         from kernlens.report.style import rendered_lines
 
-        return "\n".join(line for program, kernel in self.kernels for line in rendered_lines(_listing(program, kernel)))
+        lines = [line for program, kernel in self.kernels for line in _listing(program, kernel)]
+        return "\n".join(rendered_lines([*lines, *failed_lines(self.failed)]))
 
     def _repr_html_(self) -> str:
         from kernlens.report.style import html_line
@@ -49,7 +54,8 @@ class Annotation(Tabular):
             name = html_line(kernel_title(kernel.name))
             parts.append(f"<details open><summary>{name}</summary><pre>{lines}</pre></details>")
         more = len(self.kernels) - len(parts)
-        return "".join(parts) + (f"<p>and {more:,} more kernels</p>" if more else "")
+        notes = [f"<p>{html_line(group.sentence)}</p>" for group in self.failed]
+        return "".join([*parts, f"<p>and {more:,} more kernels</p>" if more else "", *notes])
 
     @property
     def table(self) -> Table:
@@ -88,15 +94,17 @@ def annotate(
     source files in.
 
     Raises KernlensError: NotFoundError if there is no kernel, UnknownKernelError for a name that fits none, UnsupportedError
-    where no libiga64 knows the device, ToolError for a source that does not compile.
+    where no libiga64 knows the device, ToolError if none of the sources compiles.
     """
     words = [[value] if isinstance(value, str) else list(value) for value in (kernel, device, toolchain)]
-    programs, _ = programs_at(paths, words[1], words[2], join_options(options), source_roots)
-    selection = select(programs, words[0])
+    answers, _ = answers_at(paths, words[1], words[2], join_options(options), source_roots)
+    check_any(answers)
+    selection = select(programs_in(answers), words[0])
     if not selection:
         raise NotFoundError("there is no kernel to annotate")
     decode_kernels(selection, texts=True)
-    return Annotation(tuple((program, each) for program, kernels in selection for each in kernels))
+    places = tuple((program, each) for program, kernels in selection for each in kernels)
+    return Annotation(places, failed_in(answers))
 
 
 def _listing(program: Program, kernel: Kernel) -> list[str]:

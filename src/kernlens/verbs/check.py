@@ -25,13 +25,14 @@ from kernlens.formats.budget_file import NAME, BudgetFile
 from kernlens.isa.devices import device as find_device
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.bounds import Rule, Tolerance, bound, tolerance
+from kernlens.model.failed_builds import FailedBuilds, by_path
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
 from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.project_file import project_file, read_project
 from kernlens.toolchain.source_settings import settings_for, unused_tables
-from kernlens.verbs.programs import Opening, is_source, programs_of
+from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, open_all
 from kernlens.verbs.sources.spread import spread
 
 PathName = str | os.PathLike[str]
@@ -51,6 +52,7 @@ def check(
     tolerances: Mapping[str, object] | None = None,
     fail_on: Iterable[str] = (),
     allow_unknown: bool = False,
+    allow_failed_builds: bool | None = None,
     source_roots: Sequence[str] = (),
     **bounds: int,
 ) -> Verdict:
@@ -62,17 +64,19 @@ def check(
     be worse than, but for ``tolerances``: ``{"code-size": "5%", "instructions": "any"}``. ``fail_on`` may hold ``new`` and
     ``missing``: kernels that only one side has fail the check then; and ``unused``: a pattern of the file that fits no kernel,
     or no source in the file's folder, is an error then. ``allow_unknown``: what a binary does not say passes.
+    ``allow_failed_builds``: builds of recordings that failed, and sources that do not compile, do not fail the check; None: as
+    the file says, else they do.
 
     Raises KernlensError: NotFoundError for a pattern that fits no kernel, a bound that there is not and a baseline of
-    another device, ToolError for a source that does not compile.
+    another device, ToolError if none of the sources compiles.
     """
     file = None if budget is None else os.fspath(budget)
-    programs, names = programs_at(
+    answers, names = answers_at(
         paths, _words(device), _words(toolchain), join_options(options), source_roots, project=file
     )
     file = file or found_file(names)
     return judged(
-        programs,
+        programs_in(answers),
         [Rule("*", tuple(bound(name, value) for name, value in bounds.items()))] if bounds else [],
         kernels=_words(kernel),
         budget_file=file,
@@ -80,6 +84,8 @@ def check(
         tolerances=[tolerance(name, value) for name, value in (tolerances or {}).items()],
         fail_on=frozenset(fail_on),
         allow_unknown=allow_unknown,
+        allow_failed_builds=allow_failed_builds,
+        failed=failed_in(answers),
         source_roots=source_roots,
     )
 
@@ -88,7 +94,7 @@ def _words(words: str | Sequence[str]) -> Sequence[str]:
     return [words] if isinstance(words, str) else words
 
 
-def programs_at(
+def answers_at(
     paths: PathName | Program | Sequence[PathName | Program],
     devices: Sequence[str],
     toolchains: Sequence[str],
@@ -97,15 +103,14 @@ def programs_at(
     *,
     stages: bool = False,
     project: str | None = None,
-) -> tuple[list[Program], list[str]]:
-    """Return the Programs among the paths, then those that the others hold, and the names of these paths."""
+) -> tuple[list[Opened], list[str]]:
+    """Return the Programs among the paths, then what is in the others, and the names of these paths."""
     items = [paths] if isinstance(paths, str | os.PathLike | Program) else list(paths)
     names = [os.fspath(each) for each in items if not isinstance(each, Program)]
-    programs = [each for each in items if isinstance(each, Program)]
+    answers = [Opened("", [each for each in items if isinstance(each, Program)])]
     if names:
-        files = opened_files(names, devices, toolchains, options, source_roots, stages=stages, project=project)
-        programs += [program for _, program in files]
-    return programs, names
+        answers += opened_files(names, devices, toolchains, options, source_roots, stages=stages, project=project)
+    return answers, names
 
 
 def opened_files(
@@ -117,10 +122,9 @@ def opened_files(
     *,
     stages: bool = False,
     project: str | None = None,
-) -> list[tuple[str, Program]]:
-    """Return the programs of these paths, each with its path, for each of the devices and by each of the toolchains; with
-    ``stages`` those of sources with the stages of their compiles. ``project`` is the ``kernlens.toml`` that counts for sources
-    in place of the nearest."""
+) -> list[Opened]:
+    """Return what is in these paths, for each of the devices and by each of the toolchains; with ``stages`` sources with the
+    stages of their compiles. ``project`` is the ``kernlens.toml`` that counts for sources in place of the nearest."""
     openings = [
         Opening(path, device, toolchain, options, settings_for(path, file=project))
         if is_source(path)
@@ -131,8 +135,17 @@ def opened_files(
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--build-options are for compiling, but there is no source to compile")
-    programs = programs_of(openings, source_roots, stages=stages)
-    return [(opening.path, each) for opening, of_one in zip(openings, programs, strict=True) for each in of_one]
+    return open_all(openings, source_roots, stages=stages)
+
+
+def programs_in(answers: Iterable[Opened]) -> list[Program]:
+    """Return the programs of all that was opened."""
+    return [program for each in answers for program in each.programs]
+
+
+def failed_in(answers: Iterable[Opened]) -> tuple[FailedBuilds, ...]:
+    """Return the builds that failed in all that was opened, of recordings and of sources."""
+    return by_path(each.failed for each in answers)
 
 
 def found_file(paths: Sequence[str]) -> str | None:
@@ -151,9 +164,11 @@ def judged(
     tolerances: Sequence[Tolerance] = (),
     fail_on: frozenset[str] = frozenset(),
     allow_unknown: bool = False,
+    allow_failed_builds: bool | None = None,
+    failed: tuple[FailedBuilds, ...] = (),
     source_roots: Sequence[str] = (),
 ) -> Verdict:
-    """Do what ``check`` does; ``own_rules`` go before those of the file."""
+    """Do what ``check`` does; ``own_rules`` go before those of the file, and ``failed`` are builds beside the programs."""
     if not fail_on <= {NEW, MISSING, UNUSED}:
         raise KernlensError(
             f"a check can fail on {NEW} or {MISSING} kernels and on {UNUSED} limits, not on {', '.join(sorted(fail_on))}"
@@ -162,8 +177,12 @@ def judged(
         raise KernlensError("--tolerance, --fail-on-new and --fail-on-missing need a --baseline")
     file = BudgetFile((), ()) if budget_file is None else _read(budget_file)
     every = places_of(programs)
-    if not every:
+    if not every and not any(failed):
         raise NotFoundError("there is no kernel to check")
+    allows_failed = file.allows_failed if allow_failed_builds is None else allow_failed_builds
+    outcome = Verdict((), failed=failed, allows_failed=bool(allows_failed), budget_file=budget_file, baseline=baseline)
+    if not every:
+        return outcome
     chosen = with_functions(_chosen(every, kernels), every) if kernels else every
     # Of all programs, that is: a rule of the file may be for a kernel that is not checked now.
     rules = Rules(
@@ -203,17 +222,18 @@ def judged(
             for place in ((each.old_program, each.old), (each.new_program, each.new))
         )
         findings += [finding for each, own in guards_of for finding in against_baseline(each, own, allow_unknown)]
-    return Verdict(
-        tuple(_with_causes(list(with_hidden_code(findings, pairs)), pairs)),
-        tuple(_kernels(new)),
-        tuple(_kernels(missing)),
-        tuple(_kernels(place for place, of_place in by_place if not of_place)) if baseline is None else (),
-        tuple(rules.idle),
+    return replace(
+        outcome,
+        findings=tuple(_with_causes(list(with_hidden_code(findings, pairs)), pairs)),
+        new=tuple(_kernels(new)),
+        missing=tuple(_kernels(missing)),
+        without_budget=tuple(_kernels(place for place, of_place in by_place if not of_place))
+        if baseline is None
+        else (),
+        idle=tuple(rules.idle),
         # A table that has limits on devices alone has none itself.
-        tuple(str(error) for rule, error in rules.unused if rule.bounds),
-        budget_file,
-        baseline,
-        fail_on,
+        unused=tuple(str(error) for rule, error in rules.unused if rule.bounds),
+        failing=fail_on,
     )
 
 
@@ -250,7 +270,7 @@ def _paired(
     """
     if is_source(baseline):
         raise KernlensError(f"{baseline} is a source, but a baseline must be compiled: kernlens compile -o FILE.klens")
-    (before,) = programs_of([Opening(baseline)], source_roots)
+    (before,) = [each.programs for each in compiled_whole(open_all([Opening(baseline)], source_roots))]
     pairs: dict[tuple[int, str], KernelPair] = {}
     new: list[Place] = []
     missing: list[Place] = []

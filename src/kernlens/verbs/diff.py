@@ -12,17 +12,18 @@ from kernlens.analysis.comparison.pairs import KernelPair, Pairing
 from kernlens.analysis.comparison.stage_partings import Parting, parting
 from kernlens.analysis.comparison.totals import Totals, programs_of_equal_code, totals
 from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.dataclass import dataclass, in_short
+from kernlens.dataclass import dataclass, in_short, replace
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.columns import Cell, Table, Tabular
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.figure import Figure
 from kernlens.model.figures import figure_named
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
 from kernlens.model.stage import Snapshot, of_kernel
 from kernlens.verbs.kernel_pairs import kernel_pairs
-from kernlens.verbs.programs import Opening, for_device, programs_of
+from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, open_all
 
 #: Called with the number of finished compiles, that of all, and the newest source's name.
 Progress = Callable[[int, int, str], None]
@@ -35,7 +36,7 @@ class Difference(Tabular):
     """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
     belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
     where the compiles of each part, None where that was not asked for. ``sources`` are those of two folders or revisions that
-    differ; None for other sides."""
+    differ; None for other sides. ``failed_builds`` are those of each side, as recordings hold them."""
 
     old_title: str
     new_title: str
@@ -45,6 +46,7 @@ class Difference(Tabular):
     changes: tuple[KernelChange, ...]
     partings: tuple[Parting | None, ...]
     sources: SourceChanges | None = None
+    failed_builds: tuple[FailedBuilds, ...] = ()
 
     def __repr__(self) -> str:
         alone = len(self.pairing.only_old) + len(self.pairing.only_new)
@@ -55,9 +57,11 @@ class Difference(Tabular):
 
     @property
     def equal(self) -> bool:
-        """True if both sides have the same kernels by the same names, and none differs; False if a source does not compile."""
+        """True if both sides have the same kernels by the same names, and none differs; False if a source does not compile, or
+        a build failed on one side only."""
         unlike = self.pairing.renamed or self.pairing.only_old or self.pairing.only_new
-        return not (self.changes or unlike or self.failed)
+        failures = {frozenset(build.name for build in side.builds) for side in self.failed_builds}
+        return not (self.changes or unlike or self.failed or len(failures) > 1)
 
     @property
     def failed(self) -> bool:
@@ -94,7 +98,14 @@ class Difference(Tabular):
 
         partings = self.partings[:_SHOWN]
         summary = Summary(
-            self.old_title, self.new_title, self.pairing, self.changes, self.totals, self.equal_code, self.sources
+            self.old_title,
+            self.new_title,
+            self.pairing,
+            self.changes,
+            self.totals,
+            self.equal_code,
+            self.sources,
+            self.failed_builds,
         )
         body = comparison_body(summary, partings, most=_SHOWN, has_instructions=False)
         more = len(self.changes) - _SHOWN
@@ -104,6 +115,7 @@ class Difference(Tabular):
         """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
         from kernlens.report.comparison_document import comparison_document, kernel_document
         from kernlens.report.comparison_summary import sources_document, totals_document
+        from kernlens.report.failure_lines import failed_documents
 
         documents = [
             kernel_document(change, parting, has_instructions=lines)
@@ -116,6 +128,7 @@ class Difference(Tabular):
         document = comparison_document(
             self.old_title, self.new_title, self.pairing, documents, equal=self.equal, summary=summary
         )
+        document["failed_builds"] = failed_documents(self.failed_builds)
         return document if self.sources is None else document | {"sources": sources_document(self.sources)}
 
 
@@ -182,16 +195,16 @@ def diff(
     both = [
         (opening, _programs(side)) for (opening, _), side in zip(sides, (old, old if new is None else new), strict=True)
     ]
-    opened = programs_of(
-        [opening for opening, programs in both if programs is None], source_roots, stages=stages, all_passes=all_passes
-    )
-    old_programs, new_programs = (
-        opened.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both
+    paths_of_sides = [opening for opening, programs in both if programs is None]
+    files = compiled_whole(open_all(paths_of_sides, source_roots, stages=stages, all_passes=all_passes))
+    old_side, new_side = (
+        files.pop(0) if programs is None else Opened("", _chosen_programs(programs, opening))
+        for opening, programs in both
     )
     titles = [title for _, title in sides]
-    return between(
-        old_programs,
-        new_programs,
+    difference = between(
+        old_side.programs,
+        new_side.programs,
         titles,
         kernels,
         order,
@@ -200,6 +213,7 @@ def diff(
         all_passes=all_passes,
         unconfined=unconfined,
     )
+    return replace(difference, failed_builds=(old_side.failed, new_side.failed))
 
 
 def _is_source_folder(path: str) -> bool:

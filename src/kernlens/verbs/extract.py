@@ -25,7 +25,7 @@ def extract(
     checked: set[Path] = set()
     programs = with_kernels(for_device(contents.programs, device), kernel_names)
     containers = () if kernel_names else containers_for(contents.containers, device)
-    for part in parts(containers, programs):
+    for part in parts(containers, programs, contents.failed_builds(device).builds):
         _write(folder, part.path, part.content, checked)
         written.append(("/".join(part.path), len(part.content)))
     return written

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnknownKernelError
+from kernlens.model.failed_builds import FailedBuilds, no_kernels
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
     from kernlens.loading import Folder
@@ -23,7 +24,7 @@ Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
 
 class BuildsError(ToolError):
-    """Sources that do not compile: ``builds`` are the failed ones."""
+    """Sources that do not compile, and nothing to answer about: ``builds`` are the failed ones."""
 
     def __init__(self, builds: Sequence[Build]) -> None:
         self.builds = builds
@@ -54,15 +55,28 @@ def is_source(path: str) -> bool:
     return kind == "spirv" or (kind is None and bool(start) and b"\0" not in start)
 
 
-def programs_of(
-    openings: Sequence[Opening], source_roots: Sequence[str] = (), *, stages: bool = False, all_passes: bool = False
-) -> list[Sequence[Program]]:
-    """Return the programs of each opening, for the device ``all`` one for each that the toolchain has. What is to be compiled
-    is compiled side by side, with line tables; ``stages`` keeps the stages of these compiles, ``all_passes`` the compiler's
-    passes too.
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The programs of a path, and the builds that failed: those in recordings, or those of the source itself."""
 
-    Raises KernlensError: BuildsError for sources that do not compile, NotFoundError for a device or toolchain that what
-    is compiled already has not.
+    path: str
+    programs: Sequence[Program]
+    failed: FailedBuilds = FailedBuilds()
+
+    @property
+    def is_compiled(self) -> bool:
+        """True if the path is a source, which was compiled for this answer."""
+        return self.failed.count > 0 and not self.failed.path
+
+
+def open_all(
+    openings: Sequence[Opening], source_roots: Sequence[str] = (), *, stages: bool = False, all_passes: bool = False
+) -> list[Opened]:
+    """Return the programs of each opening, for the device ``all`` one for each that the toolchain has, and what failed. What is
+    to be compiled is compiled side by side, with line tables; ``stages`` keeps the stages of these compiles, ``all_passes`` the
+    compiler's passes too. Something without programs is there only if its builds failed.
+
+    Raises KernlensError: NotFoundError for a device or toolchain that what is compiled already has not.
     """
     from kernlens.loading import open_build
 
@@ -70,14 +84,32 @@ def programs_of(
     for opening in to_compile:
         if opening.device is None:
             raise KernlensError(f"no target device for {opening.path}: add --device D (kernlens devices lists them)")
-    opened = {opening: _opened(opening, source_roots) for opening in openings if opening not in to_compile}
+    files = {opening: _opened(opening, source_roots) for opening in openings if opening not in to_compile}
     builds = _compiled_with_stages(to_compile, all_passes) if stages else _compiled(to_compile)
-    failed = [build for of_one in builds for build in of_one if not build.ok]
-    if failed:
-        raise BuildsError(failed)
     for opening, of_one in zip(to_compile, builds, strict=True):
-        opened[opening] = [program for build in of_one for program in open_build(build)]
-    return [opened[opening] for opening in openings]
+        programs = [program for build in of_one if build.ok for program in open_build(build)]
+        failed = FailedBuilds(tuple(build for build in of_one if not build.ok), len(of_one))
+        files[opening] = Opened(opening.path, programs, failed)
+    return [files[opening] for opening in openings]
+
+
+def check_any(answers: Sequence[Opened]) -> None:
+    """Raise BuildsError or NotFoundError, with what failed, if builds failed and nothing is left to answer about."""
+    if any(each.programs for each in answers) or not any(each.failed for each in answers):
+        return
+    compiled = [build for each in answers if each.is_compiled for build in each.failed.builds]
+    if compiled:
+        raise BuildsError(compiled)
+    raise NotFoundError("; ".join(no_kernels(each.path, each.failed) for each in answers if each.failed))
+
+
+def compiled_whole(answers: Sequence[Opened]) -> list[Opened]:
+    """Return what was opened. Raises BuildsError if a source does not compile, and what ``check_any`` does of each."""
+    if compiled := [build for each in answers if each.is_compiled for build in each.failed.builds]:
+        raise BuildsError(compiled)
+    for each in answers:
+        check_any([each])
+    return list(answers)
 
 
 def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool = True) -> Sequence[Program]:
@@ -185,7 +217,7 @@ def containers_for(containers: Iterable[Container], name: str | None) -> Iterato
         yield container.holding(tuple(containers_for(container.children, name))) if is_several else container
 
 
-def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
+def _opened(opening: Opening, source_roots: Sequence[str]) -> Opened:
     from kernlens.isa.devices import ALL
     from kernlens.loading import open_file
 
@@ -193,21 +225,23 @@ def _opened(opening: Opening, source_roots: Sequence[str]) -> Sequence[Program]:
         raise KernlensError(f"--build-options are for compiling, but {opening.path} is already compiled")
     device = None if opening.device == ALL else opening.device
     contents = open_file(opening.path, device=device, source_roots=source_roots)
+    failed = contents.failed_builds(device, opening.toolchain)
+    if failed and not any(
+        program.kernels and program.build.is_by(opening.toolchain)
+        for program in for_device(contents.programs, device, must_be=False)
+    ):
+        contents.check()
+        return Opened(opening.path, (), failed)
     programs = for_device(contents.machine_code(), device)
     contents.check()  # A file that cannot be read is no program that is missing.
     if opening.toolchain is None:
-        return programs
+        return Opened(opening.path, programs, failed)
     made_by = {program.build.toolchain for program in programs if program.build.toolchain}
-    chosen = [
-        program
-        for program in programs
-        if program.build.toolchain
-        and opening.toolchain in (program.build.toolchain.name, program.build.toolchain.title)
-    ]
+    chosen = [program for program in programs if program.build.is_by(opening.toolchain)]
     if not chosen:
         there = ", ".join(sorted({toolchain.name for toolchain in made_by})) or "no named toolchain"
         raise NotFoundError(f"{opening.path} contains no program of the toolchain {opening.toolchain}, only of {there}")
-    return chosen
+    return Opened(opening.path, chosen, failed)
 
 
 def _compiled_with_stages(openings: Sequence[Opening], all_passes: bool) -> list[list[Build]]:

@@ -40,12 +40,12 @@ def report_page(
     from kernlens.report.explore.single_file import page, viewer_script
 
     selection: Selection = []
-    if contents.programs or not contents.failed:
+    failed = contents.failed_builds(device).builds
+    if contents.programs or not failed:
         selection = select(contents.machine_code(), kernel_names, device)
     if stages:
         selection = [_with_stages(program, kernels, unconfined, tell) for program, kernels in selection]
     programs = [program for program, _ in selection]
-    failed = [] if kernel_names else [build for build in contents.failed if _is_for(build, device)]
     whole = explore_document(
         programs,
         title=os.path.basename(os.path.normpath(contents.path)),
@@ -59,13 +59,6 @@ def report_page(
         sampled=sampled,
     )
     return page(whole, viewer_script())
-
-
-def _is_for(build: Build, device: str | None) -> bool:
-    """Return whether a build is for the device of that name, or alias; None: any."""
-    from kernlens.isa.devices import known_device
-
-    return device in (None, build.device) or known_device(build.device) == known_device(device or "")
 
 
 def _with_stages(

@@ -121,6 +121,9 @@ def test_the_documents_of_programs(folder: Path) -> None:
     done = kernlens("compile", "own.cl", *words[1:3], "-o", "own.klens", *words[5:], cwd=folder)
     assert done.returncode == 0, done.stderr
     documents.append(answer("annotate", "own.klens", "--own-lines", cwd=folder))
+    (folder / "bad.cl").write_text("kernel void k() { x; }\n")
+    assert kernlens("compile", "small.cl", "bad.cl", *words[1:3], "-o", "both.klens", cwd=folder).returncode == 3
+    documents += [answer(verb, "both.klens", cwd=folder) for verb in ("inspect", "disasm", "annotate")]
     compare(shape, *documents, answer("inspect", "a.dg2.bin", cwd=folder))
     (folder / "spill.cl").write_text(SPILLING)
     spill_words = ("spill.cl", "--device", "dg2", "-o", "spill.klens")

@@ -17,7 +17,7 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
-from kernlens.verbs.programs import Opening, programs_of
+from kernlens.verbs.programs import Opening, open_all
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import SOURCE, binary, spirv
 from tests.writers.recordings import FAILED, FULL
@@ -83,7 +83,7 @@ def test_programs_come_in_the_order_that_was_asked_for(
             recorded = [(Path(build.name).stem, build.device) for build in opened.builds()]
         assert recorded == expected, recording
     openings = [Opening(str(path), device) for device in ASKED for path in (other, source)]
-    opened_programs = [program for programs in programs_of(openings) for program in programs]
+    opened_programs = [program for each in open_all(openings) for program in each.programs]
     assert [(program.build.path, program.build.device) for program in opened_programs] == [
         (opening.path, opening.device) for opening in openings
     ]

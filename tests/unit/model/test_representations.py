@@ -19,7 +19,7 @@ from kernlens.answers import Capture
 from kernlens.dataclass import LONGEST_REPR
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnknownKernelError
 from kernlens.isa.devices import device
-from kernlens.loading.open import Growing
+from kernlens.loading.growing import Growing
 from kernlens.model.binary import Symbol
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.model.effects import Effect

@@ -267,7 +267,9 @@ def test_sources_are_compiled(kernlens: Kernlens, folder: Path, compiler: Path) 
     assert "-DA=1" in (compiler.parent / "calls").read_text()
     Path("broken.cl").write_text("broken\n")
     failed = kernlens("check", "broken.cl", "--device", "skl", "--max-spill", "0")
-    assert (failed.status, failed.out) == (3, "")
+    reason = "the only build failed: broken.cl for skl by system: it is broken at broken.cl:1:1"
+    assert (failed.status, failed.out) == (3, f"{reason}\n0 kernels, 0 bounds checked: the only build failed\n")
+    assert "broken.cl:1:1: error: it is broken\n" in failed.err
     assert kernlens("check", "scale.cl", "--max-spill", "0").status == 2
 
 

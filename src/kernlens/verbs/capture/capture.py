@@ -13,7 +13,8 @@ from kernlens.dataclass import dataclass, field, in_short
 from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
-from kernlens.loading import load
+from kernlens.loading import load, open_file
+from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.program import Program
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 from kernlens.toolchain.application import (
@@ -74,6 +75,11 @@ class Capture:
     def programs(self) -> Sequence[Program]:
         """The programs of the recording, opened anew each time; empty if nothing was built."""
         return load(self.recording) if self.recording is not None else ()
+
+    @property
+    def failed_builds(self) -> FailedBuilds:
+        """The builds that failed, as the recording has them, opened anew each time."""
+        return FailedBuilds() if self.recording is None else open_file(self.recording).failed_builds()
 
 
 def capture(
@@ -277,7 +283,7 @@ def _finish(
     findings: Sequence[str] = (),
     on_progress: Progress | None = None,
 ) -> Capture:
-    captured = Merging(spool, writer, plan, asked.changes).run(on_progress)
+    captured = Merging(spool, writer, plan, asked.changes, asked.device).run(on_progress)
     writer.close()
     spool.remove()
     return Capture(

@@ -14,8 +14,9 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.ptx.ptx_text import is_ptx
+from kernlens.isa.devices import known_device
 from kernlens.loading import open_build
-from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
+from kernlens.model.build import BUILT_IN, CONNECTED, LINKED_AT_ONCE, Build, BuildToolchain, HeldParts, Source
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
 from kernlens.recording.capture_notes import CAPTURE
@@ -41,18 +42,30 @@ Progress = Callable[[int, int], None]
 class _KernelsOfBinaries:
     """The kernels of each binary that was met: applications make many programs of one binary."""
 
-    def __init__(self, cached: CachedCode) -> None:
+    def __init__(self, cached: CachedCode, simulated: str | None) -> None:
         self._cached = cached
+        self._simulated = simulated
+        #: The driver's names of devices, and kernlens's.
+        self._devices: dict[str, str] = {}
         self._known: dict[tuple[bytes, bytes, str], tuple[str, Sequence[str]]] = {}
 
     def read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
         """Return kernlens's name of the device, and the kernels of program ``name``; none if the binary cannot be read."""
         if not device.built or not device.binary:
-            return device.name, ()
+            return self._name_of(device, build.interface), ()
         key = sha256(device.binary).digest(), sha256(build.spirv).digest(), device.name
         if key not in self._known:
             self._known[key] = self._read(name, build, device)
+            self._devices[device.name] = self._known[key][0]
         return self._known[key]
+
+    def _name_of(self, device: BuiltDevice, interface: str) -> str:
+        """Return kernlens's name of a device that there is no binary for; the driver's name if nothing tells that."""
+        if device.ip and (known := known_device(str(device.ip))) is not None:
+            return known.name
+        if self._simulated is not None and (interface != "opencl" or "Graphics" in device.platform):
+            return self._simulated
+        return self._devices.get(device.name, device.name)
 
     def snapshots(self, device: BuiltDevice) -> tuple[Snapshot, ...]:
         """Return PTX, where that is a program's binary, and the machine code that the driver keeps of it in its cache."""
@@ -95,7 +108,14 @@ class _GoodBuild:
 class Merging:
     """The writing of a recording from what was spooled, and from what second builds yield."""
 
-    def __init__(self, spool: Spool, writer: RecordingWriter, plan: SecondBuildPlan, changes: Changes) -> None:
+    def __init__(
+        self,
+        spool: Spool,
+        writer: RecordingWriter,
+        plan: SecondBuildPlan,
+        changes: Changes,
+        simulated: str | None = None,
+    ) -> None:
         self._spool = spool
         self._writer = writer
         self._plan = plan
@@ -105,7 +125,9 @@ class Merging:
         self._stood_in = StoodIn(changes.replacements, replaced)
         self._second_builds = Findings(changes.empties_caches)
         self._recorded = RecordedKernels(writer.path)
-        self._kernels_of = _KernelsOfBinaries(CachedCode(changes.cache_variables(plan.environment, spool.folder)))
+        self._kernels_of = _KernelsOfBinaries(
+            CachedCode(changes.cache_variables(plan.environment, spool.folder)), simulated
+        )
         self._programs: dict[Identity, _Program] = {}
         #: By program and device (its handle).
         self._good_builds: dict[tuple[Identity, int], _GoodBuild] = {}
@@ -287,7 +309,7 @@ def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[t
             toolchain=_toolchain(event, device),
             options=linked.options.strip(),
             ok=False,
-            reason=f"it was compiled and linked in one call: the binary is that of {name}",
+            reason=f"{LINKED_AT_ONCE}: the binary is that of {name}",
             created=_created(event),
             parts=HeldParts(spirv=linked.spirv),
         )
@@ -314,13 +336,13 @@ def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> st
     if not event.has_ended:
         return f"the application's process ended within this {event.operation}"
     if event.operation == "built-in kernels":
-        return f"the program consists of kernels that the device has built in: {event.options}"
+        return f"{BUILT_IN}: {event.options}"
     if event.status != 0:
         status = event.status
         name = result_name(status) if event.interface == "level-zero" else ERROR_NAMES.get(status, str(status))
         return f"the application's {event.operation} failed with {name}"
     if event.operation == "dynamic link":
-        return f"a dynamic link makes no binary: it connects {', '.join(linked)}"
+        return f"{CONNECTED}: it connects {', '.join(linked)}"
     if not device.built:
         return f"the application's {event.operation} failed for this device"
     return None if device.binary else "the driver gave no binary"
