@@ -21,6 +21,7 @@ PEAK = "live_grfs"
 #: The figures of ``WAITS`` that instructions, and so source lines, have too.
 WAIT = "wait"  # As an order of lines.
 WAIT_SHARE = "wait_share"
+PREFETCHES = "global_prefetches"
 #: The unit of shares.
 PERCENT = "%"
 CYCLES = ISSUE_CYCLES, WAIT_CYCLES = ("issue_cycles", "wait_cycles")
@@ -244,6 +245,9 @@ def _cost(
 def _costs_of_memory(space: str, meaning: str) -> Iterable[Figure]:
     for action, words in (("loads", "read"), ("stores", "write"), ("atomics", "read and write in one step")):
         yield _cost(f"{space}_{action}", f"messages that {words} {meaning}", "messages")
+    if space == "global":
+        words = "messages that bring global memory into a cache, and nothing into a register: no sum has their bytes"
+        yield _cost(PREFETCHES, words, "messages")
     for action, words in (("load", "read"), ("store", "write")):
         yield _cost(
             f"{space}_{action}_bytes",

@@ -10,6 +10,8 @@ import re
 from typing import NamedTuple
 
 _COMMENT = re.compile(r"// wr:(\d+)h?\+(\d+), rd:(\d+)(?:; ?(.*))?$")
+#: A load of the load/store cache that nothing comes back of.
+_TO_NULL = re.compile(r"\s*(?:\(\S+\))?\s*sendc?s?\.ugml?\s+(?:\(\S+\))?\s+null\b")
 _UNIT = re.compile(r"^(hdc\.dc[01]|sampler|gateway|spawner); ")
 _CACHE = re.compile(
     r"(?P<operation>[a-z]+(?:_[a-z0-9]+)?)\.(?P<unit>ugml?|slm|tgm)\.d(?P<bits>\d+)(?:u32h?)?"
@@ -43,8 +45,8 @@ def said_of_message(text: str) -> SaidOfMessage:
     if comment is None:
         raise ValueError(f"no message in {text!r}")
     addresses, data, answer = map(int, comment.group(1, 2, 3))
-    stated = _parts_of_name(_UNIT.sub("", comment[4].strip()))
-    return SaidOfMessage(*stated, (answer, addresses, data))
+    stated = SaidOfMessage(*_parts_of_name(_UNIT.sub("", comment[4].strip())), (answer, addresses, data))
+    return stated._replace(action="prefetch") if stated.action == "load" and _TO_NULL.match(text) else stated
 
 
 def _parts_of_name(name: str) -> tuple[str, str, int, int | None, bool, str | None]:
