@@ -18,6 +18,10 @@ _CACHE = re.compile(
     r"(?:x(?P<elements>\d+)(?P<block>t)?|\.(?P<channels>[xyzw]+))?\.a(?:16|32|64)"
     r"(?:\.[a-z]{2}\.[a-z]{2})?(?:\.?(?P<surface>bss|ss|bti|flat)(?P<index>\[\d+\])?)?"
 )
+#: A block of two dimensions: the addresses hold its shape.
+_PLANE = re.compile(
+    r"(?P<operation>(?:load|store)_block2d)\.ug[ml]+\.d\d+[vt]*\.a64(?:\.[a-z]{2}\.[a-z]{2})?(?:\.flat)?$"
+)
 _ATOMIC_WORDS = {
     "integer add": "iadd", "integer subtract": "isub", "integer increment": "iinc", "integer decrement": "idec",
     "integer compare and swap": "icas", "logical AND": "and", "logical OR": "or", "logical XOR": "xor",
@@ -56,6 +60,8 @@ def _parts_of_name(name: str) -> tuple[str, str, int, int | None, bool, str | No
         return "", name.removeprefix("signal "), 0, 1, False, ""
     if "fence" in name:
         return "", "fence", 0, 1, False, ""
+    if match := _PLANE.match(name):
+        return match["operation"].split("_")[0], match["operation"], 1, None, True, "flat"
     if match := _CACHE.match(name):
         elements = len(match["channels"] or "") or int(match["elements"] or 1)
         action = match["operation"].split("_")[0]
