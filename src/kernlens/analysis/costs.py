@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass
 from kernlens.model.figures import COSTS, CYCLES, LineColumn
-from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, Access, InstructionKind
+from kernlens.model.instruction_kind import ATOMIC, LOAD, PREFETCH, STORE, Access, InstructionKind
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _costs_of_one(kind: InstructionKind) -> Iterable[tuple[str, int]]:
         yield f"{kind.name}_instructions", 1
         return
     yield "sends", 1
-    if access.size is None:
+    if access.size is None and access.action != PREFETCH:
         yield "dynamic_messages", 1
     yield from _costs_of_access(kind, access)
     if kind.copied_to is not None and kind.copied_to.access is not None:
@@ -167,6 +167,9 @@ def _costs_of_one(kind: InstructionKind) -> Iterable[tuple[str, int]]:
 def _costs_of_access(kind: InstructionKind, access: Access) -> Iterable[tuple[str, int]]:
     if not access.action:
         yield f"{kind.name}_instructions", 1
+        return
+    if access.action == PREFETCH:
+        yield f"{kind.name}_prefetches", 1
         return
     size = access.size or 0
     yield f"{kind.name}_{access.action}s", 1

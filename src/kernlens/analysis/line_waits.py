@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from kernlens.analysis.flow.register_peak import line_of
 from kernlens.model.instruction import Instructions
-from kernlens.model.instruction_kind import ATOMIC, LOAD, MATH, SLM, STORE
+from kernlens.model.instruction_kind import ATOMIC, LOAD, MATH, PREFETCH, SLM, STORE
 from kernlens.model.kernel import Kernel
 from kernlens.model.waits import Waits
 
-_VERBS = {LOAD: "read", STORE: "write", ATOMIC: "atomic"}
+_VERBS = {LOAD: "read", STORE: "write", ATOMIC: "atomic", PREFETCH: "prefetch"}
 
 
 class WaitedFor(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kernlens.analysis.flow.accumulated import accumulated
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness, liveness_of
-from kernlens.analysis.flow.variable_cuts import Cuts, range_cuts
+from kernlens.analysis.flow.variable_cuts import Cuts, RangeCuts, range_cuts
 from kernlens.analysis.flow.written import Written, written_of
 from kernlens.errors import TooManyError
 from kernlens.model.kernel import Kernel
@@ -60,11 +60,11 @@ def _cut(kernel: Kernel, variable: Variable, location: Location, declaring: froz
         cuts = reader.of(location, is_given, declaring) if reader else None
     except TooManyError:
         cuts = None
-    if cuts is None or liveness is None or written is None or not cuts.places or not cuts.rows:
+    if reader is None or cuts is None or liveness is None or written is None or not cuts.places or not cuts.rows:
         yield whole
         return
     cuts = replace(cuts, rows=_run(cuts.rows, liveness))
-    yield from _of_rows(kernel, location, _Facts(cuts, liveness, written, _unproven(cuts, written, is_given)))
+    yield from _of_rows(kernel, location, _Facts(cuts, liveness, written, _unproven(cuts, reader, written, is_given)))
 
 
 def _run(rows: range, liveness: Liveness) -> range:
@@ -86,11 +86,17 @@ class _Facts(NamedTuple):
     unproven: dict[int, int]
 
 
-def _unproven(cuts: Cuts, written: Written, is_given: bool) -> dict[int, int]:
-    """Return at each row of a location the bytes that nothing wrote on every way to it. What nobody reads any more at the
-    start was another value, but of an argument of the kernel, which is there from the beginning."""
+def _unproven(cuts: Cuts, reader: RangeCuts, written: Written, is_given: bool) -> dict[int, int]:
+    """Return at each row of a location the bytes that nothing wrote on every way to it, or for all that is known another
+    value. What nobody reads any more at the start was one, but of an argument of the kernel, which is there from the
+    beginning."""
     unproven = written.unwritten(cuts.rows, cuts.places)
-    stale = 0 if is_given else written.stale(cuts.rows.start, cuts.places)
+    if is_given:
+        return unproven
+    if doubtful := reader.of_two_values(cuts.rows, cuts.places):
+        for row in cuts.rows:
+            unproven[row] = unproven.get(row, 0) | doubtful
+    stale = written.stale(cuts.rows.start, cuts.places)
     for row, places in written.still(cuts.rows, stale).items() if stale else ():
         unproven[row] = unproven.get(row, 0) | places
     return unproven

@@ -41,6 +41,7 @@ __all__ = [
     "OF_FAMILIES",
     "PEAK",
     "PERCENT",
+    "PREFETCHES",
     "PRESSURES",
     "STATED",
     "WAIT",
@@ -61,6 +62,8 @@ __all__ = [
     "with_order",
     "without_details",
 ]
+
+PREFETCHES = "global_prefetches"
 
 
 def _cost(
@@ -85,6 +88,9 @@ def _cost(
 def _costs_of_memory(space: str, meaning: str) -> Iterable[Figure]:
     for action, words in (("loads", "read"), ("stores", "write"), ("atomics", "read and write in one step")):
         yield _cost(f"{space}_{action}", f"messages that {words} {meaning}", "messages")
+    if space == "global":
+        words = "messages that bring global memory into a cache, and nothing into a register: no sum has their bytes"
+        yield _cost(PREFETCHES, words, "messages")
     for action, words in (("load", "read"), ("store", "write")):
         yield _cost(
             f"{space}_{action}_bytes",

@@ -8,8 +8,9 @@ from kernlens.dataclass import dataclass
 #: thread's own memory, where the code tells it from global memory.
 GLOBAL, SLM, SCRATCH, IMAGE = SPACES = ("global", "slm", "scratch", "image")
 
-#: What a message does to a memory; an atomic both reads and writes.
-LOAD, STORE, ATOMIC = ACTIONS = ("load", "store", "atomic")
+#: What a message does to a memory; an atomic both reads and writes, and a prefetch brings what a later load will read into a
+#: cache: nothing comes to a register.
+LOAD, STORE, ATOMIC, PREFETCH = ACTIONS = ("load", "store", "atomic", "prefetch")
 
 #: The kinds of instructions that access none of these memories.
 FLOAT, INTEGER, MATH, SYSTOLIC, MOVE, CONTROL, SYNCHRONISATION, OTHER = OTHER_KINDS = (

@@ -29,6 +29,7 @@ from kernlens.model.figures import (
     LINE_ORDERS,
     OF_FAMILIES,
     PEAK,
+    PREFETCHES,
     WAIT,
     WAIT_COLUMNS,
     WAIT_CYCLES,
@@ -36,7 +37,7 @@ from kernlens.model.figures import (
     LineColumn,
 )
 from kernlens.model.former_keys import with_former_keys
-from kernlens.model.instruction_kind import ACTIONS, OTHER_KINDS, SPACES
+from kernlens.model.instruction_kind import ATOMIC, LOAD, OTHER_KINDS, SPACES, STORE
 from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -293,7 +294,10 @@ def _mix(kernel: Kernel) -> Iterator[str]:
     """Yield the kernel's instructions by kind, each counted once, and the bytes of its messages."""
     costs = kernel.costs
     counts = {kind: costs[f"{kind}_instructions"] for kind in OTHER_KINDS}
-    counts |= {f"{space} memory": sum(costs[f"{space}_{action}s"] for action in ACTIONS) for space in SPACES}
+    counts |= {
+        f"{space} memory": sum(costs[f"{space}_{action}s"] for action in (LOAD, STORE, ATOMIC)) for space in SPACES
+    }
+    counts["prefetch"] = costs[PREFETCHES]
     words = [f"{count:,} {kind}" for kind, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
     yield f"  {', '.join(words)}"
     sizes = [

@@ -40,9 +40,7 @@ class RangeWords:
         words = f"stated by the compiler, not found in the code{how}"
         if not each.writers:
             return words
-        return (
-            f"{words}: there is what {self._writers(each.writers)} wrote, on some way here or for nobody who reads it"
-        )
+        return f"{words}: there is what {self._writers(each.writers)} wrote, which may be another value"
 
     def _overwritten(self, each: StatedRange) -> str:
         offsets, location = self._kernel.instructions.offsets, each.location

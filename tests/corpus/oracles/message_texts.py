@@ -10,11 +10,17 @@ import re
 from typing import NamedTuple
 
 _COMMENT = re.compile(r"// wr:(\d+)h?\+(\d+), rd:(\d+)(?:; ?(.*))?$")
+#: A load of the load/store cache that nothing comes back of.
+_TO_NULL = re.compile(r"\s*(?:\(\S+\))?\s*sendc?s?\.ugml?\s+(?:\(\S+\))?\s+null\b")
 _UNIT = re.compile(r"^(hdc\.dc[01]|sampler|gateway|spawner); ")
 _CACHE = re.compile(
     r"(?P<operation>[a-z]+(?:_[a-z0-9]+)?)\.(?P<unit>ugml?|slm|tgm)\.d(?P<bits>\d+)(?:u32h?)?"
     r"(?:x(?P<elements>\d+)(?P<block>t)?|\.(?P<channels>[xyzw]+))?\.a(?:16|32|64)"
     r"(?:\.[a-z]{2}\.[a-z]{2})?(?:\.?(?P<surface>bss|ss|bti|flat)(?P<index>\[\d+\])?)?"
+)
+#: A block of two dimensions: the addresses hold its shape.
+_PLANE = re.compile(
+    r"(?P<operation>(?:load|store)_block2d)\.ug[ml]+\.d\d+[vt]*\.a64(?:\.[a-z]{2}\.[a-z]{2})?(?:\.flat)?$"
 )
 _ATOMIC_WORDS = {
     "integer add": "iadd", "integer subtract": "isub", "integer increment": "iinc", "integer decrement": "idec",
@@ -43,8 +49,8 @@ def said_of_message(text: str) -> SaidOfMessage:
     if comment is None:
         raise ValueError(f"no message in {text!r}")
     addresses, data, answer = map(int, comment.group(1, 2, 3))
-    stated = _parts_of_name(_UNIT.sub("", comment[4].strip()))
-    return SaidOfMessage(*stated, (answer, addresses, data))
+    stated = SaidOfMessage(*_parts_of_name(_UNIT.sub("", comment[4].strip())), (answer, addresses, data))
+    return stated._replace(action="prefetch") if stated.action == "load" and _TO_NULL.match(text) else stated
 
 
 def _parts_of_name(name: str) -> tuple[str, str, int, int | None, bool, str | None]:
@@ -54,6 +60,8 @@ def _parts_of_name(name: str) -> tuple[str, str, int, int | None, bool, str | No
         return "", name.removeprefix("signal "), 0, 1, False, ""
     if "fence" in name:
         return "", "fence", 0, 1, False, ""
+    if match := _PLANE.match(name):
+        return match["operation"].split("_")[0], match["operation"], 1, None, True, "flat"
     if match := _CACHE.match(name):
         elements = len(match["channels"] or "") or int(match["elements"] or 1)
         action = match["operation"].split("_")[0]

@@ -168,12 +168,14 @@ def _message(tokens: list[str], remark: str, register_bytes: int) -> tuple[Place
 
 def _systolic(mnemonic: str, tokens: list[str], lanes: int, register_bytes: int) -> tuple[Places, Places]:
     depth, repeat = map(int, mnemonic.split(".")[1].split("x"))
+    # Of dpasw the other thread has half of what is read for each repetition.
+    own = (repeat + 1) // 2 if mnemonic.startswith("dpasw") else repeat
     parts = [0, 0, 0, 0]
     for position, token in enumerate(tokens[:4]):
         match = re.match(r"r(\d+)(?:\.(\d+))?(?:<\d>)?:(\w+)$", token)
         if match is not None:
             bits = _TYPE_BITS[match[3]]
-            size = (lanes * repeat * bits // 8, lanes * repeat * bits // 8, lanes * depth * 4, depth * repeat * 4)[
+            size = (lanes * repeat * bits // 8, lanes * repeat * bits // 8, lanes * depth * 4, depth * own * 4)[
                 position
             ]
             start = int(match[1]) * register_bytes + int(match[2] or 0) * bits // 8

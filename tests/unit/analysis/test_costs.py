@@ -77,6 +77,11 @@ def nonzero(costs: dict[str, int]) -> dict[str, int]:
     return {key: value for key, value in costs.items() if value}
 
 
+def test_a_prefetch_is_no_load_and_has_no_bytes() -> None:
+    kinds = [InstructionKind("global", Access("load", "prefetch", 4, 16, 1, "flat", size)) for size in (64, None)]
+    assert nonzero(costs_of(kinds)) == {"instructions": 2, "sends": 2, "global_prefetches": 2}
+
+
 def test_costs_of_messages() -> None:
     costs = costs_of(instructions(SPILL, SPILL, FILL, LOAD, ATOMIC, BARRIER, UNKNOWN).kinds)
     assert nonzero(costs) == {

@@ -105,3 +105,16 @@ def test_the_bytes_of_a_location() -> None:
     assert register_places(places, REGISTER_BYTES) == 0xF << GENERAL + 32 + 36
     assert register_places(location(0, 1, Place(REGISTER, 8, "f", 0)), REGISTER_BYTES) == 0
     assert register_places(location(0, 1, Place(REGISTER, 1 << 20, "r", 1 << 16)), REGISTER_BYTES) == 0
+
+
+def test_of_two_values_nothing_tells_which_is_the_variables() -> None:
+    def doubtful(code: str) -> bool:
+        reader = range_cuts(of(effects(code)))
+        assert reader is not None
+        return bool(reader.of_two_values(range(1, len(code.split())), ((1 << REGISTER_BYTES) - 1) << GENERAL))
+
+    assert doubtful("a= =a a= =a")
+    # Its first value is not read any more; the second is made of it; there is no second one.
+    assert not doubtful("a= =b a= =a")
+    assert not doubtful("a= =a a=a =a")
+    assert not doubtful("a= =a b= =a")

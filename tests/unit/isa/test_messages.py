@@ -161,6 +161,19 @@ def test_blocks_of_the_scratch_surface_are_spills_unless_they_are_cached() -> No
     assert not spilled(SPILL, target="slm")
 
 
+def test_a_load_that_nothing_comes_back_of_is_a_prefetch() -> None:
+    # load.ugm.d32x16t, and the load of a block with two dimensions, with and without an answer.
+    for descriptor, size in ((0x0000D500, 64), (0x00000203, None)):
+        (loaded, asked) = (sent("ugm", descriptor, platform=XE2, answer=answer).access for answer in (1, 0))
+        assert loaded is not None
+        assert asked is not None
+        assert (loaded.action, loaded.size) == ("load", 64)
+        assert (asked.action, asked.size) == ("prefetch", size)
+    stored = sent("ugm", 0x0000D504, platform=XE2, answer=0).access
+    assert stored is not None
+    assert stored.action == "store"
+
+
 def test_any_descriptor_has_an_answer() -> None:
     chance = random.Random(13)
     for _ in range(20_000):

@@ -36,6 +36,18 @@ def test_what_is_accessed(text: str, expected: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["CCTL.E.PF2 [R2] ;", "UBLKPF [UR4], UR8 ;", "UTMAPF.L2.2D [UR8], [UR4] ;", "@P0 LDG.E.128 RZ, desc[UR4][R2.64] ;"],
+)
+def test_what_comes_to_no_register_is_a_prefetch(text: str) -> None:
+    assert costs(text) == {"sends": 1, "global_prefetches": 1}
+
+
+def test_other_controls_of_caches_are_none() -> None:
+    assert costs("CCTL.IVALL ;") == {"other_instructions": 1}
+
+
+@pytest.mark.parametrize(
     "text", ["@!PT LDS RZ, [RZ] ;", "@!UPT UTMALDG.2D [UR8], [UR4] ;", "@!PT LDGSTS.E [R0], [R2] ;"]
 )
 def test_what_never_runs_accesses_nothing(text: str) -> None:

@@ -114,6 +114,24 @@ class RangeCuts:
         held = self._follow(rows, own, updates, others)
         return Cuts(rows, places, held, tuple(sorted(others)), tuple(sorted(updates)))
 
+    def of_two_values(self, rows: range, places: int) -> int:
+        """Return the bytes that the block in which a range begins writes again, another value, while what they held at the
+        start is still read. One of both values is the variable's: nothing tells which."""
+        rest = places & self._liveness.before(rows.start) & ~self._writes[rows.start]
+        block = self._liveness.blocks.code[self._liveness.blocks.block_of(rows.start)]
+        doubtful = 0
+        for row in range(rows.start + 1, min(rows.stop, block.stop)):
+            again = self._writes[row] & rest
+            rest &= ~again
+            again &= ~mask(self._effects[row].reads)
+            for register in registers_in(again, self.register_bytes):
+                part = again & ((1 << self.register_bytes) - 1) << GENERAL + register * self.register_bytes
+                number = self._values.get((row, register))
+                before = definitions_of(self._liveness, rows.start, part)
+                if number is None or all(self._values.get((writer, register)) != number for writer in before):
+                    doubtful |= part
+        return doubtful
+
     def _is_entered_behind(self, rows: range) -> bool:
         """Return whether lanes may come to the middle of the range from outside of it."""
         blocks = self._liveness.blocks

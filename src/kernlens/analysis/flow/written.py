@@ -87,15 +87,17 @@ class Written:
         return still
 
     def is_delivered(self, row: int, places: int) -> bool:
-        """Return whether the code wrote none of ``places`` before instruction ``row``."""
-        return definitions_of(self._liveness, row, places).keys() == {BEFORE_THE_CODE}
+        """Return whether no instruction may have written any of ``places`` before instruction ``row``."""
+        block = self._blocks.block_of(row)
+        written = _joined(self.writes[self._blocks.firsts[block] : row]) | self._may_be_before[block]
+        return not written & places
 
     def _find_delivered(self) -> dict[int, int]:
         """Return the places that are delivered where lanes enter: entry block -> places."""
         blocks, effects = self._blocks, self._liveness.effects
         size = effects.register_bytes
         of_blocks = [_joined(self.writes[code.start : code.stop]) for code in blocks.code]
-        before = may_be_written(blocks, of_blocks, [0] * len(of_blocks))
+        before = self._may_be_before = may_be_written(blocks, of_blocks, [0] * len(of_blocks))
         read = {0: 1 << GENERAL}  # r0 has the thread's own header, whether it is read or not.
         for block, code in enumerate(blocks.code):
             written = before[block]

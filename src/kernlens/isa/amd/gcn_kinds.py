@@ -22,6 +22,7 @@ from kernlens.model.instruction_kind import (
     MATH,
     MOVE,
     OTHER,
+    PREFETCH,
     SCRATCH,
     SLM,
     STORE,
@@ -44,9 +45,9 @@ _BY_BEGINNING = (
     ),
     (
         OTHER,
-        ("s_nop", "s_clause", "s_inst_prefetch", "s_set_inst_prefetch", "s_prefetch", "s_set_gpr_idx", "s_setprio", "s_ttrace",
-         "s_sethalt",
-         "s_setkill", "s_code_end", "s_setreg", "s_getreg", "s_memtime", "s_memrealtime", "s_incperf", "s_decperf",
+        ("s_nop", "s_clause", "s_inst_prefetch", "s_set_inst_prefetch", "s_prefetch_inst", "s_set_gpr_idx", "s_setprio",
+         "s_ttrace", "s_sethalt", "s_setkill", "s_code_end",
+         "s_setreg", "s_getreg", "s_memtime", "s_memrealtime", "s_incperf", "s_decperf",
          "s_version", "s_round_mode", "s_denorm_mode", "s_get_waveid", "s_alloc_vgpr", "s_icache_prefetch", "v_nop",
          "v_pipeflush", "v_clrexcp", "v_interp", "v_illegal", "exp", "lds_", "ds_nop", "ds_param", "ds_direct",
          "image_get", "s_atc_probe"),
@@ -64,6 +65,8 @@ _BY_BEGINNING = (
          "v_swap", "v_cvt", "v_permlane", "s_sext", "v_perm_", "v_pack"),
     ),
 )  # fmt: skip
+#: Of data: what fetches instructions accesses no memory of the kernel's.
+_PREFETCHES = ("s_prefetch_data", "s_buffer_prefetch_data", "global_prefetch", "flat_prefetch")
 _SCALAR_MEMORY = ("s_load", "s_buffer_load", "s_store", "s_buffer_store", "s_atomic", "s_buffer_atomic")
 _SCALAR_SCRATCH = ("s_scratch_load", "s_scratch_store")
 _MEMORIES = (
@@ -94,6 +97,8 @@ def kind_of(mnemonic: str, lanes: int) -> InstructionKind:
     for kind, beginnings in _BY_BEGINNING:
         if mnemonic.startswith(beginnings):
             return _KINDS[kind]
+    if mnemonic.startswith(_PREFETCHES):
+        return InstructionKind(GLOBAL, Access(mnemonic, PREFETCH, lanes=1 if mnemonic[0] == "s" else lanes, size=None))
     if mnemonic.startswith(_SCALAR_MEMORY):
         return _access(GLOBAL, mnemonic, 1)
     if mnemonic.startswith(_SCALAR_SCRATCH):

@@ -7,7 +7,7 @@ with: memory answers from a cache, and units that are 16 lanes wide (Xe-HPC and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from kernlens.isa.devices import numbers_of
@@ -52,6 +52,8 @@ _CALCULATIONS = frozenset(
     | {"macl", "lzd", "addc", "subb", "mad", "dp4a", "add3", "madm", "lrp", "pln", "line", "sad2", "sada2", "srnd"}
     | {"fbh", "fbl", "cbit", "dp2", "dp3", "dp4", "dph"}
 )
+#: iga::SyncFC::NOP.
+_SYNC_NOP = 0
 _SELECTS = frozenset({"sel", "csel"})
 _HALF, _ACCUMULATOR = type_number("hf"), 3
 _KIND_AT = TYPES_AT[1] - 2
@@ -94,7 +96,23 @@ def _issues(instructions: IntelInstructions) -> bytes:
     while row >= 0:
         issue[row] = _issue_by_regions(instructions, row)
         row = issue.find(_BY_REGIONS, row + 1)
+    for row in _uncounted(instructions):
+        issue[row] = 0
     return bytes(issue)
+
+
+def _uncounted(instructions: IntelInstructions) -> Iterator[int]:
+    """Yield what the compiler inserts after it has counted: each ``sync.nop`` that waits for nothing in front of a chain of
+    systolic instructions."""
+    opcodes, records = instructions.opcodes, instructions.records
+    for row, opcode in enumerate(opcodes):
+        before = row - 1
+        while opcode in _SYSTOLIC and before >= 0 and opcodes[before] == "sync":
+            record = read_record(records, before)
+            if record.function != _SYNC_NOP or record.swsb:
+                break
+            yield before
+            before -= 1
 
 
 @lru_cache(4096)

@@ -23,6 +23,7 @@ from kernlens.model.instruction_kind import (
     MATH,
     MOVE,
     OTHER,
+    PREFETCH,
     SCRATCH,
     SLM,
     STORE,
@@ -59,13 +60,17 @@ _MEMORY = {
 #: bytes. Those that multiply matrices read their operands from shared memory.
 _UNTOLD = {
     SYSTOLIC: "HGMMA IGMMA BGMMA QGMMA UTCHMMA UTCIMMA UTCOMMA UTCQMMA",
-    OTHER: "LD ST ATOM LDGMC UBLKCP UBLKPF UBLKRED UTMALDG UTMASTG UTMAREDG UTMAPF UTCCP UTCATOMSWS",
+    OTHER: "LD ST ATOM LDGMC UBLKCP UBLKRED UTMALDG UTMASTG UTMAREDG UTCCP UTCATOMSWS",
 }
 _UNTOLD_OF = {
     word: InstructionKind(name, Access(word.lower(), lanes=_LANES, size=None))
     for name, words in _UNTOLD.items()
     for word in words.split()
 }
+#: What brings global memory into a cache: in bulk, and of the instructions that control caches those with one of these words.
+_PREFETCHES, _CACHE_CONTROLS, _PREFETCHED = ("UBLKPF", "UTMAPF"), ("CCTL",), re.compile(r"PF\d")
+#: A load to the register that holds nothing.
+_TO_NOTHING = re.compile(r"(?:@!?U?P\d\s+)?LDG\S*\s+(?:U?P[0-7T],\s*)?RZ,")
 #: Beginnings of other mnemonics that access memory.
 _UNTOLD_BEGINNINGS = ("LD", "ST", "ATOM", "RED", "UBLK", "UTMA", "USTG", "URED", "UMEM", "SU")
 #: What begins like these, but accesses none of the memories that are counted: constants, tensor memory, counters, registers,
@@ -93,13 +98,19 @@ _MATRIX = 128
 def kinds_of(texts: Sequence[str]) -> list[InstructionKind]:
     """Return the kind of each instruction."""
     return [
-        _kind(match[1]) if (match := _MNEMONIC.match(text)) and not _NEVER.match(text) else _OTHER for text in texts
+        _kind(match[1], bool(_TO_NOTHING.match(text)))
+        if (match := _MNEMONIC.match(text)) and not _NEVER.match(text)
+        else _OTHER
+        for text in texts
     ]
 
 
 @lru_cache(4096)
-def _kind(mnemonic: str) -> InstructionKind:
+def _kind(mnemonic: str, is_to_nothing: bool = False) -> InstructionKind:
     opcode, *modifiers = mnemonic.split(".")
+    is_prefetch = opcode in _CACHE_CONTROLS and any(map(_PREFETCHED.fullmatch, modifiers))
+    if is_to_nothing or is_prefetch or opcode in _PREFETCHES:
+        return InstructionKind(GLOBAL, Access(mnemonic.lower(), PREFETCH, lanes=_LANES, size=None))
     if opcode in _MEMORY:
         space, action = _MEMORY[opcode]
         return InstructionKind(space, _access(mnemonic, action, modifiers))

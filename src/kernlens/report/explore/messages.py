@@ -6,7 +6,7 @@ from typing import Any
 
 from kernlens.model.flag_bits import indexes_of
 from kernlens.model.instruction import Instructions
-from kernlens.model.instruction_kind import ATOMIC, LOAD, STORE, InstructionKind
+from kernlens.model.instruction_kind import ATOMIC, LOAD, PREFETCH, STORE, InstructionKind
 from kernlens.model.intel_instructions import SEND, Message, packed_of
 from kernlens.report.describe import plural
 from kernlens.report.explore.packing import deltas
@@ -21,7 +21,7 @@ TARGETS = {
     "btd": "the bindless thread dispatcher", "rta": "the ray-tracing unit",
 }  # fmt: skip
 _MEMORIES = {"global": "global memory", "slm": "shared local memory", "scratch": "scratch memory", "image": "an image"}
-_VERBS = {LOAD: "reads", STORE: "writes", ATOMIC: "changes in one step"}
+_VERBS = {LOAD: "reads", STORE: "writes", ATOMIC: "changes in one step", PREFETCH: "prefetches"}
 
 
 def message_columns(instructions: Instructions) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from kernlens.model.instruction_kind import (
     IMAGE,
     LOAD,
     OTHER,
+    PREFETCH,
     SCRATCH,
     SLM,
     STORE,
@@ -56,9 +57,12 @@ def load_store_cache_message(send: Send) -> InstructionKind:
     # IGC addresses buffers by bss, bti or flat, and a thread's own memory by ss.
     space = {"slm": SLM, "tgm": IMAGE}.get(send.target, SCRATCH if by == _SURFACE_STATE else GLOBAL)
     action = {"load": LOAD, "read": LOAD, "store": STORE, "atomic": ATOMIC}[operation.split("_")[0]]
+    if action == LOAD and send.answer_registers == 0:  # A load to null.
+        action = PREFETCH if space == GLOBAL else LOAD
     if operation in ("load_block2d", "store_block2d", "read_state"):
         # The addresses hold the shape.
         size = send.bytes_of(send.data_registers if action == STORE else send.answer_registers)
+        size = None if action == PREFETCH else size
         return access_of_size(space, action, operation, size, surface)
     is_block = False
     if "quad" in operation:
