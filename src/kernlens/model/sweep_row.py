@@ -58,6 +58,7 @@ class SweepRow:
     ``options`` the build options of the sweep. ``values`` are those of ``measured_figures``; None is not known. ``reason`` says
     what could not be measured, and why; a compile that failed has a row without ``kernel``. ``lines`` are the costliest, if
     they were asked for. ``own`` are the figures of ``OF_FAMILIES`` that the binary states, by their keys.
+    ``loops`` counts those in the code, None if they are not known.
     """
 
     source: str
@@ -70,6 +71,7 @@ class SweepRow:
     reason: str = ""
     lines: tuple[CostlyLine, ...] = ()
     own: tuple[tuple[str, int], ...] = ()
+    loops: int | None = None
 
     def __repr__(self) -> str:
         by = " ".join(filter(None, (f"for {self.device}", f"by {self.toolchain}", self.options)))

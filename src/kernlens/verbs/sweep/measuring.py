@@ -117,6 +117,7 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
                 reason=reason,
                 lines=lines,
                 own=_own(kernel),
+                loops=_loops(kernel) if not reason else None,
             )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
@@ -141,6 +142,11 @@ def _values(kernel: Kernel, is_decoded: bool, request: Wanted) -> tuple[int | No
 def _own(kernel: Kernel) -> tuple[tuple[str, int], ...]:
     values = figures_of(kernel, own_figures(kernel))
     return tuple((key, value) for key, value in values.items() if value is not None)
+
+
+def _loops(kernel: Kernel) -> int | None:
+    loops = kernel.loops
+    return None if loops is None else len(loops.loops)
 
 
 def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[CostlyLine]:
@@ -180,12 +186,18 @@ def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
 
 def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
     """Yield the rows of a cell that ``plain_rows`` has returned of an equal one."""
-    for kernel, values, reason, lines, own in plain:
+    for kernel, values, reason, lines, own, loops in plain:
         costly = tuple(
             CostlyLine(path, line, source, cost, unit, tuple(texts)) for path, line, source, cost, unit, texts in lines
         )
         yield replace(
-            _blank(cell), kernel=kernel, values=tuple(values), reason=reason, lines=costly, own=tuple(map(tuple, own))
+            _blank(cell),
+            kernel=kernel,
+            values=tuple(values),
+            reason=reason,
+            lines=costly,
+            own=tuple(map(tuple, own)),
+            loops=loops,
         )
 
 
