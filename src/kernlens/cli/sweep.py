@@ -314,6 +314,7 @@ def _print(
     best: Sequence[BestSet] | None,
     by: Weighing | None,
 ) -> None:
+    from kernlens.model.best_sets import unranked_sentence
     from kernlens.report.describe import plural
     from kernlens.report.sweep_best import best_document, best_table
     from kernlens.report.sweep_table import (
@@ -342,4 +343,5 @@ def _print(
             plural(count, "kernel"),
             *([f"{failed:,} failed"] if failed else []),
         ]
-        print_lines([", ".join(words)])
+        unranked = unranked_sentence(best or ())
+        print_lines([", ".join(words) + (f"; {unranked}" if unranked else "")])

@@ -1,7 +1,7 @@
 """The best set of build options for each kernel of a sweep, by a weighing of figures, and the sets that nothing beats.
 
 A hardware thread executes as many work-items as the kernel is wide, so counts and cycles of a thread are divided by the width
-before they are compared. They are counts of code: a loop counts once, however often it runs.
+before they are compared. They are counts of code: sets that ``code_shape`` does not let compare are not ranked by them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 
 from kernlens.dataclass import dataclass, in_short
 from kernlens.errors import KernlensError
+from kernlens.model.code_shape import CodeShape, accessed_bytes
 from kernlens.model.figure import as_name
-from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAITS, known_name
+from kernlens.model.figures import COSTS, CYCLES, EVERY_FIGURE, PRESSURES, WAIT_CYCLES, WAIT_SHARE, WAITS, known_name
 from kernlens.model.spills import SPILL_KEYS
 from kernlens.model.sweep_row import SweepRow
 
@@ -21,7 +22,9 @@ from kernlens.model.sweep_row import SweepRow
 DEFAULT_WEIGHING = "spills,cycles,size"
 #: Names for what is not one figure, or has a longer name: the keys of the figures that it is the sum of.
 _SUMS = {"spills": SPILL_KEYS, "cycles": CYCLES, "waits": (WAIT_CYCLES,), "size": ("code_size",)}
-_OF_A_THREAD = frozenset({"instructions", *CYCLES, *(cost.key for cost in COSTS)})
+#: Figures that count code, or are estimated from it.
+_OF_CODE = frozenset({"instructions", *CYCLES, WAIT_SHARE, *(cost.key for cost in COSTS)})
+_OF_A_THREAD = (_OF_CODE - {WAIT_SHARE}) | {"private_bytes"}
 _FIGURES = {figure.key: figure for figure in EVERY_FIGURE}
 #: Work-items that execute together, as the compiler of one vendor or another states it.
 _WIDTHS = ("simd", "wave_size")
@@ -60,6 +63,11 @@ class Criterion:
         """True for what a hardware thread has of it, which is divided by the width."""
         return self.keys[0] in _OF_A_THREAD
 
+    @property
+    def is_of_code(self) -> bool:
+        """True for counts of code and cycles, which only code of one shape can be compared by."""
+        return not _OF_CODE.isdisjoint(self.keys)
+
     def value(self, row: SweepRow) -> int | None:
         """Return the sum of a row's figures; None if one is not known."""
         values = [row.value(_FIGURES[key]) for key in self.keys]
@@ -68,7 +76,7 @@ class Criterion:
     def measure(self, row: SweepRow, more: int = 0) -> float | None:
         """Return what sets are compared by, less being better; None if it is not known. ``more`` is added to the value."""
         value = self.value(row)
-        width = next((width for key in _WIDTHS if (width := row.value(_FIGURES[key]))), None)
+        width = width_of(row)
         if value is None or (self.is_per_work_item and not width):
             return None
         measure = (value + more) / (width or 1) if self.is_per_work_item else float(value + more)
@@ -116,7 +124,8 @@ class BestSet:
 
     ``first`` is the row of the first set, ``best`` that of the best one, and ``pareto`` those of all sets that no other is
     at least as good as in every criterion, in the order of the sweep; of equal ones there is the first. ``count`` counts the
-    sets. ``weighing`` is the one asked for, as far as its criteria are known of this kernel.
+    sets. ``weighing`` is the one asked for, as far as its criteria are known of this kernel. ``unranked`` are the sets that
+    cannot be compared with the first by these criteria, each with the reason: they are in neither place.
     """
 
     first: SweepRow
@@ -124,9 +133,15 @@ class BestSet:
     pareto: tuple[SweepRow, ...]
     count: int
     weighing: Weighing
+    unranked: tuple[tuple[SweepRow, str], ...] = ()
 
     def __repr__(self) -> str:
         return in_short(f"<BestSet {self.best.options!r} for {self.best.kernel!r} on {self.best.device}>")
+
+    @property
+    def is_ranked(self) -> bool:
+        """True if the best set is better than, or as good as, another; false if no other could be compared with it."""
+        return not self.unranked or self.count > len(self.unranked) + 1
 
     @property
     def deciding(self) -> tuple[Criterion, ...]:
@@ -189,8 +204,36 @@ def best_sets(rows: Iterable[SweepRow], by: Weighing | str = DEFAULT_WEIGHING) -
 def _best(rows: Sequence[SweepRow], by: Weighing) -> BestSet:
     known = Weighing(tuple(each for criterion in by.criteria for each in _known(criterion, rows)))
     first, levels = rows[0], known.levels
-    best = min(rows, key=lambda row: [_score(level, row, first) for level in levels])
-    return BestSet(first, best, _pareto(rows, known.criteria), len(rows), known)
+    unranked: tuple[tuple[SweepRow, str], ...] = ()
+    if any(criterion.is_of_code for criterion in known.criteria):
+        differences = [(row, shape_of(first).difference(shape_of(row))) for row in rows[1:]]
+        unranked = tuple((row, words) for row, words in differences if words)
+    left_out = {id(row) for row, _ in unranked}
+    ranked = [row for row in rows if id(row) not in left_out]
+    best = min(ranked, key=lambda row: [_score(level, row, first) for level in levels])
+    pareto = _pareto(ranked, known.criteria) if len(ranked) > 1 or not unranked else ()
+    return BestSet(first, best, pareto, len(rows), known, unranked)
+
+
+def shape_of(row: SweepRow) -> CodeShape:
+    """Return the part of a row that another must have in common with it to be ranked beside it."""
+    figures = row.figures
+    memory = figures.get("private_bytes"), figures.get("stack_bytes"), accessed_bytes(figures)
+    return CodeShape(width_of(row), row.loops, *memory)
+
+
+def width_of(row: SweepRow) -> int | None:
+    """Return the work-items of a thread; None if they are not known."""
+    return next((width for key in _WIDTHS if (width := row.value(_FIGURES[key]))), None)
+
+
+def unranked_sentence(sets: Sequence[BestSet]) -> str:
+    """Return how many sets were not ranked; empty if all were."""
+    count, unranked = sum(each.count for each in sets), sum(len(each.unranked) for each in sets)
+    if not unranked:
+        return ""
+    words = "differs in loops or memory and is" if unranked == 1 else "differ in loops or memory and are"
+    return f"{unranked:,} of {count:,} variants {words} not ranked against the others"
 
 
 def _known(criterion: Criterion, rows: Sequence[SweepRow]) -> Iterable[Criterion]:

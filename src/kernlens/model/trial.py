@@ -1,8 +1,7 @@
 """Trials: a kernel compiled again with other build options, and compared work-item by work-item.
 
 A hardware thread executes as many work-items as the kernel is wide, so instructions and cycles are divided by the width
-before they are compared. They are counts of code: a loop counts once, however often it runs. Where two compiles have
-different numbers of loops, one of them unrolled what the other did not, and nothing is compared.
+before they are compared. They are counts of code: ``code_shape`` says where nothing is compared.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernlens.dataclass import dataclass, in_short
+from kernlens.model.code_shape import CodeShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class TrialCode:
     ``simd`` is its width, ``grfs`` the registers of a thread, ``spills`` the messages that store or load spilled values.
     ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``sub_group`` is the sub-group
     size that the kernel requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
+    ``private_bytes``, ``stack_bytes`` and ``accessed_bytes`` are those of its ``CodeShape``.
     """
 
     simd: int | None
@@ -43,6 +44,14 @@ class TrialCode:
     loops: int | None
     digest: str
     sub_group: int | None = None
+    private_bytes: int | None = 0
+    stack_bytes: int | None = 0
+    accessed_bytes: int | None = None
+
+    @property
+    def shape(self) -> CodeShape:
+        """The part that another compile must have in common with it to be compared."""
+        return CodeShape(self.simd, self.loops, self.private_bytes, self.stack_bytes, self.accessed_bytes)
 
     def per_work_item(self, figure: str) -> float | None:
         """Return ``instructions`` or ``cycles`` divided by the width; None if either is not known."""
@@ -69,9 +78,8 @@ class Trial:
 
     @property
     def is_comparable(self) -> bool:
-        """True if both compiles have the same number of loops, and widths that are known."""
-        before, after = self.before, self.after
-        return after is not None and None not in (after.loops, after.simd, before.simd) and after.loops == before.loops
+        """True if counts of both compiles can be compared."""
+        return self.after is not None and not self.before.shape.difference(self.after.shape)
 
     def ratio(self, figure: str) -> float | None:
         """Return ``instructions`` or ``cycles`` per work-item after the change divided by those before it; None if they
@@ -85,7 +93,7 @@ class Trial:
         """The sentence on what the figures alone do not show; empty where there is nothing to say."""
         if self.after is None:
             return self.reason
-        return "; ".join(filter(None, (self._sub_group, self._threads, self._loops)))
+        return "; ".join(filter(None, (self._sub_group, self._threads, self._difference)))
 
     @property
     def _sub_group(self) -> str:
@@ -103,13 +111,9 @@ class Trial:
         return "fewer threads" if after > before else "more threads"
 
     @property
-    def _loops(self) -> str:
-        if self.is_comparable or self.after is None:
-            return ""
-        before, after = self.before.loops, self.after.loops
-        if before is None or after is None or before == after:
-            return "not comparable: loops or width are unknown"
-        return f"not comparable: {after} loop{'' if after == 1 else 's'}, not {before}"
+    def _difference(self) -> str:
+        difference = self.before.shape.difference(self.after.shape) if self.after is not None else ""
+        return f"not comparable: {difference}" if difference else ""
 
 
 @dataclass(frozen=True, slots=True)

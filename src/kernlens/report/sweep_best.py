@@ -22,7 +22,7 @@ _MOST_NAMES = 10
 
 def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]:
     """Yield the ``top`` kernels (0: all) that gain most from another set than the first one: this one, and those that nothing
-    beats; then how many kernels gain nothing."""
+    beats; then how many kernels gain nothing, and ``top`` sets that are not ranked, with the reasons."""
     gaining = sorted((each for each in sets if each.deciding), key=_rank)
     shown = gaining[: top or None]
     if shown:
@@ -57,16 +57,22 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
     if len(gaining) > len(shown):
         yield style(f"  and {plural(len(gaining) - len(shown), 'more kernel')}: --top 0, --csv FILE", dim=True)
     yield f"{len(gaining):,} of {plural(len(sets), 'kernel')} gain from another set than the first"
-    if gaining and len(gaining) < len(sets):
-        others = list(dict.fromkeys(kernel_title(each.first.kernel or "") for each in sets if not each.deciding))
+    compared = [each for each in sets if not each.deciding and not each.unranked]
+    if gaining and compared:
+        others = list(dict.fromkeys(kernel_title(each.first.kernel or "") for each in compared))
         more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
         yield f"  no other set is better than the first for {', '.join(others[:_MOST_NAMES])}{more}"
+    unranked = [(row, words) for each in sets for row, words in each.unranked]
+    for row, words in unranked[: top or None]:
+        yield f"  not ranked: {kernel_title(row.kernel or '')} on {row.device} with {row.options or 'no options'}: {words}"
+    if top and len(unranked) > top:
+        yield style(f"  and {len(unranked) - top:,} more that are not ranked: --top 0", dim=True)
 
 
 def marks(sets: Sequence[BestSet]) -> dict[int, tuple[int, int]]:
     """Return for the rows of all sets, by their ids, 1 or 0: whether it is the best, and whether nothing beats it."""
     known = {id(row): (0, 1) for each in sets for row in each.pareto}
-    return known | {id(each.best): (1, known.get(id(each.best), (0, 0))[1]) for each in sets}
+    return known | {id(each.best): (1, known.get(id(each.best), (0, 0))[1]) for each in sets if each.is_ranked}
 
 
 def best_document(sets: Sequence[BestSet], by: Weighing) -> dict[str, Any]:
@@ -81,8 +87,9 @@ def _document(each: BestSet) -> dict[str, Any]:
         "toolchain_name": row.toolchain,
         "sets": each.count,
         "first": each.first.options,
-        "best": each.best.options,
+        "best": each.best.options if each.is_ranked else None,
         "pareto": [other.options for other in each.pareto],
+        "unranked": [{"options": other.options, "reason": words} for other, words in each.unranked],
         "by": [criterion.name for criterion in each.deciding],
         "ratio": each.ratio,
         "criteria": [

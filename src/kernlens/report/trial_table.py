@@ -85,7 +85,7 @@ def _part(trial: Trial | None, code: TrialCode, figure: str) -> str:
 def _legend(tried: Tried, has_cycles: bool, shown: Iterable[Change]) -> Iterator[str]:
     figures = "Instructions and cycles" if has_cycles else "Instructions"
     sentences = [
-        f"{figures} are compared per work-item (divided by SIMD), and only where the number of loops is the same. Spills"
+        f"{figures} are compared per work-item (divided by SIMD), and only where loops and private memory are the same. Spills"
         " are messages that store or load spilled values.",
         "What is in a loop counts once, however often it runs.",
     ]
@@ -136,7 +136,7 @@ def _change(change: Change) -> dict[str, Any]:
 
 def _figures(code: TrialCode) -> dict[str, Any]:
     figures = asdict(code)
-    del figures["digest"], figures["sub_group"]
+    del figures["digest"], figures["sub_group"], figures["accessed_bytes"]
     figures["grf_count"], figures["spill_messages"] = figures.pop("grfs"), figures.pop("spills")
     return figures
 

@@ -20,6 +20,7 @@ from kernlens.formats.spirv.magic import is_spirv
 from kernlens.loading import open_build
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
+from kernlens.model.code_shape import accessed_bytes
 from kernlens.model.kernel import Kernel
 from kernlens.model.spills import spill_messages
 from kernlens.model.trial import Change, Trial, TrialCode, Tried, TriedKernel
@@ -195,6 +196,9 @@ def _code(kernel: Kernel) -> TrialCode:
         len(loops.loops) if loops is not None else None,
         _digest(kernel),
         resources.required_sub_group_size,
+        resources.private_bytes,
+        resources.stack_bytes,
+        accessed_bytes(costs),
     )
 
 

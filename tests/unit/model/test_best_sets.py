@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import Any
 
 import pytest
 
 from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, NotFoundError
-from kernlens.model.best_sets import DEFAULT_WEIGHING, BestSet, best_sets, weighing
+from kernlens.model.best_sets import DEFAULT_WEIGHING, BestSet, best_sets, unranked_sentence, weighing
 from kernlens.model.figures import CYCLES
 from kernlens.model.sweep_row import SweepRow, measured_figures
 from tests.limits import processor_time
@@ -17,11 +18,14 @@ from tests.limits import processor_time
 FIGURES = measured_figures(has_waits=True)
 
 
-def row(options: str, /, kernel: str | None = "k", device: str = "dg2", **values: int | None) -> SweepRow:
+def row(
+    options: str, /, kernel: str | None = "k", device: str = "dg2", loops: int | None = 1, **values: int | None
+) -> SweepRow:
     """A row with these figures, and 0 of all others, but for a width of 16; ``cycles`` all wait."""
     values = {"simd": 16, "wait_cycles": values.pop("cycles", 0), **values}
     figures = tuple(values.get(figure.key, 0) for figure in FIGURES) if kernel else ()
-    return SweepRow("a.cl", device, "system", "NEO 1", options, kernel, figures, "" if kernel else "it failed")
+    reason = "" if kernel else "it failed"
+    return SweepRow("a.cl", device, "system", "NEO 1", options, kernel, figures, reason, loops=loops)
 
 
 def best(rows: list[SweepRow], weigh: str = DEFAULT_WEIGHING) -> BestSet:
@@ -95,7 +99,7 @@ def test_what_is_not_known_is_not_compared() -> None:
     # Known of one alone: that one is better than what nobody knows.
     result = best([row("", cycles=None), row("-a", cycles=7)])
     assert (result.best.options, options(result.pareto), result.ratio) == ("-a", ["-a"], None)
-    assert best([row("", simd=None, cycles=1), row("-a", cycles=7)], "cycles").best.options == "-a"
+    assert not best([row("", simd=None, cycles=1), row("-a", cycles=7)], "cycles").is_ranked
     # A sweep that did not measure them.
     count = len(measured_figures())
     short = [replace(each, values=each.values[:count]) for each in rows]
@@ -174,3 +178,43 @@ def test_the_size_of_a_wave_is_a_width_and_spilled_registers_stand_for_spills() 
     assert result.best.options == "-b"
     assert result.weighing.criteria[1].measure(rows[1]) == 10
     assert options(result.pareto) == ["-b", "-c"]
+
+
+def test_sets_that_differ_in_loops_or_memory_are_not_ranked() -> None:
+    """A loop counts once: the code that runs it sixteen times has the fewest cycles, and its array is in memory."""
+    rows = [
+        row("", loops=0, cycles=900),
+        row("-fast", loops=0, cycles=800),
+        row("-rolled", loops=2, cycles=90),
+        row("-array", loops=0, cycles=80, private_bytes=1024),
+        row("-calls", loops=0, cycles=70, stack_bytes=64),
+        row("-unknown", loops=None, cycles=60),
+    ]
+    result = best(rows)
+    assert (result.best.options, options(result.pareto), result.count) == ("-fast", ["-fast"], 6)
+    assert [(each.options, words) for each, words in result.unranked] == [
+        ("-rolled", "2 loops, not 0"),
+        ("-array", "64 bytes of private memory per work-item, not 0"),
+        ("-calls", "it calls functions on a stack"),
+        ("-unknown", "loops or width are unknown"),
+    ]
+    assert unranked_sentence([result]).startswith("4 of 6 variants differ in loops or memory and are not ranked")
+    assert best(rows, "private-bytes,size").unranked == (), "what the binary states can be compared"
+    assert best([*rows, row("-small", code_size=-1)], "size").best.options == "-small"
+
+
+def test_what_differs_in_all_is_no_best() -> None:
+    result = best([row("", private_bytes=4096, cycles=90), row("-other", loops=3, cycles=10)])
+    assert (result.is_ranked, result.deciding, result.pareto, result.best.options) == (False, (), (), "")
+
+
+def test_memory_that_the_binary_states_in_a_sum_alone() -> None:
+    """There the bytes that messages access tell whether an array went to memory; the spills are compared."""
+    common: dict[str, Any] = {"private_bytes": None, "scratch_bytes": 8192, "global_load_bytes": 640}
+    spills: dict[str, Any] = {"spill_stores": 9, "spill_store_bytes": 900, "scratch_store_bytes": 900}
+    rows = [row("", **common, **spills), row("-less", **common), row("-array", **common | {"global_load_bytes": 1280})]
+    result = best(rows)
+    assert (result.best.options, len(result.unranked)) == ("-less", 1)
+    assert result.unranked[0][1].startswith("its messages access 80 bytes per work-item, not 40")
+    wider = row("-wide", **common | {"global_load_bytes": 1280}, simd=32)
+    assert best([*rows, wider]).unranked == result.unranked

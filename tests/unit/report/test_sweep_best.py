@@ -67,6 +67,7 @@ def test_the_document() -> None:
         **{"source": "a.cl", "device": "dg2", "toolchain": "system", "compiler": "NEO 1", "kernel": "k", "sets": 4},
         "toolchain_name": "system",
         **{"first": "", "best": "-b", "pareto": ["-a", "-b"], "by": ["spills"], "ratio": 0.0},
+        "unranked": [],
         "criteria": [
             {"metric": "spills", "first": 4, "best": 0},
             {"metric": "cycles", "first": 100, "best": 90},
@@ -113,3 +114,22 @@ def test_parquet_has_the_marks(kernlens: Kernlens, source: None) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     assert kernlens("sweep", "scale.cl", "--device", "dg2", "--best", "--parquet", "x.parquet").status == 0
     assert parquet.read_table("x.parquet").to_pydict()["best"] == [1, 1]
+
+
+def test_what_is_not_ranked_is_crowned_nowhere(kernlens: Kernlens) -> None:
+    """Neither in the table, nor by marks of CSV and Parquet, nor in JSON; each says why."""
+    rows = [row("", loops=0, cycles=900), row("-rolled", loops=2, cycles=90), row("-array", private_bytes=64, loops=0)]
+    by = weighing()
+    sets = best_sets(rows, by)
+    assert rendered_lines(list(best_table(sets, by, 1))) == [
+        "0 of 1 kernel gain from another set than the first",
+        "  not ranked: k on dg2 with -rolled: 2 loops, not 0",
+        "  and 1 more that are not ranked: --top 0",
+    ]
+    assert marks(sets) == {}
+    (document,) = best_document(sets, by)["best"]
+    assert (document["first"], document["best"], document["pareto"], document["by"]) == ("", None, [], [])
+    assert document["unranked"] == [
+        {"options": "-rolled", "reason": "2 loops, not 0"},
+        {"options": "-array", "reason": "4 bytes of private memory per work-item, not 0"},
+    ]

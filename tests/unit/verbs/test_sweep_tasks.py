@@ -84,6 +84,7 @@ def _rows(**change: Any) -> bytes:
         "own": [["vgprs", 8]],
         "code": "ab",
         "warnings": ["a.cl:1:2: it is odd"],
+        "loops": None,
     } | change
     return json.dumps({"lasting": True, "rows": [list(row.values())]}).encode() + b"\n"
 
@@ -95,7 +96,7 @@ def _rows(**change: Any) -> bytes:
         _rows(values=[1]), _rows(values=["x"] * len(measured_figures())), _rows(kernel=3), _rows(reason=None),
         _rows(lines=[["a.cl", "1", "", 1, "", []]]), _rows(own=[["vgprs", "8"]]),
         _rows(code=1), _rows(warnings=[1]), _rows(own=[["simd", 8]]), _rows(own=[[[], 8]]),
-        _rows(lines=[["a.cl", 1, "", 1, "", [5]]]),
+        _rows(lines=[["a.cl", 1, "", 1, "", [5]]]), _rows(loops="2"),
         b'{"unfit": {"worker": 1, "host": "", "scope": "", "reason": ""}}\n', b'{"unfit": {"worker": ""}}\n',
         b'{"unfit": {"worker": "", "host": "", "scope": "other", "reason": ""}}\n', b'{"failed": 3}\n', b"\xff\n",
     ],

@@ -60,6 +60,15 @@ def test_a_loop_that_is_no_longer_unrolled_is_not_compared() -> None:
     assert row.split()[2:5] == ["-", "-", "32"]
 
 
+def test_an_array_that_went_to_memory_is_not_compared() -> None:
+    """The trap of memory: few instructions, of which each waits for memory."""
+    array = trial(private_bytes=2048, cycles=320)
+    assert array.note == "not comparable: 64 bytes of private memory per work-item, not 0"
+    assert TriedKernel("k", CODE, (array,)).ranked == []
+    assert trial(stack_bytes=64, cycles=320).note == "not comparable: it calls functions on a stack"
+    assert trial(simd=16, cycles=1600).ratio("cycles") == 1.0
+
+
 def test_registers_that_halve_the_threads_say_so() -> None:
     """The trap of threads: what a thread gains, others that would hide its waits lose."""
     large = trial(grfs=256, spills=22)
@@ -171,6 +180,7 @@ def test_as_json(source: Path) -> None:
     scale = document["kernels"][0]
     assert scale["as_it_is"] == {
         "simd": 16, "grf_count": 0, "instructions": 3, "cycles": None, "loops": 0, "spill_messages": 0,
+        "private_bytes": 0, "stack_bytes": 0,
     }  # fmt: skip
     assert scale["tried"][0] == {
         "change": "fast-relaxed-math",

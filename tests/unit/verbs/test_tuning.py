@@ -50,6 +50,18 @@ def test_what_spills_more_than_another_is_not_to_be_run() -> None:
     assert all(each.keys() >= {"configuration", "times", "invalidity", "correctness"} for each in document["results"])
 
 
+def test_spills_are_held_against_those_of_the_same_loops_and_memory() -> None:
+    """A set that spills nothing, as its array is in memory, makes no other invalid."""
+    rows = [
+        row("-DA=1", spill_stores=5, loops=0),
+        row("-DA=2", loops=2),
+        row("-DA=3", loops=0, private_bytes=1024),
+        row("-DA=4", spill_stores=4, loops=0),
+    ]
+    states = [each["invalidity"] for each in tuning_document(rows)["results"]]
+    assert states == ["constraints", "correct", "correct", "correct"]
+
+
 def test_a_configuration_has_what_differs() -> None:
     assert results("-w -DA=1 -DB=2", "-w -DA=2 -DB=2") == [{"A": 1}, {"A": 2}]
     assert results("-DA=1.5", "-D A=0x10", '-D"A=a b"', "-DA", "-DA=007", "-DA=1f", "") == [

@@ -124,6 +124,7 @@ def _rows(cell: Cell, build: Build, request: Wanted) -> Iterator[SweepRow]:
                 own=_own(kernel),
                 code=hashlib.sha256(bytes(kernel.code) + functions).hexdigest()[:32] if len(kernel.code) else "",
                 warnings=warnings,
+                loops=_loops(kernel) if not reason else None,
             )
     if not count:
         yield replace(blank, reason="the program holds no kernel")
@@ -169,6 +170,11 @@ def _own(kernel: Kernel) -> tuple[tuple[str, int], ...]:
     return tuple((key, value) for key, value in values.items() if value is not None)
 
 
+def _loops(kernel: Kernel) -> int | None:
+    loops = kernel.loops
+    return None if loops is None else len(loops.loops)
+
+
 def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[CostlyLine]:
     from kernlens.analysis.costs import costliest_lines, cycles_of
 
@@ -206,7 +212,7 @@ def plain_rows(rows: Sequence[SweepRow]) -> list[tuple[object, ...]]:
 
 def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
     """Yield the rows of a cell that ``plain_rows`` has returned of an equal one."""
-    for kernel, values, reason, lines, own, code, warnings in plain:
+    for kernel, values, reason, lines, own, code, warnings, loops in plain:
         costly = tuple(
             CostlyLine(path, line, source, cost, unit, tuple(texts)) for path, line, source, cost, unit, texts in lines
         )
@@ -219,6 +225,7 @@ def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
             own=tuple(map(tuple, own)),
             code=code,
             warnings=tuple(warnings),
+            loops=loops,
         )
 
 

@@ -214,11 +214,13 @@ def _checked_rows(rows: Any, request: Wanted) -> list[Any]:
     known = {figure.key for figure in OF_FAMILIES}
     if not isinstance(rows, list) or not rows:
         raise ValueError("it has no rows")
-    for kernel, values, reason, lines, own, code, warnings in rows:
+    for kernel, values, reason, lines, own, code, warnings, loops in rows:
         if not all(value is None or type(value) is int for value in values) or len(values) not in (0, count):
             raise ValueError("its figures are no numbers")
         if not all(type(value) is int and key in known for key, value in own):
             raise ValueError("its own figures are no numbers")
+        if loops is not None and type(loops) is not int:
+            raise ValueError("its loops are no number")
         for text in (reason, "" if kernel is None else kernel, code, *warnings):
             _text(text)
         for path, line, source, cost, unit, texts in lines:

@@ -7,10 +7,11 @@ What spills more than it need be is marked invalid, so that a tuner does not run
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kernlens.errors import KernlensError
+from kernlens.model.best_sets import shape_of
 from kernlens.model.figures import EVERY_FIGURE
 from kernlens.model.spills import SPILL_KEYS
 from kernlens.model.sweep_row import SweepRow
@@ -28,15 +29,14 @@ def tuning_document(rows: Sequence[SweepRow]) -> dict[str, Any]:
     """Return the configurations of a sweep of one source for one device by one toolchain, in the order of its rows.
 
     ``invalidity`` is ``compile`` where one does not compile, ``constraints`` where its kernels have more spill stores and fill
-    loads than those of another, else ``correct``. Measurements are called ``KERNEL.FIGURE``. Raises KernlensError for rows of
-    several sources, devices or toolchains.
+    loads than those of another whose loops and memory are the same, else ``correct``. Measurements are called
+    ``KERNEL.FIGURE``. Raises KernlensError for rows of several sources, devices or toolchains.
     """
     check_tuning((row.source, row.device, row.toolchain) for row in rows)
     sets: dict[str, list[SweepRow]] = {}
     for row in rows:
         sets.setdefault(row.options, []).append(row)
     spills = {options: _spills(own) for options, own in sets.items()}
-    fewest = min((count for count in spills.values() if count is not None), default=0)
     first = rows[0]
     return {
         "schema_version": _VERSION,
@@ -50,7 +50,7 @@ def tuning_document(rows: Sequence[SweepRow]) -> dict[str, Any]:
             {
                 "configuration": configuration,
                 "times": {"runtimes": []},
-                "invalidity": _invalidity(sets[options], spills[options], fewest),
+                "invalidity": _invalidity(sets[options], spills[options], _fewest(sets[options], sets, spills)),
                 "correctness": 1,
                 "measurements": [
                     {"name": f"{row.kernel}.{key}", "value": value, "unit": _UNITS[key]}
@@ -78,6 +78,22 @@ def _spills(rows: Sequence[SweepRow]) -> int | None:
     """Return the spill stores and fill loads of a set's kernels; None if they are not known."""
     counts = [row.figures[key] for row in rows for key in SPILL_KEYS]
     return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def _fewest(own: Sequence[SweepRow], sets: Mapping[str, Sequence[SweepRow]], spills: Mapping[str, int | None]) -> int:
+    """Return the fewest spills of the sets that one can be compared with; 0 if they are not known."""
+    counts = (spills[options] for options, rows in sets.items() if _are_comparable(own, rows))
+    return min((count for count in counts if count is not None), default=0)
+
+
+def _are_comparable(rows: Sequence[SweepRow], others: Sequence[SweepRow]) -> bool:
+    """Return whether two sets have the same kernels, each of one shape, or are the same set."""
+    if rows is others:
+        return True
+    shapes = {row.kernel: shape_of(row) for row in others}
+    return len(rows) == len(others) and all(
+        row.kernel in shapes and not shape_of(row).difference(shapes[row.kernel]) for row in rows
+    )
 
 
 def _invalidity(rows: Sequence[SweepRow], spills: int | None, fewest: int) -> str:
