@@ -16,6 +16,7 @@ from typing import Any
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, likeliest
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
+from kernlens.model.launch_limits import MAX_WORK_GROUP
 
 PEAK = "live_grfs"
 #: The figures of ``WAITS`` that instructions, and so source lines, have too.
@@ -164,9 +165,10 @@ OF_FAMILIES = (
         "occupancy", "occupancy", "wavefronts per SIMD", "the most wavefronts that fit beside one another",
         "the compiler's own statement", "occupancy {}", more_is_better=True,
     ),
-    _of_family(
-        "max_work_group", "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
-        f"{_METADATA}: `.max_flat_workgroup_size`; NVIDIA's cubin: `EIATTR_MAX_THREADS`", "", more_is_better=True,
+    Figure(
+        MAX_WORK_GROUP, "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
+        f"Intel: by the driver's rules, from the SIMD width and the registers; {_METADATA}: `.max_flat_workgroup_size`;"
+        " NVIDIA's cubin: `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
     ),
 )
 # fmt: on
