@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kernlens.model.kernel import Kernel
+    from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.loop_nest import Loops
     from kernlens.model.pressure import Pressure
     from kernlens.model.register_links import RegisterLinks, RegisterRows
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
 
 class AnalysedCode:
     """The parts of a kernel that are computed from its instructions, whatever binary they are from."""
+
+    def launch_limits(self, kernel: Kernel) -> LaunchLimits:
+        from kernlens.model.launch_limits import MAX_WORK_GROUP, Creation, LaunchLimits
+
+        resources = kernel.resources
+        sizes = resources.required_work_group_size, resources.required_sub_group_size
+        reason = "kernlens knows the drivers' rules for Intel's GPUs alone"
+        unknown = Creation(None, reason)
+        return LaunchLimits(resources.stated.get(MAX_WORK_GROUP), None, None, *sizes, unknown, unknown, reason)
 
     def costs(self, kernel: Kernel) -> Mapping[str, int]:
         from kernlens.analysis.costs import costs_of

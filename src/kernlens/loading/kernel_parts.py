@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
     from kernlens.model.intel_instructions import IntelInstructions
+    from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.line_table import DebugFunction, LineTable
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 class Code(AnalysedCode):
     """A kernel of which only the machine code is known; the other kinds add what they know."""
+
+    #: True for binaries that only drivers of up to 2024 load.
+    is_for_older_drivers = False
 
     def __init__(self, content: memoryview, device: Device | None, device_id: DeviceId | None = None) -> None:
         self._content = content
@@ -47,6 +51,11 @@ class Code(AnalysedCode):
 
     def resources(self) -> KernelResources:
         return KernelResources()
+
+    def launch_limits(self, kernel: Kernel) -> LaunchLimits:
+        from kernlens.isa.intel.launch_rules import launch_limits
+
+        return launch_limits(self._device, kernel.resources, is_older=self.is_for_older_drivers)
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         return ()
@@ -263,6 +272,8 @@ class DebugCode(Code):
 
 class PatchTokenCode(DebugCode):
     """A kernel of a patch-token program."""
+
+    is_for_older_drivers = True
 
     def __init__(
         self, kernel: PatchTokenKernel, debug: ProgramDebug, device: Device | None, device_id: DeviceId

@@ -9,6 +9,7 @@ from zlib import crc32
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import ToolError, UnsupportedError
+from kernlens.loading.analysed_code import AnalysedCode
 from kernlens.loading.kept_debug import LinesDebug
 from kernlens.loading.kernel_parts import DebugCode
 from kernlens.model.kernel_resources import KernelResources
@@ -89,6 +90,8 @@ class ListedCode(DebugCode):
 
     def resources(self) -> KernelResources:
         return self._kernel.resources
+
+    launch_limits = AnalysedCode.launch_limits
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         return self._kernel.arguments

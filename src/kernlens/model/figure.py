@@ -9,6 +9,7 @@ from kernlens.dataclass import dataclass
 
 if TYPE_CHECKING:
     from kernlens.model.kernel_resources import KernelResources
+    from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.pressure import Pressure
     from kernlens.model.waits import Waits
 
@@ -33,6 +34,9 @@ class Measured(Protocol):
 
     @property
     def waits(self) -> Waits | None: ...
+
+    @property
+    def launch_limits(self) -> LaunchLimits: ...
 
 
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)

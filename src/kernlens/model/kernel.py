@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.compiler import Compiler
     from kernlens.model.instruction import Instructions
+    from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.line_table import LineTable
     from kernlens.model.loop_nest import Loops
     from kernlens.model.pressure import Pressure
@@ -66,6 +67,8 @@ class KernelParts(Protocol):
     def resources(self) -> KernelResources: ...
 
     def arguments(self) -> tuple[KernelArgument, ...]: ...
+
+    def launch_limits(self, kernel: Kernel) -> LaunchLimits: ...
 
     def compiler(self) -> Compiler: ...
 
@@ -193,6 +196,11 @@ class Kernel:
     def resources(self) -> KernelResources:
         """The resources that it takes of the machine, as its binary states them."""
         return self._parts.resources()
+
+    @cached_property
+    def launch_limits(self) -> LaunchLimits:
+        """The limits of its launches on the device that it is for: the largest work-group, and whether drivers create it."""
+        return self._parts.launch_limits(self)
 
     @cached_property
     def arguments(self) -> tuple[KernelArgument, ...]:

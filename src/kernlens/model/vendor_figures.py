@@ -5,10 +5,12 @@ They are part of the list of ``figures``, where modules that need figures import
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from kernlens.model.analysed_figures import PEAK
 from kernlens.model.figure import Figure
+from kernlens.model.launch_limits import MAX_WORK_GROUP
 
 
 def _of_family(key: str, heading: str, unit: str, meaning: str, origin: str, words: str, **more: Any) -> Figure:
@@ -85,9 +87,10 @@ OF_FAMILIES = (
         "occupancy", "occupancy", "wavefronts per SIMD", "the most wavefronts that fit beside one another",
         "the compiler's own statement", "occupancy {}", more_is_better=True,
     ),
-    _of_family(
-        "max_work_group", "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
-        f"{_METADATA}: `.max_flat_workgroup_size`; NVIDIA's cubin: `EIATTR_MAX_THREADS`", "", more_is_better=True,
+    Figure(
+        MAX_WORK_GROUP, "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
+        f"Intel: by the driver's rules, from the SIMD width and the registers; {_METADATA}: `.max_flat_workgroup_size`;"
+        " NVIDIA's cubin: `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
     ),
 )
 # fmt: on

@@ -13,6 +13,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.describe import MOST_FUNCTIONS, device_words, plural
+from kernlens.report.launch_words import launch_lines
 from kernlens.report.style import fitting_width, style
 from kernlens.report.table import table
 from kernlens.report.width import Name, one_line
@@ -87,6 +88,8 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
             ],
         )
         yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(figures.values()))
+        titles = {kernel_title(name): kernel for name, kernel in kernels.items()}
+        yield from (style(f"  {line}", dim=True) for line in launch_lines(titles))
         reasons = {kernel.line_table_reason for kernel in kernels.values()} - {None}
         yield from (style(f"  no lines: {reason}", fg="yellow") for reason in sorted(map(str, reasons)))
         warnings = [(name, kernel.line_warning) for name, kernel in kernels.items() if kernel.line_warning]

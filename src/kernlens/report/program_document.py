@@ -22,6 +22,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace, changes
 from kernlens.report.json_text import attributes, encoded
+from kernlens.report.launch_words import limits_document
 from kernlens.report.loop_answer import trips_document, weights_of
 
 SCHEMA = 1
@@ -61,7 +62,10 @@ def inspected_program(program: Program, order: Figure | None = None) -> Document
     if order is not None:
         kernels = largest_first(kernels, order)
     return _program(program) | {
-        "kernels": [kernel_document(kernel, with_order(order)) for kernel in kernels],
+        "kernels": [
+            kernel_document(kernel, with_order(order)) | {"launch_limits": limits_document(kernel.launch_limits)}
+            for kernel in kernels
+        ],
         "symbols": [_symbol(symbol) for symbol in program.symbols],
     }
 

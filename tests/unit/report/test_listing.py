@@ -22,6 +22,7 @@ from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel, KernelArgument
 from kernlens.model.kernel_resources import KernelResources
+from kernlens.model.launch_limits import LaunchLimits
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_table import DebugFunction, InlinedCall, LineTable, SourceFile
 from kernlens.model.loop_nest import Loops
@@ -54,6 +55,9 @@ class Parts:
 
     def code(self) -> memoryview:
         return memoryview(bytes(80))
+
+    def launch_limits(self, kernel: Kernel) -> LaunchLimits:
+        return LaunchLimits()
 
     def heap(self) -> memoryview:
         return EMPTY

@@ -10,11 +10,13 @@ from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.dataclass import dataclass, field, in_short, replace
 from kernlens.model.figure import Figure
-from kernlens.model.figures import FIGURES, OF_FAMILIES, STATED, own_figures
+from kernlens.model.figures import FIGURES, OF_FAMILIES, STATED, figure_named, own_figures
+from kernlens.model.launch_limits import MAX_WORK_GROUP
 from kernlens.model.spills import COUNTED_SPILLS, SPILLED_BYTES, may_spill
 
 #: Memory that each thread takes for what did not fit into registers: of all that can grow, the worst.
 _THREAD_MEMORY = "bytes per hardware thread"
+_LARGEST_GROUP = figure_named(MAX_WORK_GROUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ class Comparison:
         if not is_equal and (may_spill(pair.old) or may_spill(pair.new)):
             compared = (*compared, *COUNTED_SPILLS)
         own = {*own_figures(pair.old), *own_figures(pair.new)}
+        own |= {figure for figure in (_LARGEST_GROUP,) if None not in (figure.read(pair.old), figure.read(pair.new))}
         compared = (*compared, *(figure for figure in OF_FAMILIES if figure in own))
         values = ((figure, figure.read(pair.old), figure.read(pair.new)) for figure in compared)
         figures = tuple(FigureChange(*each) for each in values if each[1] != each[2])

@@ -71,14 +71,15 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
     """
     environment: _Environment | None = None
     private: tuple[int, ...] = ()
-    scratch = local = 0
+    scratch = largest_scratch = local = 0
     required_sub_group = None
     for token in tokens_of(*_RESOURCE_TOKENS):
         match token.number:
             case token_list.EXECUTION_ENVIRONMENT:
                 environment = _environment(token)
             case token_list.SCRATCH_SLOT_0 | token_list.SCRATCH_SLOT_1:
-                scratch += token.words(2)[1]  # SPatchMediaVFEState::PerThreadScratchSpace
+                size = token.words(2)[1]  # SPatchMediaVFEState::PerThreadScratchSpace
+                scratch, largest_scratch = scratch + size, max(largest_scratch, size)
             case token_list.LOCAL_SURFACE:
                 local += token.words(2)[1]  # SPatchAllocateLocalSurface::TotalInlineLocalMemorySize
             case token_list.PRIVATE_MEMORY:
@@ -94,10 +95,11 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
         slm_bytes=local,
         required_sub_group_size=required_sub_group,
         prologue_bytes=0 if render_core < FIRST_CORE_WITH_PROLOGUE else None,
+        largest_scratch_bytes=largest_scratch,
     )
     if environment is None:
         return resources
-    barriers, size = environment.barriers, environment.required_size
+    barriers, required = environment.barriers, environment.required_size
     return replace(
         resources,
         simd=environment.simd,
@@ -105,7 +107,9 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
         spill_bytes=0 if scratch == 0 and environment.has_stack_calls == 0 else None,
         stack_bytes=_stack_bytes(environment.has_stack_calls, scratch),
         barriers=_BARRIER_COUNTS[barriers] if barriers < len(_BARRIER_COUNTS) else None,
-        required_work_group_size=size if any(size) else None,
+        required_work_group_size=required if any(required) else None,
+        thread_private_bytes=private[3] * (environment.simd if private[4:] == (1,) else 1) if private else 0,
+        is_unfused=bool(environment.is_unfused),
     )
 
 
@@ -117,12 +121,13 @@ class _Environment(NamedTuple):
     barriers: int
     grf_count: int | None
     has_stack_calls: int | None
+    is_unfused: int | None
 
 
 def _environment(token: Token) -> _Environment:
     """Read a token's environment. Fields were added in the middle at 96 bytes (multi scratch) and at 136 (has sample,
     version 1082); until 128 bytes, SIMDInfo stood in the place of the stack calls."""
-    words = token.words(19, 35)
+    words = token.words(19, 36)
     size = len(token.payload) // 4
     added = (size >= 24) + (size >= 34)
     x, y, z, simd, _, barriers = words[:6]
@@ -132,6 +137,7 @@ def _environment(token: Token) -> _Environment:
         barriers=barriers,
         grf_count=words[19 + added] if size > 19 + added else None,
         has_stack_calls=words[28 + added] if size >= 32 else None,
+        is_unfused=words[31 + added] if size > 31 + added else None,
     )
 
 

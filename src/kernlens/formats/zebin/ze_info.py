@@ -52,7 +52,8 @@ class ZeInfoKernel:
         environment = self._mapping("execution_env")
         attributes = self._mapping("user_attributes")
         simd = _integer(environment, "simd_size", None)
-        memory = _ThreadMemory(self.version, environment, self._list("per_thread_memory_buffers"), simd)
+        buffers = self._list("per_thread_memory_buffers")
+        memory = _ThreadMemory(self.version, environment, buffers, simd)
         return KernelResources(
             simd=simd,
             register_files=general_registers(_integer(environment, "grf_count", None)),
@@ -68,6 +69,9 @@ class ZeInfoKernel:
             or _integer(attributes, "intel_reqd_sub_group_size", 0)
             or None,
             prologue_bytes=_integer(environment, "offset_to_skip_per_thread_data_load", 0),
+            thread_private_bytes=_thread_private_bytes(buffers, simd),
+            largest_scratch_bytes=max(_sizes(buffers, "scratch"), default=0),
+            is_unfused=environment.get("require_disable_eufusion") is True,
         )
 
     @cached_property
@@ -162,6 +166,19 @@ def read_ze_info(text: memoryview) -> ZeInfo:
             for entry in _mappings(document, "global_host_access_table")
         },
     )
+
+
+def _sizes(buffers: Sequence[Mapping[str, Any]], kind: str) -> list[int]:
+    return [_integer(buffer, "size", 0) or 0 for buffer in buffers if buffer.get("type") == kind]
+
+
+def _thread_private_bytes(buffers: Sequence[Mapping[str, Any]], simd: int | None) -> int | None:
+    """Return the bytes of a hardware thread in global memory; None where they are counted for lanes of an unknown number."""
+    buffers = [buffer for buffer in buffers if buffer.get("type") == "global"]
+    if simd is None and any(buffer.get("is_simt_thread") is True for buffer in buffers):
+        return None
+    lanes = [(simd or 1) if buffer.get("is_simt_thread") is True else 1 for buffer in buffers]
+    return sum(size * count for size, count in zip(_sizes(buffers, "global"), lanes, strict=True))
 
 
 def _payload_argument(index: int, entry: Mapping[str, Any], earlier: KernelArgument | None) -> KernelArgument:

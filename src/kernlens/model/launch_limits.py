@@ -1,0 +1,43 @@
+"""Limits of a kernel's launches: the largest work-group, and whether the device's driver creates the kernel at all."""
+
+from __future__ import annotations
+
+from kernlens.dataclass import dataclass
+
+LEVEL_ZERO, OPENCL = "level_zero", "opencl"
+#: The key of the figure that is the largest work-group.
+MAX_WORK_GROUP = "max_work_group"
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """The answer to a call that creates a kernel: ``is_created`` is None where it depends on what no binary tells, and
+    ``reason`` says why that is so, or why the driver refuses; it is empty if the kernel is created."""
+
+    is_created: bool | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchLimits:
+    """The limits of a kernel on the device that it was compiled for, by the rules of the driver that loads its binary.
+
+    ``max_work_group`` is the largest number of work-items in a work-group, ``max_sub_groups`` that of sub-groups as Level
+    Zero states it. ``work_group_multiple`` is the number that a work-group's size should be a multiple of.
+    ``required_work_group`` and ``required_sub_group`` are the sizes that the source requires. ``creations`` has the answer of
+    each API. What is not known is None, and ``reason`` says why; it is empty if all is known.
+    """
+
+    max_work_group: int | None = None
+    max_sub_groups: int | None = None
+    work_group_multiple: int | None = None
+    required_work_group: tuple[int, int, int] | None = None
+    required_sub_group: int | None = None
+    level_zero: Creation = Creation(None)
+    opencl: Creation = Creation(None)
+    reason: str = ""
+
+    @property
+    def creations(self) -> tuple[tuple[str, Creation], ...]:
+        """Each API with its answer to the creation of the kernel."""
+        return ((LEVEL_ZERO, self.level_zero), (OPENCL, self.opencl))

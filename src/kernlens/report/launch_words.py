@@ -1,0 +1,62 @@
+"""Limits of launches, in words and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kernlens.model.kernel import Kernel
+from kernlens.model.launch_limits import LEVEL_ZERO, OPENCL, LaunchLimits
+
+_TITLES = {LEVEL_ZERO: "Level Zero", OPENCL: "OpenCL"}
+
+
+def limits_document(limits: LaunchLimits) -> dict[str, Any]:
+    """Return the limits as JSON has them."""
+    return {
+        "max_work_group": limits.max_work_group,
+        "max_sub_groups": limits.max_sub_groups,
+        "work_group_multiple": limits.work_group_multiple,
+        "required_work_group": None if limits.required_work_group is None else list(limits.required_work_group),
+        "required_sub_group": limits.required_sub_group,
+        "can_be_created": {
+            api: {"answer": creation.is_created, "reason": creation.reason or None}
+            for api, creation in limits.creations
+        },
+        "reason": limits.reason or None,
+    }
+
+
+def launch_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
+    """Yield what limits the launches of these kernels, by their titles: a line for each limit with the kernels that have
+    it, then the kernels that drivers do not create, or may not."""
+    groups: dict[str, list[str]] = {}
+    for title, kernel in kernels.items():
+        limits = kernel.launch_limits
+        if words := ", ".join(_words(limits)):
+            groups.setdefault(f"work-groups of {{}}: {words}", []).append(title)
+        refusals: dict[str, list[str]] = {}
+        for api, creation in limits.creations:
+            if creation.reason and creation.reason != limits.reason:
+                verb = "does not create" if creation.is_created is False else "may not create"
+                refusals.setdefault(f"{verb} {{}}: {creation.reason}", []).append(_TITLES[api])
+        for words, apis in refusals.items():
+            what = "the driver" if len(apis) == len(_TITLES) else apis[0]
+            groups.setdefault(f"{what} {words}", []).append(title)
+    for words, titles in groups.items():
+        some = "all kernels" if len(titles) == len(kernels) > 1 else _named(titles)
+        yield words.replace("{}", some, 1)
+
+
+def _words(limits: LaunchLimits) -> Iterator[str]:
+    if limits.max_work_group is not None:
+        yield f"at most {limits.max_work_group:,} work-items"
+    if limits.required_work_group is not None:
+        yield f"{' x '.join(map(str, limits.required_work_group))} required"
+    if limits.required_sub_group is not None:
+        yield f"sub-groups of {limits.required_sub_group} required"
+
+
+def _named(titles: list[str], most: int = 5) -> str:
+    more = [f"{len(titles) - most:,} more"] if len(titles) > most else []
+    return ", ".join([*titles[:most], *more])

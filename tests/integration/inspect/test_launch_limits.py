@@ -1,0 +1,108 @@
+"""Limits of launches against simulated drivers: kernels with shared, private and scratch memory, of all widths and registers,
+with sizes that the source requires, legal and not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import kernlens
+from kernlens.toolchain.toolchains import NEWEST, SYSTEM
+from tests.corpus.build import Built
+from tests.corpus.launch_limits import compared
+from tests.corpus.packages import cache_folder
+from tests.integration.cli.test_cli import kernlens as run
+from tests.integration.drivers.live_fixtures import NEWEST_DEVICES, SYSTEM_DEVICES
+from tests.whole import WHOLE
+
+SOURCE = Path(__file__).parent / "kernels" / "launch_limits.cl"
+LARGE = "-cl-intel-256-GRF-per-thread"
+#: Devices with registers of 64 bytes, whose narrowest width is 16, and with 128 KB of shared local memory.
+WIDE = ("pvc", "bmg", "lnl", "ptl")
+#: Devices without large register files.
+SMALL = ("skl", "icllp", "tgllp")
+OLDER = [(SYSTEM, device) for device in (SYSTEM_DEVICES if WHOLE else ("skl", "dg2", "pvc"))]
+NEWER = [(NEWEST, device) for device in (NEWEST_DEVICES if WHOLE else ("dg2", "bmg", "ptl"))]
+
+
+@pytest.fixture(autouse=True)
+def compilers(newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have both compilers; what they made of the same text before is not compiled again."""
+    monkeypatch.setenv("KERNLENS_CACHE", str(cache_folder() / "compiles"))
+
+
+def option_sets(device: str) -> Sequence[str]:
+    widths = ("", "-DWIDTH=16", "-DWIDTH=32") if device in WIDE else ("", "-DWIDTH=8", "-DWIDTH=16", "-DWIDTH=32")
+    larger = "-DLARGE" if device in WIDE else ""
+    return [f"{large} {width} {larger}" for width in widths for large in ("", *(() if device in SMALL else (LARGE,)))]
+
+
+def binaries(device: str, toolchain: str, folder: Path) -> list[Path]:
+    paths = []
+    for number, options in enumerate(option_sets(device)):
+        (program,) = kernlens.compile(SOURCE, device, toolchain=toolchain, options=options)
+        paths.append(folder / f"{device}-{number}.bin")
+        paths[-1].write_bytes(program.binary)
+    return paths
+
+
+@pytest.mark.parametrize(("toolchain", "device"), [*OLDER, *NEWER])
+def test_limits_are_the_drivers(toolchain: str, device: str, tmp_path: Path) -> None:
+    paths = binaries(device, toolchain, tmp_path)
+    counts = compared(paths, device, toolchain)
+    assert not counts.differences
+    assert counts.kernels >= 18 * len(paths)
+    assert counts.compared >= 4 * counts.kernels
+    # Level Zero creates no kernel that requires 2,048 work-items.
+    assert counts.refused >= len(paths)
+    # Private memory of 280,000 bytes per work-item, which depends on the product.
+    assert counts.unknown <= 2 * len(paths)
+
+
+def test_limits_of_the_corpus_are_the_drivers(corpus_sample: list[Built]) -> None:
+    device = "dg2"
+    counts = compared([built.binary for built in corpus_sample if built.device == device], device, SYSTEM)
+    assert not counts.differences
+    assert counts.compared > 100
+
+
+def test_words_and_document(tmp_path: Path) -> None:
+    first = binaries("dg2", NEWEST, tmp_path)[0]
+    lines = [line.strip() for line in run("inspect", first).stdout.splitlines()]
+    assert "work-groups of legal: at most 1,024 work-items, 64 x 2 x 1 required" in lines
+    assert (
+        "Level Zero does not create huge: it requires work-groups of 2,048 work-items, and 1,024 are the most" in lines
+    )
+    (refused,) = (line for line in lines if line.startswith("the driver does not create private_280k: "))
+    assert (
+        "8,960,000 bytes of private memory for each hardware thread are more than the memory of the device" in refused
+    )
+    (program,) = json.loads(run("inspect", first, "--json").stdout)["programs"]
+    limits = {kernel["name"]: kernel["launch_limits"] for kernel in program["kernels"]}
+    assert limits["legal"] == {
+        "max_work_group": 1024,
+        "max_sub_groups": 32,
+        "work_group_multiple": 64,
+        "required_work_group": [64, 2, 1],
+        "required_sub_group": None,
+        "can_be_created": {
+            "level_zero": {"answer": True, "reason": None},
+            "opencl": {"answer": True, "reason": None},
+        },
+        "reason": None,
+    }
+    assert limits["private_280k"]["can_be_created"]["opencl"]["answer"] is False
+
+
+def test_the_largest_work_group_is_a_limit(tmp_path: Path) -> None:
+    paths = binaries("dg2", NEWEST, tmp_path)
+    large = paths[[LARGE in each and "WIDTH=16" in each for each in option_sets("dg2")].index(True)]
+    assert run("check", paths[0], "--min-max-work-group", "1024").returncode == 0
+    done = run("check", large, "--min-max-work-group", "1024")
+    assert done.returncode == 1
+    assert "512" in done.stdout
+    diff = run("diff", paths[0], large).stdout
+    assert "largest work-group" in diff
