@@ -1,9 +1,9 @@
 """The descriptors of SYCL's device images, by which a host executable or library registers them with the SYCL runtime.
 
-Sources: intel/llvm's ``sycl/source/detail/compiler.hpp`` and ``device_binary_image.cpp``, ``SYCLOffloadWrapper.cpp``. Checked on
-the libraries of the PyPI packages dpctl 0.22, dpnp 0.20, onemkl-sycl-blas and daal-gpu 2026.2, whose descriptors are of version
-3: without the two pointers to a manifest that versions 1 and 2 have. Nothing but the host's code leads to a descriptor in a
-stripped library: its first word, its target and its image tell it from other data.
+Sources: intel/llvm's ``sycl/source/detail/compiler.hpp`` and ``device_binary_image.cpp``, ``SYCLOffloadWrapper.cpp``. Checked
+on the libraries of the PyPI packages dpctl 0.22, dpnp 0.20, onemkl-sycl-blas and daal-gpu 2026.2, whose descriptors are of
+version 3: without the two pointers to a manifest that versions 1 and 2 have. Nothing but the host's code leads to a descriptor
+in a stripped library: its first word, its target and its image tell it from other data.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernlens import log
+from kernlens.dataclass import replace
 from kernlens.errors import FormatError, TooManyError
 from kernlens.loading.assemble import (
     code_object_program,
@@ -143,8 +144,9 @@ class Unpacker:
         from kernlens.formats.offload_bundle import read_offload_images
 
         images = tuple(
-            self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, context, depth)
+            self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, inside, depth)
             for image in read_offload_images(content, context.allowance)
+            for inside in (replace(context, image=image.described),)
         )
         return (
             *images,
