@@ -18,6 +18,8 @@ _SPIRV, _AHEAD_OF_TIME = "spir64", "spir64_gen"
 #: ``register_alloc_mode_enum``, and the sizes of the register file that ``sycl-grf-size`` names.
 _AUTOMATIC, _LARGE = 0, 2
 _LARGE_SIZES = {256: "-ze-opt-large-register-file", 512: "-ze-opt-register-file-size=512"}
+#: The version of descriptors whose runtimes read no register mode.
+_WITHOUT_REGISTER_MODE = 3
 _AUTOMATIC_OPTION = "-ze-intel-enable-auto-large-GRF-mode"
 #: Options of the image that the runtime replaces, by what the Level Zero adapter has for them.
 _REPLACED = {
@@ -63,7 +65,7 @@ def build_options(image: SyclImage, device: SyclDevice) -> str:
 
 def _register_option(image: SyclImage) -> str:
     mode, size = image.number("sycl-register-alloc-mode"), image.number("sycl-grf-size")
-    if mode is not None:
+    if mode is not None and image.version < _WITHOUT_REGISTER_MODE:
         size = {_LARGE: 256, _AUTOMATIC: 0}.get(mode)
     if size == 0:
         return _AUTOMATIC_OPTION

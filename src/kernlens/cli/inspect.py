@@ -13,6 +13,7 @@ from kernlens.verbs.programs import containers_for, for_device, with_kernels
 if TYPE_CHECKING:
     from kernlens.model.figure import Figure
     from kernlens.model.program import Program
+    from kernlens.model.sycl_device import KernelChoice
     from kernlens.report.overview import ProgramLines
 
 #: Programs below which sharing the work costs more than it saves: the images of a SYCL library are thousands.
@@ -40,17 +41,39 @@ def command(path: str, kernel_names: tuple[str, ...], device: str | None, sort: 
         print_pieces(folder_overview(contents, kernel_names, device, form))
         contents.check()
         return
-    programs = with_kernels(for_device(contents.programs, device), kernel_names)
+    choices = _sycl_choices(contents.programs, device, kernel_names)
+    of_device = for_device(contents.programs, device, must_be=not choices)
+    programs = with_kernels(of_device, kernel_names) if of_device or not choices else ()
     containers = () if kernel_names else containers_for(contents.containers, device)
     if as_json:
         from kernlens.report.program_document import inspect_document
 
-        print_json(inspect_document(containers, programs, order))
+        document = inspect_document(containers, programs, order)
+        if choices:
+            from kernlens.report.sycl_words import choice_document
+
+            document["sycl"] = list(map(choice_document, choices))
+        print_json(document)
     else:
         from kernlens.report.overview import overview
 
         print_lines(overview(path, containers, _lines(programs, order)))
+        if choices and device is not None:
+            from kernlens.report.sycl_words import choice_lines
+
+            print_lines(("", *choice_lines(choices, device)))
     contents.check()
+
+
+def _sycl_choices(
+    programs: Sequence[Program], device: str | None, kernel_names: Sequence[str]
+) -> Sequence[KernelChoice]:
+    """Return the SYCL runtime's choices for the kernels of a host file; none without a device."""
+    if device is None or not isinstance(programs, tuple):  # A recording's programs are unpacked one by one.
+        return ()
+    from kernlens.verbs.sycl_choices import sycl_choices
+
+    return sycl_choices(programs, device, kernel_names)
 
 
 def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[ProgramLines]:

@@ -17,3 +17,16 @@ class SyclDevice:
     aspects: frozenset[int] | None
     largest_work_group: int = 1024
     has_own_register_mode: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChoice:
+    """The SYCL runtime's choice for a kernel on a device. ``program`` names that of the chosen image, None if no image is for
+    the device; ``options`` are those that the runtime builds it with; ``reason`` says why the kernel does not run, empty if it
+    does; ``note`` is what else is to know."""
+
+    kernel: str
+    program: str | None
+    options: str = ""
+    reason: str = ""
+    note: str = ""

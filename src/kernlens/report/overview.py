@@ -72,6 +72,10 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
     yield ", ".join(words)
     if program.build.options:
         yield f"  options: {program.build.options}"
+    if program.image is not None:
+        from kernlens.report.sycl_words import image_lines
+
+        yield from image_lines(program.image)
     if program.format == "stages":
         yield f"  {', '.join(dict.fromkeys(snapshot.stage for snapshot in program.build.snapshots))}"
     if kernels := program.entry_kernels:

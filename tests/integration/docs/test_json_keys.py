@@ -65,7 +65,7 @@ OPTIONAL = {
     "advise": {"paths", "tried"},
     "annotate": {"inlined", "live", "unread_sources", "waits_for"},
     "diff": {"instructions", "parting", "sources"},
-    "inspect": {"unreadable"},
+    "inspect": {"sycl", "sycl_image", "unreadable"},
     "stages": {"passes"},
 }
 
