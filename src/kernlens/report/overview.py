@@ -21,6 +21,7 @@ _KINDS = {
     "host-elf": "host executable or library", "ar": "ar archive", "neo-elf": "NEO ELF", "zebin": "zebin",
     "patch-tokens": "patch-token program", "debug-data": "debug data", "zebin-debug": "zebin debug data",
     "kernel-debug-elf": "kernel debug ELF", "amd-code-object": "AMD code object", "clang-bundle": "offload bundle",
+    "offload-binary": "offload binary",
     "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode", "poclbin": "PoCL program binary",
     "cubin": "cubin", "ptx": "PTX", "fatbin": "CUDA fat binary", "compute-cache": "compute cache entry",
     "recording": "recording", "raw": "raw instructions", "unknown": "unknown content",

@@ -22,7 +22,9 @@ def image_lines(image: SyclImage) -> Iterator[str]:
     words = [f"target {image.target}", f"format {FORMATS.get(image.format, image.format)}"]
     if image.compile_target is not None:
         words.append(f"compiled for {image.compile_target}")
-    yield f"  SYCL image: {', '.join(words)}, descriptor version {image.version}"
+    if image.version:
+        words.append(f"descriptor version {image.version}")
+    yield f"  SYCL image: {', '.join(words)}"
     if image.compile_options:
         yield f"  compile options: {image.compile_options}"
     if image.link_options:
