@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from kernlens.analysis.sycl_choice import choose
 from kernlens.errors import KernlensError
 from kernlens.formats.amdgpu.code_object import read_code_object
 from kernlens.formats.amdgpu.kernel_lines import CodeObjectLines
@@ -15,6 +16,7 @@ from kernlens.formats.intermediate_code import without_intermediate_code
 from kernlens.formats.library_cache import read_library_cache
 from kernlens.formats.messagepack import unpack
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
+from kernlens.formats.offload_binary import read_offload_binaries
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
@@ -26,8 +28,10 @@ from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.formats.spirv.uses import read_spirv_uses
 from kernlens.formats.zebin.zebin_file import read_zebin
 from kernlens.formats.zstd_frame import claimed_size, frame_size, is_zstd, unpack_frame
+from kernlens.isa.intel.sycl_support import sycl_device_named
 from kernlens.loading.identify import identify
 from kernlens.model.allowance import Allowance
+from kernlens.report.sycl_words import image_document, image_lines
 from tests.fuzz.texts import everything_of
 
 #: The most that a zstd frame of the fuzzer may unpack to.
@@ -101,10 +105,21 @@ def offload_bundle(data: bytes) -> None:
     """Read a host library with device images, plain and packed."""
     for image in read_offload_images(memoryview(data)):
         assert len(image.stored) <= len(data)
+        if image.described is not None:
+            _ = list(image_lines(image.described)), image_document(image.described)
+            for device in filter(None, map(sycl_device_named, ("dg2", "pvc", "cri"))):
+                choose([image.described], device)
         try:
             assert len(image.read()) <= Allowance(len(data)).limit
         except KernlensError:
             continue  # The next image may be whole.
+
+
+def offload_binary(data: bytes) -> None:
+    """Read offload binaries of clang's linker wrapper."""
+    for entry in read_offload_binaries(memoryview(data), Allowance(len(data))):
+        assert len(entry.data) <= len(data)
+        _ = entry.name, entry.described
 
 
 def zstd(data: bytes) -> None:

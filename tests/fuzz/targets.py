@@ -59,6 +59,7 @@ TARGETS = {
         Target(formats.poclbin, 70_000, is_binary=True),
         Target(formats.ar, 95_000, is_binary=True),
         Target(formats.offload_bundle, 67_000, is_binary=True),
+        Target(formats.offload_binary, 60_000, 1 << 12, is_binary=True),
         Target(formats.zstd, 130_000, 1 << 12),
         Target(formats.spirv, 17_000, is_binary=True),
         Target(formats.neo_elf, 10_000, is_binary=True),

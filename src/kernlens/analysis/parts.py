@@ -27,6 +27,7 @@ _ENDINGS = {
     "spirv": ".spv",
     "amd-code-object": ".hsaco",
     "clang-bundle": ".hipfb",
+    "offload-binary": ".offload",
     "llvm-bitcode": ".bc",
     "poclbin": ".poclbin",
     "recording": ".klens",

@@ -125,6 +125,8 @@ def command(
         planned = plan(chosen.files, devices, toolchains, options=options, timeout=timeout, settings=chosen.settings)
         for recorded in dict.fromkeys(image.options for image in chosen.images.values() if image.options):
             print_message(f"kernlens: the recorded options {recorded} are used again, before those given here")
+        for note in chosen.notes(planned.jobs):
+            print_message(f"kernlens: {note}")
         for name, toolchain in planned.left_out:
             print_message(f"kernlens: the toolchain {toolchain} does not compile for {name}, which is left out there")
         with Progress("compiling", quiet=as_json) as progress:

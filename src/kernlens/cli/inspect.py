@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernlens.loading import Contents
     from kernlens.model.figure import Figure
     from kernlens.model.program import Program
+    from kernlens.model.sycl_device import KernelChoice
     from kernlens.report.overview import ProgramLines
 
 #: Programs below which sharing the work costs more than it saves: the images of a SYCL library are thousands.
@@ -52,17 +53,28 @@ def command(
         contents.check()
         return
     failed = contents.failed_builds(device)
-    programs = with_kernels(for_device(contents.programs, device), kernel_names)
+    choices = _sycl_choices(contents.programs, device, kernel_names)
+    of_device = for_device(contents.programs, device, must_be=not choices)
+    programs = with_kernels(of_device, kernel_names) if of_device or not choices else ()
     containers = () if kernel_names else containers_for(contents.containers, device)
     if as_json:
         from kernlens.report.program_document import inspect_document
 
-        print_json(inspect_document(containers, programs, order, failed_documents([failed])))
+        document = inspect_document(containers, programs, order, failed_documents([failed]))
+        if choices:
+            from kernlens.report.sycl_words import choice_document
+
+            document["sycl"] = list(map(choice_document, choices))
+        print_json(document)
     else:
         from kernlens.report.overview import overview
 
         print_lines(overview(path, containers, _lines(programs, order)))
         print_lines(failed_section(failed))
+        if choices and device is not None:
+            from kernlens.report.sycl_words import choice_lines
+
+            print_lines(("", *choice_lines(choices, device)))
     contents.check()
 
 
@@ -92,6 +104,17 @@ def _print_logs(contents: Contents, kernel_names: Sequence[str], device: str | N
         return
     for number, build in enumerate(logged):
         print_lines([*([""] if number else []), *log_lines(build, kernel_names)])
+
+
+def _sycl_choices(
+    programs: Sequence[Program], device: str | None, kernel_names: Sequence[str]
+) -> Sequence[KernelChoice]:
+    """Return the SYCL runtime's choices for the kernels of a host file; none without a device."""
+    if device is None or not isinstance(programs, tuple):  # A recording's programs are unpacked one by one.
+        return ()
+    from kernlens.verbs.sycl_choices import sycl_choices
+
+    return sycl_choices(programs, device, kernel_names)
 
 
 def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[ProgramLines]:

@@ -6,6 +6,9 @@ packages dpctl 0.22 and dpnp 0.20. The images lie one after the other, each alig
 each). In position-independent files the address may stand in the dynamic relocations only. Objects that are not yet
 linked have the sections, with one image in each, and no table.
 
+The descriptors of ``sycl_descriptors.py`` say more of the images that the linker's wrapper made, and lead to those of a file
+without a table.
+
 Since oneAPI 2026 an image may be a zstd frame (checked on the PyPI packages onemkl-sycl-rng and onemkl-sycl-vm 2026.2):
 the table then holds the size of what the frame unpacks to, and the next image follows the frame.
 """
@@ -13,33 +16,25 @@ the table then holds the size of what the frame unpacks to, and the next image f
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
-from kernlens.formats.elf.elf64_structures import RELA_LAYOUT
 from kernlens.formats.elf.elf_file import Elf, read_elf
-from kernlens.formats.elf.header import SHT_NOBITS, SHT_RELA
+from kernlens.formats.elf.header import SHT_NOBITS
+from kernlens.formats.elf.loaded_memory import LoadedMemory
+from kernlens.formats.sycl_descriptors import Descriptor, read_descriptors
 from kernlens.formats.zstd_frame import MAGIC, claimed_size, frame_size, is_zstd, unpack_frame
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Section
+from kernlens.model.sycl_image import SyclImage
 
 _SECTION_PREFIX = "__CLANG_OFFLOAD_BUNDLE__"
 _HOST_PREFIX = _SECTION_PREFIX + "host-"
 _TABLE = ".tgtimg"
-_SHF_ALLOC = 2
 _ENTRY_LAYOUT = struct.Struct("<QQ")
-#: ``R_X86_64_RELATIVE`` and ``R_AARCH64_RELATIVE`` by ``e_machine``: the addend is the address.
-_RELATIVE = {62: 8, 183: 1027}
-
-
-class _ImageEntry(NamedTuple):
-    """An entry of the image table: where the image is loaded, and its bytes."""
-
-    address: int
-    size: int
 
 
 class _ImageSpan(NamedTuple):
@@ -63,7 +58,7 @@ class OffloadImage:
     ``target`` is what the section's name says, ``spir64``, ``spir64_gen`` or ``spir64-unknown-unknown``; None if the
     image lies in no such section. An image's own first bytes say what it is: SPIR-V, an ELF, an ``ar`` archive.
     ``unpacked`` is the size of a packed image's content, None for an image that lies there as it is. ``unreadable`` says
-    why the image cannot be read, as far as that is known without unpacking it.
+    why the image cannot be read, as far as that is known without unpacking it. ``described`` is what its descriptor says.
     """
 
     name: str
@@ -72,6 +67,7 @@ class OffloadImage:
     stored: memoryview = field(repr=False, compare=False)
     unpacked: int | None = None
     unreadable: str | None = None
+    described: SyclImage | None = field(default=None, repr=False)
 
     def read(self) -> memoryview:
         """Return the image, unpacked if it is packed. Raises FormatError if the image cannot be read."""
@@ -88,27 +84,42 @@ def read_offload_images(data: memoryview, allowance: Allowance | None = None) ->
     too many for the allowance.
     """
     elf = read_elf(data, format="offload-bundle", allowance=allowance)
-    bundles = [section for section in elf.sections if _is_bundle(section)]
+    memory = LoadedMemory(elf)
+    described: dict[int, Descriptor] = {}
+    for descriptor in read_descriptors(memory, elf.type, elf.allowance):
+        described.setdefault(descriptor.section.offset + descriptor.start, descriptor)
     table = elf.section(_TABLE)
     spans: Iterator[_ImageSpan]
     if table is None or not len(table.data):
-        spans = (_stored(section, 0, section.size) for section in bundles)
+        bundles = [section for section in elf.sections if _is_bundle(section)]
+        starts = {section.offset for section in bundles}
+        others = (each for offset, each in described.items() if offset not in starts)
+        spans = chain(
+            (_stored(section, 0, section.size) for section in bundles),
+            (_stored(each.section, each.start, each.size) for each in others),
+        )
     else:
-        spans = _listed(elf, table)
+        spans = _listed(memory, table)
     counts: dict[str, int] = {}
-    return tuple(_image(data, span, counts) for span in _bounded(spans, elf, table))
+    return tuple(_image(data, span, described.get(span.offset), counts) for span in _bounded(spans, elf, table))
 
 
-def _image(data: memoryview, span: _ImageSpan, counts: dict[str, int]) -> OffloadImage:
-    kind = "image" if span.bundle is None else span.bundle.name.removeprefix(_SECTION_PREFIX)
+def _image(data: memoryview, span: _ImageSpan, descriptor: Descriptor | None, counts: dict[str, int]) -> OffloadImage:
+    described = descriptor.image if descriptor is not None else None
+    if span.bundle is not None:
+        kind = span.bundle.name.removeprefix(_SECTION_PREFIX)
+    else:
+        kind = f"sycl-{described.target}" if described is not None else "image"
     number = counts[kind] = counts.get(kind, -1) + 1
+    target = described.target if described is not None else None
     return OffloadImage(
         name=f"{kind}.{number}",
-        target=None if span.bundle is None else kind.partition("-")[2] or kind,
+        target=target if span.bundle is None else kind.partition("-")[2] or kind,
         offset=span.offset,
         stored=data[span.offset : span.offset + span.size] if span.size else EMPTY,
         unpacked=span.unpacked,
         unreadable=span.unreadable,
+        described=described,
     )
 
 
@@ -155,42 +166,21 @@ def _is_bundle(section: Section) -> bool:
     return name.startswith(_SECTION_PREFIX) and not name.startswith(_HOST_PREFIX) and section.type != SHT_NOBITS
 
 
-def _listed(elf: Elf, table: Section) -> Iterator[_ImageSpan]:
+def _listed(memory: LoadedMemory, table: Section) -> Iterator[_ImageSpan]:
     """Yield each image that the table lists."""
     if len(table.data) % _ENTRY_LAYOUT.size:
         raise _error(f"its {len(table.data)} bytes are not a whole number of entries of {_ENTRY_LAYOUT.size}", table)
-    entries = list(map(_ImageEntry._make, _ENTRY_LAYOUT.iter_unpack(bytes(table.data))))
-    addresses = _relocated(elf, table) if any(not entry.address for entry in entries) else {}
-    loaded = [section for section in elf.sections if section.flags & _SHF_ALLOC and len(section.data)]
-    loaded.sort(key=_address)
-    for index, entry in enumerate(entries):
-        address, size = entry.address or addresses.get(table.address + index * _ENTRY_LAYOUT.size, 0), entry.size
-        before = bisect_right(loaded, address, key=_address)
-        section = loaded[before - 1] if before else table
-        start = address - section.address
-        if address and before and start < section.size:
-            span = _stored(section, start, size)
+    start = memory.places.get(table.index)
+    for index, (address, size) in enumerate(_ENTRY_LAYOUT.iter_unpack(bytes(table.data))):
+        if start is not None:
+            address = memory.pointer_at(start + index * _ENTRY_LAYOUT.size) or 0
+        place = memory.place(address)
+        if place is not None:
+            span = _stored(*place, size)
         else:
             reason = f"image {index} of {size} bytes at address {address:#x} lies in no section"
             span = _ImageSpan(table.offset + index * _ENTRY_LAYOUT.size, 0, None, unreadable=reason)
         yield span
-
-
-def _address(section: Section) -> int:
-    return section.address
-
-
-def _relocated(elf: Elf, table: Section) -> dict[int, int]:
-    """Map the site of each relative dynamic relocation in the table to the address that it stores there."""
-    relative = _RELATIVE.get(elf.machine)
-    first, last = table.address, table.address + table.size
-    addresses: dict[int, int] = {}
-    for section in elf.sections_of_type(SHT_RELA):
-        entries = section.data[: section.size // RELA_LAYOUT.size * RELA_LAYOUT.size]
-        for r_offset, r_type, r_sym, r_addend in RELA_LAYOUT.iter_unpack(bytes(entries)):
-            if first <= r_offset < last and r_type == relative and r_sym == 0:
-                addresses[r_offset] = r_addend
-    return addresses
 
 
 def _error(message: str, section: Section | None) -> FormatError:

@@ -246,6 +246,7 @@ def _program(
         build=context.build,
         device=device,
         device_id=device_id,
+        image=context.image,
         binary=binary,
         find_symbols=find_symbols or (lambda: _spirv_symbols(program.spirv_module) if is_all else ()),
         find_relocations=find_relocations,

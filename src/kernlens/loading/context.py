@@ -14,6 +14,7 @@ from kernlens.model.build import Build, BuildParts, Source
 if TYPE_CHECKING:
     from kernlens.model.device import Device
     from kernlens.model.stage import Snapshot
+    from kernlens.model.sycl_image import SyclImage
 
 
 class ContainerParts:
@@ -81,7 +82,8 @@ class Context:
     ``device`` is what the program was built for or what the user says, and only used where the bytes do not say.
     ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
     the text that the user gives for line tables that name no file. ``allowance`` is that of the whole input. ``is_held`` says
-    that files are read, not mapped, as they may change while they are in use.
+    that files are read, not mapped, as they may change while they are in use. ``image`` is what a host's descriptor says of the
+    device image around.
     """
 
     build: Build = field(default=Build("", options=None))
@@ -91,6 +93,7 @@ class Context:
     own_source: Source | None = None
     allowance: Allowance = field(default_factory=Allowance)
     is_held: bool = False
+    image: SyclImage | None = None
 
     def holding(
         self,

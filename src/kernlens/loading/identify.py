@@ -69,6 +69,8 @@ def identify(content: memoryview, size: int | None = None) -> str | None:
         return "spirv"
     if start.startswith((_BUNDLE, b"CCOB")):
         return "clang-bundle"
+    if start.startswith(b"\x10\xff\x10\xad"):
+        return "offload-binary"
     if start[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
         return "llvm-bitcode"
     if start.startswith(b"poclbin\0"):

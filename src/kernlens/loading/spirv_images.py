@@ -12,13 +12,14 @@ from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.loading.open import open_file
 from kernlens.model.spirv import SpecConstant
+from kernlens.model.sycl_image import MISC, SyclImage
 
 
 @dataclass(frozen=True)
 class SpirvImage:
     """A module in a file: what to call it, the name of its program there, the names of its kernels, its content, and the
     options that a recording says it was built with. Specialization constants that were recorded have their values in the
-    content; ``recorded_constants`` are their bits by number."""
+    content; ``recorded_constants`` are their bits by number. ``described`` is what a SYCL host says of the image."""
 
     title: str
     name: str
@@ -26,6 +27,7 @@ class SpirvImage:
     content: memoryview
     options: str = ""
     recorded_constants: Mapping[int, int] = field(default_factory=dict)
+    described: SyclImage | None = None
 
     @cached_property
     def constants(self) -> Mapping[int, SpecConstant]:
@@ -58,7 +60,7 @@ def spirv_images(path: str) -> list[SpirvImage]:
     """Return the modules of a file in its order, equal ones with equal options and constants once; those that are
     damaged are passed over as long as one is not. Raises UnsupportedError if there is none, FormatError if all are
     damaged."""
-    images: dict[tuple[bytes, str], SpirvImage] = {}
+    images: dict[tuple[object, ...], SpirvImage] = {}
     damage: FormatError | None = None
     contents = open_file(path)
     is_module = [container.kind for container in contents.containers] == ["spirv"]
@@ -76,8 +78,8 @@ def spirv_images(path: str) -> list[SpirvImage]:
         options = (program.build.options or "").strip() if program.build.created else ""
         constants = program.build.constants
         content = memoryview(specialized(program.spirv, constants)) if constants else program.spirv
-        key = hashlib.sha256(content).digest(), options
-        images.setdefault(key, SpirvImage(title, program.name, kernels, content, options, constants))
+        key = hashlib.sha256(content).digest(), options, *_decisive(program.image)
+        images.setdefault(key, SpirvImage(title, program.name, kernels, content, options, constants, program.image))
     if not images and any(container.kind == "llvm-bitcode" for container in contents.containers):
         raise UnsupportedError(f"{path} is LLVM bitcode; translate it to SPIR-V first: llvm-spirv-15 {path} -o X.spv")
     if not images:
@@ -85,3 +87,10 @@ def spirv_images(path: str) -> list[SpirvImage]:
             f"{path} contains no SPIR-V that can be compiled; kernlens inspect {path} shows what it contains"
         )
     return list(images.values())
+
+
+def _decisive(image: SyclImage | None) -> tuple[object, ...]:
+    """Return what the options depend on that the SYCL runtime builds an image with."""
+    if image is None:
+        return ()
+    return image.compile_options, image.link_options, *sorted(image.properties.get(MISC, {}).items())

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernlens import log
+from kernlens.dataclass import replace
 from kernlens.errors import FormatError, TooManyError
 from kernlens.loading.assemble import (
     code_object_program,
@@ -42,7 +43,7 @@ def _ptx_program(name: str, content: memoryview, context: Context) -> Program:
 
 #: The kinds of what GPU compilers make, and kernlens reads.
 GPU_BINARIES = frozenset({
-    "ar", "neo-elf", "zebin", "patch-tokens", "amd-code-object", "clang-bundle", "cubin", "ptx", "poclbin",
+    "ar", "neo-elf", "zebin", "patch-tokens", "amd-code-object", "clang-bundle", "offload-binary", "cubin", "ptx", "poclbin",
 })  # fmt: skip
 #: The kinds that are programs, and what makes a Program of each.
 _PROGRAMS = {
@@ -87,6 +88,8 @@ class Unpacker:
             container.children = self._images(content, offset, context, depth)
         elif kind == "clang-bundle":
             container.children = self._bundled(content, offset, context, depth)
+        elif kind == "offload-binary":
+            container.children = self._offload_entries(content, offset, context, depth)
         elif kind == "fatbin":
             container.children = self._fat_images(content, offset, context, depth)
         elif kind == "compute-cache":
@@ -143,25 +146,38 @@ class Unpacker:
         from kernlens.formats.offload_bundle import read_offload_images
 
         images = tuple(
-            self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, context, depth)
+            self._part(partial(self._image, image), image.name, offset + image.offset, image.stored, inside, depth)
             for image in read_offload_images(content, context.allowance)
+            for inside in (replace(context, image=image.described),)
         )
         return (
             *images,
-            *self._hip_bundles(content, offset, context, depth),
+            *self._whole_sections(content, offset, context, depth),
             *self._embedded_fat_images(content, offset, context, depth),
         )
 
-    def _hip_bundles(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
-        """Return the bundles in a HIP program; one that cannot be read is listed with the reason."""
+    def _whole_sections(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+        """Return the sections of a host file that are containers themselves, HIP's bundles and the offload binaries of clang's
+        linker wrapper; one that cannot be read is listed with the reason."""
         from kernlens.formats.clang_bundle import HIP_SECTION
         from kernlens.formats.elf.elf_file import read_elf
+        from kernlens.formats.offload_binary import SECTION
 
-        section = read_elf(content, format="host-elf", allowance=context.allowance).section(HIP_SECTION)
-        if section is None or not len(section.data):
-            return ()
-        data = section.data
-        return (self._part(data.toreadonly, HIP_SECTION, offset + section.offset, data, context, depth),)
+        elf = read_elf(content, format="host-elf", allowance=context.allowance)
+        sections = [section for section in map(elf.section, (HIP_SECTION, SECTION)) if section and len(section.data)]
+        return tuple(
+            self._part(section.data.toreadonly, section.name, offset + section.offset, section.data, context, depth)
+            for section in sections
+        )
+
+    def _offload_entries(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+        from kernlens.formats.offload_binary import read_offload_binaries
+
+        return tuple(
+            self._part(entry.data.toreadonly, entry.name, offset + entry.offset, entry.data, inside, depth)
+            for entry in read_offload_binaries(content, context.allowance)
+            for inside in (replace(context, image=entry.described),)
+        )
 
     def _bundled(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
         """Return the images for GPUs in clang's offload bundles; those for the host hold nothing to read."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import ProgramLine, StageMap
     from kernlens.model.stage_text import StageTexts
+    from kernlens.model.sycl_image import SyclImage
 
 
 class Kernels(Tabular, Mapping[str, "Kernel"]):
@@ -86,7 +87,7 @@ class Program:
     ``build`` is the build that it came from, with its options, log and snapshots, as far as that is known: of a plain file
     only what its containers hold.
     ``find_sources`` looks source text up on first use, ``find_stage_maps`` the source maps of the build's snapshots,
-    ``find_stage_texts`` their texts.
+    ``find_stage_texts`` their texts. ``image`` is what the descriptor in a SYCL host says of the program; None elsewhere.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Program:
     build: Build = field(default=Build(""), repr=False)
     device: Device | None = None
     device_id: DeviceId | None = None
+    image: SyclImage | None = field(default=None, repr=False)
     binary: memoryview = field(default=EMPTY, repr=False)
     find_symbols: Callable[[], tuple[Symbol, ...]] = field(default=tuple, repr=False)
     find_relocations: Callable[[], tuple[Relocation, ...]] = field(default=tuple, repr=False)

@@ -22,6 +22,7 @@ _KINDS = {
     "host-elf": "host executable or library", "ar": "ar archive", "neo-elf": "NEO ELF", "zebin": "zebin",
     "patch-tokens": "patch-token program", "debug-data": "debug data", "zebin-debug": "zebin debug data",
     "kernel-debug-elf": "kernel debug ELF", "amd-code-object": "AMD code object", "clang-bundle": "offload bundle",
+    "offload-binary": "offload binary",
     "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode", "poclbin": "PoCL program binary",
     "cubin": "cubin", "ptx": "PTX", "fatbin": "CUDA fat binary", "compute-cache": "compute cache entry",
     "recording": "recording", "raw": "raw instructions", "unknown": "unknown content",
@@ -73,6 +74,10 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
     yield ", ".join(words)
     if program.build.options:
         yield f"  options: {program.build.options}"
+    if program.image is not None:
+        from kernlens.report.sycl_words import image_lines
+
+        yield from image_lines(program.image)
     if program.format == "stages":
         yield f"  {', '.join(dict.fromkeys(snapshot.stage for snapshot in program.build.snapshots))}"
     if kernels := program.entry_kernels:

@@ -61,13 +61,25 @@ def inspected_program(program: Program, order: Figure | None = None) -> Document
     kernels: Iterable[Kernel] = program.kernels.values()
     if order is not None:
         kernels = largest_first(kernels, order)
-    return _program(program) | {
-        "kernels": [
-            kernel_document(kernel, with_order(order)) | {"launch_limits": limits_document(kernel.launch_limits)}
-            for kernel in kernels
-        ],
-        "symbols": [_symbol(symbol) for symbol in program.symbols],
-    }
+    return (
+        _program(program)
+        | _described(program)
+        | {
+            "kernels": [
+                kernel_document(kernel, with_order(order)) | {"launch_limits": limits_document(kernel.launch_limits)}
+                for kernel in kernels
+            ],
+            "symbols": [_symbol(symbol) for symbol in program.symbols],
+        }
+    )
+
+
+def _described(program: Program) -> Document:
+    if program.image is None:
+        return {}
+    from kernlens.report.sycl_words import image_document
+
+    return {"sycl_image": image_document(program.image)}
 
 
 def program_document(program: Program, *, has_sources: bool) -> Document:

@@ -46,13 +46,36 @@ class Compilable:
         return NO_SETTINGS if str(file) in self.images else settings_for(file)
 
     def job(self, job: CompileJob, *, unconfined: bool = False) -> CompileJob:
-        """Return the compile of a file; of an image with the options that a recording has of it before the job's own. As
-        somebody else may have chosen these, the compiler can read nothing else of this machine unless it is ``unconfined``."""
+        """Return the compile of a file; of an image with the options that a recording has of it, or that the SYCL runtime
+        builds it with, before the job's own. As somebody else may have chosen these, the compiler can read nothing else of
+        this machine unless it is ``unconfined``."""
         image = self.images.get(str(job.source))
         if image is None:
             return job
-        options = f"{image.options} {job.options}".strip() if image.options else job.options
+        described = _sycl_options(image, job.device)
+        options = " ".join(words for words in (image.options, described, job.options) if words)
         return replace(job, options=options, is_foreign=not unconfined)
+
+    def notes(self, jobs: Sequence[CompileJob]) -> list[str]:
+        """Return sentences on what the SYCL runtime adds to the options of these compiles, and which it would not make."""
+        devices: dict[str, dict[str, None]] = {}
+        refused: dict[tuple[str, str], list[str]] = {}
+        for job in jobs:
+            image = self.images.get(str(job.source))
+            if image is None or image.described is None:
+                continue
+            if options := _sycl_options(image, job.device):
+                devices.setdefault(options, {})[job.device] = None
+            if reason := _sycl_refusal(image, job.device):
+                refused.setdefault((job.device, reason), []).append(image.name)
+        options_of = (f"{options} ({', '.join(names)})" for options, names in devices.items())
+        notes = [f"the options that the SYCL runtime passes come before those given here: {'; '.join(options_of)}"]
+        names_of = (
+            f"{name}{f' and {len(names) - 1} more' if len(names) > 1 else ''} on {device}: {reason}"
+            for (device, reason), names in refused.items()
+            for name in names[:1]
+        )
+        return (notes if devices else []) + [f"the SYCL runtime does not run {words}" for words in names_of]
 
     def titled(self, build: Build) -> Build:
         """Return a Build with the name of the module that it was made of, in place of the temporary file's."""
@@ -72,6 +95,22 @@ class Compilable:
             reason=renamed(build.reason) if build.reason else None,
             parts=replace(build.parts, log=renamed(build.log)),
         )
+
+
+def _sycl_options(image: SpirvImage, device: str) -> str:
+    from kernlens.analysis.sycl_choice import build_options
+    from kernlens.isa.intel.sycl_support import sycl_device_named
+
+    target = sycl_device_named(device)
+    return build_options(image.described, target) if image.described is not None and target is not None else ""
+
+
+def _sycl_refusal(image: SpirvImage, device: str) -> str:
+    from kernlens.analysis.sycl_choice import why_not
+    from kernlens.isa.intel.sycl_support import sycl_device_named
+
+    target = sycl_device_named(device)
+    return why_not(image.described, target) if image.described is not None and target is not None else ""
 
 
 @contextmanager

@@ -66,7 +66,7 @@ OPTIONAL = {
     "annotate": {"inlined", "live", "unread_sources", "waits_for"},
     "compile": {"log", "messages"},
     "diff": {"instructions", "parting", "sources"},
-    "inspect": {"unreadable"},
+    "inspect": {"sycl", "sycl_image", "unreadable"},
     "stages": {"passes"},
 }
 
