@@ -5,9 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeVar, overload
 
 from kernlens import log
@@ -34,6 +35,8 @@ class Contents:
 
     #: Builds that gave no binary, as recordings hold them.
     failed: Sequence[Build] = ()
+    #: The files of a folder that turned out to be unreadable, each with the reason.
+    damaged: Mapping[str, KernlensError] = MappingProxyType({})
 
     def __init__(
         self, path: str, containers: Sequence[Container], programs: Sequence[Program], failed: Sequence[Build] = ()
@@ -201,8 +204,8 @@ class Folder(Contents):
         #: The files that begin like something known, with their sizes in bytes.
         self.sizes = dict(known_files(path))
         self._context = context
-        #: The files that cannot be read, each with the reason.
-        self.damaged: dict[str, KernlensError] = {}
+        self._damaged: dict[str, KernlensError] = {}
+        self.damaged = self._damaged
         if next(self.files(), None) is None:
             self.check()
             from kernlens.toolchain.folders import paths_below
@@ -223,6 +226,10 @@ class Folder(Contents):
     @cached_property
     def programs(self) -> Sequence[Program]:  # type: ignore[override]
         return tuple(program for contents in self._whole for program in contents.programs)
+
+    @cached_property
+    def failed(self) -> Sequence[Build]:  # type: ignore[override]
+        return tuple(build for contents in self._whole for build in contents.failed)
 
     @cached_property
     def _whole(self) -> list[Contents]:
@@ -254,7 +261,7 @@ class Folder(Contents):
         """Remember that a file of the folder cannot be read, for ``check`` to tell."""
         if path not in self.damaged:
             log.debug("loading", "%s is damaged: %s", path, error)
-            self.damaged[path] = error
+            self._damaged[path] = error
 
     def check(self) -> None:
         if self.damaged:
