@@ -8,11 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+#: The characters that a message has at most: it may quote input, which may be of any size.
+MOST_CHARACTERS = 6000
+
+
+def bounded(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Return a text of at most about so many characters: of a longer one its beginning and its end, which says what to do."""
+    if len(text) <= most:
+        return text
+    kept = most // 2
+    return f"{text[:kept]} ... ({len(text) - 2 * kept:,} characters are left out) ... {text[len(text) - kept :]}"
+
 
 class KernlensError(Exception):
     """Root of all errors of this package. ``exit_status`` is what the command line returns: 2, bad usage or bad input."""
 
     exit_status = 2
+
+    def __str__(self) -> str:
+        return bounded(super().__str__())
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message in the lines to print it in: one, whatever it quotes, as long as no kind of error has several."""
+        return (str(self),)
 
     def __reduce__(self) -> tuple[Callable[..., KernlensError], tuple[object, ...]]:
         # As exceptions are remade from their arguments, those that take others than they hand on could not be pickled.
@@ -64,10 +83,10 @@ class UnknownKernelError(NotFoundError, KeyError):
 
     def __str__(self) -> str:
         if not self.known:
-            return f"there is no kernel {self.name!r}; the binary holds no kernels at all"
+            return bounded(f"there is no kernel {self.name!r}; the binary holds no kernels at all")
         near = nearest(str(self.name), self.known) or list(self.known)[:8]
         more = "" if len(self.known) <= len(near) else f" (of {len(self.known)}; kernlens inspect lists all)"
-        return f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}"
+        return bounded(f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}")
 
 
 class AmbiguousKernelError(NotFoundError):
@@ -113,7 +132,12 @@ def call_target(device: str | None, input: str | None) -> str:
 
 
 class AssemblyError(KernlensError):
-    """An edited text that the assembler refuses: the message has each fault with its line and column, and what it expected."""
+    """An edited text that the assembler refuses: the message has each fault with its line and column, and what it expected.
+    A fault is one line, or two with the line of the text below."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(str(self).split("\n"))
 
 
 class LinkError(KernlensError):

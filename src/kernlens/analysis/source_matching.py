@@ -8,10 +8,8 @@ from dataclasses import replace
 
 from kernlens.model.build import Source
 from kernlens.model.line_table import LineTable, SourceFile
-from kernlens.model.source_path import joined, pieces_of
+from kernlens.model.source_path import is_nameless, joined, pieces_of
 
-#: What compilers call the program's own source when it came to them without a name: Intel's, and NVIDIA's driver.
-_NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|\d+|<kernel>)")
 #: ``#line 7 "blur.cl"``, or ``# 7 "blur.cl"`` by a preprocessor: the number and file that the next line counts as.
 _LINE_DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d{1,9})(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
 #: Files that directives name have no more lines together: the empty ones between cost room, too.
@@ -71,11 +69,6 @@ def _listed_files(tables: Iterable[LineTable]) -> dict[str, tuple[SourceFile, st
             if file.path:
                 listed.setdefault(file.path, (file, table.directory))
     return listed
-
-
-def is_nameless(path: str) -> bool:
-    """Return whether this is what a compiler calls a program's source that came to it without a name."""
-    return _NAMELESS.fullmatch(path) is not None
 
 
 class _Ends:

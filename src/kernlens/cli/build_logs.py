@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_MESSAGES = 5
 #: More notes of an error are a list of candidates, which says less than it hides.
 MOST_NOTES = 2
+#: Characters of a source line below a message.
+_LONGEST_LINE = 400
 _COLOURS = {"error": "red", "warning": "yellow"}
 _LOG = "kernlens compile --log"
 
@@ -45,10 +47,19 @@ def message_lines(message: ErrorLine, texts: Mapping[str, Sequence[str]]) -> Ite
     yield f"{place}{style(message.severity, fg=_COLOURS.get(message.severity, 'blue'))}: {message.words}"
     lines = texts.get(message.path, ())
     if 1 <= message.line <= len(lines):
-        line = lines[message.line - 1].removesuffix("\r")
+        line, column = _around(lines[message.line - 1].removesuffix("\r"), message.column)
         yield f"  {line.expandtabs(4)}"
-        if message.column:
-            yield f"  {' ' * len(rendered(line[: message.column - 1].expandtabs(4)))}^"
+        if column:
+            yield f"  {' ' * len(rendered(line[: column - 1].expandtabs(4)))}^"
+
+
+def _around(line: str, column: int) -> tuple[str, int]:
+    """Return a source line and a column in it; of a long line the part around the column."""
+    first = max(min(column - _LONGEST_LINE // 2, len(line) - _LONGEST_LINE), 0)
+    if len(line) <= _LONGEST_LINE:
+        return line, column
+    before, behind = ("... " if first else ""), (" ..." if first + _LONGEST_LINE < len(line) else "")
+    return f"{before}{line[first : first + _LONGEST_LINE]}{behind}", column and column - first + len(before)
 
 
 def source_texts_of(build: Build) -> dict[str, list[str]]:

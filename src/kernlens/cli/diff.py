@@ -224,6 +224,7 @@ def _titles(difference: Difference) -> tuple[str, str]:
 
 def _page(difference: Difference, has_instructions: bool) -> Iterator[bytes]:
     from kernlens.report.comparison_page import comparison_page
+    from kernlens.verbs.report import folders_of_user
 
     with is_styled():
         pieces = comparison_page(
@@ -231,4 +232,4 @@ def _page(difference: Difference, has_instructions: bool) -> Iterator[bytes]:
             difference.partings,
             has_instructions=has_instructions,
         )
-        yield from (piece.encode() for piece in pieces)
+        yield from (piece.encode() for piece in folders_of_user().pieces(pieces))

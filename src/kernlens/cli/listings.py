@@ -18,6 +18,7 @@ from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
+from kernlens.model.source_path import is_nameless
 from kernlens.report.failure_lines import failed_documents, failed_lines
 from kernlens.report.style import cut, rendered_lines
 from kernlens.verbs.programs import chosen, names_in, select
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Bytes of a folder's files that are decoded together: what is alike in them is decoded once, and no more is in memory.
 _TOGETHER = 2 << 20
+#: Files that the error for a line of another file names.
+_MOST_FILES = 8
 
 
 class Listed(NamedTuple):
@@ -52,10 +55,13 @@ class _TripNote(NamedTuple):
 
 
 class _LineNote(NamedTuple):
-    """The note on a kernel of a listing by line: whether it has code of the line, or why nobody can know."""
+    """The note on a kernel of a listing by line: whether it has code of the line, or why nobody can know; whether it has code
+    of the line's file, and, if it has no code of the line, which files it has code of."""
 
     has_code: bool
     reason: str | None
+    has_file: bool
+    files: tuple[str, ...]
 
 
 _Piece: TypeAlias = "str | Damage | _LineNote | _TripNote"
@@ -168,7 +174,7 @@ def instructions_json(
     return Json(
         {"schema": SCHEMA},
         partial(program_document, has_sources=is_placed),
-        lambda program, kernel: kernel_json(kernel, only, is_placed=is_placed, has_waits=has_waits),
+        lambda program, kernel: kernel_json(kernel, program.meant_line(only), is_placed=is_placed, has_waits=has_waits),
         has_texts=True,
         is_indented=is_indented,
     )
@@ -306,14 +312,21 @@ def _of_kernel(listed: Listed, form: Form, only: LineChoice | None) -> Iterator[
     if listed.kernel.trip_weights is not None:
         yield _TripNote(loop_note(listed.kernel, listed.kernel.trip_weights))
     if only is not None:
-        yield _LineNote(_has_code(listed.kernel, only), listed.kernel.line_table_reason)
+        yield _line_note(listed, listed.program.meant_line(only) or only)
 
 
-def _has_code(kernel: Kernel, only: LineChoice) -> bool:
-    source_map = kernel.source_map
-    if source_map is None:
-        return False
-    return any(only.holds(SourcePlace(*line)) for line in (*source_map.lines, *source_map.inherited))
+def _line_note(listed: Listed, only: LineChoice) -> _LineNote:
+    source_map = listed.kernel.source_map
+    lines = [] if source_map is None else [*source_map.lines, *source_map.inherited]
+    has_code = any(only.holds(SourcePlace(*line)) for line in lines)
+    paths = list(dict.fromkeys(path for path, _ in lines))
+    titles = [f"{path} (the source of {listed.program.name})" if is_nameless(path) else path for path in paths]
+    return _LineNote(
+        has_code,
+        listed.kernel.line_table_reason,
+        any(map(only.names, paths)),
+        () if has_code else tuple(titles[: _MOST_FILES + 1]),
+    )
 
 
 def _check_line(only: LineChoice, notes: Sequence[_LineNote]) -> None:
@@ -323,4 +336,10 @@ def _check_line(only: LineChoice, notes: Sequence[_LineNote]) -> None:
     reasons = [note.reason for note in notes]
     if reasons and None not in reasons:
         raise UnsupportedError(f"there is no line information for {only}: {reasons[0]}")
+    if not any(note.has_file for note in notes):
+        files = list(dict.fromkeys(title for note in notes for title in note.files))
+        more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
+        raise NoCodeError(
+            f"no instruction came from a file {only.path}; the line tables have {', '.join(files[:_MOST_FILES])}{more}"
+        )
     raise NoCodeError(f"no instruction came from {only}; leave --line out to see the lines that have code")

@@ -130,7 +130,8 @@ def _tell(error: BaseException, debug: bool) -> int:
         print_traceback(error)
     match error:
         case KernlensError():
-            print_message(f"kernlens: {error}")
+            first, *others = error.lines
+            print_message(f"kernlens: {first}", *others)
             return error.exit_status
         case KeyboardInterrupt():
             print_message("kernlens: interrupted")

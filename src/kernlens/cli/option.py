@@ -351,4 +351,13 @@ def line_of(text: str, option: str = "--line") -> LineChoice:
     from kernlens.model.line_choice import LineChoice
 
     path, _, number = text.rpartition(":")
-    return LineChoice(path or None, number_of(number, option))
+    return LineChoice(path or None, number_of(number, option), _text_of(path) if path else "")
+
+
+def _text_of(path: str) -> str:
+    """Return the text of the user's file of this name, "" if there is none: it may be a source that came to the compiler
+    without its name."""
+    from kernlens.toolchain.source_reading import SourceFolders
+
+    source = SourceFolders(()).named(path)
+    return source.text if source is not None else ""

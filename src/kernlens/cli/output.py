@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from kernlens.cli.terminal import Screen, choose_colours, choose_pager, in_colour, leads_to_terminal
-from kernlens.errors import OutputError
+from kernlens.errors import OutputError, bounded
 from kernlens.report.style import fit_to, rendered, rendered_lines, want_styles
 
 #: The terminal that standard output leads to, with its pager; None where it leads to none, and before the first output.
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Lines written at a time, as listings can be long.
 _BATCH = 1000
+#: Characters of a line of a message: more than those of any command that was tried.
+_LONGEST_MESSAGE = 16_000
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -113,12 +115,13 @@ def print_bytes(content: bytes | memoryview) -> None:
 
 
 def print_message(*lines: str) -> None:
-    """Print lines to standard error, as far as it can be written: nobody is left to report a failure to."""
+    """Print lines to standard error, as far as it can be written: nobody is left to report a failure to. What a line quotes
+    may be of any size, and its middle is left out then."""
     stream = sys.stderr
     if stream is None or stream.closed:
         return
     colours = in_colour(stream)
-    text = "".join(f"{rendered(line, colours)}\n" for line in lines)
+    text = "".join(f"{rendered(bounded(line, _LONGEST_MESSAGE), colours)}\n" for line in lines)
     with contextlib.suppress(OSError):
         if text and _screen is not None and leads_to_terminal(stream):
             _screen.tell(stream, text)

@@ -13,6 +13,9 @@ from kernlens.cli.output import print_json, print_message, print_pieces
 @option.file("HTML file to write.", "-o", "--output", required=True, dir_okay=False)
 @option.kernel()
 @option.value("Remove all source text from the page.", "--redact", type=option.Choice(["source"]))
+@option.flag(
+    "Keep absolute paths on the page: your home folder and those of sources and options.", "--paths", "has_paths"
+)
 @option.value(
     "Recompile programs without saved stages to show their stages; or show no stages.  [default: show saved stages]",
     "--stages/--no-stages",
@@ -30,6 +33,7 @@ def command(
     output: str,
     kernel_names: tuple[str, ...],
     redact: str | None,
+    has_paths: bool,
     stages: bool | None,
     source: str | None,
     source_roots: tuple[str, ...],
@@ -59,6 +63,7 @@ def command(
         is_own=is_own,
         sampled=sampled,
         unconfined=unconfined,
+        has_paths=has_paths,
         tell=lambda sentence: print_message(f"kernlens: {sentence}"),
     )
     print_pieces(pieces, output)

@@ -125,7 +125,9 @@ class AnnotatedSamples:
         else:
 
             def kernel(program: Program, kernel: Kernel) -> str:
-                return kernel_json(kernel, only, is_placed=True, has_waits=has_waits, more=samples(kernel))
+                return kernel_json(
+                    kernel, program.meant_line(only), is_placed=True, has_waits=has_waits, more=samples(kernel)
+                )
 
         return Json(head, partial(program_document, has_sources=count is None), kernel, has_texts=count is None)
 

@@ -38,6 +38,10 @@ def _is_the_path(args: list[str], place: int) -> bool:
     return "/" in args[place] or Path(args[place]).is_file()
 
 
+#: Files that the error for a line of another file names.
+_MOST_FILES = 8
+
+
 @option.verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
 @click.argument("path", type=click.Path())
 @option.device(
@@ -239,7 +243,7 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
     documents = []
     any_code = has_lines = False
     for pipeline in pipelines:
-        followed = pipeline.line(choice.line, choice.path)
+        followed = pipeline.followed(choice)
         parts = parts_that_count(pipeline, followed.stages, kernel)
         has_code = any(part.indexes for part in parts)
         any_code, has_lines = any_code or has_code, has_lines or bool(parts)
@@ -268,4 +272,7 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
         with _stages_so_far(next((pipeline for pipeline in pipelines if not pipeline.build.ok), pipelines[0])):
             if not has_lines:
                 raise NotFoundError(f"{sentence}; build with -gline-tables-only to have lines")
-            raise NoCodeError(f"{sentence}; kernlens annotate shows the lines that have code")
+            files = sorted({path for pipeline in pipelines for path in pipeline.files_unlike(choice)})
+            more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
+            known = f"the files with lines are {', '.join(files[:_MOST_FILES])}{more}" if files else ""
+            raise NoCodeError(f"{sentence}; {known or 'kernlens annotate shows the lines that have code'}")

@@ -302,7 +302,10 @@ def _heat_map(rows: Sequence[SweepRow], figure: Figure, planned: Matrix, *, is_p
     if is_picture:
         yield heat_map_picture(heat_map(rows, figure, KERNELS_IN_PICTURE, planned.titles))
     else:
-        yield from (piece.encode() for piece in heat_map_page(heat_map(rows, figure, titles=planned.titles)))
+        from kernlens.verbs.report import folders_of_user
+
+        pieces = heat_map_page(heat_map(rows, figure, titles=planned.titles))
+        yield from (piece.encode() for piece in folders_of_user().pieces(pieces))
 
 
 def _print(

@@ -13,6 +13,7 @@ from kernlens.explorer.responses import RefusedError
 from kernlens.explorer.served import Served
 from kernlens.report.explore.excerpt import Chosen, Excerpt, Part
 from kernlens.report.explore.single_file import page, viewer_script
+from kernlens.verbs.report import own_paths
 
 #: Programs of one request, and kernels of each, at most.
 PROGRAMS, KERNELS = 64, 64
@@ -79,7 +80,8 @@ def report_bytes(served: Served, results: Results, asked: ReportRequest) -> byte
             )
     excerpt = Excerpt(parts, asked.chosen)
     content = bytearray()
-    for piece in page(Excerpt(parts, asked.chosen, title=_title(excerpt.index)), viewer_script(), state=asked.state):
+    shown = Excerpt(parts, asked.chosen, title=_title(excerpt.index))
+    for piece in page(shown, viewer_script(), state=asked.state, paths=own_paths(shown.index)):
         content += piece.encode()
         if len(content) > SIZE_LIMIT:
             raise RefusedError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -266,8 +267,11 @@ class DebugCode(Code):
         if self._debug.make_program is None:
             return None
         from kernlens.report.explore.single_file import notebook_page
+        from kernlens.report.shared_paths import SharedPaths
 
-        return notebook_page(self._debug.make_program(kernel, self._debug), __version__)
+        program = self._debug.make_program(kernel, self._debug)
+        files = [source.path for source in program.sources]
+        return notebook_page(program, __version__, SharedPaths(files, os.getcwd(), os.path.expanduser("~")))
 
 
 class PatchTokenCode(DebugCode):

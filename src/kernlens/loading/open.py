@@ -5,9 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import NoReturn
 
 from kernlens import log
@@ -44,6 +45,8 @@ class Contents:
 
     #: All builds that the recordings hold, those that failed too.
     recorded: Sequence[Build] = ()
+    #: The files of a folder that turned out to be unreadable, each with the reason.
+    damaged: Mapping[str, KernlensError] = MappingProxyType({})
 
     def __init__(
         self, path: str, containers: Sequence[Container], programs: Sequence[Program], recorded: Sequence[Build] = ()
@@ -239,8 +242,8 @@ class Folder(Contents):
         #: The files that begin like something known, with their sizes in bytes.
         self.sizes = dict(known_files(path))
         self._context = context
-        #: The files that cannot be read, each with the reason.
-        self.damaged: dict[str, KernlensError] = {}
+        self._damaged: dict[str, KernlensError] = {}
+        self.damaged = self._damaged
         if next(self.files(), None) is None:
             self.check()
             from kernlens.toolchain.folders import paths_below
@@ -305,7 +308,7 @@ class Folder(Contents):
         """Remember that a file of the folder cannot be read, for ``check`` to tell."""
         if path not in self.damaged:
             log.debug("loading", "%s is damaged: %s", path, error)
-            self.damaged[path] = error
+            self._damaged[path] = error
 
     def check(self) -> None:
         if self.damaged:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
-from kernlens.model.build import Build
+from kernlens.model.build import Build, Source
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.model.source_path import NAMES_OF_THE_NAMELESS, is_nameless
 
 if TYPE_CHECKING:
-    from kernlens.model.build import Source
     from kernlens.model.device import Device, DeviceId
     from kernlens.model.kernel import Kernel
+    from kernlens.model.line_choice import LineChoice
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import ProgramLine, StageMap
     from kernlens.model.stage_text import StageTexts
@@ -171,6 +172,26 @@ class Program:
         return tuple(source for source in self._sources if source.unread)
 
     @cached_property
+    def nameless_source(self) -> Source | None:
+        """The program's own source, under the stand-in that line tables have for it as it came without a name; None if they
+        name none such. Its text is empty where it was not kept."""
+        known = next((source for source in self.sources if is_nameless(source.path)), None)
+        if known is not None:
+            return known
+        tables = (kernel.line_table for kernel in self.kernels.values())
+        paths = (table.files[number].path for table in tables if table for number in sorted(set(table.files_of)))
+        return next((Source(path, "") for path in paths if is_nameless(path)), None)
+
+    def meant_line(self, choice: LineChoice | None) -> LineChoice | None:
+        """Return a user's choice of a line as it is meant in this program: its own source may have no name in line tables, and
+        is called by the program's name and by that of a file with the same text then."""
+        own = self.nameless_source if choice is not None and choice.path is not None else None
+        if choice is None or own is None:
+            return choice
+        names = (*NAMES_OF_THE_NAMELESS, self.name, f"{self.name}.cl", self.build.path, self.build.name)
+        return choice.in_source(own.path, names, own.text)
+
+    @cached_property
     def stage_maps(self) -> tuple[StageMap, ...]:
         """The source map of each stage that has one, in pipeline order; the machine code's come last."""
         return self.find_stage_maps(self)
@@ -181,4 +202,6 @@ class Program:
         from kernlens.model.line_choice import LineChoice
         from kernlens.model.stage_map import ProgramLine
 
-        return ProgramLine(LineChoice(path, line), self.stage_maps)
+        choice = self.meant_line(LineChoice(path, line))
+        assert choice is not None
+        return ProgramLine(choice, self.stage_maps)

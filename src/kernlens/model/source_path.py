@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+#: What compilers call the program's own source when it came to them without a name: Intel's, and NVIDIA's driver.
+_NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|<source>|\d+|<kernel>)")
+#: The same, as a user may write it.
+NAMES_OF_THE_NAMELESS = ("1", "<stdin>", "<source>", "<kernel>")
+
+
+def is_nameless(path: str) -> bool:
+    """Return whether this is what a compiler calls a program's source that came to it without a name."""
+    return _NAMELESS.fullmatch(path) is not None
+
 
 def joined(directory: str, path: str) -> str:
     """Return ``path`` within ``directory``; absolute ones, Windows's too, and an empty one stay as they are."""

@@ -13,10 +13,11 @@ from kernlens.errors import UnsupportedError
 from kernlens.model.build import Build
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.line_choice import LineChoice
-from kernlens.model.source_path import end_alike
+from kernlens.model.source_path import NAMES_OF_THE_NAMELESS, end_alike, is_nameless
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
 from kernlens.toolchain.device_compilers import is_compiled_by_clang, own_toolchain
+from kernlens.toolchain.recorded_sources import STAND_IN
 from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 
@@ -103,7 +104,26 @@ class Pipeline(Tabular, Sequence[Snapshot]):
 
     def line(self, line: int, path: str | None = None) -> ProgramLine:
         """Follow one source line through all stages: ``pipeline.line(42).stages``."""
-        return ProgramLine(LineChoice(path, line), self.stage_maps)
+        return self.followed(LineChoice(path, line))
+
+    def followed(self, choice: LineChoice) -> ProgramLine:
+        """Follow the line of a user's choice through all stages."""
+        return ProgramLine(self.meant_line(choice), self.stage_maps)
+
+    def meant_line(self, choice: LineChoice) -> LineChoice:
+        """Return a user's choice of a line as it is meant here, where the build's own source may have no name."""
+        own = next((each for each in self.build.sources if not each.path or is_nameless(each.path)), None)
+        if own is None:
+            return choice
+        names = (*NAMES_OF_THE_NAMELESS, self.build.source, self.build.name, f"{self.build.name}.cl")
+        path = f"/{STAND_IN}" if self.written_below and not own.path else self.build.source
+        return choice.in_source(path or NAMES_OF_THE_NAMELESS[0], names, own.text)
+
+    def files_unlike(self, choice: LineChoice) -> list[str]:
+        """Return the files that stages have lines of, if the choice's is none of them."""
+        meant = self.meant_line(choice)
+        paths = sorted({path for each in self.stage_maps for path, _ in each.lines})
+        return [] if any(map(meant.names, paths)) else paths
 
     def source_text(self, path: str, line: int) -> str | None:
         """Return the text of a source line; None if its source is not at hand."""

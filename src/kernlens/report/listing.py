@@ -9,7 +9,6 @@ from operator import add
 from typing import NamedTuple
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.analysis.source_matching import is_nameless
 from kernlens.model.build import Source
 from kernlens.model.figures import figure_words
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -18,6 +17,7 @@ from kernlens.model.line_choice import LineChoice
 from kernlens.model.listed_instructions import ListedInstructions
 from kernlens.model.program import Program
 from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace, changes
+from kernlens.model.source_path import is_nameless
 from kernlens.report.beside import Beside
 from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
 from kernlens.report.loop_answer import LineCounts, trips_words
@@ -69,6 +69,7 @@ def annotated(
             return []
         reason = style(f"No source lines for {kernel_title(kernel.name)}: {kernel.line_table_reason}", fg="yellow")
         return [reason, *disassembly(program, kernel, besides, is_short=is_short)]
+    only = program.meant_line(only)
     listing = [] if only else _heading(program, kernel, besides)
     if only is None and _is_changed_by_debug(program):
         listing += [style(f"  {CHANGED_BY_DEBUG}", fg="yellow"), ""]

@@ -22,6 +22,7 @@ def csv_lines(
 ) -> Iterator[str]:
     """Yield a line per instruction of a kernel, below the ``HEADING``; unknown paths, lines and columns are empty. ``more`` are
     further cells of each instruction."""
+    only = program.meant_line(only)
     device = program.device.name if program.device else ""
     names = spreadsheet_safe(program.name), device, spreadsheet_safe(kernel.name)
     source_map, instructions = kernel.source_map, kernel.instructions

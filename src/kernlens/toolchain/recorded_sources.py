@@ -24,6 +24,9 @@ PLAIN_OPTION = re.compile(
     r"|-W[a-z][\w-]*(?:=[\w-]*)?|-f(?:no-)?(?:fast-math|inline-functions|unroll-loops)|-m(?:64|32)"
 )
 
+#: The file that a recorded source without a name is written to.
+STAND_IN = "program.cl"
+
 
 def written_sources(
     sources: Sequence[Source], options: str, folder: Path, roots: Sequence[str] = ()
@@ -83,7 +86,7 @@ def file_options(options: str) -> Iterator[tuple[str, str]]:
 def _file_below(folder: Path, path: str) -> Path:
     """Return the place of a recorded file; the source of a program that an application built has no path."""
     place = _below(folder, path)
-    return place if place != folder else folder / "program.cl"
+    return place if place != folder else folder / STAND_IN
 
 
 def _below(folder: Path, path: str) -> Path:

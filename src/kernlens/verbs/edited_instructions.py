@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from kernlens.dataclass import dataclass, field, replace
-from kernlens.errors import AssemblyError
+from kernlens.errors import AssemblyError, bounded
 from kernlens.formats.listings.editable_code import EditedCode, EditedLine
 from kernlens.isa.intel.assembler_process import AssemblerMessage
 from kernlens.isa.intel.assembly_text import CodeText, mnemonic_of, spans
@@ -18,6 +18,8 @@ _STAND_IN = "nop"
 _NEAR = 32
 #: Messages of the assembler that an error repeats.
 _MOST_TOLD = 20
+#: The characters of each of them, and of its line.
+_MOST_QUOTED = 200
 #: Of the options in braces those of the scoreboard, and the syncs that wait for nothing but it.
 _BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _SCOREBOARD = re.compile(r"(?:\$\d+(?:\.(?:src|dst|inst))?|[AFILMSP]?@\d+|NoAccSBSet)$")
@@ -205,7 +207,9 @@ def _refusal(edit: EditedCode, messages: Sequence[AssemblerMessage]) -> str:
     told = []
     for message in errors[:_MOST_TOLD]:
         line = edit.lines[message.line - 1].strip() if 0 < message.line <= len(edit.lines) else ""
-        told.append(f"line {message.line}, column {message.column}: {message.text}" + (f"\n    {line}" if line else ""))
+        text = bounded(" ".join(message.text.split()), _MOST_QUOTED)
+        below = f"\n    {bounded(line, _MOST_QUOTED)}" if line else ""
+        told.append(f"line {message.line}, column {message.column}: {text}{below}")
     more = len(errors) - len(told)
     return (
         "\n".join(told + ([f"and {more} more"] if more > 0 else []))
@@ -243,7 +247,10 @@ def _joined(
     code += trailing
     offsets.append(len(code))
     moves = CodeMoves(starts, offsets, [None if each is None else each.origin for each in rows])
-    told = [f"line {message.line}, column {message.column}: {message.text}" for message in messages]
+    told = [
+        f"line {message.line}, column {message.column}: {bounded(' '.join(message.text.split()), _MOST_QUOTED)}"
+        for message in messages
+    ]
     gone = [row for row in old.relocated if row not in moves.new_row_of]
     told += [
         f"the driver filled a value into the instruction at {starts[row]:#x}, which is gone" for row in sorted(gone)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernlens import __version__
 from kernlens.errors import KernlensError
+from kernlens.report.shared_paths import SharedPaths
 from kernlens.verbs.programs import Selection, select
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
+
+#: Programs that a sentence on what is left out names.
+_NAMED = 8
 
 
 def report_page(
@@ -30,12 +34,13 @@ def report_page(
     is_own: bool = False,
     sampled: SampledKernels | None = None,
     unconfined: bool = False,
+    has_paths: bool = False,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> Iterator[str]:
     """Yield the page of these contents in pieces. ``stages``: compile programs again that have none (True), show none
     (False), or show what was saved; ``own_roots``, ``is_own`` and ``sampled`` are ``explore_document``'s, ``unconfined``
     that of ``second_build_of_recording``. ``tell`` gets a sentence on each program whose stages cannot be shown. Raises what
-    ``select`` raises."""
+    ``select`` raises. Unless ``has_paths``, the page has paths of sources within their common folder, and no home folder."""
     from kernlens.report.explore import explore_document
     from kernlens.report.explore.single_file import page, viewer_script
 
@@ -46,6 +51,10 @@ def report_page(
     if stages:
         selection = [_with_stages(program, kernels, unconfined, tell) for program, kernels in selection]
     programs = [program for program, _ in selection]
+    left_out = list(_left_out(contents))
+    for name, reason in left_out:
+        if name not in contents.damaged:  # Of which ``contents.check`` tells.
+            tell(f"{name} is left out of the page: {reason}")
     whole = explore_document(
         programs,
         title=os.path.basename(os.path.normpath(contents.path)),
@@ -57,8 +66,33 @@ def report_page(
         own_roots=own_roots,
         is_own=is_own,
         sampled=sampled,
+        left_out=left_out,
     )
-    return page(whole, viewer_script())
+    return page(whole, viewer_script(), paths=None if has_paths else own_paths(whole.index))
+
+
+def own_paths(index: Mapping[str, Any]) -> SharedPaths:
+    """Return the paths of this user that a page of these programs does without."""
+    return folders_of_user(file["path"] for program in index["programs"] for file in program["files"])
+
+
+def folders_of_user(sources: Iterable[str] = ()) -> SharedPaths:
+    """Return the folders of these sources, the working folder and the home folder, which a page does without."""
+    return SharedPaths(sources, os.getcwd(), os.path.expanduser("~"))
+
+
+def _left_out(contents: Contents) -> Iterator[tuple[str, str]]:
+    """Yield what has no place on the page, with the reason: files that cannot be read, and programs without machine code."""
+    by_format: dict[str, list[str]] = {}
+    for program in contents.programs:
+        if not program.kernels:
+            by_format.setdefault(program.format, []).append(program.name)
+    for path, error in contents.damaged.items():
+        yield path, f"it cannot be read: {error}"
+    for kind, names in by_format.items():
+        named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+        what = "SPIR-V, which kernlens compile makes machine code of" if kind == "spirv" else f"{kind} without kernels"
+        yield named, f"{'it is' if len(names) == 1 else 'they are'} {what}"
 
 
 def _with_stages(

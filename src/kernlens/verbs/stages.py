@@ -281,7 +281,7 @@ def passes_of_one_line(pipeline: Pipeline, choice: LineChoice, kernel: str | Non
     from kernlens.loading.stage_maps import pass_lines
 
     others = set(Attempts(pipeline).kernels) - {kernel} if kernel is not None else set()
-    return list(passes_of_line(pass_lines(of_kernel(pipeline.snapshots, kernel)), choice, others))
+    return list(passes_of_line(pass_lines(of_kernel(pipeline.snapshots, kernel)), pipeline.meant_line(choice), others))
 
 
 def parts_that_count(pipeline: Pipeline, parts: Sequence[StagePart], kernel: str | None) -> Sequence[StagePart]:

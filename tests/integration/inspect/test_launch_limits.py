@@ -13,7 +13,7 @@ import kernlens
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import Built
 from tests.corpus.launch_limits import compared
-from tests.corpus.packages import cache_folder
+from tests.environment import cache_folder
 from tests.integration.cli.test_cli import kernlens as run
 from tests.integration.drivers.live_fixtures import NEWEST_DEVICES, SYSTEM_DEVICES
 from tests.whole import WHOLE

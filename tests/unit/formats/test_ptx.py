@@ -101,3 +101,23 @@ def test_texts_made_to_be_slow(body: str) -> None:
     with processor_time(2):
         ptx = read_ptx(memoryview((HEAD + ".entry k()\n{\n" + body).encode()))
         assert ptx.functions == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "path"),
+    [
+        ('"/tmp/kernels" "blur.cl"', "/tmp/kernels/blur.cl"),
+        ('"/tmp" "/elsewhere/blur.cl"', "/elsewhere/blur.cl"),
+        ('"/tmp/kernels/blur.cl"', "/tmp/kernels/blur.cl"),
+        ('"/tmp/kernels/blur.cl", 1700000000, 512', "/tmp/kernels/blur.cl"),
+        ('"/tmp//kernels/*x" "b;{ur.cl"', "/tmp//kernels/*x/b;{ur.cl"),
+        ('"/tmp" "bl\\303\\274r.cl"', "/tmp/blür.cl"),
+    ],
+)
+def test_a_file_in_its_folder_as_llvm_writes_it(file: str, path: str) -> None:
+    body = '{\n\t.loc\t1 7 3\n\tadd.s32 %r1, %r1, 1; // " }\n\tret;\n}\n'
+    text = f"{HEAD}\t.file\t1 {file}\n.visible .entry k()\n{body}"
+    rows = read_ptx_lines(text)
+    assert rows.places == [SourcePlace(path, 7, 3)] * 2
+    before = read_ptx_lines(f"{HEAD}.visible .entry k()\n{{\n.file 1 {file}\n{body[1:]}")
+    assert before.places == rows.places

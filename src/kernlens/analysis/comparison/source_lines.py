@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from kernlens.analysis.comparison.matching import common_pairs
-from kernlens.analysis.source_matching import is_nameless
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Source
-from kernlens.model.source_path import end_alike, pieces_of
+from kernlens.model.source_path import end_alike, is_nameless, pieces_of
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 #: Words of a line by which it is told what it was before, and pairs of lines of a file that are looked at for that; of larger

@@ -19,7 +19,8 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import joined
 from kernlens.model.stage_map import StageRows
 
-_FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:\s+"((?:[^"\\]|\\.)*)")?')
+#: A file's number, and its name, or its folder and its name.
+FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:\s+"((?:[^"\\]|\\.)*)")?')
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?")
 _TYPE = re.compile(r'\.type\s+("[^"]*"|[^,\s]+),\s*@function')
 _LABEL = re.compile(r'("[^"]*"|[^\s:"]+):')
@@ -50,8 +51,8 @@ def read_host_assembly_lines(text: str) -> StageRows:
         elif match := _LOC.match(word):
             path, source_line = files.get(int(match[1][:9]), ""), int(match[2][:9])
             place = SourcePlace(path, source_line, int((match[3] or "0")[:9])) if source_line else None
-        elif match := _FILE.match(word):
-            files[int(match[1][:9])] = _path(match[2], match[3])
+        elif match := FILE.match(word):
+            files[int(match[1][:9])] = file_path(match[2], match[3])
         elif match := _TYPE.match(word):
             functions.add(match[1].strip('"'))
         elif not word.startswith(".") and function:
@@ -59,8 +60,8 @@ def read_host_assembly_lines(text: str) -> StageRows:
     return rows
 
 
-def _path(first: str, second: str | None) -> str:
-    """Return the file's path: ``first`` is its directory if there is a ``second``."""
+def file_path(first: str, second: str | None) -> str:
+    """Return the path of a ``FILE``: ``first`` is its directory if there is a ``second``."""
     return _plain(first) if second is None else joined(_plain(first), _plain(second))
 
 

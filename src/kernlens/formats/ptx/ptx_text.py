@@ -1,6 +1,7 @@
 """PTX: the text that NVIDIA's compilers give as a program's binary, and compile further for one GPU.
 
-Source: NVIDIA's "Parallel Thread Execution ISA", sections 4 "Syntax", 11.5 "Debugging Directives" (``.file``, ``.loc``).
+Source: NVIDIA's "Parallel Thread Execution ISA", sections 4 "Syntax", 11.5 "Debugging Directives" (``.file``, ``.loc``). LLVM
+writes ``.file NUMBER "DIRECTORY" "NAME"`` for DWARF 5, as in assembly of other targets.
 A driver's text ends with NUL. Statements end with ``;``. A ``.loc`` holds for the statements behind it, up to the next one or
 the function's end; its ``inlined_at`` names the place of the call, which an earlier ``.loc`` has named with its own calls.
 """
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
+from kernlens.formats.listings.host_assembly import FILE, file_path
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
@@ -22,11 +24,12 @@ _HEAD = 4096
 _VERSION = re.compile(r"^[ \t]*\.version[ \t]+(\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^[ \t]*\.target[ \t]+((?:sm|compute)_\d+[a-z]?)", re.MULTILINE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+#: A name may hold what begins a comment elsewhere: ``.file 1 "/a//b.cl"``.
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _BLANK = re.compile(r"[^\n]")
 _LOC = re.compile(
     r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:\s*,\s*function_name\s+(\S+?)\s*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
 )
-_FILE = re.compile(r'\.file\s+(\d+)\s+"([^"\n]*)"')
 _HEADER = re.compile(r"\.(entry|func)\b(?:\s*\.noreturn)?\s*(?:\([^(){};]{0,4096}\)\s*)?([A-Za-z_$%][\w$]*)")
 _REGISTERS = re.compile(r"\.reg\s+(\.\w+)\s+(%[\w$]+)(?:<(\d+)>)?")
 _LABEL = re.compile(r"[A-Za-z_$%][\w$]{0,1023}:")
@@ -131,7 +134,12 @@ def read_ptx_lines(text: str) -> StageRows:
 
 def _blanked(text: str) -> str:
     """Return the text with blanks in place of comments, so that all else keeps its place."""
-    return _COMMENT.sub(lambda comment: _BLANK.sub(" ", comment[0]), text)
+    return _STRING_OR_COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else _BLANK.sub(" ", match[0]), text)
+
+
+def _without_strings(text: str) -> str:
+    """Return the text with blanks in place of what strings hold, which may be anything."""
+    return _STRING_OR_COMMENT.sub(lambda match: f'"{_BLANK.sub(" ", match[0][1:-1])}"', text)
 
 
 class _Piece(NamedTuple):
@@ -177,7 +185,8 @@ def _pieces(text: str) -> Iterator[_Piece]:
 def read_ptx_functions(text: str) -> tuple[tuple[PtxFunction, ...], StageRows]:
     """Return the functions of a PTX text, and its statements with the places that ``.loc`` gives them."""
     bare = _blanked(text)
-    files = {int(match[1][:9]): match[2] for match in _FILE.finditer(bare)}  # They may stand anywhere.
+    # They may stand anywhere.
+    files = {int(match[1][:9]): file_path(match[2], match[3]) for match in FILE.finditer(bare)}
     rows = StageRows()
     functions: list[PtxFunction] = []
     scope: _Scope | None = None
@@ -185,7 +194,7 @@ def read_ptx_functions(text: str) -> tuple[tuple[PtxFunction, ...], StageRows]:
     place: SourcePlace | None = None
     calls: tuple[SourcePlace, ...] = ()
     chains: dict[tuple[int, int, int], tuple[SourcePlace, ...]] = {}
-    for piece in _pieces(bare):
+    for piece in _pieces(_without_strings(bare)):
         if scope is None:
             header = _HEADER.search(piece.text) if piece.end == "{" else None
             if header is not None:

@@ -55,6 +55,7 @@ def explore_document(
     is_own: bool = False,
     sampled: SampledKernels | None = None,
     diagnosed: Diagnosed | None = None,
+    left_out: Sequence[tuple[str, str]] = (),
 ) -> ExploreDocument:
     """Make the document of these programs.
 
@@ -62,7 +63,8 @@ def explore_document(
     binary, which are listed with their logs. With a ``redaction`` no source text is in the document.
     Files below the folders ``own_roots`` are the user's own too (``analysis.own_lines``); with ``is_own`` the page begins
     with instructions on own lines. ``sampled`` has a profiler's samples of the kernels. ``diagnosed`` returns the compiler's
-    messages about a build that failed; None: they are not listed. No kernel is decoded before its chunk is asked for.
+    messages about a build that failed; None: they are not listed. ``left_out`` names what the document does
+    not show, and why. No kernel is decoded before its chunk is asked for.
     Raises FormatError if a program is damaged.
     """
     chunks = Chunks()
@@ -85,7 +87,7 @@ def explore_document(
         "opcodes": EXPLANATIONS,
         "groups": _grouped(built, programs, chosen),
         "search": entries.search(programs, built),
-        "programs": [*built, *map(entries.failed, failed)],
+        "programs": [*built, *map(entries.failed, failed), *(entries.left_out(*each) for each in left_out)],
     }
     return ExploreDocument(index, chunks)
 

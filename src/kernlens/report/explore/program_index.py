@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
-from kernlens.model.build import LINE_OPTIONS, Build, Source
+from kernlens.model.build import LINE_OPTIONS, Build, HeldParts, Source
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, OF_FAMILIES, own_figures
 from kernlens.model.kernel import Kernel
@@ -130,6 +130,10 @@ class ProgramEntries:
             "passes": None,
             "diagnostics": [] if self._diagnosed is None else self._diagnosed(build),
         }
+
+    def left_out(self, name: str, reason: str) -> dict[str, Any]:
+        """Return the entry of what the document leaves out: it has no kernels, and the reason stands in the place of a log."""
+        return self.failed(Build(name, parts=HeldParts(log=reason))) | {"device": None, "reason": reason}
 
     def _stage_texts(self, program: Program) -> StageTexts:
         return program.find_stage_texts() if self._has_stages else NoStages()

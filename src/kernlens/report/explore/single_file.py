@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from html import escape
 from importlib.resources import files
+from urllib.parse import quote, unquote_plus
 
 from kernlens.errors import KernlensError
 from kernlens.model.program import Program
@@ -14,6 +15,7 @@ from kernlens.report.explore.excerpt import Chosen, Excerpt, Part, Shown
 from kernlens.report.explore.explore_document import explore_document
 from kernlens.report.explore.packing import LEVEL, SMALLEST, encoded, in_base85, packed, padded
 from kernlens.report.explore.viewer_blocks import viewer_blocks
+from kernlens.report.shared_paths import SharedPaths
 
 #: Nothing but the viewer's own scripts may run, and nothing may be loaded or sent.
 POLICY = (
@@ -52,7 +54,7 @@ def viewer_script(*, is_notebook: bool = False) -> str:
         ) from None
 
 
-def notebook_page(program: Program, version: str) -> str | None:
+def notebook_page(program: Program, version: str, paths: SharedPaths | None = None) -> str | None:
     """Return the page of a program for a notebook, which keeps it in its file: without the stages of the compile if it
     would be too large; None if it is so still, or this installation has no viewer."""
     with suppress(KernlensError):  # The listing, which is there too, says it.
@@ -62,28 +64,33 @@ def notebook_page(program: Program, version: str) -> str | None:
             chosen = [Chosen(entry["id"]) for entry in document.index["programs"]]
             # The tables are of the whole program, and as large as all that is shown of the kernel.
             excerpt = Excerpt([Part(document)], chosen, has_tables=False)
-            text = "".join(page(excerpt, viewer, level=SMALLEST))
+            text = "".join(page(excerpt, viewer, level=SMALLEST, paths=paths))
             if len(text) <= _NOTEBOOK_LIMIT:
                 return text
     return None
 
 
-def page(whole: Shown, viewer: str, *, state: str = "", level: int = LEVEL) -> Iterator[str]:
+def page(
+    whole: Shown, viewer: str, *, state: str = "", level: int = LEVEL, paths: SharedPaths | None = None
+) -> Iterator[str]:
     """Yield the page in pieces. ``viewer`` is the viewer's script; ``state`` is the address's fragment that the page
-    begins with where it is opened without one; ``level`` is that of :func:`packed`.
+    begins with where it is opened without one; ``level`` is that of :func:`packed`. ``paths`` are the sharer's, which the page
+    does not have then; None: it has all paths as they are.
 
     The chunks come before the index, which tells where each begins. Raises what the chunks raise.
     """
     blocks = viewer_blocks(viewer)
-    title = _attribute(whole.index["title"]) or "kernlens"
+    shown = paths.text(whole.index["title"]) if paths else whole.index["title"]
+    title = _attribute(shown) or "kernlens"
     policy = escape(POLICY.format(hashes=" ".join(blocks.hashes)), quote=False)
-    begin = f' data-state="{_attribute(state)}"' if state else ""
+    begin = f' data-state="{_attribute(_state(state, paths) if paths else state)}"' if state else ""
     yield _HEAD.format(policy=policy, title=title, state=begin)
     entries = {}
     offset = 0
     yield _BLOCK.format(name="chunks", size="")
     for chunk_id in whole.chunks:
         content = whole.chunks.content(chunk_id)
+        content = paths.json(content) if paths else content
         frame = packed(content, level)
         kind = whole.chunks.kind(chunk_id)
         entries[chunk_id] = {"kind": kind, "offset": offset, "packed": len(frame), "size": len(content)}
@@ -91,10 +98,21 @@ def page(whole: Shown, viewer: str, *, state: str = "", level: int = LEVEL) -> I
         offset += len(frame)
         yield in_base85(frame).decode("ascii")
     yield _BLOCK_END
-    index = packed(encoded(whole.index | {"chunks": entries}))
+    index = encoded(whole.index | {"chunks": entries})
+    index = packed(paths.json(index) if paths else index)
     yield _BLOCK.format(name="index", size=len(index)) + in_base85(index).decode("ascii") + _BLOCK_END
     yield _BLOCK.format(name="viewer", size=blocks.size) + blocks.packed + _BLOCK_END
     yield f"<script>{blocks.loader}</script>\n</body>\n</html>\n"
+
+
+def _state(state: str, paths: SharedPaths) -> str:
+    """Return an address's fragment with paths as the page has them."""
+    parts = []
+    for part in state.split("&"):
+        plain = unquote_plus(part)
+        told = paths.text(plain)
+        parts.append(part if told == plain else quote(told, safe="="))
+    return "&".join(parts)
 
 
 def _attribute(text: str) -> str:

@@ -97,7 +97,9 @@ def append(path: str, rows: Sequence[SweepRow]) -> pyarrow.Table:
 
 def appended_page(path: str, rows: Sequence[SweepRow], figure: Figure) -> Iterator[str]:
     """Append the rows to a history, and return the page of a figure in it, in pieces. Raises what ``append`` does."""
-    return history_page(points_of(append(path, rows), figure), figure)
+    from kernlens.verbs.report import folders_of_user
+
+    return folders_of_user().pieces(history_page(points_of(append(path, rows), figure), figure))
 
 
 def write_page(path: str, pieces: Iterable[str]) -> None:
