@@ -277,7 +277,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is_right = True
     for compiler, devices in compilers:
         paths: list[Path] = []
-        kernels, false = 0, []
+        false: list[str] = []
+        kernels = 0
         variants = chosen.variant or ["as the corpus is"]
         for some in _binaries(compiler, chosen.device or devices, variants, chosen.programs):
             count, more = alarms(some)
