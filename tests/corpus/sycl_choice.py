@@ -120,7 +120,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _host(folder: Path, environment: Path) -> Path:
     host = folder / "host"
-    words = [
+    words: list[str | Path] = [
         "-std=c++17",
         "-O0",
         "-w",

@@ -251,7 +251,7 @@ class Kernel:
 
     @cached_property
     def code_change(self) -> str | None:
-        """What shows that the code was changed after the compiler had described it, None if nothing does: then neither
+        """The sign that the code was changed after the compiler had described it, None if there is none: then neither
         lines nor functions are taken from its symbols and debug data."""
         return self._parts.code_change(self)
 

@@ -307,6 +307,7 @@ def with_code(size: int, *, simd: int = 16, source: str = "scale.cl") -> bytes:
     """A NEO ELF for skl with the kernel ``scale``: an instruction of line 2, the others of line 3."""
     rows: list[Row] = [(0, 1, 2, 5, True), (16, 1, 3, 5, True)]
     debug_elf = ElfWriter(machine=182)
+    debug_elf.add(".text", bytes(size))
     debug_elf.add(".debug_line", line_unit_4(encode(rows, size), files=[(source, 0)]))
     kernel = KernelToWrite("scale", code=bytes(size), tokens=[environment(simd=simd)])
     return neo_elf(

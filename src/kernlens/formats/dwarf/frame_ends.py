@@ -1,4 +1,4 @@
-"""How far the frame descriptions of .debug_frame reach in each kernel's code.
+"""The ends of the code that the frame descriptions of .debug_frame are for, by kernel.
 
 Source: DWARF version 5 (and 4), section 6.4.1 "Structure of Call Frame Information".
 """
