@@ -2,7 +2,8 @@
 
 Each application runs under ``kernlens capture --simulate`` with the newest toolchain. Every row of ``tests.corpus.verify``
 is then held against the captured programs. The compiler's own dumps are kept of what it compiles meanwhile; a kernel's mark
-behind its code, a hash, tells which dump is its own. Programs that come from binaries have none: those rows leave them out.
+behind its code, a hash, tells which dump is its own. Programs that come from binaries have none: the rows that hold kernlens
+against what the compiler says leave them out.
 Kernels whose code was changed after the compile are counted; the rows about lines leave them out.
 """
 
@@ -24,7 +25,7 @@ import kernlens
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from tests.corpus.build import Built
-from tests.corpus.checks import CHECKS, check_dump, check_numbers, check_texts, check_unchanged
+from tests.corpus.checks import CHECKS, check_distances, check_dump, check_numbers, check_texts, check_unchanged
 from tests.corpus.manifest import CorpusProgram, Package
 from tests.corpus.outcome import Outcome
 from tests.corpus.packages import cache_folder
@@ -33,7 +34,7 @@ from tests.tree import ROOT
 DEVICES = ("bmg", "dg2", "ptl")
 SCRIPTS = ROOT / "tests" / "corpus" / "applications"
 #: Rows that need the compiler's dump of each kernel.
-_OF_DUMPS = (check_dump, check_numbers)
+_OF_DUMPS = (check_distances, check_dump, check_numbers)
 #: The opcode, the size and the immediate of the moves in which the compiler leaves a kernel's hash.
 _MARK = struct.Struct("<12xI")
 
@@ -89,7 +90,7 @@ def _mark(kernel: Kernel) -> int | None:
     """Return the hash behind a kernel's code, as Intel's compiler leaves it; None if there is none."""
     if kernel.code_size < 64 or kernel.code_change:
         return None
-    low, high, zero, _ = (value for (value,) in _MARK.iter_unpack(bytes(kernel.code[-64:])))
+    high, low, zero, _ = (value for (value,) in _MARK.iter_unpack(bytes(kernel.code[-64:])))
     return None if zero else high << 32 | low
 
 
