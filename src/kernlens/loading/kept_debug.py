@@ -95,7 +95,8 @@ class ProgramDebug(LinesDebug):
     def line_table(self, name: str) -> LineTable | None:
         from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
 
-        return read_kernel_debug_elf(self._elf(name), self._allowance)
+        elf = self._elf(name)
+        return read_kernel_debug_elf(elf, self._allowance) if elf else None
 
     def line_table_reason(self, name: str) -> str | None:
         from kernlens.loading.absent_lines import NO_TABLE, without_debug
@@ -140,7 +141,7 @@ class ZebinDebug(LinesDebug):
         return read_zebin_line_tables(elf, self._allowance)
 
     def line_table(self, name: str) -> LineTable | None:
-        return self._tables[name]
+        return self._tables.get(name)
 
     def line_table_reason(self, name: str) -> str | None:
         if name in self._tables:

@@ -253,8 +253,9 @@ class DebugCode(Code):
             except UnsupportedError:
                 return None
 
-        has_table = self._debug.line_table_reason(self._name) is None
-        return change_of(kernel.code, stated, kernel.table_as_held if has_table else None, decode)
+        table = kernel.table_as_held
+        # Generators of code (nGEN) leave a table that only ends, anywhere.
+        return change_of(kernel.code, stated, table if table is not None and table.has_lines else None, decode)
 
     def stated_code(self) -> StatedCode | None:
         """Return what the binary states of the code, None where nothing is held against it."""

@@ -268,11 +268,11 @@ class IntelInstructions(Instructions):
 
     def ends_thread(self, count: int) -> bool:
         """Return whether the first ``count`` instructions end as compilers end code: with one that control never passes,
-        a ``nop`` or none, and a mark of four moves to the null register or none."""
+        some ``nop`` or none, and a mark of four moves to the null register or none."""
         names = [self._mnemonics[number] for number in self._opcode_numbers[max(0, count - _MARK) : count]]
         if names == ["mov"] * _MARK and all(map(self._writes_nothing, range(count - _MARK, count))):
             count -= _MARK
-        if count and self._mnemonics[self._opcode_numbers[count - 1]] == "nop":
+        while count and self._mnemonics[self._opcode_numbers[count - 1]] == "nop":
             count -= 1
         return count - 1 in self.stops
 

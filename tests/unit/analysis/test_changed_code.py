@@ -126,3 +126,12 @@ def test_a_table_that_only_ends_names_no_line() -> None:
     assert not only_end.has_lines
     assert not replace(TABLE, lines=[0, 0, 0, 3]).has_lines
     assert not replace(TABLE, offsets=[8, 8, 8, 8]).has_lines
+
+
+def test_what_generators_put_behind_the_end_of_a_thread() -> None:
+    nops = [record(88 + 16 * number, opcode=NOP) for number in range(9)]
+    assert code(*nops).ends_thread(15)
+    assert not code(*nops, end=0).ends_thread(15)
+    moves = [record(88 + 16 * number, destination=(0, 0, 1, 1, 0)) for number in range(4)]
+    assert code(*moves).ends_thread(10)
+    assert not code(*moves, record(152, opcode=NOP)).ends_thread(11), "the mark is the last"

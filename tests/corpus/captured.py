@@ -1,0 +1,170 @@
+"""The checks of the corpus over programs that applications build: ``python -m tests.corpus.captured --help``.
+
+Each application runs under ``kernlens capture --simulate`` with the newest toolchain. Every row of ``tests.corpus.verify``
+is then held against the captured programs. The compiler's own dumps are kept of what it compiles meanwhile; a kernel's mark
+behind its code, a hash, tells which dump is its own. Programs that come from binaries have none: the rows that hold kernlens
+against what the compiler says leave them out.
+Kernels whose code was changed after the compile are counted; the rows about lines leave them out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import kernlens
+from kernlens.isa.intel.iga_library import search_also
+from kernlens.model.kernel import Kernel
+from tests.corpus.build import Built
+from tests.corpus.checks import CHECKS, check_distances, check_dump, check_numbers, check_texts, check_unchanged
+from tests.corpus.manifest import CorpusProgram, Package
+from tests.corpus.outcome import Outcome
+from tests.corpus.packages import cache_folder
+from tests.tree import ROOT
+
+DEVICES = ("bmg", "dg2", "ptl")
+SCRIPTS = ROOT / "tests" / "corpus" / "applications"
+#: Rows that need the compiler's dump of each kernel.
+_OF_DUMPS = (check_distances, check_dump, check_numbers)
+#: The opcode, the size and the immediate of the moves in which the compiler leaves a kernel's hash.
+_MARK = struct.Struct("<12xI")
+
+
+@dataclass(frozen=True)
+class Application:
+    """An application: what it needs of PyPI, its script and the words behind it."""
+
+    name: str
+    packages: tuple[str, ...]
+    script: str
+    words: tuple[str, ...] = ()
+
+
+APPLICATIONS = (
+    Application("openvino-convolution", ("openvino==2026.4.1",), "openvino_models.py", ("convolution",)),
+    Application("openvino-attention", ("openvino==2026.4.1",), "openvino_models.py", ("attention",)),
+    Application("openvino-mixed", ("openvino==2026.4.1",), "openvino_models.py", ("mixed",)),
+)
+
+
+def captured(application: Application, device: str, folder: Path, python: Path) -> Path:
+    """Run an application for a simulated device; return its recording, whose compiles left dumps in ``folder/dump``."""
+    recording, dumps = folder / "captured.klens", folder / "dump"
+    dumps.mkdir(parents=True)
+    command = [sys.executable, "-m", "kernlens", "capture", "--simulate", device, "--toolchain", "newest", "--lines"]
+    command += ["-o", str(recording), "--", str(python), str(SCRIPTS / application.script), *application.words]
+    dumped = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(dumps)}
+    done = subprocess.run(command, env=os.environ | dumped, capture_output=True, text=True, cwd=folder)
+    if not recording.exists():
+        raise SystemExit(f"{application.name} on {device}: {done.stderr.strip()[-1000:]}")
+    return recording
+
+
+def programs(name: str, recording: Path, dumps: Path, folder: Path) -> Iterator[tuple[Built, bool]]:
+    """Yield the captured programs as files below ``folder``, each with its dumps, and whether each kernel has one."""
+    for program in kernlens.load(recording):
+        if not program.kernels or program.device is None:
+            continue
+        home = folder / program.name
+        (home / "dump").mkdir(parents=True)
+        (home / "program").write_bytes(program.binary)
+        hashes = {mark for kernel in program.kernels.values() if (mark := _mark(kernel))}
+        for path in (
+            path for mark in hashes for path in dumps.glob(f"*{mark:016x}*") if path.suffix in (".asm", ".ll")
+        ):
+            shutil.copy(path, home / "dump" / path.name)
+        source = CorpusProgram(f"{name}/{program.name}", Package(name, "", ""), (), program.build.options or "", "")
+        yield Built(source, program.device.name, home), bool(hashes) and any((home / "dump").glob("*.asm"))
+
+
+def _mark(kernel: Kernel) -> int | None:
+    """Return the hash behind a kernel's code, as Intel's compiler leaves it; None if there is none."""
+    if kernel.code_size < 64 or kernel.code_change:
+        return None
+    high, low, zero, _ = (value for (value,) in _MARK.iter_unpack(bytes(kernel.code[-64:])))
+    return None if zero else high << 32 | low
+
+
+def check(built: Built, root: Path, *, has_dumps: bool) -> dict[str, Outcome]:
+    """Return the outcome of each row over one captured program."""
+    outcomes = {}
+    for name, row in CHECKS.items():
+        if row in _OF_DUMPS and not has_dumps:
+            continue
+        try:
+            outcomes[name] = check_texts(built, root) if row is check_texts else row(built)
+        except ValueError as error:  # The oracle does not know something that the corpus has not.
+            outcomes[name] = Outcome("", differences=[f"{built.name}: {error}"])
+    return outcomes
+
+
+def _python(application: Application, given: Path | None) -> Path:
+    """Return a Python that has what the application needs: the one that is given, else one in the tests' cache."""
+    if given is not None:
+        return given
+    home = cache_folder() / "applications" / "-".join(application.packages).replace("=", "")
+    if not (home / "bin" / "python").exists():
+        venv.create(home, with_pip=True)
+        subprocess.run([home / "bin" / "pip", "install", "-q", *application.packages], check=True)
+    return home / "bin" / "python"
+
+
+def main() -> int:
+    """Print one line per application and device, and one per row; exit status 1 if anything differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--newest-root", type=Path, required=True)
+    parser.add_argument("--device", action="append", help=f"default: {', '.join(DEVICES)}")
+    parser.add_argument("--application", action="append", choices=[each.name for each in APPLICATIONS])
+    parser.add_argument("--python", type=Path, help="the Python of an environment that has the applications' packages")
+    parser.add_argument("--show", type=int, default=10, help="how many differences to print per row (default: 10)")
+    chosen = parser.parse_args()
+    os.environ["KERNLENS_NEWEST_ROOT"] = str(chosen.newest_root)
+    search_also(lambda: {"newest": str(chosen.newest_root)})
+    totals: dict[str, Outcome] = {}
+    count = 0
+    for application in APPLICATIONS:
+        if chosen.application and application.name not in chosen.application:
+            continue
+        for device in chosen.device or DEVICES:
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                recording = captured(application, device, folder, _python(application, chosen.python))
+                count += hold(application.name, recording, folder / "dump", folder, chosen.newest_root, totals)
+    print(f"{count:,} kernels")
+    for name, outcome in totals.items():
+        print(f"{name}: {outcome.compared:,} {outcome.unit}, {len(outcome.differences)} differences")
+        for difference in outcome.differences[: chosen.show]:
+            print(f"    {difference}")
+    return 1 if any(outcome.differences for outcome in totals.values()) or not count else 0
+
+
+def hold(name: str, recording: Path, dumps: Path, folder: Path, root: Path, totals: dict[str, Outcome]) -> int:
+    """Hold every row against the programs of a recording; return the number of its kernels, and print a line."""
+    kernels = dumped = changed = 0
+    for built, has_dumps in programs(name, recording, dumps, folder / "programs"):
+        (program,) = kernlens.load(built.binary)
+        kernels += len(program.kernels)
+        dumped += len(program.kernels) if has_dumps else 0
+        are_changed = [kernel.code_change for kernel in program.kernels.values() if kernel.code_change]
+        changed += len(are_changed)
+        for row, outcome in check(built, root, has_dumps=has_dumps).items():
+            if are_changed and CHECKS[row] is check_unchanged:
+                continue
+            totals.setdefault(row, Outcome(outcome.unit)).add(outcome)
+    print(
+        f"{name}: {kernels} kernels, {dumped} with the compiler's dump, {changed} changed after the compile", flush=True
+    )
+    return kernels
+
+
+if __name__ == "__main__":
+    sys.exit(main())
