@@ -60,6 +60,11 @@ class IgaLibrary:
         return tuple(map(int, re.findall(r"\d+", self.version.partition("+")[0])))
 
     @cached_property
+    def file(self) -> str:
+        """The file that its path leads to."""
+        return os.path.realpath(self.path)
+
+    @cached_property
     def title(self) -> str:
         """Its name and version: ``libiga64 2.40.14+0``."""
         return f"libiga64 {self.version}"
@@ -169,8 +174,8 @@ def _opened(failures: list[str] | tuple[()]) -> Iterator[_Candidate]:
             if os.path.isabs(candidate) and isinstance(failures, list):
                 failures.append(library)
             continue
-        if os.path.realpath(library.path) not in seen:
-            seen.add(os.path.realpath(library.path))
+        if library.file not in seen:
+            seen.add(library.file)
             yield _Candidate(library, toolchain)
 
 
