@@ -92,12 +92,8 @@ def _costs_of_memory(space: str, meaning: str) -> Iterable[Figure]:
         words = "messages that bring global memory into a cache, and nothing into a register: no sum has their bytes"
         yield _cost(PREFETCHES, words, "messages")
     for action, words in (("load", "read"), ("store", "write")):
-        yield _cost(
-            f"{space}_{action}_bytes",
-            f"bytes that messages {words} there, atomics included",
-            "bytes",
-            is_upper_bound=True,
-        )
+        meaning = f"bytes that messages {words} there, atomics included"
+        yield _cost(f"{space}_{action}_bytes", meaning, "bytes", is_upper_bound=True)
 
 
 #: By the names of ``instruction_kind.SPACES``.

@@ -43,8 +43,8 @@ def accumulated(instructions: Instructions, location: Location, rows: range, *, 
     lanes = len(location.lanes)
     by_lane: dict[int, list[IntelInstruction]] = {}
     for writer in block.writers(location):
-        # Of values in two halves the last two instructions read one each.
-        ends = rows[-1:] if writer.execution_size == lanes else rows[-2:]
+        # Of values in two halves two instructions read one each, and the range may end between them.
+        ends = range(max(rows.start, rows.stop - 2), rows.stop + 1) if writer.execution_size < lanes else rows[-1:]
         if block.is_read_last(writer, ends):
             by_lane.setdefault(writer.channel_offset, []).append(writer)
     # Of several values nothing tells which one is the variable's.
