@@ -278,10 +278,13 @@ def test_sweep(folder: Path) -> None:
     (shape,) = shapes("sweep")
     (folder / "good.cl").write_text(SMALL)
     (folder / "bad.cl").write_text("kernel void k() { x; }\n")
-    compare(
-        shape,
-        answer("sweep", "good.cl", "bad.cl", "--device", "dg2", "--best", "--weigh", "size", cwd=folder, status=3),
+    (folder / "rolled.cl").write_text(
+        "kernel void rolled(global float *a) { float sum = 0;"
+        " __attribute__((opencl_unroll_hint(N))) for (int i = 0; i < 16; i++) sum += a[i]; a[0] = sum; }\n"
     )
+    by = ("--best", "--weigh", "instructions")
+    words = ("sweep", "good.cl", "bad.cl", "rolled.cl", "--device", "dg2", "-D", "N=16,1", *by)
+    compare(shape, answer(*words, cwd=folder, status=3))
 
 
 def test_diff(tmp_path: Path) -> None:
