@@ -26,17 +26,20 @@ from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, programs
 from tests.tree import ROOT
 
 _SCRIPT = ROOT / "tests" / "integration" / "drivers" / "live_scripts" / "kernel_limits.py"
-_LIMIT = 600
+#: Binaries that one process is asked about, and seconds for it: a driver may compile one again.
+_TOGETHER, _LIMIT = 20, 300
 
 
 @dataclass
 class Counts:
-    """The ``compared`` answers, the ``unknown`` ones that kernlens leaves open with a reason, and the differences."""
+    """The ``compared`` answers, the ``unknown`` ones that kernlens leaves open with a reason, the binaries that are ``late``
+    since the driver does not answer in time, and the differences."""
 
     kernels: int = 0
     compared: int = 0
     unknown: int = 0
     refused: int = 0
+    late: int = 0
     differences: list[str] = field(default_factory=list)
 
     def compare(self, where: str, ours: object, theirs: object) -> None:
@@ -50,22 +53,36 @@ def driver_answers(environment: DriverEnvironment, paths: Sequence[Path]) -> Ite
     another, and the answer about this one is ``died``."""
     left = [str(path) for path in paths]
     while left:
-        done = subprocess.run(
-            [*environment.python, str(_SCRIPT)],
-            input="".join(f"{path}\n" for path in left),
-            env=environment.full_environment(str(package_folder())),
-            capture_output=True,
-            text=True,
-            timeout=_LIMIT,
-        )
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        some = left[:_TOGETHER]
+        status, printed, error = _ask(environment, some)
+        lines = [json.loads(line) for line in printed.splitlines() if line.startswith("{") and line.endswith("}")]
         yield from (line for line in lines if "api" in line)
-        if done.returncode == 0:
-            return
+        if status == 0:
+            left = left[len(some) :]
+            continue
         begun = [line["file"] for line in lines if "api" not in line]
-        assert begun, done.stderr
-        yield {"died": True, "file": begun[-1], "api": None, "error": done.stderr[-300:]}
+        assert begun, error
+        yield {"died": True, "is_late": status is None, "file": begun[-1], "error": error[-300:]}
         left = left[left.index(begun[-1]) + 1 :]
+
+
+def _ask(environment: DriverEnvironment, paths: Sequence[str]) -> tuple[int | None, str, str]:
+    """Return the exit status of the process that asks the driver (None: its time was over), and what it printed."""
+    with subprocess.Popen(
+        [*environment.python, str(_SCRIPT)],
+        env=environment.full_environment(str(package_folder())),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            printed, error = process.communicate("".join(f"{path}\n" for path in paths), timeout=_LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            printed, error = process.communicate()
+            return None, printed, error
+        return process.returncode, printed, error
 
 
 def compare(counts: Counts, program: Program, answer: Mapping[str, Any]) -> None:
@@ -115,7 +132,9 @@ def compared(paths: Sequence[Path], device: str, toolchain: str) -> Counts:
     counts = Counts()
     opened = {str(path): kernlens.load(path)[0] for path in paths}
     for answer in driver_answers(simulated_driver(device, toolchain), paths):
-        if "died" in answer:
+        if answer.get("is_late"):
+            counts.late += 1
+        elif "died" in answer:
             counts.differences.append(f"{answer['file']}: the driver ended its process: {answer['error']}")
         else:
             compare(counts, opened[answer["file"]], answer)
@@ -139,7 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         built, _ = build(some, [name], compiler=newest(root) if root else DEBIAN)
         counts = compared([each.binary for each in built], name, NEWEST if root else SYSTEM)
         words = f"{counts.kernels:,} answers about kernels ({counts.refused:,} refused), {counts.compared:,} limits compared"
-        print(f"{name}: {words}, {counts.unknown:,} left open, {len(counts.differences)} differences", flush=True)
+        late = f", {counts.late} binaries without an answer in {_LIMIT} s" if counts.late else ""
+        words = f"{words}, {counts.unknown:,} left open{late}, {len(counts.differences)} differences"
+        print(f"{name}: {words}", flush=True)
         for line in counts.differences[:10]:
             print(f"    {line}")
         is_right = is_right and not counts.differences

@@ -28,12 +28,13 @@ from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.launch_limits import Creation, LaunchLimits
 
 _KB, _MB, _GB = 1 << 10, 1 << 20, 1 << 30
+_WIDTHS = (8, 16, 32)
 #: Registers of a thread that takes the place of two.
 _LARGE = 256
 
 
 class _Generation(NamedTuple):
-    """What a generation's devices have in common: the largest ``group`` of work-items, which does not depend on how many
+    """Facts that the devices of a generation share: the largest ``group`` of work-items, which does not depend on how many
     of its units a product has, the ``narrowest`` SIMD width, bytes of shared local memory, the most scratch space of a
     thread, and whether pairs of units run in step, so that work-groups should have an even number of threads."""
 
@@ -98,6 +99,8 @@ def launch_limits(device: Device | None, resources: KernelResources, *, is_older
         reason = "the binary does not state the kernel's SIMD width and registers"
     elif simd == 1:
         reason = "the limits of kernels for one lane depend on the product's configuration"
+    elif simd not in _WIDTHS:
+        reason = f"no device runs kernels of SIMD{simd}"
     if reason or device is None or generation is None or simd is None or registers is None:
         unknown = Creation(None, reason)
         return LaunchLimits(None, None, None, *required, unknown, unknown, reason)
