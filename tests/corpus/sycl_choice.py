@@ -120,19 +120,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _host(folder: Path, environment: Path) -> Path:
     host = folder / "host"
-    words: list[str | Path] = [
-        "-std=c++17",
-        "-O0",
-        "-w",
-        HOST,
-        "-I",
-        environment / "include",
-        "-L",
-        environment / "lib",
-        "-lsycl",
-        "-ldl",
-    ]
-    subprocess.run(["g++", *words, f"-Wl,-rpath,{environment.resolve() / 'lib'}", "-o", host], check=True)
+    include, libraries = environment / "include", environment.resolve() / "lib"
+    words = f"-std=c++17 -O0 -w -I {include} -L {libraries} -Wl,-rpath,{libraries} -o {host}".split()
+    subprocess.run(["g++", *words, str(HOST), "-lsycl", "-ldl"], check=True)
     return host
 
 

@@ -53,7 +53,7 @@ class OffloadEntry:
 
     @property
     def described(self) -> SyclImage | None:
-        """What it says of an image of SYCL; None of others."""
+        """The description of an image of SYCL; None of others."""
         if self.kind != _SYCL:
             return None
         texts = {

@@ -1,4 +1,4 @@
-"""What a host says of its SYCL images, and which of them the runtime chooses, as text and for JSON."""
+"""The descriptors of SYCL images and the runtime's choice among them, as text and for JSON."""
 
 from __future__ import annotations
 

@@ -120,6 +120,10 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
 
     target = device(name)
     chosen = [program for program in programs if program.is_for(target)]
+    if must_be and not programs:
+        raise NotFoundError(
+            f"the file contains no program for a GPU, so none for {target}: its host code registers no device image"
+        )
     if must_be and not chosen:
         there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
         raise NotFoundError(f"the file contains no program for {target}, only for {there}; choose one of these")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 import zstandard
 
+from kernlens.loading import open_build
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.toolchains import Toolchain
 from tests.integration.toolchain.toolchain_fixtures import each, newest, scale, system
 from tests.unit.conftest import Kernlens, kernlens
 from tests.unit.formats.test_offload_bundle import host, table
+from tests.writers.sycl_hosts import MISC, REQUIREMENTS, WrittenImage, assembly, numbers
 
 __all__ = ["each", "kernlens", "newest", "scale", "system"]
 
@@ -42,3 +46,33 @@ def test_machine_code_is_that_of_the_module(
     assert "the recorded options -cl-opt-disable are used again, before those given here" in done.err
     builds = [*Recording("lib.klens").builds(), *Recording("again.klens").builds()]
     assert builds[0].binary == builds[1].binary != alone.binary
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc makes the library")
+def test_images_are_compiled_as_the_sycl_runtime_builds_them(
+    each: Toolchain, scale: Path, kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The descriptor's options decide over the register file: without them kernels seem to spill that do not."""
+    monkeypatch.chdir(tmp_path)
+    spirv = compile_source(scale, "dg2", "", each).spirv
+    images = [
+        WrittenImage(spirv, ("scale",), compile_options="-internal_options -cl-intel-256-GRF-per-thread"),
+        WrittenImage(spirv, ("scale",), properties={MISC: {"sycl-grf-size": 256, "optLevel": 3}}),
+        WrittenImage(spirv, ("scale",), properties={REQUIREMENTS: {"aspects": numbers(6)}}),
+    ]
+    Path("lib.s").write_text(assembly(images))
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-o", "lib.so", "lib.s"], check=True)
+    if each.name != "system":
+        monkeypatch.setenv("KERNLENS_NEWEST_ROOT", str(each.root))
+    done = kernlens("compile", "lib.so", "--kernel", "scale", "--device", "dg2", "--toolchain", each.name, "--no-lines")
+    assert done.status == 0, done.err
+    builds = Recording("lib.klens").builds()
+    assert [build.options for build in builds] == [
+        "-internal_options -cl-intel-256-GRF-per-thread",
+        "-ze-opt-large-register-file -ze-opt-level=2",
+        "",
+    ]
+    programs = [program for build in builds for program in open_build(build)]
+    assert [program.kernels["scale"].resources.grf_count for program in programs] == [256, 256, 128]
+    assert "before those given here: -internal_options -cl-intel-256-GRF-per-thread (dg2); -ze-opt-large" in done.err
+    assert "the SYCL runtime does not run sycl-spir64.2 on dg2: it requires the aspect fp64" in done.err

@@ -76,3 +76,22 @@ def test_an_object_with_offload_binaries(kernlens: Kernlens, tmp_path: Path) -> 
     document = kernlens("inspect", path, "--json").document
     assert document["containers"][0]["containers"][0]["containers"][0]["kind"] == "spirv"
     assert document["programs"][0]["sycl_image"]["compile_options"] == "-O1 -x"
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (16, "entries at 0xffffffffff do not fit"),
+        (40, "strings at 0xffffffffff do not fit"),
+        (48, "strings at 0x48 do not fit"),
+        (56, "its image of 70 bytes at 0xffffffffff reaches beyond its end"),
+        (64, "its image of 1,099,511,627,775 bytes"),
+        (72, "string 0 reaches beyond its end"),
+        (88, "string 0 reaches beyond its end"),
+    ],
+)
+def test_what_reaches_beyond_a_binary_is_refused(place: int, message: str) -> None:
+    data = bytearray(binary(b"content" * 10, OPTIONS))
+    struct.pack_into("<Q", data, place, 0xFFFFFFFFFF)
+    with pytest.raises(FormatError, match=message):
+        list(read_offload_binaries(memoryview(bytes(data)), Allowance(len(data))))

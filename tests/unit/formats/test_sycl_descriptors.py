@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import FormatError
+from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.model.sycl_image import SyclImage
 from tests.limits import memory, processor_time
@@ -127,3 +128,31 @@ def test_many_descriptors_of_one_large_table_are_refused() -> None:
     data = writer.build()
     with processor_time(3), memory(200 << 20), pytest.raises(FormatError, match="image descriptors are too many"):
         read_offload_images(data)
+
+
+@pytest.mark.parametrize("words", [(), ("--kernel", "FillBuffer")])
+def test_a_host_without_images_says_so(kernlens: Kernlens, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What the SYCL runtime calls "No kernel named ... was found"."""
+    writer = ElfWriter(machine=62, type=3)
+    writer.add(".text", bytes(16), flags=6, address=0x1000)
+    path = tmp_path / "host"
+    path.write_bytes(writer.build())
+    done = kernlens("inspect", path, "--device", "dg2", *words)
+    assert done.status == 2
+    assert "contains no program for a GPU, so none for dg2: its host code registers no device image" in done.err
+
+
+def test_pointers_that_stand_in_relocations_only(tmp_path: Path) -> None:
+    """As lld leaves them, which writes no addend where the pointer goes."""
+    data = bytearray(built(tmp_path, FIRST).read_bytes())
+    elf = read_elf(memoryview(bytes(data)))
+    sites = [relocation.offset for relocation in elf.relocations() if relocation.type == 8]
+    assert len(sites) > 20
+    for section in elf.sections:
+        for site in sites:
+            if section.flags & 2 and 0 <= site - section.address < section.size:
+                struct.pack_into("<Q", data, section.offset + site - section.address, 0)
+    (image,) = read_offload_images(memoryview(bytes(data)))
+    assert image.described is not None
+    assert (image.described.aspects, image.described.entries) == ((6, 27), ("_ZTS5First", "_ZTS6Second"))
+    assert bytes(image.read()) == FIRST.content

@@ -27,7 +27,7 @@ _GAP = 1 << 12
 
 
 class LoadedMemory:
-    """What lies at an address. The sections of an object that is still to be linked have addresses one after the other."""
+    """The bytes of a host file by address. The sections of an object still to be linked get addresses one after the other."""
 
     def __init__(self, elf: Elf) -> None:
         self._elf = elf
