@@ -134,7 +134,17 @@ def command(
     file kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
     """
     from kernlens.cli.compile import print_failures
-    from kernlens.verbs.check import MISSING, NEW, UNUSED, failed_in, found_file, judged, opened_files, programs_in
+    from kernlens.verbs.check import (
+        MISSING,
+        NEW,
+        UNUSED,
+        failed_in,
+        found_file,
+        judged,
+        opened_files,
+        programs_in,
+        whole_in,
+    )
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing), (UNUSED, fail_on_unused))
@@ -151,6 +161,7 @@ def command(
         allow_unknown=allow_unknown,
         allow_failed_builds=allow_failed_builds or None,
         failed=failed_in(answers),
+        whole=whole_in(answers),
         source_roots=source_roots,
     )
     files = {id(program): each.path for each in answers for program in each.programs}

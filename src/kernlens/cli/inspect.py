@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def command(path: str, kernel_names: tuple[str, ...], device: str | None, sort: 
         contents.check()
         return
     failed = contents.failed_builds(device)
-    programs = with_kernels(for_device(contents.programs, device), kernel_names)
+    whole = whole_of(contents)
+    programs = with_kernels(for_device(contents.programs, device, whole=whole), kernel_names, whole, device)
     containers = () if kernel_names else containers_for(contents.containers, device)
     if as_json:
         from kernlens.report.program_document import inspect_document

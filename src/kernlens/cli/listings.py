@@ -20,6 +20,7 @@ from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.failure_lines import failed_documents, failed_lines
 from kernlens.report.style import cut, rendered_lines
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import chosen, names_in, select
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def listing(
     yield form.tail
     if only is not None:
         contents.check()
-        _check_line(only, notes)
+        _check_line(only, notes, is_choice=bool(kernel_names) or device is not None)
     check_trips(trip_notes)
 
 
@@ -246,7 +247,7 @@ def _answers(
         for item in share:
             yield from _of_kernel(item, form, only)
 
-    listed = listed_of(select(contents.machine_code(), kernel_names, device))
+    listed = listed_of(select(contents.machine_code(), kernel_names, device, whole_of(contents)))
     return in_shares(listed, [item.kernel.code_size for item in listed], answer_kernels)
 
 
@@ -316,11 +317,16 @@ def _has_code(kernel: Kernel, only: LineChoice) -> bool:
     return any(only.holds(SourcePlace(*line)) for line in (*source_map.lines, *source_map.inherited))
 
 
-def _check_line(only: LineChoice, notes: Sequence[_LineNote]) -> None:
+def _check_line(only: LineChoice, notes: Sequence[_LineNote], *, is_choice: bool) -> None:
     """Raise what ``listing`` does if no kernel has code of the line."""
     if any(note.has_code for note in notes):
         return
     reasons = [note.reason for note in notes]
     if reasons and None not in reasons:
         raise UnsupportedError(f"there is no line information for {only}: {reasons[0]}")
-    raise NoCodeError(f"no instruction came from {only}; leave --line out to see the lines that have code")
+    unknown = [reason for reason in reasons if reason is not None]
+    without = (
+        f"; {len(unknown):,} of {len(reasons):,} kernels have no line information: {unknown[0]}" if unknown else ""
+    )
+    of = " in the chosen kernels, and others were not looked at" if is_choice else ""
+    raise NoCodeError(f"no instruction came from {only}{of}; leave --line out to see the lines that have code{without}")
