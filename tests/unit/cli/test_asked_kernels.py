@@ -85,8 +85,8 @@ def test_every_spelling_means_the_kernel(verb: str, kernlens: Kernlens, folder: 
         assert held[name] == [HERE]
         for spelling in spellings:
             done = kernlens(*VERBS[verb], "all.klens", "--kernel", spelling)
-            said = done.out + done.err
-            assert "there is no kernel" not in said, (verb, spelling, said)
+            answer = done.out + done.err
+            assert "there is no kernel" not in answer, (verb, spelling, answer)
             assert done.status == 0 or verb in ("editable", "variable"), (verb, spelling, done.err)
 
 
