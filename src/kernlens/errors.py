@@ -74,19 +74,22 @@ class NotFoundError(KernlensError):
 
 class UnknownKernelError(NotFoundError, KeyError):
     """A ``name`` that is none of the ``known`` kernels. It is a KeyError too, since ``program.kernels`` is a mapping.
-    The nearest names are looked up when the message is read: ``get`` of a mapping raises this error and drops it."""
+    The nearest names are looked up when the message is read: ``get`` of a mapping raises this error and drops it.
+    ``note`` says what was left out before."""
 
-    def __init__(self, name: object, known: Collection[str]) -> None:
+    def __init__(self, name: object, known: Collection[str], note: str = "") -> None:
         self.name = name
         self.known = known
+        self.note = note
         super().__init__(name, known)
 
     def __str__(self) -> str:
+        note = f"; {self.note}" if self.note else ""
         if not self.known:
-            return bounded(f"there is no kernel {self.name!r}; the binary holds no kernels at all")
+            return bounded(f"there is no kernel {self.name!r}; the binary holds no kernels at all{note}")
         near = nearest(str(self.name), self.known) or list(self.known)[:8]
         more = "" if len(self.known) <= len(near) else f" (of {len(self.known)}; kernlens inspect lists all)"
-        return bounded(f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}")
+        return bounded(f"there is no kernel {self.name!r}; the binary holds {', '.join(near)}{more}{note}")
 
 
 class AmbiguousKernelError(NotFoundError):
@@ -154,7 +157,9 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return the names of ``known`` that are most like ``name``, the likest first, for an error to offer; at most four."""
     from difflib import get_close_matches
 
-    return get_close_matches(name, list(known), 4, 0.5)
+    names = list(known)
+    in_other_case = [each for each in names if each.casefold() == name.casefold()]
+    return in_other_case[:4] or get_close_matches(name, names, 4, 0.5)
 
 
 def likeliest(name: str, known: Iterable[str]) -> list[str]:

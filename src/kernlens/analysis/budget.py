@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -102,13 +102,19 @@ def is_of_code(figure: Figure) -> bool:
     return figure.needs_decoding or figure.key == "code_size"
 
 
-def named(places: Sequence[Place], pattern: str, origin: str = "") -> list[Place]:
-    """Return the kernels that a name or a pattern means. Raises NotFoundError, which begins with ``origin``, if it
+#: Returns why a pattern means none of the known kernels, on a device if one is named.
+Explain = Callable[[str, Collection[str], str | None], NotFoundError]
+
+
+def named(places: Sequence[Place], rule: Rule, explain: Explain) -> list[Place]:
+    """Return the kernels that a rule's pattern means. Raises NotFoundError, which begins with the rule's origin, if it
     means none: a misspelt pattern must not pass."""
+    known = dict.fromkeys(kernel.name for _, kernel in places)
     try:
-        names = set(kernels_named(pattern, dict.fromkeys(kernel.name for _, kernel in places)))
+        names = set(kernels_named(rule.pattern, known))
     except UnknownKernelError as error:
-        raise NotFoundError(f"{origin}: {error}" if origin else str(error)) from None
+        reason = explain(rule.pattern, error.known, rule.device)
+        raise NotFoundError(f"{rule.origin}: {reason}" if rule.origin else str(reason)) from None
     return [place for place in places if place[1].name in names]
 
 
@@ -116,7 +122,9 @@ class Rules:
     """The rules of each kernel. ``idle`` are those for a device that no program is for; ``unused`` are those that
     fit no kernel of ``places``, each with the error that says so."""
 
-    def __init__(self, rules: Iterable[Rule], places: Sequence[Place], is_for: Callable[[Program, str], bool]) -> None:
+    def __init__(
+        self, rules: Iterable[Rule], places: Sequence[Place], is_for: Callable[[Program, str], bool], explain: Explain
+    ) -> None:
         self._places = places
         self._of: dict[tuple[int, str], list[Rule]] = {}
         self.idle: list[str] = []
@@ -127,7 +135,7 @@ class Rules:
                 self.idle.append(rule.origin)
                 continue
             try:
-                fitting = named(there, rule.pattern, rule.origin)
+                fitting = named(there, rule, explain)
             except NotFoundError as error:
                 self.unused.append((rule, error))
                 continue

@@ -34,6 +34,15 @@ def kernels_meant(asked: str, known: Collection[str]) -> list[str]:
     return alike or kernels_named(asked, known)
 
 
+def matching(asked: str, known: Collection[str], *, parts: bool = True) -> list[str]:
+    """Return the names among ``known`` that ``kernels_named`` returns, or else with ``parts`` all that ``kernels_meant`` would
+    choose from; none if there is none."""
+    alike = _alike(asked, known)
+    for has_part in (_ends_with, _holds) if parts and asked else ():
+        alike = alike or [name for name in known if any(has_part(each, asked) for each in called(name))]
+    return alike
+
+
 def _alike(asked: str, known: Collection[str]) -> list[str]:
     if asked in known:
         return [asked]

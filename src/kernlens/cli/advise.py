@@ -72,14 +72,14 @@ def command(
     from kernlens.report.style import style
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
-    from kernlens.verbs.check import failed_in, opened_files, programs_in
+    from kernlens.verbs.check import failed_in, opened_files, programs_in, whole_in
     from kernlens.verbs.programs import check_any, select
 
     check_words(paths, macros, jobs, is_try=is_try)
     with told_failures():
         files = opened_files(paths, devices, toolchains, options, source_roots, stages=stages)
         check_any(files)
-        selection = select(programs_in(files), kernel_names)
+        selection = select(programs_in(files), kernel_names, whole=whole_in(files))
         answer = advised(selection)
         trials = (
             tried_programs(selection, options, macros, jobs=jobs, timeout=timeout, cache=cache, quiet=as_json)

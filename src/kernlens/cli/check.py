@@ -135,7 +135,17 @@ def command(
     """
     from kernlens.cli.build_logs import print_compiled_warnings
     from kernlens.cli.compile import print_failures
-    from kernlens.verbs.check import MISSING, NEW, UNUSED, failed_in, found_file, judged, opened_files, programs_in
+    from kernlens.verbs.check import (
+        MISSING,
+        NEW,
+        UNUSED,
+        failed_in,
+        found_file,
+        judged,
+        opened_files,
+        programs_in,
+        whole_in,
+    )
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
     kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing), (UNUSED, fail_on_unused))
@@ -152,6 +162,7 @@ def command(
         allow_unknown=allow_unknown,
         allow_failed_builds=allow_failed_builds or None,
         failed=failed_in(answers),
+        whole=whole_in(answers),
         source_roots=source_roots,
     )
     print_compiled_warnings(program for each in answers for program in each.programs)

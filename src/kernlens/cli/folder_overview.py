@@ -19,6 +19,7 @@ from kernlens.report.json_text import encoded, indented
 from kernlens.report.overview import container_overview, program_overview
 from kernlens.report.program_document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.style import style
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import containers_for, for_device, names_in, narrowed
 
 
@@ -108,4 +109,4 @@ def _check_device(folder: Folder, device: str | None) -> None:
     """Raise NotFoundError if a device is chosen that no program of the folder is for."""
     if device is None or any(for_device(contents.programs, device, must_be=False) for contents in folder.files()):
         return
-    for_device(folder.programs, device)
+    for_device(folder.programs, device, whole=whole_of(folder))

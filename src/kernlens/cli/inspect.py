@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
 from kernlens.errors import NotFoundError
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ def command(
         return
     failed = contents.failed_builds(device)
     choices = _sycl_choices(contents.programs, device, kernel_names)
-    of_device = for_device(contents.programs, device, must_be=not choices)
-    programs = with_kernels(of_device, kernel_names) if of_device or not choices else ()
+    whole = whole_of(contents)
+    of_device = for_device(contents.programs, device, must_be=not choices, whole=whole)
+    programs = with_kernels(of_device, kernel_names, whole, device) if of_device or not choices else ()
     containers = () if kernel_names else containers_for(contents.containers, device)
     if as_json:
         from kernlens.report.program_document import inspect_document

@@ -123,8 +123,11 @@ def _modules(
 ) -> tuple[DriverRules, list[Linkable]]:
     """Return the rules to follow and the modules of all paths, as ``linkable_modules`` does."""
     from kernlens.cli.link_answers import REAL_DEVICE
+    from kernlens.loading import open_file
     from kernlens.loading.linkable import linkable_programs
+    from kernlens.model.failed_builds import by_path
     from kernlens.model.spirv import check_constants
+    from kernlens.report.failure_lines import failed_lines
     from kernlens.verbs.forecast import linkable_modules
 
     module_options = dict(options_for)
@@ -135,6 +138,9 @@ def _modules(
     target = None if device == REAL_DEVICE else device
     # A path that is named twice counts once, as a handle given twice does to the driver.
     programs = [(path, *program) for path in dict.fromkeys(paths) for program in linkable_programs(path, target)]
+    # A module of a build that failed may be what the others need.
+    failed = by_path(open_file(path).failed_builds(target) for path in dict.fromkeys(paths))
+    print_message(*(f"kernlens: {line}" for line in failed_lines(failed)))
     rules, modules = linkable_modules(
         programs, options=options, options_for=module_options, constants=constants, rules=own_rules
     )

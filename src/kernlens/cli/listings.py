@@ -21,6 +21,7 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import is_nameless
 from kernlens.report.failure_lines import failed_documents, failed_lines
 from kernlens.report.style import cut, rendered_lines
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import chosen, names_in, select
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def listing(
     yield form.tail
     if only is not None:
         contents.check()
-        _check_line(only, notes)
+        _check_line(only, notes, is_choice=bool(kernel_names) or device is not None)
     check_trips(trip_notes)
 
 
@@ -252,7 +253,7 @@ def _answers(
         for item in share:
             yield from _of_kernel(item, form, only)
 
-    listed = listed_of(select(contents.machine_code(), kernel_names, device))
+    listed = listed_of(select(contents.machine_code(), kernel_names, device, whole_of(contents)))
     return in_shares(listed, [item.kernel.code_size for item in listed], answer_kernels)
 
 
@@ -329,17 +330,22 @@ def _line_note(listed: Listed, only: LineChoice) -> _LineNote:
     )
 
 
-def _check_line(only: LineChoice, notes: Sequence[_LineNote]) -> None:
+def _check_line(only: LineChoice, notes: Sequence[_LineNote], *, is_choice: bool) -> None:
     """Raise what ``listing`` does if no kernel has code of the line."""
     if any(note.has_code for note in notes):
         return
     reasons = [note.reason for note in notes]
     if reasons and None not in reasons:
         raise UnsupportedError(f"there is no line information for {only}: {reasons[0]}")
+    of = " in the chosen kernels, and others were not looked at" if is_choice else ""
     if not any(note.has_file for note in notes):
         files = list(dict.fromkeys(title for note in notes for title in note.files))
         more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
         raise NoCodeError(
-            f"no instruction came from a file {only.path}; the line tables have {', '.join(files[:_MOST_FILES])}{more}"
+            f"no instruction came from a file {only.path}{of}; the line tables have {', '.join(files[:_MOST_FILES])}{more}"
         )
-    raise NoCodeError(f"no instruction came from {only}; leave --line out to see the lines that have code")
+    unknown = [reason for reason in reasons if reason is not None]
+    without = (
+        f"; {len(unknown):,} of {len(reasons):,} kernels have no line information: {unknown[0]}" if unknown else ""
+    )
+    raise NoCodeError(f"no instruction came from {only}{of}; leave --line out to see the lines that have code{without}")

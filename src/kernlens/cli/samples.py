@@ -85,9 +85,10 @@ class AnnotatedSamples:
         from kernlens.loading.decoded_kernels import decode_kernels
         from kernlens.report.json_text import encoded
         from kernlens.report.sample_stacks import folded_lines, sample_stacks, speedscope_document, unmatched_stacks
+        from kernlens.verbs.absent import whole_of
         from kernlens.verbs.programs import select
 
-        selection = select(contents.machine_code(), self.names(kernel_names), device)
+        selection = select(contents.machine_code(), self.names(kernel_names), device, whole_of(contents))
         decode_kernels(selection, texts=False)
         stacks = unmatched_stacks(() if kernel_names else self.matches.unmatched)
         for _, kernels in selection:

@@ -147,7 +147,8 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
     documents = []
     known = {snapshot.kernel for pipeline in pipelines for snapshot in pipeline if snapshot.kernel}
     if kernel is not None and known and kernel not in known:
-        raise UnknownKernelError(kernel, sorted(known))
+        failed = sum(not pipeline.build.ok for pipeline in pipelines)
+        raise UnknownKernelError(kernel, sorted(known), f"{failed:,} builds failed and may hold it" if failed else "")
     for pipeline in pipelines:
         chosen = of_kernel(pipeline.snapshots, kernel)
         steps = list(pass_steps(chosen)) if all_passes else []

@@ -9,6 +9,7 @@ from kernlens.cli.listings import Json, Lines, listing
 from kernlens.cli.output import print_pieces
 from kernlens.report.program_document import SCHEMA, program_document
 from kernlens.report.variable_answer import AskedVariable, VariableAnswers, unknown_variable
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import select
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ def print_variables(
     *answers, closing = listing(contents, kernel_names, device, text)
     pieces = [piece for piece in answers if piece.strip()]
     if not pieces:
-        kernels = [kernel for of_program in select(contents.programs, kernel_names, device) for kernel in of_program[1]]
+        kernels = [
+            kernel
+            for of_program in select(contents.programs, kernel_names, device, whole_of(contents))
+            for kernel in of_program[1]
+        ]
         raise unknown_variable(asked.name, kernels)
     print_pieces([*pieces, closing], output)

@@ -20,7 +20,7 @@ from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Source
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
-from kernlens.model.program import Program
+from kernlens.model.program import Kernels, Program
 
 if TYPE_CHECKING:
     from kernlens.loading.listed_code import ListedKernel
@@ -242,7 +242,7 @@ def _program(
     program = Program(
         name=name,
         format=format_name,
-        kernels=kernels,
+        kernels=Kernels(kernels, _spelt),
         build=context.build,
         device=device,
         device_id=device_id,
@@ -257,6 +257,13 @@ def _program(
         find_stage_texts=lambda: _stage_texts(debug or KeptDebug(context.build, context.allowance)),
     )
     return program
+
+
+def _spelt(name: str, known: Collection[str]) -> Sequence[str]:
+    """Return the kernels that a name means which is none of the binary's own."""
+    from kernlens.analysis.kernel_names import matching
+
+    return matching(name, known, parts=False)
 
 
 def _stage_maps(program: Program) -> tuple[StageMap, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernlens.dataclass import dataclass, field, in_short
-from kernlens.errors import UnknownKernelError
+from kernlens.errors import AmbiguousKernelError, UnknownKernelError
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Build, Source
 from kernlens.model.columns import Table, Tabular
@@ -28,20 +28,34 @@ if TYPE_CHECKING:
 class Kernels(Tabular, Mapping[str, "Kernel"]):
     """A program's kernels by name; a name that is none raises UnknownKernelError, with the nearest names.
 
-    It is a view of the mapping that it is given, which costs the same however many kernels that holds.
+    It is a view of the mapping that it is given, which costs the same however many kernels that holds. ``find`` returns
+    those of its names that another spelling means, as C++ has it, or a pattern: ``kernels[...]`` takes these too, while
+    ``in``, ``get`` and the keys are about the names in the binary.
     """
 
-    def __init__(self, kernels: Mapping[str, Kernel]) -> None:
+    def __init__(
+        self, kernels: Mapping[str, Kernel], find: Callable[[str, Collection[str]], Sequence[str]] | None = None
+    ) -> None:
         self._kernels = kernels
+        self._find = find
 
     def __getitem__(self, name: str) -> Kernel:
         try:
             return self._kernels[name]
         except KeyError:
-            raise UnknownKernelError(name, self._kernels) from None
+            meant = self._find(name, self._kernels) if self._find is not None and isinstance(name, str) else ()
+            if len(meant) > 1:
+                raise AmbiguousKernelError(name, meant) from None
+            if not meant:
+                raise UnknownKernelError(name, self._kernels) from None
+            return self._kernels[meant[0]]
 
     def __contains__(self, name: object) -> bool:
         return name in self._kernels
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the kernel of this name in the binary; ``default`` if there is none."""
+        return self._kernels.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)

@@ -14,7 +14,7 @@ from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.toolchain.includes import join_options
-from kernlens.verbs.check import PathName, answers_at, failed_in, programs_in
+from kernlens.verbs.check import PathName, answers_at, failed_in, programs_in, whole_in
 from kernlens.verbs.programs import Selection, check_any, select
 
 _COLUMNS = {
@@ -82,7 +82,7 @@ def advise(
     words = [[value] if isinstance(value, str) else list(value) for value in (kernel, device, toolchain)]
     answers, _ = answers_at(paths, words[1], words[2], join_options(options), source_roots, stages=stages)
     check_any(answers)
-    return replace(advised(select(programs_in(answers), words[0])), failed=failed_in(answers))
+    return replace(advised(select(programs_in(answers), words[0], whole=whole_in(answers))), failed=failed_in(answers))
 
 
 def advised(selection: Selection) -> AdviceAnswer:

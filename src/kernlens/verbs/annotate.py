@@ -14,7 +14,7 @@ from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.toolchain.includes import join_options
-from kernlens.verbs.check import PathName, answers_at, failed_in, programs_in
+from kernlens.verbs.check import PathName, answers_at, failed_in, programs_in, whole_in
 from kernlens.verbs.programs import check_any, select
 
 #: The most kernels that a notebook shows.
@@ -99,7 +99,7 @@ def annotate(
     words = [[value] if isinstance(value, str) else list(value) for value in (kernel, device, toolchain)]
     answers, _ = answers_at(paths, words[1], words[2], join_options(options), source_roots)
     check_any(answers)
-    selection = select(programs_in(answers), words[0])
+    selection = select(programs_in(answers), words[0], whole=whole_in(answers))
     if not selection:
         raise NotFoundError("there is no kernel to annotate")
     decode_kernels(selection, texts=True)

@@ -11,7 +11,6 @@ from kernlens.analysis.budget import (
     against_baseline,
     guarded,
     guarded_spills,
-    named,
     places_of,
     states_spills,
     with_functions,
@@ -19,6 +18,7 @@ from kernlens.analysis.budget import (
 )
 from kernlens.analysis.comparison.kernel_changes import Comparison
 from kernlens.analysis.comparison.pairs import KernelPair, pair
+from kernlens.analysis.kernel_names import matching
 from kernlens.analysis.likely_cause import changed_cause, costliest_cause
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.formats.budget_file import NAME, BudgetFile
@@ -32,6 +32,7 @@ from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
 from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.project_file import project_file, read_project
 from kernlens.toolchain.source_settings import settings_for, unused_tables
+from kernlens.verbs.absent import Whole, all_of, resolved, why_absent
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, open_all
 from kernlens.verbs.sources.spread import spread
 
@@ -86,6 +87,7 @@ def check(
         allow_unknown=allow_unknown,
         allow_failed_builds=allow_failed_builds,
         failed=failed_in(answers),
+        whole=whole_in(answers),
         source_roots=source_roots,
     )
 
@@ -148,6 +150,11 @@ def failed_in(answers: Iterable[Opened]) -> tuple[FailedBuilds, ...]:
     return by_path(each.failed for each in answers)
 
 
+def whole_in(answers: Iterable[Opened]) -> Whole:
+    """Return all that the paths hold, for other devices and toolchains too."""
+    return all_of(each.whole if each.path else Whole(each.programs) for each in answers)
+
+
 def found_file(paths: Sequence[str]) -> str | None:
     """Return the ``kernlens.toml`` that counts for the first path that has one, or for the working folder; None if there is
     none."""
@@ -166,9 +173,11 @@ def judged(
     allow_unknown: bool = False,
     allow_failed_builds: bool | None = None,
     failed: tuple[FailedBuilds, ...] = (),
+    whole: Whole | None = None,
     source_roots: Sequence[str] = (),
 ) -> Verdict:
-    """Do what ``check`` does; ``own_rules`` go before those of the file, and ``failed`` are builds beside the programs."""
+    """Do what ``check`` does; ``own_rules`` go before those of the file, ``failed`` are builds beside the programs, and
+    ``whole`` is all that the paths hold; None: these."""
     if not fail_on <= {NEW, MISSING, UNUSED}:
         raise KernlensError(
             f"a check can fail on {NEW} or {MISSING} kernels and on {UNUSED} limits, not on {', '.join(sorted(fail_on))}"
@@ -183,12 +192,14 @@ def judged(
     outcome = Verdict((), failed=failed, allows_failed=bool(allows_failed), budget_file=budget_file, baseline=baseline)
     if not every:
         return outcome
-    chosen = with_functions(_chosen(every, kernels), every) if kernels else every
+    whole = whole or Whole(programs, [build for group in failed for build in group.builds])
+    chosen = with_functions(_chosen(every, kernels, whole), every) if kernels else every
     # Of all programs, that is: a rule of the file may be for a kernel that is not checked now.
     rules = Rules(
         [*file.rules, *own_rules],
         every,
         lambda program, device: program.device is not None and program.device.name == find_device(device).name,
+        lambda pattern, known, device: why_absent(pattern, known, known, whole, device, parts=False),
     )
     if rules.unused and UNUSED in fail_on:
         raise rules.unused[0][1]
@@ -248,9 +259,9 @@ def _read(path: str) -> BudgetFile:
     return budgets
 
 
-def _chosen(every: Sequence[Place], kernels: Sequence[str]) -> list[Place]:
-    ids = {id(kernel) for pattern in kernels for _, kernel in named(every, pattern)}
-    return [place for place in every if id(place[1]) in ids]
+def _chosen(every: Sequence[Place], kernels: Sequence[str], whole: Whole) -> list[Place]:
+    names = set(resolved(kernels, dict.fromkeys(kernel.name for _, kernel in every), whole))
+    return [place for place in every if place[1].name in names]
 
 
 def _decode(places: Iterable[Place], *, texts: bool = False) -> None:
@@ -290,7 +301,10 @@ def _paired(
             (each.program, each.kernel) for each in pairing.only_old if each.kernel and id(each.kernel) in entries
         ]
     if kernels and missing:
-        missing = [place for pattern in kernels for place in _fitting(missing, pattern)]
+        # A pattern may be about kernels that are there.
+        names = dict.fromkeys(kernel.name for _, kernel in missing)
+        asked = {name for pattern in kernels for name in matching(pattern, names, parts=False)}
+        missing = [place for place in missing if place[1].name in asked]
     if not pairs:
         raise NotFoundError(f"the baseline {baseline} contains none of the checked kernels")
     return pairs, new, missing
@@ -299,13 +313,6 @@ def _paired(
 def _kernels(places: Iterable[Place]) -> Iterable[Place]:
     """Return the kernels among the places: the code of functions may come and go with what is inlined."""
     return (place for place in places if place[1].name != PSEUDO_KERNEL)
-
-
-def _fitting(places: Sequence[Place], pattern: str) -> list[Place]:
-    try:
-        return named(places, pattern)
-    except NotFoundError:
-        return []  # The pattern is about kernels that are there.
 
 
 def _device(program: Program) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.analysis.kernel_names import kernels_meant
+from kernlens.analysis.cxx_names import kernel_title
+from kernlens.analysis.kernel_names import kernels_meant, matching
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, NotFoundError, UnknownKernelError
+from kernlens.loading import open_file
 from kernlens.loading.identify import kind_of
 from kernlens.model.build import HeldParts
 from kernlens.model.spirv import check_constants
@@ -145,6 +147,18 @@ def compilable(
         yield Compilable([file for path in paths for file in files[path]], images, folder)
 
 
+def _without_spirv(asked: str, paths: Iterable[str]) -> NotFoundError | None:
+    """Return the error on a kernel that is there as machine code, and in no SPIR-V module; None if it is not there."""
+    for path in paths:
+        for program in open_file(path).programs:
+            if names := matching(asked, program.kernels):
+                return NotFoundError(
+                    f"{kernel_title(names[0])} is in {path} as machine code for {program.device}, and in no SPIR-V module,"
+                    " so it cannot be compiled"
+                )
+    return None
+
+
 def _kind(path: str) -> str | None:
     kind, _ = kind_of(path, "source file")
     if kind is None:
@@ -169,7 +183,10 @@ def _chosen(
     images = [image for own in held.values() for image in own]
     if kernel_names:
         known = {name: None for image in images for name in image.kernels}
-        names = {name for asked in kernel_names for name in kernels_meant(asked, known)}
+        try:
+            names = {name for asked in kernel_names for name in kernels_meant(asked, known)}
+        except UnknownKernelError as error:
+            raise _without_spirv(str(error.name), held) or error from None
         held = {path: [image for image in own if not names.isdisjoint(image.kernels)] for path, own in held.items()}
     if constants:
         check_constants(

@@ -11,7 +11,6 @@ from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing
 from kernlens.analysis.comparison.stage_partings import Parting, parting
 from kernlens.analysis.comparison.totals import Totals, programs_of_equal_code, totals
-from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass, in_short, replace
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.decoded_kernels import decode_kernels
@@ -22,6 +21,7 @@ from kernlens.model.figures import figure_named
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
 from kernlens.model.stage import Snapshot, of_kernel
+from kernlens.verbs.absent import Whole, all_of, resolved
 from kernlens.verbs.kernel_pairs import kernel_pairs
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, open_all
 
@@ -198,8 +198,7 @@ def diff(
     paths_of_sides = [opening for opening, programs in both if programs is None]
     files = compiled_whole(open_all(paths_of_sides, source_roots, stages=stages, all_passes=all_passes))
     old_side, new_side = (
-        files.pop(0) if programs is None else Opened("", _chosen_programs(programs, opening))
-        for opening, programs in both
+        files.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both
     )
     titles = [title for _, title in sides]
     difference = between(
@@ -212,6 +211,7 @@ def diff(
         stages=stages,
         all_passes=all_passes,
         unconfined=unconfined,
+        whole=all_of([old_side.whole, new_side.whole]),
     )
     return replace(difference, failed_builds=(old_side.failed, new_side.failed))
 
@@ -272,13 +272,13 @@ def _title(side: Side) -> str:
     return ", ".join(dict.fromkeys(program.name for program in programs)) or "no program"
 
 
-def _chosen_programs(programs: Sequence[Program], opening: Opening) -> Sequence[Program]:
+def _chosen_programs(programs: Sequence[Program], opening: Opening) -> Opened:
     """Return the Programs of a side, those for the device that is asked for. Raises KernlensError if a compile is asked for."""
     if not programs:
         raise NotFoundError("a side of the comparison holds no Program")
     if opening.toolchain or opening.options:
         raise KernlensError("toolchain and options are those of a compile, and a Program is compiled already")
-    return for_device(programs, opening.device)
+    return Opened("", for_device(programs, opening.device), whole=Whole(programs))
 
 
 def _two_sides(
@@ -325,10 +325,11 @@ def between(
     unconfined: bool = False,
     pairing: Pairing | None = None,
     sources: SourceChanges | None = None,
+    whole: Whole | None = None,
 ) -> Difference:
     """Compare the programs of two sides, which have these titles, ordered by a figure; ``pairing`` is what belongs together, if
-    that is known, and the rest is that of ``diff``."""
-    pairing = _chosen(pairing or kernel_pairs(old, new, pairs), kernel_names)
+    that is known, ``whole`` all that the sides are of, and the rest is that of ``diff``."""
+    pairing = _chosen(pairing or kernel_pairs(old, new, pairs, whole), kernel_names, whole or Whole([*old, *new]))
     changes = by_badness(changed(pairing.kernels), order)
     partings = _partings(changes, all_passes, unconfined) if stages else [None] * len(changes)
     return Difference(titles[0], titles[1], old, new, pairing, tuple(changes), tuple(partings), sources)
@@ -346,13 +347,13 @@ def changed(pairs: Sequence[KernelPair]) -> list[KernelChange]:
     return [change for both in pairs if (change := comparison.kernel_change(both)).differs]
 
 
-def _chosen(pairing: Pairing, kernel_names: Sequence[str]) -> Pairing:
-    """Return the part of a pairing that is about these kernels. Raises UnknownKernelError if neither side has one of them."""
+def _chosen(pairing: Pairing, kernel_names: Sequence[str], whole: Whole) -> Pairing:
+    """Return the part of a pairing that is about these kernels. Raises what ``resolved`` does if neither side has one."""
     if not kernel_names:
         return pairing
     alone = [each.kernel.name for each in (*pairing.only_old, *pairing.only_new) if each.kernel]
     known = dict.fromkeys([*(name for both in pairing.kernels for name in (both.new.name, both.old.name)), *alone])
-    names = {name for asked in kernel_names for name in kernels_meant(asked, known)}
+    names = set(resolved(kernel_names, known, whole))
     return Pairing(
         tuple(both for both in pairing.kernels if both.new.name in names or both.old.name in names),
         tuple(each for each in pairing.only_old if each.kernel and each.kernel.name in names),

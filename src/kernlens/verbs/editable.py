@@ -11,6 +11,7 @@ from kernlens.formats.listings.editable_code import editable_lines
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.isa.intel.assembly_text import code_text
 from kernlens.model.intel_instructions import packed_of
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.edited_instructions import OldCode
 from kernlens.verbs.programs import select
 
@@ -25,7 +26,7 @@ _TEXT = ".text."
 def editable_kernel(contents: Contents, names: Sequence[str], device: str | None = None) -> tuple[Program, Kernel]:
     """Return the kernel of this name with its program; without a name, the only one. Raises what ``select`` does, and
     UnsupportedError if there are several, or if its code is not that of an Intel GPU."""
-    selection = select(contents.machine_code(), names, device)
+    selection = select(contents.machine_code(), names, device, whole_of(contents))
     chosen = [(program, kernel) for program, kernels in selection for kernel in kernels]
     if len(chosen) != 1:
         titles = ", ".join(dict.fromkeys(kernel.name for _, kernel in chosen[:8]))

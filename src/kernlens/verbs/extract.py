@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kernlens.analysis.parts import parts
 from kernlens.errors import OutputError
 from kernlens.toolchain.folders import make_folder
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def extract(
     Raises NotFoundError if no program is for the device or has such a kernel, OutputError if a part cannot be written."""
     written: list[tuple[str, int]] = []
     checked: set[Path] = set()
-    programs = with_kernels(for_device(contents.programs, device), kernel_names)
+    whole = whole_of(contents)
+    programs = with_kernels(for_device(contents.programs, device, whole=whole), kernel_names, whole, device)
     containers = () if kernel_names else containers_for(contents.containers, device)
     for part in parts(containers, programs, contents.failed_builds(device).builds):
         _write(folder, part.path, part.content, checked)

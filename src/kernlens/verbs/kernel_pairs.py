@@ -6,28 +6,40 @@ from collections.abc import Iterable, Sequence
 
 from kernlens.analysis.comparison.pairs import Pairing, chosen_pairs, pair
 from kernlens.analysis.comparison.renamed_kernels import with_renamed
-from kernlens.analysis.kernel_names import kernels_meant
-from kernlens.errors import KernlensError
+from kernlens.analysis.kernel_names import matching
+from kernlens.errors import KernlensError, NotFoundError
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.verbs.absent import Whole, resolved
 
 
-def kernel_pairs(old: Sequence[Program], new: Sequence[Program], pairs: Iterable[tuple[str, str]] = ()) -> Pairing:
+def kernel_pairs(
+    old: Sequence[Program], new: Sequence[Program], pairs: Iterable[tuple[str, str]] = (), whole: Whole | None = None
+) -> Pairing:
     """Return what is compared: the ``pairs`` of an old and a new kernel's name, and nothing else; without any, all kernels.
+    ``whole`` is all that the sides are of.
 
-    Raises KernlensError for a name that several kernels have, UnknownKernelError for one that its side does not have.
+    Raises KernlensError for a name that several kernels have, and what ``resolved`` does for one that its side lacks.
     """
+    whole = whole or Whole([*old, *new])
     chosen = [
-        both for before, after in pairs for both in chosen_pairs(_named(before, old, "old"), _named(after, new, "new"))
+        both
+        for before, after in pairs
+        for both in chosen_pairs(_named(before, old, "old", new, whole), _named(after, new, "new", old, whole))
     ]
     if chosen:
         return Pairing(tuple(chosen), (), ())
     return with_renamed(pair(old, new))
 
 
-def _named(name: str, programs: Sequence[Program], side: str) -> list[tuple[Program, Kernel]]:
+def _named(
+    name: str, programs: Sequence[Program], side: str, others: Sequence[Program], whole: Whole
+) -> list[tuple[Program, Kernel]]:
     known = dict.fromkeys(kernel for program in programs for kernel in program.kernels)
-    names = kernels_meant(name, known)
+    elsewhere = dict.fromkeys(kernel for program in others for kernel in program.kernels)
+    if not matching(name, known) and matching(name, elsewhere):
+        raise NotFoundError(f"the {side} side has no kernel {name!r}, but the other has: a pair is OLD=NEW")
+    names = resolved([name], known, whole)
     if len(names) > 1:
         raise KernlensError(
             f"a pair names one kernel on each side, and {name!r} fits {len(names):,} of the {side} side's"

@@ -6,10 +6,10 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnknownKernelError
 from kernlens.model.failed_builds import FailedBuilds, no_kernels
+from kernlens.verbs.absent import Whole, entry_points, no_program_by, no_program_for, resolved, whole_of
 
 if TYPE_CHECKING:  # Every verb imports this module, and few open anything through it.
     from kernlens.loading import Folder
@@ -57,11 +57,13 @@ def is_source(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The programs of a path, and the builds that failed: those in recordings, or those of the source itself."""
+    """The programs of a path, and the builds that failed: those in recordings, or those of the source itself; and all that the
+    path holds, for other devices and toolchains too."""
 
     path: str
     programs: Sequence[Program]
     failed: FailedBuilds = FailedBuilds()
+    whole: Whole = Whole()
 
     @property
     def is_compiled(self) -> bool:
@@ -89,7 +91,7 @@ def open_all(
     for opening, of_one in zip(to_compile, builds, strict=True):
         programs = [program for build in of_one if build.ok for program in open_build(build)]
         failed = FailedBuilds(tuple(build for build in of_one if not build.ok), len(of_one))
-        files[opening] = Opened(opening.path, programs, failed)
+        files[opening] = Opened(opening.path, programs, failed, Whole(programs, failed.builds))
     return [files[opening] for opening in openings]
 
 
@@ -112,8 +114,11 @@ def compiled_whole(answers: Sequence[Opened]) -> list[Opened]:
     return list(answers)
 
 
-def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool = True) -> Sequence[Program]:
-    """Return the programs for one device. Raises NotFoundError if there must be one and is none."""
+def for_device(
+    programs: Sequence[Program], name: str | None, *, must_be: bool = True, whole: Whole | None = None
+) -> Sequence[Program]:
+    """Return the programs for one device. Raises NotFoundError if there must be one and is none; ``whole`` is what they are
+    of, which may hold other programs, and builds that failed."""
     if name is None:
         return programs
     from kernlens.isa.devices import device
@@ -125,31 +130,27 @@ def for_device(programs: Sequence[Program], name: str | None, *, must_be: bool =
             f"the file contains no program for a GPU, so none for {target}: its host code registers no device image"
         )
     if must_be and not chosen:
-        there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
-        raise NotFoundError(f"the file contains no program for {target}, only for {there}; choose one of these")
+        raise no_program_for(target, programs, whole or Whole(programs))
     return chosen
 
 
-def select(programs: Sequence[Program], kernel_names: Sequence[str], device: str | None = None) -> Selection:
+def select(
+    programs: Sequence[Program],
+    kernel_names: Sequence[str],
+    device: str | None = None,
+    whole: Whole | None = None,
+) -> Selection:
     """Return the programs with those of their kernels that have these names, in the binary or in C++, or fit a pattern of
     these; no names: all.
 
-    Raises UnknownKernelError if a name exists in no program, NotFoundError if no program is for ``device``, or those that are
-    have not the kernel.
+    Raises UnknownKernelError if a name exists nowhere, NotFoundError if no program is for ``device``, or those that are have
+    not the kernel. ``whole`` is all that the programs are of; None: these programs.
     """
-    of_device = for_device(programs, device)
+    whole = whole or Whole(programs)
+    of_device = for_device(programs, device, whole=whole)
     known = {name: None for program in of_device for name in program.kernels}
     if not known.keys() >= set(kernel_names):
-        try:
-            kernel_names = [name for asked in kernel_names for name in kernels_meant(asked, known)]
-        except UnknownKernelError as error:
-            others = sorted({str(program.device) for program in programs if error.name in program.kernels})
-            if not others:
-                raise
-            message = (
-                f"there is no kernel {error.name!r} for {device} here, but for {', '.join(others)}; choose one of these"
-            )
-            raise NotFoundError(message) from None
+        kernel_names = resolved(kernel_names, known, whole, device)
     return chosen(of_device, kernel_names, device)
 
 
@@ -175,18 +176,23 @@ def names_in(folder: Folder, kernel_names: Sequence[str], device: str | None) ->
             if not waiting:
                 return kernel_names
     if not known:
-        select(folder.machine_code(), kernel_names, device)
-    return [name for asked in kernel_names for name in kernels_meant(asked, known)]
+        select(folder.machine_code(), kernel_names, device, whole_of(folder))
+    try:
+        return resolved(kernel_names, known, Whole())
+    except UnknownKernelError:
+        return resolved(kernel_names, known, whole_of(folder), device)
 
 
-def with_kernels(programs: Sequence[Program], kernel_names: Sequence[str]) -> Sequence[Program]:
+def with_kernels(
+    programs: Sequence[Program], kernel_names: Sequence[str], whole: Whole, device: str | None = None
+) -> Sequence[Program]:
     """Return the programs that have kernels of these names, in the binary or in C++, or that fit a pattern of these, with no
-    others; SPIR-V has them as entry points. No names: all programs as they are. Raises what ``kernels_meant`` raises."""
+    others; SPIR-V has them as entry points. No names: all programs as they are. Raises what ``resolved`` raises."""
     if not kernel_names:
         return programs
-    own = [program.kernels or _entry_points(program) for program in programs]
+    own = [program.kernels or entry_points(program) for program in programs]
     known = {name: None for names in own for name in names}
-    meant = {name for asked in kernel_names for name in kernels_meant(asked, known)}
+    meant = set(resolved(kernel_names, known, whole, device))
     return [
         narrowed(program, meant) for program, names in zip(programs, own, strict=True) if not meant.isdisjoint(names)
     ]
@@ -199,10 +205,6 @@ def narrowed(program: Program, names: Collection[str]) -> Program:
         kernels={name: kernel for name, kernel in program.kernels.items() if name in names},
         find_symbols=lambda: tuple(each for each in program.symbols if each.kind != "kernel" or each.name in names),
     )
-
-
-def _entry_points(program: Program) -> list[str]:
-    return [symbol.name for symbol in program.symbols if symbol.kind == "kernel"] if program.format == "spirv" else []
 
 
 def containers_for(containers: Iterable[Container], name: str | None) -> Iterator[Container]:
@@ -229,23 +231,19 @@ def _opened(opening: Opening, source_roots: Sequence[str]) -> Opened:
         raise KernlensError(f"--build-options are for compiling, but {opening.path} is already compiled")
     device = None if opening.device == ALL else opening.device
     contents = open_file(opening.path, device=device, source_roots=source_roots)
-    failed = contents.failed_builds(device, opening.toolchain)
+    failed, whole = contents.failed_builds(device, opening.toolchain), whole_of(contents)
     if failed and not any(
         program.kernels and program.build.is_by(opening.toolchain)
         for program in for_device(contents.programs, device, must_be=False)
     ):
         contents.check()
-        return Opened(opening.path, (), failed)
-    programs = for_device(contents.machine_code(), device)
+        return Opened(opening.path, (), failed, whole)
+    programs = for_device(contents.machine_code(), device, whole=whole)
     contents.check()  # A file that cannot be read is no program that is missing.
-    if opening.toolchain is None:
-        return Opened(opening.path, programs, failed)
-    made_by = {program.build.toolchain for program in programs if program.build.toolchain}
     chosen = [program for program in programs if program.build.is_by(opening.toolchain)]
     if not chosen:
-        there = ", ".join(sorted({toolchain.name for toolchain in made_by})) or "no named toolchain"
-        raise NotFoundError(f"{opening.path} contains no program of the toolchain {opening.toolchain}, only of {there}")
-    return Opened(opening.path, chosen, failed)
+        raise no_program_by(opening.path, opening.toolchain or "", programs, whole)
+    return Opened(opening.path, programs if opening.toolchain is None else chosen, failed, whole)
 
 
 def _compiled_with_stages(openings: Sequence[Opening], all_passes: bool) -> list[list[Build]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernlens import __version__
 from kernlens.errors import KernlensError
 from kernlens.report.shared_paths import SharedPaths
+from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import Selection, select
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def report_page(
     selection: Selection = []
     failed = contents.failed_builds(device).builds
     if contents.programs or not failed:
-        selection = select(contents.machine_code(), kernel_names, device)
+        selection = select(contents.machine_code(), kernel_names, device, whole_of(contents))
     if stages:
         selection = [_with_stages(program, kernels, unconfined, tell) for program, kernels in selection]
     programs = [program for program, _ in selection]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import replace
-from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
+from kernlens.errors import AmbiguousKernelError, KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.isa.devices import ALL
 from kernlens.loading.identify import kind_of
 from kernlens.model.program import Program
@@ -209,14 +209,18 @@ def recorded_pipelines(path: str | os.PathLike[str], device: str | None = None) 
 
 def those_with_kernel(pipelines: list[Pipeline], kernel: str | None) -> tuple[list[Pipeline], str | None]:
     """Return the programs whose stages name the kernel, all if none does, and its name there: it may be given as C++ shows
-    it. A part of a name will not do: it can be the whole name of a function, which stages have too."""
-    from kernlens.analysis.kernel_names import called
+    it, or as a pattern. A part of a name will not do: it can be the whole name of a function, which stages have too. Raises
+    AmbiguousKernelError for a pattern of several."""
+    from kernlens.analysis.cxx_names import kernel_title
+    from kernlens.analysis.kernel_names import matching
 
     if kernel is None:
         return pipelines, None
     of_each = [{snapshot.kernel for snapshot in pipeline.snapshots if snapshot.kernel} for pipeline in pipelines]
-    known = {name for names in of_each for name in names}
-    shown = next((name for name in known if kernel not in known and kernel in called(name)), kernel)
+    meant = matching(kernel, sorted({name for names in of_each for name in names}), parts=False)
+    if len(meant) > 1:
+        raise AmbiguousKernelError(kernel, list(map(kernel_title, meant)))
+    shown = meant[0] if meant else kernel
     having = [pipeline for pipeline, names in zip(pipelines, of_each, strict=True) if shown in names]
     return having or pipelines, shown
 

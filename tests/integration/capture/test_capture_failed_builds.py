@@ -65,6 +65,20 @@ def test_what_one_of_two_devices_refuses(tmp_path: Path) -> None:
     for device, status in (("pvc", 0), ("dg2", 1)):
         check = ("check", "both.klens", "--device", device, "--max-spill-bytes", "0")
         assert kernlens(*check, cwd=tmp_path).returncode == status, device
+    for verb in ("annotate", "disasm", "inspect", "advise", "extract"):
+        asked = (
+            verb,
+            "both.klens",
+            "--kernel",
+            "doubles",
+            "--device",
+            "dg2",
+            *(("-o", "x") if verb == "extract" else ()),
+        )
+        done = kernlens(*asked, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "doubles is there for pvc" in done.stderr, verb
+        assert "a build of it failed: " in done.stderr, verb
     folder = ("check", ".", "--device", "dg2", "--max-spill-bytes", "0", "--json")
     (tmp_path / "both.klens").unlink()
     done = kernlens(*folder, cwd=tmp_path)

@@ -113,6 +113,11 @@ def test_forms_of_annotate_show_them(kernlens: Kernlens, folder: Path) -> None:
     assert (done.status, done.out) == (2, "")
 
 
+def test_link_says_that_modules_are_missing(kernlens: Kernlens, folder: Path) -> None:
+    done = kernlens("link", "x.klens")
+    assert f"kernlens: {WORDS}" in done.err
+
+
 def test_a_device_is_chosen_among_them_too(kernlens: Kernlens, folder: Path) -> None:
     record(folder / "two.klens", GOOD, BAD, OTHER)
     assert "2 of 3 builds failed: the first /src/bad.cl for skl" in kernlens("disasm", "two.klens").out

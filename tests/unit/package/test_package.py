@@ -82,6 +82,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".model",
         ".model.failed_builds",
         ".report.failure_lines",
+        ".verbs.absent",
         ".model.binary",
         ".model.figure",
         ".model.kernel_resources",

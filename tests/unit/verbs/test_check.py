@@ -89,7 +89,7 @@ def test_without_source_lines_the_reason_is_told(kernlens: Kernlens, file: Path)
     ("words", "message"),
     [
         ((), "there are no limits to check"),
-        (("--kernel", "scal", "--max-spill", "0"), "there is no kernel 'scal'; the binary holds scale"),
+        (("--kernel", "skal", "--max-spill", "0"), "there is no kernel 'skal'; the binary holds scale"),
         (("--kernel", "x*", "--max-spill", "0"), "there is no kernel 'x*'"),
         (("--budget", "none.toml"), "none.toml"),
         (("--tolerance", "spill=0", "--max-spill", "0"), "need a --baseline"),
