@@ -29,6 +29,7 @@ from kernlens.cli.build_logs import (
 from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
+from kernlens.model.opencl_built_ins import misspelt_built_in
 from kernlens.report.style import style
 from kernlens.report.table import table
 from kernlens.report.width import Name
@@ -56,6 +57,10 @@ _OTHER_LANGUAGES = {
 }
 #: What clang says of a header that is nowhere.
 _NO_HEADER = re.compile(r"'([^']+)' file not found")
+#: What it says of a function that nothing declares, unless it proposes a name itself.
+_UNKNOWN_NAME = re.compile(
+    r"^(?:use of undeclared identifier|implicit declaration of function) '(\w+)'(?!.*did you mean)"
+)
 _LOCKED_HEADER = re.compile(r"cannot open file '(.+)': Permission denied")
 
 
@@ -302,6 +307,9 @@ def _print_failure(builds: Sequence[Build], errors: Sequence[tuple[ErrorLine, Se
         print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
     for header in dict.fromkeys(match[1] for message, _ in errors if (match := _LOCKED_HEADER.match(message.message))):
         print_message(f"kernlens: you may not read {header}: ls -l {header} shows who may")
+    for name in dict.fromkeys(match[1] for message, _ in errors if (match := _UNKNOWN_NAME.search(message.message))):
+        if meant := misspelt_built_in(name):
+            print_message(f"kernlens: {name} is no built-in function; {meant} is one")
     print_message(*more_line(errors[MOST_MESSAGES:], "error"))
     language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())
     if language is not None:

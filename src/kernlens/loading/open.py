@@ -37,6 +37,9 @@ from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.model.program import Program
 from kernlens.toolchain.source_reading import PATH_LIMIT, open_regular
 
+#: Kernels that a sentence names.
+_NAMED = 8
+
 
 class Contents:
     """The contents of a path: its containers, outermost first, and the programs in them. Those of a recording are
@@ -98,11 +101,7 @@ class Contents:
                 f"{self.path} contains the stages of a compile but no machine code of a GPU that kernlens reads; look at them"
                 f" with kernlens stages {self.path}, or compile the source for a GPU"
             )
-        if any(program.format in ("zebin", "patch-tokens") for program in self.programs):
-            raise UnsupportedError(
-                f"{self.path} is compiled but contains no kernel; kernlens symbols {self.path} lists the functions and"
-                " variables that it offers to other modules"
-            )
+        self._say_kernelless()
         modules = sum(bool(program.spirv) for program in self.programs)
         if modules:
             only = next(program.spirv for program in self.programs if program.spirv)
@@ -117,6 +116,30 @@ class Contents:
             if what := foreign(container.content, container.kind):
                 raise UnsupportedError(f"{self.path} is {what}; {READABLE}")
         raise NotFoundError(f"{self.path} contains no kernels; kernlens inspect {self.path} shows what it contains")
+
+    def _say_kernelless(self) -> None:
+        """Raise UnsupportedError for compiled programs without kernels: with what they have instead."""
+        from kernlens.loading.linkable import lost_kernels
+
+        compiled = [program for program in self.programs if program.format in ("zebin", "patch-tokens")]
+        if not compiled:
+            return
+        lost = [name for program in compiled for name in lost_kernels(program)]
+        if lost:
+            more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
+            raise UnsupportedError(
+                f"{self.path} has no machine code, but its SPIR-V holds {', '.join(lost[:_NAMED])}{more}; build it: kernlens"
+                f" compile {self.path} --device D"
+            )
+        if any(symbol.kind == "export" for program in compiled for symbol in program.symbols):
+            raise UnsupportedError(
+                f"{self.path} is compiled but contains no kernel; kernlens symbols {self.path} lists the functions and"
+                " variables that it offers to other modules"
+            )
+        raise UnsupportedError(
+            f"{self.path} is compiled but contains no kernel, and offers no function or variable to other modules: its source"
+            " has none, or the compiler dropped them (-library-compilation keeps functions)"
+        )
 
     def some_programs(self) -> Sequence[Program]:
         """Return the programs. Raises UnsupportedError if there are none since what is there cannot be read."""

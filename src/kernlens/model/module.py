@@ -110,7 +110,8 @@ class Module:
     ``frames`` are those of a binary's kernels that call imports, and ``function_frame`` is that of its functions.
     ``work_item_exports`` are functions that SPIR-V will export with its options and that ask for their work-item's id or
     size. ``spec_constants`` are the specialisation constants of SPIR-V, and ``constants`` the bits of those that it will be
-    built with, by number. ``find_places`` reads where in the source one of ``uses`` stands: all places where its function
+    built with, by number. ``lost_kernels`` are those that the SPIR-V of a binary has, which itself has no code at all.
+    ``find_places`` reads where in the source one of ``uses`` stands: all places where its function
     names the symbol, or of a site in a binary the one that is known, else those that are possible; none if nothing holds
     lines.
     """
@@ -134,6 +135,7 @@ class Module:
     work_item_exports: tuple[str, ...] = ()
     spec_constants: tuple[SpecConstant, ...] = ()
     constants: Mapping[int, int] = field(default_factory=dict)
+    lost_kernels: tuple[str, ...] = ()
     find_places: Callable[[ImportUse], tuple[SourcePlace, ...]] = field(
         default=lambda use: (), repr=False, compare=False
     )

@@ -69,12 +69,14 @@ def report_page(
         sampled=sampled,
         left_out=left_out,
     )
-    return page(whole, viewer_script(), paths=None if has_paths else own_paths(whole.index))
+    builds = [*(program.build for program in programs), *failed]
+    return page(whole, viewer_script(), paths=None if has_paths else own_paths(whole.index, builds))
 
 
-def own_paths(index: Mapping[str, Any]) -> SharedPaths:
-    """Return the paths of this user that a page of these programs does without."""
-    return folders_of_user(file["path"] for program in index["programs"] for file in program["files"])
+def own_paths(index: Mapping[str, Any], builds: Sequence[Build] = ()) -> SharedPaths:
+    """Return the paths of this user that a page of these programs, and their builds, does without."""
+    files = [file["path"] for program in index["programs"] for file in program["files"]]
+    return folders_of_user([*files, *(path for build in builds for path in (build.path, *build.parts.source_paths))])
 
 
 def folders_of_user(sources: Iterable[str] = ()) -> SharedPaths:

@@ -78,7 +78,7 @@ def test_a_page_does_not_have_the_sharer_s_folders(kernlens: Kernlens, folder: P
     good, bad = index["programs"]
     assert [file["path"] for file in good["files"]] == ["scale.cl"]
     assert good["command"] == "ocloc -I ~/include -DX scale.cl"
-    assert bad["reason"] == "scale.cl does not compile for skl: scale.cl is bad"
+    assert bad["reason"] == "bad does not compile for skl: scale.cl is bad"
     assert kernlens("report", folder / "a.klens", "-o", tmp_path / "x.html", "--paths").status == 0
     assert str(folder.parent / "k" / "scale.cl") in content(tmp_path / "x.html")
 

@@ -32,6 +32,9 @@ CODE_NAMES = {
 #: The first graphics IP version for which 22.43 builds every library module.
 _XE_HP = (12, 50)
 
+#: Kernels that a sentence names.
+_NAMED = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
@@ -128,10 +131,21 @@ def predict(modules: Sequence[Module], rules: DriverRules = LATEST, linked_befor
 
 
 def notes(modules: Sequence[Module], rules: DriverRules = LATEST, device: Device | None = None) -> tuple[str, ...]:
-    """Return sentences that say what will go wrong on some devices, where it is not known for which one the modules are."""
+    """Return sentences on modules without code, and, where it is not known for which device the modules are, on what will go
+    wrong on some."""
+    empty = tuple(_emptiness(module) for module in modules if module.lost_kernels)
     if device is not None or any(module.device is not None for module in modules):
-        return ()
-    return tuple(_work_item_crash(module, rules) for module in modules if _crashes(module, rules))
+        return empty
+    return empty + tuple(_work_item_crash(module, rules) for module in modules if _crashes(module, rules))
+
+
+def _emptiness(module: Module) -> str:
+    names = ", ".join(module.lost_kernels[:_NAMED])
+    more = f" and {len(module.lost_kernels) - _NAMED:,} more" if len(module.lost_kernels) > _NAMED else ""
+    return (
+        f"{module.name} has no machine code, but its SPIR-V holds {names}{more}: kernlens compile {module.name} --device D"
+        " builds it"
+    )
 
 
 def obstacles(modules: Sequence[Module], rules: DriverRules = LATEST, device: Device | None = None) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from kernlens.analysis.cxx_names import readable
 from kernlens.analysis.linking.prediction import Forecast, Resolution
 from kernlens.dataclass import dataclass
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, ImportUse, Module, SymbolKind
+from kernlens.model.opencl_built_ins import misspelt_built_in, opencl_built_ins
 
 #: Longer names, and symbols beyond this number, get no offer of similar names, as comparing them takes long.
 _COMPARED_LENGTH = 200
@@ -51,7 +52,20 @@ def advise(symbol: str, modules: Sequence[Module], *, compare: bool = True) -> s
                 f"{module.name} has a kernel of this name, and kernels are not exported: move the code into a function"
             )
     near = _nearest(symbol, modules) if compare and len(symbol) <= _COMPARED_LENGTH else None
-    return f"no module here defines it; {near}" if near else "no module here defines it: add the one that does"
+    if near:
+        return f"no module here defines it; {near}"
+    name = readable(symbol).partition("(")[0]
+    if name in opencl_built_ins():
+        return (
+            f"no module here defines it, and the compiler does not provide it: {name} is a built-in function of OpenCL C, but"
+            " not for these types, or it was declared once more; leave the declaration out"
+        )
+    if meant := misspelt_built_in(name):
+        return (
+            f"no module here defines it: if the built-in function {meant} is meant, correct the name; otherwise add the module"
+            " that defines it"
+        )
+    return "no module here defines it: add the one that does"
 
 
 def _flag_advice(module: Module, kind: SymbolKind) -> str:
