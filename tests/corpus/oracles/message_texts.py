@@ -16,6 +16,7 @@ _CACHE = re.compile(
     r"(?:x(?P<elements>\d+)(?P<block>t)?|\.(?P<channels>[xyzw]+))?\.a(?:16|32|64)"
     r"(?:\.[a-z]{2}\.[a-z]{2})?(?:\.?(?P<surface>bss|ss|bti|flat)(?P<index>\[\d+\])?)?"
 )
+_BLOCK_2D = re.compile(r"(load|store)_block2d\.ugm\.d\d+[tv]?\.a64")
 _ATOMIC_WORDS = {
     "integer add": "iadd", "integer subtract": "isub", "integer increment": "iinc", "integer decrement": "idec",
     "integer compare and swap": "icas", "logical AND": "and", "logical OR": "or", "logical XOR": "xor",
@@ -54,6 +55,8 @@ def _parts_of_name(name: str) -> tuple[str, str, int, int | None, bool, str | No
         return "", name.removeprefix("signal "), 0, 1, False, ""
     if "fence" in name:
         return "", "fence", 0, 1, False, ""
+    if match := _BLOCK_2D.match(name):  # A register tells the size of the block.
+        return match[1], f"{match[1]}_block2d", 1, 0, False, "flat"
     if match := _CACHE.match(name):
         elements = len(match["channels"] or "") or int(match["elements"] or 1)
         action = match["operation"].split("_")[0]
