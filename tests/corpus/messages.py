@@ -45,7 +45,7 @@ def _registers(instruction: IntelInstruction, theirs: SaidOfMessage, register_by
     assert access is not None
     assert message is not None
     answer, addresses, data = theirs.registers
-    if access.action not in ("load", "store") or theirs.is_block:
+    if access.action not in ("load", "store") or theirs.is_block or theirs.elements == 0:
         return 0, 0
     if access.operation == "sample":
         return access.size or 0, answer * register_bytes
