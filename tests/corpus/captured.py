@@ -28,7 +28,7 @@ from tests.corpus.build import Built
 from tests.corpus.checks import CHECKS, check_distances, check_dump, check_numbers, check_texts, check_unchanged
 from tests.corpus.manifest import CorpusProgram, Package
 from tests.corpus.outcome import Outcome
-from tests.corpus.packages import cache_folder
+from tests.environment import cache_folder
 from tests.tree import ROOT
 
 DEVICES = ("bmg", "dg2", "ptl")

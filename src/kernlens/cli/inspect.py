@@ -85,7 +85,8 @@ def _print_logs(contents: Contents, kernel_names: Sequence[str], device: str | N
     from kernlens.cli.build_logs import log_document, log_lines
     from kernlens.report.program_document import toolchain_keys
 
-    programs = with_kernels(for_device(contents.programs, device, must_be=False), kernel_names)
+    programs = for_device(contents.programs, device, must_be=False)
+    programs = with_kernels(programs, kernel_names, whole_of(contents), device)
     failed = [build for each in contents.files() for build in each.failed_builds(device).builds]
     builds = {id(build): build for build in [*(program.build for program in programs), *failed]}
     logged = [build for build in builds.values() if build.log]
