@@ -37,8 +37,7 @@ from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.model.program import Program
 from kernlens.toolchain.source_reading import PATH_LIMIT, open_regular
 
-#: Kernels that a sentence names.
-_NAMED = 8
+_NAMED = 8  # Kernels that a sentence names.
 
 
 class Contents:
@@ -102,8 +101,7 @@ class Contents:
                 f" with kernlens stages {self.path}, or compile the source for a GPU"
             )
         self._say_kernelless()
-        modules = sum(bool(program.spirv) for program in self.programs)
-        if modules:
+        if modules := sum(bool(program.spirv) for program in self.programs):
             only = next(program.spirv for program in self.programs if program.spirv)
             if modules == 1 and (why := _why_unfit(only)):
                 raise UnsupportedError(f"{self.path} holds no machine code, and none can be made of it: {why}")
