@@ -108,7 +108,16 @@ def test_documents_and_tables_are_made_from_the_list() -> None:
     program, kernel = listed_program()
     keys = [figure.key for figure in STATED]
     (listed,) = inspect_document([], [program])["programs"][0]["kernels"]
-    assert list(listed) == ["name", *keys, "registers", "line_table", "line_table_reason", "line_warning", "functions", "launch_limits"]
+    assert list(listed) == [
+        "name",
+        *keys,
+        "registers",
+        "line_table",
+        "line_table_reason",
+        "line_warning",
+        "functions",
+        "launch_limits",
+    ]
     stated = {"simd": 16, "grf_count": 128, "spill_bytes": 0, "code_size": 80}
     assert {key: listed[key] for key in keys} == dict.fromkeys(keys) | stated, (
         "what a new figure's reader finds in made()"
