@@ -167,8 +167,8 @@ OF_FAMILIES = (
     ),
     Figure(
         MAX_WORK_GROUP, "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
-        f"Intel: by the driver's rules, from the SIMD width and the registers; {_METADATA}: `.max_flat_workgroup_size`;"
-        " NVIDIA's cubin: `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
+        f"Intel: by the driver's rules, from SIMD and GRF count; {_METADATA}: `.max_flat_workgroup_size`; NVIDIA's cubin:"
+        " `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
     ),
 )
 # fmt: on
@@ -319,8 +319,6 @@ WAIT_COLUMNS = tuple(LineColumn(key.replace("_", " "), (key,), by) for key, by i
 LINE_ORDERS = {column.by: column for column in (*LINE_COLUMNS, *WAIT_COLUMNS) if column.by}
 #: The figures that are there without decoding.
 STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
-
-
 #: Every figure: what can be named, bounded, and ordered by.
 EVERY_FIGURE = (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS)
 
