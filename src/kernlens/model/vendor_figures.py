@@ -89,8 +89,8 @@ OF_FAMILIES = (
     ),
     Figure(
         MAX_WORK_GROUP, "largest work-group", "work-items", "work-items of the largest work-group that it may be launched in",
-        f"Intel: by the driver's rules, from the SIMD width and the registers; {_METADATA}: `.max_flat_workgroup_size`;"
-        " NVIDIA's cubin: `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
+        f"Intel: by the driver's rules, from SIMD and GRF count; {_METADATA}: `.max_flat_workgroup_size`; NVIDIA's cubin:"
+        " `EIATTR_MAX_THREADS`", attrgetter("launch_limits.max_work_group"), more_is_better=True,
     ),
 )
 # fmt: on

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from tests.integration.drivers.test_simulated_devices import WAITING
 from tests.integration.stages.stage_fixtures import SMALL
 from tests.integration.stages.test_clang_stages import run_tool
 from tests.tree import ROOT
+from tests.writers.programs import spirv
+from tests.writers.sycl_hosts import WrittenImage, assembly
 
 #: More values at a time than 64 registers hold.
 SPILLING = (
@@ -97,6 +100,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return result
 
 
+def sycl_library(folder: Path) -> str:
+    (folder / "lib.s").write_text(assembly([WrittenImage(bytes(spirv()), ("kernel",))]))
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-o", "lib.so", "lib.s"], cwd=folder, check=True)
+    return "lib.so"
+
+
 def test_the_documents_of_programs(folder: Path) -> None:
     (folder / "small.cl").write_text(SMALL)
     words = ("small.cl", "--device", "dg2", "-o", "small.klens", "--build-options", "-gline-tables-only")
@@ -108,6 +117,7 @@ def test_the_documents_of_programs(folder: Path) -> None:
     compare(shape, answer("assemble", "small.asm", "--into", "small.klens", "-o", "edited.bin", cwd=folder))
     (shape,) = shapes("inspect, disasm, annotate")
     documents = [answer(verb, "small.klens", cwd=folder) for verb in ("inspect", "disasm", "annotate")]
+    documents.append(answer("inspect", sycl_library(folder), "--device", "dg2", cwd=folder))
     (folder / "called.cl").write_text("__attribute__((noinline)) " + SMALL)
     done = kernlens("compile", "called.cl", *words[1:3], "-o", "called.klens", *words[5:], cwd=folder)
     assert done.returncode == 0, done.stderr
