@@ -16,8 +16,8 @@ def bounded(text: str, most: int = MOST_CHARACTERS) -> str:
     """Return a text of at most about so many characters: of a longer one its beginning and its end, which says what to do."""
     if len(text) <= most:
         return text
-    kept = most // 2
-    return f"{text[:kept]} ... ({len(text) - 2 * kept:,} characters are left out) ... {text[len(text) - kept :]}"
+    half = most // 2
+    return f"{text[:half]} ... ({len(text) - 2 * half:,} characters are left out) ... {text[len(text) - half :]}"
 
 
 class KernlensError(Exception):
@@ -140,6 +140,7 @@ class AssemblyError(KernlensError):
 
     @property
     def lines(self) -> tuple[str, ...]:
+        """The lines of the faults."""
         return tuple(str(self).split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""What compilers said of builds: the first messages of those that fail, the warnings of those that do not, and whole logs."""
+"""Compilers' messages about builds: the first of those that fail, the warnings of those that do not, and whole logs."""
 
 from __future__ import annotations
 

@@ -111,16 +111,9 @@ def _of_binary(program: Program, name: str) -> Module:
         has_functions=PSEUDO_KERNEL in program.kernels,
         frames={holder: _frame(program, holder) for holder in {use.holder for use in uses} & set(program.kernels)},
         function_frame=_frame(program, PSEUDO_KERNEL) if PSEUDO_KERNEL in program.kernels else None,
-        lost_kernels=lost_kernels(program),
+        lost_kernels=program.lost_kernels,
         find_places=places_in_binary(program),
     )
-
-
-def lost_kernels(program: Program) -> tuple[str, ...]:
-    """Return the kernels in the SPIR-V of a binary that has no code at all."""
-    if program.format == "spirv" or program.kernels or program.spirv_module is None:
-        return ()
-    return tuple(dict.fromkeys(entry.name for entry in program.spirv_module.entry_points))
 
 
 def _frame(program: Program, kernel: str) -> Frame:

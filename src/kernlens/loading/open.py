@@ -117,12 +117,10 @@ class Contents:
 
     def _say_kernelless(self) -> None:
         """Raise UnsupportedError for compiled programs without kernels: with what they have instead."""
-        from kernlens.loading.linkable import lost_kernels
-
         compiled = [program for program in self.programs if program.format in ("zebin", "patch-tokens")]
         if not compiled:
             return
-        lost = [name for program in compiled for name in lost_kernels(program)]
+        lost = [name for program in compiled for name in program.lost_kernels]
         if lost:
             more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
             raise UnsupportedError(

@@ -171,6 +171,13 @@ class Program:
         """The content of the SPIR-V; None if there is none. Raises FormatError if it is damaged."""
         return self.find_spirv_module()
 
+    @property
+    def lost_kernels(self) -> tuple[str, ...]:
+        """The kernels in the SPIR-V of a binary that has no code at all; none of any other."""
+        if self.format == "spirv" or self.kernels or self.spirv_module is None:
+            return ()
+        return tuple(dict.fromkeys(entry.name for entry in self.spirv_module.entry_points))
+
     @cached_property
     def _sources(self) -> tuple[Source, ...]:
         return self.find_sources()

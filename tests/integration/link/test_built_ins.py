@@ -10,9 +10,7 @@ from kernlens.model.opencl_built_ins import opencl_built_ins
 from kernlens.toolchain.clang import find_front_end
 
 #: What the compiler knows without a header, by OpenCL C 3.0: 6.15.13 to 6.15.17 and ``printf``.
-WITHOUT_HEADER = re.compile(
-    r".*_pipe$|get_pipe_\w+|enqueue_kernel|ndrange_\dD|printf|to_(?:global|local|private)|vec_step"
-)
+WITHOUT_HEADER = re.compile(r".*_pipe$|get_pipe_\w+|enqueue_kernel|printf|to_(?:global|local|private)|vec_step")
 #: Vendors' functions, and families that have a name for each pair of types.
 NOT_LISTED = re.compile(r"(?:__|amd_|arm_|as_|convert_|intel_)")
 
