@@ -25,7 +25,8 @@ class Advice:
     ``subject`` names the construct (`` `sin` ``), ``fact`` says what became of it (``is 313 instructions``), ``action``
     what to do. ``path``, ``line`` and ``column`` are its place in the source; ``path`` is None for advice on a whole kernel,
     ``column`` 0 for a whole line. ``rows`` are the indexes of the instructions that it is about, ascending and never empty;
-    ``total`` is the number of instructions of the kernel. ``origin`` says what the fact is from.
+    ``total`` is the number of instructions of the kernel. ``origin`` says what the fact is from. ``certain`` is how many of
+    the instructions are certainly of the source lines that the advice counts them for (``SourceMap.certain``).
     """
 
     rule: str
@@ -38,6 +39,7 @@ class Advice:
     rows: tuple[int, ...] = field(repr=False)
     total: int
     origin: str = COUNTED
+    certain: int | None = None
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -73,7 +75,8 @@ class Advice:
     @property
     def short(self) -> str:
         """The sentence without the place, for tables that have it in a column of its own."""
-        return f"{self.subject} {self.fact} ({100 * self.share:.1f}% of the kernel); {self.action}"
+        certain = "" if self.certain in (None, self.count) else f", {self.certain:,} for certain"
+        return f"{self.subject} {self.fact} ({100 * self.share:.1f}% of the kernel{certain}); {self.action}"
 
     @property
     def link(self) -> str:

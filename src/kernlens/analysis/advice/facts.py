@@ -157,4 +157,8 @@ class Facts:
     ) -> Advice:
         """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts."""
         path, line, column = (place.path, place.line, place.column) if place else (None, 0, 0)
-        return Advice(rule, subject, fact, action, path, line, column, tuple(sorted(rows)), len(self.code), origin)
+        source_map = self.kernel.source_map
+        certain = sum(source_map.certain[row] for row in rows) if source_map and place else None
+        return Advice(
+            rule, subject, fact, action, path, line, column, tuple(sorted(rows)), len(self.code), origin, certain
+        )
