@@ -22,7 +22,7 @@ Figures = dict[tuple[str, int], tuple[str, str]]
 Kernel = tuple[int, str]
 
 #: Where an instruction has a line of its own from (docs/json.md, ``line_origin``).
-OWN = ("table", "stage")
+OWN = ("table", "uncertain", "stage")
 _KERNEL = re.compile(r"(\S.*?)  (\S.*) on \S+ \(\S+\)$")
 _FILE = re.compile(r"  (\S.*)$")
 _LINE = re.compile(r" +(\d+) +(\d+) +([\d.]+)%[^|]* \| ")

@@ -21,7 +21,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable
 from kernlens.model.program import Program
-from kernlens.model.source_map import FROM_TABLE, NO_LINE
+from kernlens.model.source_map import FROM_TABLE, NO_LINE, UNCERTAIN
 from tests.corpus.build import Built
 from tests.corpus.code_bytes import check_code_bytes
 from tests.corpus.distances import NO_HAZARD, judged, stated_pipe
@@ -186,7 +186,7 @@ def check_numbers(built: Built) -> Outcome:
         where = f"{built.name} {kernel.name}"
         if kernel.source_map is None:
             continue
-        stated = _stated(built, kernel)
+        stated = compiler_places(built, kernel)
         if stated is None:
             outcome.differences.append(f"{where}: no dump of its instructions")
             continue
@@ -303,7 +303,7 @@ def _judged(kernel: Kernel) -> list[int]:
     every = range(len(kernel.instructions))
     if source_map is None:
         return list(every)
-    return [index for index in every if source_map.origin(index) in (FROM_TABLE, NO_LINE)]
+    return [index for index in every if source_map.origin(index) in (FROM_TABLE, UNCERTAIN, NO_LINE)]
 
 
 def _compare_places(
@@ -337,7 +337,7 @@ def _attempt(codegen: Path) -> int:
     return int(match[1]) if match else 0
 
 
-def _stated(built: Built, kernel: Kernel) -> list[Said] | None:
+def compiler_places(built: Built, kernel: Kernel) -> list[Said] | None:
     """Return what the compiler says of each instruction, in the last attempt whose listing is of the kernel's code."""
     sizes = [size == 8 for size in kernel.instructions.sizes]
     fitting = []

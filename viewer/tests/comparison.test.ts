@@ -4,7 +4,7 @@ import { kernelChange, type KernelChange, type Side } from "../src/comparison/ch
 import { Code } from "../src/comparison/forms";
 import { commonPairs } from "../src/comparison/matching";
 import { SourceLines } from "../src/comparison/source_lines";
-import { Kernel } from "../src/document/kernel";
+import { Kernel, UNCERTAIN } from "../src/document/kernel";
 import { percent } from "../src/dom";
 import { wordsOf } from "../src/views/compare_lines";
 import { numbers } from "./numbers";
@@ -96,6 +96,11 @@ test("a kernel is the same as itself with other registers, and differs in the li
   const change = kernelChange(old, now);
   expect(change.isSame).toBe(false);
   expect(change.lines.some(({ change: what, removed, added }) => what === "instructions" && removed === 1 && added === 1)).toBe(true);
+  const changed = change.lines.find(({ change: what, added }) => what === "instructions" && added === 1);
+  expect(changed?.certain).toEqual([changed?.old.length, changed?.new.length]);
+  now.kernel.code.flags[row] |= UNCERTAIN;
+  const doubted = kernelChange(old, now).lines.find(({ change: what, added }) => what === "instructions" && added === 1);
+  expect(doubted?.certain).toEqual([changed?.old.length, (changed?.new.length ?? 0) - 1]);
 });
 
 test("shares are rounded as Python does it", () => {

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 
 import { decode85 } from "../src/document/base85";
 import { group, lastAtMost, nearest, rowsOf } from "../src/document/csr";
-import { FROM_STAGE, INHERITED, Kernel, LOST, PROLOGUE } from "../src/document/kernel";
+import { FROM_STAGE, INHERITED, Kernel, LOST, PROLOGUE, UNCERTAIN } from "../src/document/kernel";
 import { withoutLines } from "../src/document/options";
+import { coverageWords } from "../src/frame/status";
 import { Places } from "../src/document/places";
 import { readIndex, readPasses, readTable, readText } from "../src/document/read";
 import { ReportSource } from "../src/document/report";
@@ -32,7 +33,7 @@ test("a report that kernlens wrote is read", async () => {
   expect(kernel.code.count).toBe(5);
   expect(kernel.code.lines[1].trim()).toMatch(/^add \(16\|M0\)/);
   expect(kernel.code.offset).toEqual(Int32Array.of(0, 16, 32, 48, 64));
-  expect(kernel.coverage).toEqual({ own: 5, prologue: 0, bare: 0, inherited: 0, none: 0 });
+  expect(kernel.coverage).toEqual({ own: 5, uncertain: 0, prologue: 0, bare: 0, inherited: 0, none: 0 });
   expect(kernel.weights.memory).toEqual(Float64Array.of(64));
   expect(kernel.stages.map(({ name, lines }) => [name, lines.length])).toEqual([["llvm-codegen", 3]]);
 });
@@ -143,7 +144,7 @@ test("rows of a line are those that have it as their own", async () => {
   const { code, coverage, weights } = await inlined();
   expect([...code.key]).toEqual([0, 1, 2, 0, -1]);
   expect([0, 1, 2, 3, -1].map((key) => [...code.of(key)])).toEqual([[0], [1], [2], [], []]);
-  expect(coverage).toEqual({ own: 3, prologue: 0, bare: 0, inherited: 1, none: 1 });
+  expect(coverage).toEqual({ own: 3, uncertain: 0, prologue: 0, bare: 0, inherited: 1, none: 1 });
   expect([...weights.instructions]).toEqual([1, 1, 1]);
 });
 
@@ -190,7 +191,19 @@ test("what a row's flags say decides whether its line is its own", async () => {
   chunk.code.flags = [PROLOGUE, INHERITED, LOST, FROM_STAGE, 0];
   const { code, coverage } = new Kernel(program, 0, chunk);
   expect([...code.of(0)]).toEqual([3, 4]);
-  expect(coverage).toEqual({ own: 2, prologue: 1, bare: 0, inherited: 2, none: 0 });
+  expect(coverage).toEqual({ own: 2, uncertain: 0, prologue: 1, bare: 0, inherited: 2, none: 0 });
+});
+
+test("an instruction that may have no line counts for its line, and is said to be uncertain", async () => {
+  const { program, chunk } = await sample();
+  chunk.code.flags = [0, UNCERTAIN, UNCERTAIN, PROLOGUE, 0];
+  const kernel = new Kernel(program, 0, chunk);
+  expect(kernel.coverage).toMatchObject({ own: 4, uncertain: 2, prologue: 1 });
+  expect(coverageWords(kernel)).toBe(
+    "4 of 5 instructions have a line, 2 of them for certain (the line table does not tell whether the other 2 have one), 1 of the prologue shows one that is not counted",
+  );
+  chunk.code.flags = [0, 0, 0, 0, 0];
+  expect(coverageWords(new Kernel(program, 0, chunk))).toBe("all 5 instructions have a line of their own");
 });
 
 test("rows that are some of the same vISA instructions are exactly tied", async () => {

@@ -19,6 +19,8 @@ def correlate(
     prologue: int = 0,
     stops: Sequence[int] = (),
     functions: tuple[CodeFunction, ...] = (),
+    *,
+    begins_own: bool = True,
 ) -> SourceMap:
     """Find for each instruction the row that covers it.
 
@@ -32,6 +34,7 @@ def correlate(
     24,815 such instructions in 98 binaries, IGC's own dump holds 98% for another line than the row's.)
 
     ``functions`` are the kernel's own code and the functions that stayed calls. Their rows may be lost: see ``_lost``.
+    ``begins_own`` is that of the source map.
     """
     starts = list(offsets)
     row_of = _cut(_cover(starts, table), stops)
@@ -40,7 +43,14 @@ def correlate(
             row_of[lost.start : lost.stop] = array("i", repeat(LOST, len(lost)))
         row_of = array("i", (LOST if row == NO_ROW else row for row in row_of))
     row_of[:prologue] = array("i", repeat(PROLOGUE, prologue))
-    return SourceMap(table=table, offsets=offsets, row_of=row_of, prologue=prologue, functions=functions)
+    return SourceMap(
+        table=table,
+        offsets=offsets,
+        row_of=row_of,
+        prologue=prologue,
+        functions=functions,
+        begins_own=begins_own,
+    )
 
 
 def _lost(starts: list[int], table: LineTable, functions: Sequence[CodeFunction]) -> list[range]:

@@ -27,12 +27,14 @@ _NO_CYCLES: Cycles = {}
 
 @dataclass(frozen=True, slots=True)
 class LineCosts:
-    """The costs of the source line ``line`` of the file ``path``. ``inherited`` is the number of instructions that
-    stand under it besides, as the compiler gave them no place: they are not in its costs."""
+    """The costs of the source line ``line`` of the file ``path``. ``certain`` is the number of its instructions that are
+    certainly its own, ``inherited`` the number of those that stand under it besides, as the compiler gave them no place:
+    they are not in its costs."""
 
     path: str
     line: int
     costs: Costs
+    certain: int
     inherited: int = 0
 
 
@@ -132,6 +134,7 @@ def costs_by_line(
         LineCosts(
             *line,
             costs_of_rows(kinds, [*chain.from_iterable(ranges_of[line])], cycles, weights),
+            certain_of(source_map, line, weights),
             sum(map(len, source_map.inherited.get(line, ()))),
         )
         for line in chosen
@@ -148,6 +151,14 @@ def costs_by_line(
         for key, cost in part.items():
             others[key] -= cost
     return CostliestLines(lines, len(ranges_of) - len(lines), others, *apart)
+
+
+def certain_of(source_map: SourceMap, line: tuple[str, int], weights: Sequence[int] | None = None) -> int:
+    """Return how many instructions of a line are certainly its own; each counts as often as ``weights`` say."""
+    if weights is None:
+        return source_map.certain_counts[line]
+    rows = chain.from_iterable(source_map.lines[line])
+    return sum(weights[row] for row in rows if source_map.certain[row])
 
 
 def _costs_of_one(kind: InstructionKind) -> Iterable[tuple[str, int]]:

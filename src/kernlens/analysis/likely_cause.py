@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
+
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.line_changes import WITHOUT_LINE, LineChange
 from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
@@ -27,8 +30,9 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
     if not lines:
         return f"no line has {column.heading}"
     line = lines[0]
-    source = _source_line(program, line.path, line.line)
-    return Cause(line.path, line.line, source, column.heading, column.sum(line.costs), _total(kernel, column))
+    source, count = _source_line(program, line.path, line.line), column.sum(line.costs)
+    certain = _certain(kernel, chain.from_iterable(kernel.source_map.lines[line.path, line.line]), column)
+    return Cause(line.path, line.line, source, column.heading, count, _total(kernel, column), certain=certain)
 
 
 def _peak(program: Program, kernel: Kernel) -> Cause | str:
@@ -37,10 +41,11 @@ def _peak(program: Program, kernel: Kernel) -> Cause | str:
         return "this decoder does not report which registers these instructions read and write"
     index = kernel.pressure.peak_index
     place = kernel.source_map.place(index) if kernel.source_map and index is not None else None
-    if place is None:
+    if place is None or kernel.source_map is None or index is None:
         return "the peak register pressure is at an instruction without a source line"
     source, peak = _source_line(program, place.path, place.line), kernel.pressure.peak
-    return Cause(place.path, place.line, source, "GRFs are live there", peak, kernel.resources.grf_count or peak)
+    certain, total = peak * kernel.source_map.certain[index], kernel.resources.grf_count or peak
+    return Cause(place.path, place.line, source, "GRFs are live there", peak, total, certain=certain)
 
 
 def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
@@ -65,7 +70,10 @@ def changed_cause(change: KernelChange, figure: Figure) -> Cause | str:
     _, _, line, before, after = min(grown, key=lambda item: item[:2])
     source = _source_line(program, line.key.path, line.key.new)
     total = _total(kernel, column)
-    return Cause(line.key.path, line.key.new, source, column.heading, after, total, before, bool(line.is_cause))
+    certain = _certain(kernel, line.new, column)
+    return Cause(
+        line.key.path, line.key.new, source, column.heading, after, total, before, bool(line.is_cause), certain
+    )
 
 
 def _column(figure: Figure) -> LineColumn:
@@ -82,6 +90,13 @@ def _counts(change: KernelChange, line: LineChange, column: LineColumn) -> tuple
         return column.sum(costs_of_rows(kernel.instructions.kinds, rows, _cycles(kernel, column)))
 
     return count(change.pair.old, line.old), count(change.pair.new, line.new)
+
+
+def _certain(kernel: Kernel, rows: Iterable[int], column: LineColumn) -> int:
+    """Return how much of the column is of those of a line's rows that are certainly the line's."""
+    source_map = kernel.source_map
+    certain = [row for row in rows if source_map is not None and source_map.certain[row]]
+    return column.sum(costs_of_rows(kernel.instructions.kinds, certain, _cycles(kernel, column)))
 
 
 def _cycles(kernel: Kernel, column: LineColumn) -> Cycles:

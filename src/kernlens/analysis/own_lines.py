@@ -97,6 +97,7 @@ def on_own_lines(source_map: SourceMap, roots: Collection[str] = ()) -> SourceMa
         prologue=source_map.prologue,
         functions=source_map.functions,
         stated=source_map.stated,
+        begins_own=source_map.begins_own,
         laid=laid,
     )
 

@@ -101,6 +101,7 @@ class _CubinCode:
             waits_reason="waits are unknown: kernlens has no cycles for NVIDIA's GPUs",
             # What is spilled is a part of the stack.
             spills_nothing=self.cubin.resources(kernel).stack_bytes == 0,
+            begins_own=False,  # Nobody has published how ptxas writes line rows.
         )
 
     def _resources(self, kernel: CubinKernel) -> KernelResources:

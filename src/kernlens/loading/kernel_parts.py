@@ -98,13 +98,24 @@ class Code(AnalysedCode):
         if table is None:
             return None
         instructions = kernel.instructions
-        joined = correlate(instructions.offsets, table, self._prologue(kernel), instructions.stops, kernel.functions)
+        joined = correlate(
+            instructions.offsets,
+            table,
+            self._prologue(kernel),
+            instructions.stops,
+            kernel.functions,
+            begins_own=self.begins_own(),
+        )
         beside = self.beside()
         if beside is None:
             return joined
         from kernlens.loading.stated_places import with_stated_places
 
         return with_stated_places(joined, kernel.name, instructions, beside)
+
+    def begins_own(self) -> bool:
+        """Return whether the first instruction of a row of the line table certainly has the row's place (``SourceMap``)."""
+        return True
 
     def function_symbols(self) -> Mapping[int, str | None] | None:
         """Return where symbols place functions in the code; None where there are no symbols."""

@@ -36,6 +36,7 @@ class ListedKernel:
     what is known of its waits, and raises UnsupportedError where nothing is; without it ``waits_reason`` says why.
     ``spills_nothing``: the compiler states so. Else
     its spills are not known: a listing does not tell an access that saves a register from another of the same memory.
+    ``begins_own`` is that of ``SourceMap``.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ListedKernel:
     find_waits: Callable[[Instructions], Waits] | None = field(default=None, repr=False)
     spills_nothing: bool = False
     waits_reason: str = ""
+    begins_own: bool = True
 
 
 class ListedDebug(LinesDebug):
@@ -73,6 +75,9 @@ class ListedCode(DebugCode):
         super().__init__(kernel.code, debug, kernel.name, device, None)
         self._kernel = kernel
         self._looked_up: Waits | str | None = None
+
+    def begins_own(self) -> bool:
+        return self._kernel.begins_own
 
     def instructions(self) -> Instructions:
         return self._kernel.find_instructions()

@@ -70,8 +70,10 @@ def _stated(
     if not position or (start := starts[position - 1]).function != function:
         return None
     following = starts[position] if position < len(starts) else start
-    is_exact = number == start.number or (start.place, start.calls) == (following.place, following.calls)
-    if following.is_branch and not is_exact:  # It may be of either.
+    is_same = (start.place, start.calls) == (following.place, following.calls)
+    # What comes before a branch may be of it: all but the first one's number, and that too if nothing came of the other.
+    is_exact = number == start.number and start.place is not None
+    if following.is_branch and not is_exact and not is_same:
         return None
     place = renamed(start.place, names) if start.place else None
     return StatedPlace(place, tuple(renamed(call, names) for call in start.calls) if place else ())

@@ -29,6 +29,8 @@ class Advice:
     ``column`` 0 for a whole line. ``rows`` are the indexes of the instructions that it is about, ascending and never empty;
     ``total`` is the number of instructions of the kernel. ``results`` says what the action does to the kernel's results where
     the conditions in its words hold: ``EQUAL``, ``WITHIN_ULP`` or ``DIFFER``. ``origin`` says what the fact is from.
+    ``certain`` is how many of the instructions are certainly of the source lines that the advice counts them for
+    (``SourceMap.certain``).
     """
 
     rule: str
@@ -42,6 +44,7 @@ class Advice:
     total: int
     results: str
     origin: str = COUNTED
+    certain: int | None = None
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -77,7 +80,9 @@ class Advice:
     @property
     def short(self) -> str:
         """The sentence without the place, for tables that have it in a column of its own."""
-        return f"{self.subject} {self.fact} ({100 * self.share:.1f}% of the kernel); {self.action} (results {self.results})"
+        bound = "" if self.certain in (None, self.count) else "at most "
+        share = f"{bound}{100 * self.share:.1f}% of the kernel"
+        return f"{self.subject} {self.fact} ({share}); {self.action} (results {self.results})"
 
     @property
     def link(self) -> str:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain, compress, islice, pairwise
-from operator import is_not
+from operator import getitem, is_not, ne
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
@@ -19,10 +19,13 @@ NO_ROW, LOST, PROLOGUE = -1, -2, -3
 #: Where an instruction's line is from (``SourceMap.origin``).
 FROM_TABLE = "table"
 FROM_STAGE = "stage"
+UNCERTAIN = "uncertain"
 INHERITED = "inherited"
 IN_PROLOGUE = "prologue"
 LINE_LOST = "lost"
 NO_LINE = "none"
+#: The origins of an instruction of a row: where it is not certain, and where it is.
+_OF_TABLE, _OF_NO_LINE = (UNCERTAIN, FROM_TABLE), (NO_LINE, NO_LINE)
 #: The inlined calls that the instructions of any kernel may lie in, all counted together, and how many more for each
 #: instruction. A kernel of few instructions may be inlined hundreds of times deep; honest large ones are below 20.
 FRAMES = 1 << 20
@@ -51,14 +54,17 @@ class StatedPlace:
 class SourceMap:
     """The source place of each instruction, and the instructions of each line. All that is shown of lines is decided here.
 
-    An instruction counts for a line if the line is its own (``lines``). Those to which the compiler gave no place stand under
-    their neighbour's line in the line table: they count for none, and are told apart (``inherited``).
+    An instruction to which the compiler gave no place stands under its neighbour's line in the line table. Where the
+    stages of the compile tell such instructions, they count for no line (``inherited``). Elsewhere they cannot be told
+    from a line's own ones, except from those that are ``certain``; so ``lines`` has both, and ``certain_counts`` says how
+    many are certainly of a line.
 
     ``row_of[i]`` is the line-table row of instruction ``i`` or NO_ROW, LOST or PROLOGUE; ``offsets[i]`` its offset in the
     kernel. ``prologue`` is the number of leading instructions that load the kernel's payload rather than do a line's
     work. ``functions`` are the kernel's own code and that of the functions that stayed calls, empty if there is none.
     ``stated`` holds what the stages of the compile say of each instruction, None where they do not; it is empty where
-    they were not kept.
+    they were not kept. ``begins_own``: the compiler is known to begin a row at no instruction but one that has the row's
+    place, so that the first instruction of a row is certainly of its line.
     """
 
     table: LineTable = field(repr=False)
@@ -67,6 +73,7 @@ class SourceMap:
     prologue: int = 0
     functions: tuple[CodeFunction, ...] = field(default=(), repr=False)
     stated: Sequence[StatedPlace | None] = field(default=(), repr=False)
+    begins_own: bool = field(default=True, repr=False)
 
     def __repr__(self) -> str:
         files = {path for path, _ in self.lines}
@@ -83,9 +90,11 @@ class SourceMap:
     def origin(self, index: int) -> str:
         """Return what the line of instruction ``index`` is from.
 
-        FROM_TABLE: the line table. FROM_STAGE: the table lost it, and the stages of the compile, which were kept, tell it.
-        INHERITED: the compiler gave the instruction no place, as these stages show, and the table holds it for its
-        neighbour's line. Those without a line are IN_PROLOGUE, LINE_LOST (the compiler lost the rows) or NO_LINE.
+        FROM_TABLE: the line table, and it is certainly the instruction's own. UNCERTAIN: the line table, in which it
+        cannot be told from one that has no place. FROM_STAGE: the table lost it, and the stages of the compile, which
+        were kept, tell it. INHERITED: the compiler gave the instruction no place, as these stages show, and the table
+        holds it for its neighbour's line. Those without a line are IN_PROLOGUE, LINE_LOST (the compiler lost the rows) or
+        NO_LINE.
         """
         row = self.row_of[index]
         if row == PROLOGUE:
@@ -97,7 +106,62 @@ class SourceMap:
             return LINE_LOST if row == LOST and stated is None else NO_LINE
         if self._row_places[row] is None:
             return NO_LINE
-        return INHERITED if stated and stated.place is None else FROM_TABLE
+        if self.certain[index]:
+            return FROM_TABLE
+        return INHERITED if stated and stated.place is None else UNCERTAIN
+
+    @cached_property
+    def certain(self) -> bytes:
+        """For each instruction 1 if its line is certainly its own (or it has certainly none), else 0.
+
+        It is what the kept stages state, or the instruction is the first of a row. IGC (``VISADebugEmitter.cpp``) and LLVM
+        (``DwarfDebug.cpp``) begin a row at an instruction that has a place other than the last one's, and let those
+        without a place stay in it. A function's first row alone is written for the function itself.
+        """
+        places = self._row_places
+        certain = bytearray(len(self.offsets))
+        if self.begins_own:
+            # NO_ROW, LOST and PROLOGUE count from the list's end.
+            begins = [*self.table.offsets, -1, -1, -1]
+            for row in (0, *(end + 1 for end in self.table.ends_of_sequences)):
+                begins[row] = -1
+            row_of, offsets = self.row_of, self.offsets
+            for index in compress(range(len(row_of)), map(ne, row_of, chain((None,), row_of))):
+                if begins[row_of[index]] == offsets[index]:
+                    certain[index] = 1
+            for function in self.functions:
+                certain[function.code.start] = 0
+        for index, stated in enumerate(self.stated):
+            row = self.row_of[index]
+            if stated is None or stated.place is None or row == PROLOGUE:
+                continue
+            place = places[row] if row >= 0 else stated.place
+            if place is not None and (place.path, place.line) == (stated.place.path, stated.place.line):
+                certain[index] = 1
+        return bytes(certain)
+
+    @cached_property
+    def certain_counts(self) -> dict[tuple[str, int], int]:
+        """The number of instructions of each (path, line) of ``lines`` that are certainly its own."""
+        count = self.certain.count
+        return {line: sum([count(1, run.start, run.stop) for run in runs]) for line, runs in self.lines.items()}
+
+    @cached_property
+    def uncertainty(self) -> str | None:
+        """The number of instructions under lines that are certainly theirs, in one sentence that can stand alone; None if
+        that is all."""
+        count = sum(map(len, chain.from_iterable(self.lines.values())))
+        certain = sum(self.certain_counts.values())
+        if certain == count:
+            return None
+        why = "the line table does not tell"
+        if self.stated:
+            why = "neither the line table nor the compile stages tell"
+        elif self.begins_own:
+            why += " (kernlens stages SRC --device D -o FILE keeps what does)"
+        return (
+            f"{certain:,} of {count:,} instructions under source lines are certain; the others may be of no line: {why}"
+        )
 
     def function_at(self, index: int) -> CodeFunction | None:
         """Return the function that holds instruction ``index``; None in a kernel that calls none."""
@@ -164,9 +228,10 @@ class SourceMap:
         """The ``origin`` of each instruction."""
         if self.stated:
             return [self.origin(index) for index in range(len(self.row_of))]
-        of_row = [FROM_TABLE if place else NO_LINE for place in self._row_places]
+        of_row = [_OF_TABLE if place else _OF_NO_LINE for place in self._row_places]
         # PROLOGUE, LOST and NO_ROW count from the list's end.
-        return list(map([*of_row, IN_PROLOGUE, LINE_LOST, NO_LINE].__getitem__, self.row_of))
+        pairs = map([*of_row, (IN_PROLOGUE,) * 2, (LINE_LOST,) * 2, _OF_NO_LINE].__getitem__, self.row_of)
+        return list(map(getitem, pairs, self.certain))
 
     @cached_property
     def stacks(self) -> list[tuple[SourcePlace, ...]]:

@@ -23,7 +23,8 @@ PASSED, FAILED, UNKNOWN, SKIPPED = "passed", "failed", "unknown", "skipped"
 class Cause:
     """The source line that is likely to have caused a value: ``count`` of the kernel's ``total`` ``counted`` (instructions,
     bytes of spills) are its; against a baseline ``before`` were. ``source`` is its text, None where that is not known;
-    ``is_edited``: the line itself differs from the baseline's."""
+    ``is_edited``: the line itself differs from the baseline's. ``certain`` of ``count`` are of instructions that are certainly
+    the line's, None where the line was named for another reason."""
 
     path: str
     line: int
@@ -33,6 +34,7 @@ class Cause:
     total: int
     before: int | None = None
     is_edited: bool = False
+    certain: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

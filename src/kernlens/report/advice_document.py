@@ -41,7 +41,7 @@ def piece_document(piece: Advice) -> Document:
         **attributes(piece, "rule", "sentence", "subject", "fact", "action", "results", "path"),
         "line": piece.line or None,
         "column": piece.column or None,
-        "count": piece.count,
+        **attributes(piece, "count", "certain"),
         "share": round(piece.share, 4),
         **attributes(piece, "origin", "link"),
     }

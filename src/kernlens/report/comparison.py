@@ -31,6 +31,10 @@ _WITHOUT_LINE = {
     NEIGHBOURS: "instructions under a neighbour's line: the compiler gave them none",
     OTHER_WAITS: "sync and nop of the other lines",
 }
+#: What is said once of lines whose instructions are not all certain.
+_CERTAIN = (
+    "  certain: as many of a line's instructions; the others may be of no line, which the line table does not tell"
+)
 #: Over the changed lines; of what only waits, ``sync`` has how many more the new side has.
 _COLUMNS = "      old    new      -      +   sync  instructions"
 #: The same where no instruction only waits.
@@ -137,6 +141,8 @@ def kernel_lines(
         reasons = {kernel.line_table_reason for kernel in (change.pair.old, change.pair.new)} - {None}
         yield style(f"  no source lines: {'; '.join(sorted(map(str, reasons)))}", fg="yellow")
     yield from _edited(change)
+    if not all(line.is_certain for line in change.lines):
+        yield style(_CERTAIN, dim=True)
     has_sync = change.pair.has_sync or any(line.old_waits or line.new_waits for line in change.lines)
     shown = _COUNTS if change.pair.has_two_isas else _COLUMNS if has_sync else _WITHOUT_SYNC
     path, columns = None, style(shown, dim=True)
@@ -212,6 +218,8 @@ def _line(line: LineChange, sources: SourceLines, *, has_counts_only: bool, has_
     marks = ["on other operands"] if line.change == OPERANDS else []
     if line.is_cause:
         marks.append("edited" if key.old and key.new else "added" if key.new else "deleted")
+    if not line.is_certain:
+        marks.append(f"certain {line.old_certain:,} -> {line.new_certain:,}")
     remark = style(f"  ; {', '.join(marks)}", dim=True) if marks else ""
     if key in WITHOUT_LINE:
         words = _WITHOUT_LINE.get(key, "instructions without a source line")

@@ -97,7 +97,7 @@ def _line(change: KernelChange, line: LineChange, has_instructions: bool) -> Doc
         "edited": line.is_cause,
         "old": len(line.old),
         "new": len(line.new),
-        **attributes(line, "removed", "added"),
+        **attributes(line, "old_certain", "new_certain", "removed", "added"),
         "old_sync": line.old_waits,
         "new_sync": line.new_waits,
     }

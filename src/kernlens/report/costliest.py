@@ -13,6 +13,7 @@ from kernlens.analysis.costs import (
     CostliestLines,
     Costs,
     Cycles,
+    certain_of,
     costliest_lines,
     costs_by_line,
     costs_of,
@@ -45,7 +46,7 @@ from kernlens.model.spills import SPILL_COSTS
 from kernlens.report.advice_document import piece_document
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
-from kernlens.report.listing import heading
+from kernlens.report.listing import heading, uncertainty_lines
 from kernlens.report.loop_answer import trips_document, trips_words, weights_of
 from kernlens.report.pressure_answer import (
     UNKNOWN,
@@ -68,6 +69,8 @@ _UNKNOWN_SPILLS = "which lines spill is unknown: the code does not tell a spill 
 _SENDS, _ACCESSES = ("sends",), "accesses"
 #: The parts of a kernel's costs, as its document has them.
 _PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")
+#: The cells of a row that only some tables have.
+_CERTAIN, _DEPTH = 3, 4
 
 
 def costliest_program(program: Program) -> dict[str, Any]:
@@ -120,6 +123,7 @@ def costliest_kernel(
             "source": source_line(texts, row.path, row.line),
             "costs": _costs_document(kernel, row.costs),
             **({} if weights is None else {"weighed_costs": _costs_document(kernel, weighed_row.costs)}),
+            "certain": row.certain,
             "inherited": row.inherited,
             "loop_depth": loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
             "advice": [piece_document(piece) for piece in advice.get((row.path, row.line), ())],
@@ -170,6 +174,10 @@ def costliest_table(
     by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
     if not by_line.lines:
         return [*above, f"  No line has any {LINE_ORDERS[order].heading}.", ""]
+    is_certain = source_map.uncertainty is None
+    above += uncertainty_lines(source_map, width)
+    certain = sum(certain_of(source_map, line, weights) for line in source_map.lines)
+    other_certain = certain - sum(row.certain for row in by_line.lines)
     texts, total = source_texts(program), costs_of_rows(kinds, range(len(kinds)), cycles, weights)
     loops = kernel.loops if kernel.loops and kernel.loops.loops else None
     names = short_names({row.path for row in by_line.lines})
@@ -182,18 +190,19 @@ def costliest_table(
             source_line(texts, row.path, row.line) or "",
             words.most_waited(row.path, row.line) if words else "",
             loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
+            None if is_certain else row.certain,
         )
         for row in by_line.lines
     ]
-    others = plural(by_line.other_line_count, "other line"), by_line.other_lines
+    others = plural(by_line.other_line_count, "other line"), by_line.other_lines, None if is_certain else other_certain
     apart = [
-        ("prologue", by_line.prologue),
-        ("under a neighbour's line", by_line.inherited),
-        ("without a line", by_line.without_line),
+        ("prologue", by_line.prologue, None),
+        ("under a neighbour's line", by_line.inherited, None),
+        ("without a line", by_line.without_line, None),
     ]
-    for title, costs in (others, *apart):
+    for title, costs, of_these in (others, *apart):
         if costs["instructions"]:
-            rows.append(_row(title, costs, total, ""))
+            rows.append(_row(title, costs, total, "", certain=of_these))
     below = list(_advice_lines(program, kernel, by_line, width))
     return [
         *above,
@@ -261,25 +270,30 @@ def _table(
     last, messages = words
     shown = _columns(total)
     first, *columns = (messages if column.keys == _SENDS else column.heading for column in shown)
-    has_loops = any(row[3] is not None for row in rows)
     has_some = [
         True,
         True,
         True,
-        has_loops,
+        *(any(row[column] is not None for row in rows) for column in (_CERTAIN, _DEPTH)),
         *(bool(column.sum(total)) for column in shown[1:]),
         WAIT_CYCLES in total,
         True,
     ]
-    headings = compress((title, first, "%", "loop depth", *columns, "waits most for", last), has_some)
+    headings = compress((title, first, "%", "certain", "loop depth", *columns, "waits most for", last), has_some)
     return table(tuple(headings), [list(compress(row, has_some)) for row in rows], width=width)
 
 
 def _row(
-    title: str, costs: Costs, total: Mapping[str, int], source: str, waited: str = "", depth: int | None = None
+    title: str,
+    costs: Costs,
+    total: Mapping[str, int],
+    source: str,
+    waited: str = "",
+    depth: int | None = None,
+    certain: int | None = None,
 ) -> list[Cell]:
     first, *numbers = (column.sum(costs) for column in _columns(total))
-    return [title, first, 100 * first / total["instructions"], depth, *numbers, waited, source]
+    return [title, first, 100 * first / total["instructions"], certain, depth, *numbers, waited, source]
 
 
 def _columns(total: Mapping[str, int]) -> Sequence[LineColumn]:

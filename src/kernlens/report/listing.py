@@ -16,7 +16,16 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.listed_instructions import ListedInstructions
 from kernlens.model.program import Program
-from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap, SourcePlace, changes
+from kernlens.model.source_map import (
+    FROM_STAGE,
+    IN_PROLOGUE,
+    INHERITED,
+    LINE_LOST,
+    UNCERTAIN,
+    SourceMap,
+    SourcePlace,
+    changes,
+)
 from kernlens.model.source_path import is_nameless
 from kernlens.report.beside import Beside
 from kernlens.report.describe import MOST_FUNCTIONS, function_name, kernel_heading, plural
@@ -28,6 +37,9 @@ GAP = 8
 
 #: What is said of an instruction whose line is not simply the table's, by its origin.
 REMARKS = {FROM_STAGE: "line from the compile stages", INHERITED: "its neighbour's line: the compiler gives it none"}
+
+#: What is said of a single instruction that may have no line of its own.
+_UNCERTAIN = "or of no line: the line table does not tell"
 
 #: What is said of code that may not be what runs without debug data.
 CHANGED_BY_DEBUG = (
@@ -77,6 +89,8 @@ def annotated(
         listing += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
     if only is None and source_map.inherited:
         listing += [f"  {_inherited_words(source_map)}", ""]
+    if only is None:
+        listing += uncertainty_lines(source_map)
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
     if only is None and kernel.trip_weights is not None:
         listing += [*trips_words(kernel), ""]
@@ -257,6 +271,19 @@ def _joined(runs: Sequence[range]) -> list[range]:
     return joined
 
 
+def uncertainty_lines(source_map: SourceMap, width: int | None = None) -> list[str]:
+    """Return the lines that say how many instructions are certain, and a blank one; none if all are."""
+    if source_map.uncertainty is None:
+        return []
+    sentence = f"  {source_map.uncertainty}"
+    limit = min((each for each in (fitting_width(), width) if each is not None), default=len(sentence))
+    if limit >= len(sentence):
+        return [sentence, ""]
+    from textwrap import wrap
+
+    return [*wrap(sentence, limit, subsequent_indent="  "), ""]
+
+
 def _inherited_words(source_map: SourceMap) -> str:
     count = sum(len(run) for runs in source_map.inherited.values() for run in runs)
     words = f"{plural(count, 'instruction')} ({100 * count / len(source_map.offsets):.1f}%)"
@@ -287,7 +314,7 @@ def _add_file(
     previous = next(iter(lines)) - LEAD - 1
     for line, (own, runs) in lines.items():
         listing += _between(text, max(previous, 0), line, " " * len(headings))
-        cells = " ".join([counts.of(own), *(beside.of_line(path, line) for beside in columns)])
+        cells = " ".join([counts.of((path, line), own), *(beside.of_line(path, line) for beside in columns)])
         listing.append(_source_line(text, line, cells))
         listing += (f"{' ' * _MARGIN}{words}" for beside in besides for words in beside.below(path, line))
         for position, rows_of_line in enumerate(runs):
@@ -324,7 +351,8 @@ def where_from(kernel: Kernel, index: int) -> str:
     function = source_map.function_at(index)
     within = f" of {function.name}" if function and function.name else ""
     if place is not None:
-        remark = f" ({REMARKS[origin]})" if origin in REMARKS else ""
+        words = {**REMARKS, UNCERTAIN: _UNCERTAIN}
+        remark = f" ({words[origin]})" if origin in words else ""
         return f"{place.path}:{place.line}:{place.column}{remark}"
     if origin == IN_PROLOGUE:
         return "prologue: loads the kernel's arguments and sets the thread up"

@@ -11,25 +11,30 @@ from kernlens.report.describe import plural
 
 class LineCounts:
     """The numbers that stand before a kernel's source lines: instructions, weighed ones where trips are stated, their share,
-    and the depth of the deepest loop, if the kernel has loops."""
+    how many of them are certain, if not all are, and the depth of the deepest loop, if the kernel has loops."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._loops = kernel.loops if kernel.loops and kernel.loops.loops else None
         self._weights = weights_of(kernel)
         self._total = len(kernel.instructions) if self._weights is None else sum(self._weights)
+        source_map = kernel.source_map
+        #: By line, how many instructions are certain; None where all are.
+        self._certain = source_map.certain_counts if source_map is not None and source_map.uncertainty else None
         weighed, loop = "" if self._weights is None else f" {'weighed':>12}", f" {'loop':>4}" if self._loops else ""
-        self.heading = f"{'instr':>5}{weighed} {'%':>6}{loop}"
+        certain = "" if self._certain is None else f" {'certain':>7}"
+        self.heading = f"{'instr':>5}{weighed} {'%':>6}{certain}{loop}"
         self.blank = " " * len(self.heading)
 
-    def of(self, runs: Sequence[range]) -> str:
-        """Return the numbers of a line, whose own instructions are ``runs``."""
+    def of(self, line: tuple[str, int], runs: Sequence[range]) -> str:
+        """Return the numbers of a line (its path and number), whose own instructions are ``runs``."""
         count = counted = sum(map(len, runs))
         weighed = ""
         if self._weights is not None:
             counted = sum(sum(self._weights[run.start : run.stop]) for run in runs)
             weighed = f" {counted:12,}"
+        certain = "" if self._certain is None else f" {self._certain.get(line, 0):7}"
         loop = f" {self._loops.depth_of(runs) or '':>4}" if self._loops else ""
-        return f"{count:5}{weighed} {100 * counted / self._total:5.1f}%{loop}"
+        return f"{count:5}{weighed} {100 * counted / self._total:5.1f}%{certain}{loop}"
 
 
 def weights_of(kernel: Kernel) -> Sequence[int] | None:

@@ -13,7 +13,7 @@ from kernlens.model.program import Program
 from kernlens.model.samples import Counts
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE
 from kernlens.report.describe import plural, short_names
-from kernlens.report.listing import heading
+from kernlens.report.listing import heading, uncertainty_lines
 from kernlens.report.rows import spreadsheet_safe
 from kernlens.report.sample_notes import sample_sentences
 from kernlens.report.style import style
@@ -39,9 +39,12 @@ def sampled_table(
     columns = sorted((column for column, number in enumerate(totals) if number), key=lambda column: -totals[column])
     texts, names, total = source_texts(program), short_names({line.path for line in shown}), sum(totals)
 
-    def cells(title: str, counts: Counts, laid: int | None, source: str) -> list[Cell]:
+    has_certain = kernel.source_map.uncertainty is not None
+
+    def cells(title: str, counts: Counts, laid: int | None, source: str, certain: int | None = None) -> list[Cell]:
         number = sum(counts)
-        return [title, number, 100 * number / total, laid, *(counts[column] for column in columns), source]
+        sure: list[Cell] = [certain] if has_certain else []
+        return [title, number, 100 * number / total, *sure, laid, *(counts[column] for column in columns), source]
 
     rows = [
         cells(
@@ -49,16 +52,19 @@ def sampled_table(
             line.counts,
             line.laid,
             source_line(texts, line.path, line.line) or "",
+            line.certain,
         )
         for line in shown
     ]
     if others:
-        laid = sum(line.laid for line in others)
-        rows.append(cells(plural(len(others), "other line"), _together(others, len(totals)), laid, ""))
+        laid, certain = sum(line.laid for line in others), sum(line.certain for line in others)
+        rows.append(cells(plural(len(others), "other line"), _together(others, len(totals)), laid, "", certain))
     rows += [
         cells(title, by_line.apart[origin], None, "") for origin, title in _APART.items() if origin in by_line.apart
     ]
-    headings = ["line", "samples", "%", "waited for", *(placed.reasons[column].name for column in columns), "source"]
+    names_of_columns = [placed.reasons[column].name for column in columns]
+    headings = ["line", "samples", "%", *(["certain"] * has_certain), "waited for", *names_of_columns, "source"]
+    above += uncertainty_lines(kernel.source_map, width)
     return [*above, *table(headings, rows, width=width), ""]
 
 
@@ -110,6 +116,7 @@ def _lines(kernel: Kernel, placed: PlacedSamples, most: int | None) -> list[dict
             "path": line.path,
             "line": line.line,
             "total": line.total,
+            "certain": line.certain,
             "samples": _named(placed, line.counts),
             "waited_for": line.laid,
         }

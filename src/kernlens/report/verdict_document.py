@@ -55,5 +55,5 @@ def _finding(finding: Finding) -> Document:
 
 
 def _cause(cause: Cause) -> Document:
-    named = attributes(cause, "path", "line", "source", "counted", "count", "total", "before")
+    named = attributes(cause, "path", "line", "source", "counted", "count", "certain", "total", "before")
     return named | {"edited": cause.is_edited}

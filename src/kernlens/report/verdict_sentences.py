@@ -50,6 +50,11 @@ def _kernel(place: Place) -> str:
 
 
 def _line(cause: Cause) -> str:
+    is_sure = cause.certain is None or cause.certain >= cause.count
+    return f"{_what(cause)}{'' if is_sure else f' ({cause.certain:,} for certain)'}"
+
+
+def _what(cause: Cause) -> str:
     line = "this edited line" if cause.is_edited else "this line"
     if cause.counted == _LIVE:
         return f"{line}, where {cause.count:,} of {cause.total:,} GRFs are live"

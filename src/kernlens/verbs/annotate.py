@@ -19,7 +19,10 @@ from kernlens.verbs.programs import check_any, select
 
 #: The most kernels that a notebook shows.
 _SHOWN = 20
-_LINES = {"program": str, "device": str, "kernel": str, "path": str, "line": int, "source": str, "inherited": int}
+_LINES = {
+    **{"program": str, "device": str, "kernel": str, "path": str, "line": int, "source": str},
+    **{"certain": int, "inherited": int},
+}
 _INSTRUCTIONS = {
     **{"program": str, "device": str, "kernel": str, "offset": int, "size": int, "opcode": str, "text": str},
     **{"path": str, "line": int, "column": int, "line_origin": str},
@@ -65,7 +68,8 @@ class Annotation(Tabular):
     @cached_property
     def lines(self) -> Table:
         """A row for each source line that has instructions, in the order of the files: its text, its costs by the keys of
-        ``figures.COSTS``, the number of its ``instructions``, and of those that only stand under it (``inherited``)."""
+        ``figures.COSTS``, the number of its ``instructions``, of those that are certainly its own (``certain``), and of those
+        that only stand under it (``inherited``)."""
         from kernlens.model.figures import COSTS
 
         kinds = {**_LINES, "instructions": int, **dict.fromkeys((cost.key for cost in COSTS), int)}
@@ -124,11 +128,12 @@ def _line_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:
     if kernel.source_map is None:
         return
     texts, kinds, inherited = source_texts(program), kernel.instructions.kinds, kernel.source_map.inherited
+    certain_counts = kernel.source_map.certain_counts
     for (path, line), ranges in sorted(kernel.source_map.lines.items()):
         costs = costs_of(kind for run in ranges for kind in kinds[run.start : run.stop])
-        under = sum(map(len, inherited.get((path, line), ())))
+        under, certain = sum(map(len, inherited.get((path, line), ()))), certain_counts[path, line]
         values = (cost if key in kernel.costs else None for key, cost in costs.items())
-        yield *_names(program, kernel), path, line, source_line(texts, path, line), under, *values
+        yield *_names(program, kernel), path, line, source_line(texts, path, line), certain, under, *values
 
 
 def _instruction_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:

@@ -62,12 +62,14 @@ def _stated(function: str, number: int | None, starts: list[_Start]) -> Said:
     if not position or number is None:
         return Said(function, known=False)
     start = starts[position - 1]
-    if number > start.number:
-        following = starts[position] if position < len(starts) else None
-        if following is None and number > start.number + 8:  # the number of another function
-            return Said(function, known=False)
-        if following is not None and following.is_branch and following.place != start.place:
-            return Said(function, known=False)
+    following = starts[position] if position < len(starts) else None
+    if number > start.number and following is None and number > start.number + 8:  # the number of another function
+        return Said(function, known=False)
+    # Moves for the next block come before a branch and are of it. An LLVM instruction that became nothing has the number of
+    # the first of them.
+    is_first = number == start.number and start.place is not None
+    if not is_first and following is not None and following.is_branch and following.place != start.place:
+        return Said(function, known=False)
     return Said(function, known=True, place=start.place)
 
 

@@ -12,7 +12,7 @@ import kernlens
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
-from kernlens.model.source_map import FROM_STAGE, FROM_TABLE, IN_PROLOGUE, LINE_LOST, SourceMap
+from kernlens.model.source_map import FROM_STAGE, FROM_TABLE, IN_PROLOGUE, LINE_LOST, UNCERTAIN, SourceMap
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 
 SOURCE = """\
@@ -60,7 +60,7 @@ def share(source_map: SourceMap) -> float:
     """The share of instructions behind the prologue that have a line."""
     origins = [source_map.origin(index) for index in range(len(source_map.offsets))]
     behind = [origin for origin in origins if origin != IN_PROLOGUE]
-    return sum(origin in (FROM_TABLE, FROM_STAGE) for origin in behind) / len(behind)
+    return sum(origin in (FROM_TABLE, UNCERTAIN, FROM_STAGE) for origin in behind) / len(behind)
 
 
 def joined(kernel: Kernel) -> SourceMap:

@@ -69,7 +69,7 @@ def of_json(program: Program, kernel: Kernel) -> Counts:
     own: Counter[tuple[str, int]] = Counter()
     inherited: Counter[tuple[str, int]] = Counter()
     for entry in json.loads(kernel_json(kernel, is_placed=True))["instructions"]:
-        if entry["line_origin"] in ("table", "stage"):
+        if entry["line_origin"] in ("table", "uncertain", "stage"):
             own[entry["path"], entry["line"]] += 1
         elif entry["line_origin"] == "inherited":
             inherited[entry["path"], entry["line"]] += 1
@@ -80,7 +80,7 @@ def of_csv(program: Program, kernel: Kernel) -> Counts:
     own: Counter[tuple[str, int]] = Counter()
     inherited: Counter[tuple[str, int]] = Counter()
     for row in csv.DictReader(io.StringIO("\n".join([HEADING, *csv_lines(program, kernel)]))):
-        if row["line_origin"] in ("table", "stage"):
+        if row["line_origin"] in ("table", "uncertain", "stage"):
             own[row["path"], int(row["line"])] += 1
         elif row["line_origin"] == "inherited":
             inherited[row["path"], int(row["line"])] += 1
@@ -95,7 +95,7 @@ def of_text(program: Program, kernel: Kernel) -> Counts:
     for row in map(rendered, annotated(program, kernel)):
         if (path := row.strip().partition("  (source text")[0]) in paths:
             here = path, 0
-        elif counted := re.match(r"  +(\d+) +(\d+) +\d+\.\d% +\d* *\|", row):
+        elif counted := re.match(r"  +(\d+) +(\d+) +\d+\.\d% +[ \d]*\|", row):
             here = here[0], int(counted[1])
             if int(counted[2]):
                 own[here] += int(counted[2])
@@ -115,6 +115,24 @@ def of_top_json(program: Program, kernel: Kernel) -> Counts:
     inherited += Counter({line: count for line, count in bare.items() if line not in own})
     assert sum(inherited.values()) == answer["inherited"]["instructions"]
     return own, inherited
+
+
+def certain_of_json(program: Program, kernel: Kernel) -> Counter[tuple[str, int]]:
+    entries = json.loads(kernel_json(kernel, is_placed=True))["instructions"]
+    return Counter((each["path"], each["line"]) for each in entries if each["line_origin"] in ("table", "stage"))
+
+
+def test_certain_counts_are_the_same_everywhere(program: Program) -> None:
+    for kernel in program.kernels.values():
+        certain = certain_of_json(program, kernel)
+        answer = json.loads(costliest_kernel(program, kernel, ALL, "instructions"))
+        top = Counter({(line["path"], line["line"]): line["certain"] for line in answer["lines"]})
+        assert +top == certain
+        assert kernel.source_map is not None
+        assert +Counter(kernel.source_map.certain_counts) == certain
+        lines = sum(line["costs"]["instructions"] for line in answer["lines"])
+        if lines > certain.total():
+            assert any(f"{certain.total():,} of {lines:,} instructions" in row for row in annotated(program, kernel))
 
 
 def of_page(program: Program, kernel: Kernel) -> Counts:

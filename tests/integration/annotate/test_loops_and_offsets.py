@@ -97,7 +97,7 @@ def test_weighed_counts_stand_beside_the_unweighed(folder: Path) -> None:
 
 def test_the_text_of_weighed_counts(folder: Path) -> None:
     plain = answer("annotate", folder / "rows.klens")
-    assert "    line instr      % loop | " in plain
+    assert "    line instr      % certain loop | " in plain
     weighed = answer("annotate", folder / "rows.klens", "--trips", f"rows.cl:{INNER}=10")
     assert "weighed by the trips rows.cl:8=10, if every branch is taken; 1 loop without trips counts once" in weighed
     top = answer("annotate", folder / "rows.klens", "--top", "2", "--trips", "depth=1000")

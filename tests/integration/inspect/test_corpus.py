@@ -26,6 +26,7 @@ from tests.corpus.checks import (
 from tests.corpus.code_bytes import VARIANTS, check_code_bytes
 from tests.corpus.compiler import DEBIAN, newest
 from tests.corpus.manifest import program
+from tests.corpus.neighbours import Neighbours, neighbours
 from tests.whole import WHOLE
 
 each_check = pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
@@ -65,6 +66,17 @@ def test_zebins_of_the_newest_compiler(
     search_also(lambda: {"newest": str(newest_root)})
     with_root = (lambda built: check_texts(built, newest_root)) if check is check_texts else check
     agree(of_devices(newest_sample, "tgllp", "dg2", "bmg", "ptl"), with_root, check)
+
+
+def test_certain_lines_are_the_compilers_own(corpus_sample: list[Built], newest_sample: list[Built]) -> None:
+    """Without the stages, what kernlens holds for certain is what the compiler says; some of the rest has no line."""
+    for sample in (of_devices(corpus_sample, "skl", "dg2"), of_devices(newest_sample, "dg2", "bmg")):
+        total = Neighbours()
+        for built in sample:
+            total.add(neighbours(built))
+        assert total.faults == []
+        assert total.certain["of this line"] > 1_000
+        assert total.uncertain["of no line"] > 100
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS)[1:])

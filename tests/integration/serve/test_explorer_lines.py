@@ -61,7 +61,7 @@ def test_figures_are_those_of_annotate(server: Server, folder: Path) -> None:
     counts: Counter[tuple[int, str]] = Counter()
     waits: dict[tuple[int, str], int] = {}
     for kernel in listed["kernels"]:
-        own = [each for each in kernel["instructions"] if each["line_origin"] in ("table", "stage")]
+        own = [each for each in kernel["instructions"] if each["line_origin"] in ("table", "uncertain", "stage")]
         counts.update((each["line"], kernel["name"]) for each in own)
         for line in kernel["waits"]["lines"]:
             waits[line["line"], kernel["name"]] = line["wait_cycles"]

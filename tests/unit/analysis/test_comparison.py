@@ -341,7 +341,7 @@ def test_figures_and_lines_that_changed(kernlens: Kernlens, folder: Path) -> Non
     assert done.status == 1
     assert "scale   new      16 -> 8  3 -> 5        48 -> 80" in done.out
     assert "      old    new      -      +   sync  instructions\n" in done.out
-    assert "        2      4            +2              3 |     a[id] *= 2;\n" in done.out
+    assert "        2      4            +2              3 |     a[id] *= 2;  ; certain 1 -> 1\n" in done.out
     assert "int id" not in done.out, "the first line has the same instruction"
     assert "mov r" not in done.out
     shown = kernlens("diff", "old.bin", "new.bin", "--lines").out

@@ -27,6 +27,7 @@ from kernlens.model.source_map import (
     LINE_LOST,
     NO_LINE,
     NO_ROW,
+    UNCERTAIN,
     SourceMap,
     SourcePlace,
     StatedPlace,
@@ -137,7 +138,9 @@ def test_the_prologue_is_no_lines_work() -> None:
     rows = table((0, 1, 3, 0, 1), (0xD0, 1, 5, 2, 5), (0x100, 1, 5, 2, END_SEQUENCE))
     source_map = correlate(array("I", range(0, 0x100, 16)), rows, 11)
     assert source_map.prologue == 11
-    assert [source_map.origin(index) for index in (0, 10, 11)] == [IN_PROLOGUE, IN_PROLOGUE, FROM_TABLE]
+    assert [source_map.origin(index) for index in (0, 10, 11, 13)] == [
+        IN_PROLOGUE, IN_PROLOGUE, UNCERTAIN, FROM_TABLE,
+    ]  # fmt: skip
     assert source_map.place(10) is None
     assert source_map.lines == {("a.cl", 3): (range(11, 13),), ("a.cl", 5): (range(13, 16),)}
 
@@ -162,7 +165,7 @@ def joined(
 def test_rows_that_the_compiler_lost_are_not_another_functions() -> None:
     source_map = joined(*LOST_ROWS)
     assert lines_of(source_map) == [0, 0, 0, 15, 15, 15, 0, 0, 0, 0, 0, 0, 0, 4, 4, 6]
-    origins = [IN_PROLOGUE] * 3 + [FROM_TABLE] * 3 + [LINE_LOST] * 7 + [FROM_TABLE] * 3
+    origins = [IN_PROLOGUE] * 3 + [UNCERTAIN] * 3 + [LINE_LOST] * 7 + [FROM_TABLE, UNCERTAIN, FROM_TABLE]
     assert [source_map.origin(index) for index in range(16)] == origins
     assert [(function.name, function.code) for function in source_map.functions] == [
         ("k", range(10)), ("middle", range(10, 12)), ("last", range(12, 16)),
@@ -215,17 +218,45 @@ def test_a_kernel_without_calls_loses_nothing() -> None:
 def test_where_stages_were_kept_they_tell_what_the_table_lost_and_what_it_guessed() -> None:
     told, call = SourcePlace("a.cl", 21, 7), SourcePlace("a.cl", 22, 1)
     stated: list[StatedPlace | None] = [None] * 16
-    stated[6], stated[7], stated[13] = StatedPlace(told, (call,)), StatedPlace(None), StatedPlace(None)
+    stated[6], stated[7], stated[14] = StatedPlace(told, (call,)), StatedPlace(None), StatedPlace(None)
+    stated[3] = StatedPlace(SourcePlace("a.cl", 15, 9))
+    stated[4] = StatedPlace(SourcePlace("a.cl", 16))
     source_map = replace(joined(*LOST_ROWS), stated=stated)
-    assert [source_map.origin(index) for index in (6, 7, 8, 13, 14)] == [
-        FROM_STAGE, NO_LINE, LINE_LOST, INHERITED, FROM_TABLE,
+    assert [source_map.origin(index) for index in (3, 4, 5, 6, 7, 8, 13, 14)] == [
+        FROM_TABLE, UNCERTAIN, UNCERTAIN, FROM_STAGE, NO_LINE, LINE_LOST, FROM_TABLE, INHERITED,
     ]  # fmt: skip
+    assert source_map.certain_counts == {("a.cl", 15): 1, ("a.cl", 21): 1, ("a.cl", 4): 1, ("a.cl", 6): 1}
+    assert "4 of 6 instructions" in str(source_map.uncertainty)
+    assert "neither the line table nor the compile stages tell" in str(source_map.uncertainty)
     assert source_map.place(6) == told
     assert source_map.inlined_at(6) == (call,)
     assert source_map.lines["a.cl", 21] == (range(6, 7),)
-    assert source_map.lines["a.cl", 4] == (range(14, 15),)
-    assert source_map.inherited == {("a.cl", 4): (range(13, 14),)}
+    assert source_map.lines["a.cl", 4] == (range(13, 14),)
+    assert source_map.inherited == {("a.cl", 4): (range(14, 15),)}
     assert "tell the line of 1 of them" in str(source_map.warning)
+
+
+def test_the_first_instruction_of_a_row_is_certain_but_for_a_functions_first_row() -> None:
+    rows = table(
+        (0, 1, 3, 0, 1), (16, 1, 5, 2, 1), (48, 1, 0, 0, 0), (64, 1, 5, 2, 0), (72, 2, 7, 1, 0), (96, 2, 7, 1, END_SEQUENCE),
+        (96, 1, 9, 0, 1), (112, 1, 9, 4, 0), (144, 1, 9, 4, END_SEQUENCE),
+    )  # fmt: skip
+    source_map = correlate(array("I", range(0, 144, 16)), rows)
+    # The row at 72 begins within an instruction, so that no instruction is certainly of its line.
+    expected = [UNCERTAIN, FROM_TABLE, UNCERTAIN, NO_LINE, FROM_TABLE, UNCERTAIN, UNCERTAIN, FROM_TABLE, UNCERTAIN]
+    assert source_map.origins == [source_map.origin(index) for index in range(9)] == expected
+    assert list(source_map.certain) == [origin in (FROM_TABLE, NO_LINE) for origin in expected]
+    assert source_map.certain_counts == {("a.cl", 3): 0, ("a.cl", 5): 2, ("b.h", 7): 0, ("a.cl", 9): 1}
+    assert str(source_map.uncertainty).startswith(
+        "3 of 8 instructions under source lines are certain; the others may be"
+    )
+
+
+def test_of_a_compiler_whose_rows_are_not_known_nothing_is_certain() -> None:
+    source_map = correlate(array("I", (0, 16)), table((0, 1, 3, 0, 1), (16, 1, 5, 2, 1)), begins_own=False)
+    assert source_map.origins == [UNCERTAIN, UNCERTAIN]
+    assert "0 of 2 instructions" in str(source_map.uncertainty)
+    assert "kernlens stages" not in str(source_map.uncertainty)
 
 
 def test_inlined_frames_innermost_first() -> None:

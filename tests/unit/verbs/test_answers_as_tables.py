@@ -60,15 +60,17 @@ def test_the_lines_and_instructions_of_annotate(folder: Path, kernlens: Kernlens
 
     annotation = package.annotate(["small.bin", "large.bin"])
     lines = taken(annotation)
-    assert lines.column_names[:8] == [
-        *("program", "device", "kernel", "path", "line", "source", "inherited", "instructions"),
+    assert lines.column_names[:9] == [
+        *("program", "device", "kernel", "path", "line", "source", "certain", "inherited", "instructions"),
     ]
-    assert lines.column_names[8:] == [cost.key for cost in COSTS]
+    assert lines.column_names[9:] == [cost.key for cost in COSTS]
     per_kernel = dict.fromkeys(("small", "large"), 0)
     for row in annotation.lines:
         per_kernel[str(row["program"])] += int(row["instructions"] or 0)
     assert per_kernel == {"small": 3, "large": 5}
-    assert ("scale.cl", 3, "a[id] *= 2;") in {(row["path"], row["line"], row["source"]) for row in annotation.lines}
+    assert ("scale.cl", 3, "a[id] *= 2;", 1) in {
+        (row["path"], row["line"], row["source"], row["certain"]) for row in annotation.lines
+    }
     rows = kernlens("annotate", "small.bin", "--format", "csv").out.splitlines()
     instructions = package.annotate("small.bin").instructions
     assert rows[0] == ",".join(instructions.columns)

@@ -1,4 +1,4 @@
-import { INHERITED, type Kernel, PROLOGUE } from "../document/kernel";
+import { INHERITED, type Kernel, PROLOGUE, UNCERTAIN } from "../document/kernel";
 import { Code } from "./forms";
 import { commonPairs } from "./matching";
 import { type LineKey, lineWord, SourceLines, type SourceText, wordOf } from "./source_lines";
@@ -27,6 +27,8 @@ export interface LineChange {
   added: number;
   oldWaits: number;
   newWaits: number;
+  /** How many of its instructions are certainly the line's, on both sides; null for instructions without one. */
+  certain: readonly [old: number, new: number] | null;
 }
 
 /** A line that has more or fewer instructions that only wait, and else the same ones: how many instructions it has on both sides. */
@@ -65,7 +67,7 @@ export function kernelChange(old: Side, now: Side): KernelChange {
   const groups = keys.map(groupsOf);
   const known = new Map([...keys[0], ...keys[1]].map((key): [string, LineKey] => [wordOf(key), key]));
   const isSame = codes[0].isSame(codes[1]);
-  const { changes, waiting } = isSame ? { changes: [], waiting: [] } : changedLines(codes, keys, groups as [Groups, Groups], known, lines.edited);
+  const { changes, waiting } = isSame ? { changes: [], waiting: [] } : changedLines([old.kernel, now.kernel], codes, keys, groups as [Groups, Groups], known, lines.edited);
   const changed = changes.filter(({ isLine }) => isLine).length;
   return { isSame, lines: changes, unchanged: [...known.values()].filter((key) => !WITHOUT_LINE.includes(key)).length - changed, waiting, edited: lines.editedLines };
 }
@@ -116,7 +118,12 @@ function groupsOf(keys: readonly LineKey[]): Groups {
   return groups;
 }
 
-function changedLines(codes: [Code, Code], keys: readonly [LineKey[], LineKey[]], groups: [Groups, Groups], known: Map<string, LineKey>, edited: ReadonlySet<string>): Pick<KernelChange, "waiting"> & { changes: LineChange[] } {
+/** How many of these rows are certainly of their line. */
+function certainOf({ code }: Kernel, rows: readonly number[]): number {
+  return rows.filter((row) => (code.flags[row] & (UNCERTAIN | INHERITED)) === 0).length;
+}
+
+function changedLines(kernels: readonly [Kernel, Kernel], codes: [Code, Code], keys: readonly [LineKey[], LineKey[]], groups: [Groups, Groups], known: Map<string, LineKey>, edited: ReadonlySet<string>): Pick<KernelChange, "waiting"> & { changes: LineChange[] } {
   const prologue = groups.map((of, side) => (of.get(wordOf(THE_PROLOGUE)) ?? []).map((row) => codes[side].texts[row]).join("\n"));
   const hasSamePrologue = prologue[0] === prologue[1];
   const changes: LineChange[] = [];
@@ -134,12 +141,13 @@ function changedLines(codes: [Code, Code], keys: readonly [LineKey[], LineKey[]]
       continue;
     }
     const [oldWaits, newWaits] = waits.map(({ length }) => length);
-    changes.push({ key, isLine: !WITHOUT_LINE.includes(key), change, isCause: edited.size > 0 ? edited.has(word) : null, old: rows[0], new: rows[1], pairs: linePairs(codes, rows), removed, added, oldWaits, newWaits });
+    const certain = WITHOUT_LINE.includes(key) ? null : ([certainOf(kernels[0], rows[0]), certainOf(kernels[1], rows[1])] as const);
+    changes.push({ key, isLine: certain !== null, certain, change, isCause: edited.size > 0 ? edited.has(word) : null, old: rows[0], new: rows[1], pairs: linePairs(codes, rows), removed, added, oldWaits, newWaits });
   }
   const [oldWaits, newWaits] = others.map(({ length }) => length);
   if (oldWaits !== newWaits) {
     for (const rows of others) rows.sort((left, right) => left - right);
-    changes.push({ key: OTHER_WAITS, isLine: false, change: "sync", isCause: null, old: others[0], new: others[1], pairs: linePairs(codes, others), removed: 0, added: 0, oldWaits, newWaits });
+    changes.push({ key: OTHER_WAITS, isLine: false, certain: null, change: "sync", isCause: null, old: others[0], new: others[1], pairs: linePairs(codes, others), removed: 0, added: 0, oldWaits, newWaits });
   }
   return { changes, waiting };
 }

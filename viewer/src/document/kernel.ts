@@ -16,6 +16,8 @@ export const INHERITED = 2;
 export const LOST = 4;
 export const FROM_STAGE = 8;
 export const ILLEGAL = 16;
+/** The row may have no line: the line table, which is all that tells it, shows a neighbour's where there is none. */
+export const UNCERTAIN = 32;
 /** With one of these a row's place is another row's: it counts in no line's share. */
 const NOT_OWN = PROLOGUE | INHERITED | LOST;
 
@@ -270,8 +272,9 @@ export class Kernel {
   readonly warning: string | null;
   /** What kept it from being read; null if it was. */
   problem: unknown = null;
-  /** Instructions with a line of their own, of the prologue (with and without one), with a neighbour's, and with none. */
-  readonly coverage = { own: 0, prologue: 0, bare: 0, inherited: 0, none: 0 };
+  /** Instructions that count for a line (`uncertain`: those of them that may have none), of the prologue (with and without a
+   * line), with a neighbour's line, and with none. */
+  readonly coverage = { own: 0, uncertain: 0, prologue: 0, bare: 0, inherited: 0, none: 0 };
 
   /** Takes a chunk over; `onOwnLines` lays inlined library code on the user's own lines. Throws DocumentError if it is damaged. */
   constructor(
@@ -301,7 +304,10 @@ export class Kernel {
       if (bits & PROLOGUE) this.coverage[hasKey ? "prologue" : "bare"]++;
       else if (!hasKey) this.coverage.none++;
       else if (bits & NOT_OWN) this.coverage.inherited++;
-      else this.coverage.own++;
+      else {
+        this.coverage.own++;
+        if (bits & UNCERTAIN) this.coverage.uncertain++;
+      }
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Kernel } from "../document/kernel";
-import { FROM_STAGE, INHERITED, LOST, PROLOGUE } from "../document/kernel";
+import { FROM_STAGE, INHERITED, LOST, PROLOGUE, UNCERTAIN } from "../document/kernel";
 import type { Advice } from "../document/advice";
 import { rowsOf } from "../document/csr";
 import type { Held } from "../document/registers";
@@ -131,6 +131,7 @@ export class Inspector {
     if (bits & PROLOGUE) more.append(h("p", {}, "Of the prologue: it counts in no line's share."));
     else if (bits & LOST) more.append(h("p", {}, "The compiler lost the line: the one shown is that of the row before."));
     else if (bits & INHERITED) more.append(h("p", {}, "Without a line of its own: the one shown is its neighbour's."));
+    else if (bits & UNCERTAIN) more.append(h("p", {}, "Of this line or of none: the line table does not tell, the compile's stages do."));
     if (bits & FROM_STAGE) more.append(h("p", {}, "Its line is told by the stages; the line table lost it."));
     return h("div", { class: "w" }, h("span", { class: "at" }, hex(code.offset[row])), h("div", {}, first, more));
   }
@@ -193,6 +194,8 @@ export class Inspector {
     const body = h("div", { class: "line" });
     const first = h("p", {}, instructions === 0 ? "No instruction of its own" : h("b", {}, count(instructions)));
     if (instructions > 0) first.append(` instruction${instructions === 1 ? "" : "s"}, ${percent(instructions, code.count)}% of the kernel`);
+    const uncertain = code.of(key).reduce((sum, row) => sum + (code.flags[row] & UNCERTAIN ? 1 : 0), 0);
+    if (uncertain > 0) first.append(`, ${count(instructions - uncertain)} for certain: the others may have no line`);
     if (weights.memory[key] > 0) first.append(`, ${count(weights.memory[key])} bytes moved`);
     if (weights.spills[key] > 0) first.append(`, ${count(weights.spills[key])} bytes spilled or filled`);
     const depth = weights.depth[key];

@@ -45,18 +45,24 @@ export class Status {
 
   cover(kernel: Kernel | null): void {
     const words = kernel === null ? "" : coverageWords(kernel);
-    const short = kernel === null ? "" : `${count(kernel.coverage.own)} of ${count(kernel.code.count)} have their own line`;
+    const short = kernel === null ? "" : shortWords(kernel);
     this.coverage.title = words;
     fill(this.coverage, h("span", { class: "long" }, words), h("span", { class: "short", "aria-hidden": "true" }, short));
   }
 }
 
+function shortWords({ coverage: { own, uncertain }, code }: Kernel): string {
+  const all = count(code.count);
+  return uncertain === 0 ? `${count(own)} of ${all} have their own line` : `${count(own)} of ${all} have a line, ${count(own - uncertain)} certain`;
+}
+
 export function coverageWords(kernel: Kernel): string {
-  const { own, prologue, bare, inherited, none } = kernel.coverage;
+  const { own, uncertain, prologue, bare, inherited, none } = kernel.coverage;
   const all = kernel.code.count;
   if (all === 0) return "";
-  if (own === all) return `all ${plural(all, "instruction")} have a line of their own`;
-  const parts = [`${count(own)} of ${plural(all, "instruction")} ${own === 1 ? "has a line of its" : "have a line of their"} own`];
+  if (own === all && uncertain === 0) return `all ${plural(all, "instruction")} have a line of their own`;
+  const parts = [`${count(own)} of ${plural(all, "instruction")} ${own === 1 ? "has" : "have"} a line${uncertain > 0 ? "" : own === 1 ? " of its own" : " of their own"}`];
+  if (uncertain > 0) parts.push(`${count(own - uncertain)} of them for certain (the line table does not tell whether the other ${count(uncertain)} have one)`);
   if (prologue > 0) parts.push(`${count(prologue)} of the prologue show${prologue === 1 ? "s" : ""} one that is not counted`);
   if (bare > 0) parts.push(`${count(bare)} of the prologue ${bare === 1 ? "has" : "have"} none`);
   if (inherited > 0) parts.push(`${count(inherited)} show${inherited === 1 ? "s" : ""} the line of an instruction beside ${inherited === 1 ? "it" : "them"}, as the compiler gave none`);

@@ -17,6 +17,7 @@ const HEADS: readonly (readonly [string, string])[] = [
   ["+", "Instructions that only the new side has"],
   ["sync", "How many more instructions that only wait (sync, nop, wait) the new side has: they count apart"],
   ["instructions", "All instructions of the line, old to new"],
+  ["certain", "How many of them are certainly the line's, old to new: without the compile's stages the others may be of no line"],
   ["change", "By how many instructions the line grew"],
   ["waits", "Wait cycles by the scheduler's estimate, old to new"],
   ["source", "The text of the line; what it was before is struck"],
@@ -53,9 +54,9 @@ export function linesTable(left: Side, right: Side, change: KernelChange, picked
   // Of one side alone they compare nothing.
   const hasWaits = [left, right].every(({ kernel }) => !isListed(kernel.program));
   const rows = [
-    row(-1, "all", ...figures(sums, before.count, after.count), hasWaits ? waitsOf(before.waits?.sum ?? 0, after.waits?.sum ?? 0) : number(""), h("td", { class: "dim text" }, h("span", {}, "all machine code"))),
+    row(-1, "all", ...figures(sums, before.count, after.count, null), hasWaits ? waitsOf(before.waits?.sum ?? 0, after.waits?.sum ?? 0) : number(""), h("td", { class: "dim text" }, h("span", {}, "all machine code"))),
     ...shown.map((line, at) =>
-      row(at, line.isLine ? placeOf(line.key, isWide) : line.key.path, ...figures([line.removed, line.added, syncOf(line)], line.old.length, line.new.length), hasWaits ? waitsOf(...waits(left.kernel, right.kernel, line)) : number(""), line.change === "sync" ? waitingOf(change, isWide) : textOf(line, texts)),
+      row(at, line.isLine ? placeOf(line.key, isWide) : line.key.path, ...figures([line.removed, line.added, syncOf(line)], line.old.length, line.new.length, line.certain), hasWaits ? waitsOf(...waits(left.kernel, right.kernel, line)) : number(""), line.change === "sync" ? waitingOf(change, isWide) : textOf(line, texts)),
     ),
   ];
   const heads = HEADS.map(([words, title]) => h("span", { title }, words));
@@ -114,9 +115,9 @@ function syncOf({ oldWaits, newWaits }: LineChange): number {
   return newWaits - oldWaits;
 }
 
-function figures([removed, added, sync]: readonly number[], old: number, now: number): HTMLElement[] {
+function figures([removed, added, sync]: readonly number[], old: number, now: number, certain: LineChange["certain"]): HTMLElement[] {
   const kind = old === now ? "" : kindOf("instructions", old, now);
-  return [number(removed > 0 ? `−${count(removed)}` : "", "removed"), number(added > 0 ? `+${count(added)}` : "", "added"), number(sync === 0 ? "" : signed(sync), "sync"), number(`${count(old)} → ${count(now)}`), number(signed(now - old), kind)];
+  return [number(removed > 0 ? `−${count(removed)}` : "", "removed"), number(added > 0 ? `+${count(added)}` : "", "added"), number(sync === 0 ? "" : signed(sync), "sync"), number(`${count(old)} → ${count(now)}`), number(certain === null ? "" : `${count(certain[0])} → ${count(certain[1])}`), number(signed(now - old), kind)];
 }
 
 function waitsOf(old: number, now: number): HTMLElement {

@@ -164,6 +164,9 @@ class Facts:
     ) -> Advice:
         """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts."""
         path, line, column = (place.path, place.line, place.column) if place else (None, 0, 0)
+        source_map = self.kernel.source_map
+        certain = sum(source_map.certain[row] for row in rows) if source_map and place else None
+        instructions = tuple(sorted(rows))
         return Advice(
-            rule, subject, fact, action, path, line, column, tuple(sorted(rows)), len(self.code), results, origin
+            rule, subject, fact, action, path, line, column, instructions, len(self.code), results, origin, certain
         )

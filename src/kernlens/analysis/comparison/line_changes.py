@@ -36,6 +36,7 @@ class LineChange:
 
     ``removed`` and ``added`` count the instructions that only one side has, in whatever order; those that only wait count
     apart, as ``old_waits`` and ``new_waits``. So the line grows by ``added - removed + new_waits - old_waits``.
+    ``old_certain`` and ``new_certain`` are how many of its instructions are certainly the line's; None for those without one.
     """
 
     key: LineKey
@@ -47,6 +48,13 @@ class LineChange:
     old_waits: int = 0
     new_waits: int = 0
     is_cause: bool | None = None
+    old_certain: int | None = None
+    new_certain: int | None = None
+
+    @property
+    def is_certain(self) -> bool:
+        """True if all its instructions, on both sides, are certainly the line's, or it is none."""
+        return (self.old_certain, self.new_certain) in ((None, None), (len(self.old), len(self.new)))
 
 
 def changed_lines(
@@ -85,7 +93,11 @@ def changed_lines(
         key = keys[number]
         is_cause = key in sources.edited if sources.edited else None
         counts = losses[number], gains[number], len(waits[0]), len(waits[1])
-        changes.append(LineChange(key, change, tuple(old), tuple(new), *counts, is_cause))
+        certain = [
+            sum(source_map.certain[index] for index in rows) if source_map and key not in WITHOUT_LINE else None
+            for source_map, rows in zip(maps, (old, new), strict=True)
+        ]
+        changes.append(LineChange(key, change, tuple(old), tuple(new), *counts, is_cause, *certain))
     if len(others[0]) != len(others[1]):
         rows = tuple(sorted(others[0])), tuple(sorted(others[1]))
         changes.append(LineChange(OTHER_WAITS, WAITS, *rows, 0, 0, len(rows[0]), len(rows[1])))

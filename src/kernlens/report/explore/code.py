@@ -19,7 +19,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.loop_nest import Loops
 from kernlens.model.pressure import Pressure
 from kernlens.model.register_links import BEFORE_THE_CODE
-from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, SourceMap
+from kernlens.model.source_map import FROM_STAGE, IN_PROLOGUE, INHERITED, LINE_LOST, UNCERTAIN, SourceMap
 from kernlens.report.describe import function_name
 from kernlens.report.explore.cycle_columns import cycle_columns
 from kernlens.report.explore.messages import message_columns
@@ -29,8 +29,11 @@ from kernlens.report.explore.sample_columns import sample_columns
 from kernlens.report.explore.variable_columns import variable_columns
 
 #: What is known of a row beside its place, as bits.
-PROLOGUE_ROW, INHERITED_ROW, LOST_ROW, STAGE_ROW, ILLEGAL_ROW = (1 << bit for bit in range(5))
-_ORIGINS = {IN_PROLOGUE: PROLOGUE_ROW, INHERITED: INHERITED_ROW, LINE_LOST: LOST_ROW, FROM_STAGE: STAGE_ROW}
+PROLOGUE_ROW, INHERITED_ROW, LOST_ROW, STAGE_ROW, ILLEGAL_ROW, UNCERTAIN_ROW = (1 << bit for bit in range(6))
+_ORIGINS = {
+    **{IN_PROLOGUE: PROLOGUE_ROW, INHERITED: INHERITED_ROW, LINE_LOST: LOST_ROW, FROM_STAGE: STAGE_ROW},
+    UNCERTAIN: UNCERTAIN_ROW,
+}
 #: A number of vISA that is not known.
 NO_NUMBER = -1
 #: A block outside of loops, a loop in no other.
