@@ -107,10 +107,10 @@ def check(built: Built, root: Path, *, has_dumps: bool) -> dict[str, Outcome]:
     return outcomes
 
 
-def _python(application: Application, given: Path | None) -> Path:
-    """Return a Python that has what the application needs: the one that is given, else one in the tests' cache."""
-    if given is not None:
-        return given
+def _python(application: Application, chosen: Path | None) -> Path:
+    """Return a Python that has what the application needs: ``chosen``, else one in the tests' cache."""
+    if chosen is not None:
+        return chosen
     home = cache_folder() / "applications" / "-".join(application.packages).replace("=", "")
     if not (home / "bin" / "python").exists():
         venv.create(home, with_pip=True)

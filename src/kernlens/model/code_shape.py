@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernlens.dataclass import dataclass
+from kernlens.model.kernel_resources import KernelResources
 
+_WAYS = ("load_bytes", "store_bytes")
 #: The costs of a kernel that are bytes of global memory and of the thread's own, where private memory lies.
-_ACCESSES = ("global_load_bytes", "global_store_bytes", "scratch_load_bytes", "scratch_store_bytes")
-_SPILLS = ("spill_load_bytes", "spill_store_bytes")
+_ACCESSES = tuple(f"{space}_{way}" for space in ("global", "scratch") for way in _WAYS)
+_SPILLS = tuple(f"spill_{way}" for way in _WAYS)
+#: Private memory and stack of a thread, and the bytes of ``accessed_bytes``.
+Memory = tuple[int | None, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class CodeShape:
-    """What two compiles of a kernel must have in common; None is not known.
+    """Those traits of a compiled kernel that two compiles must have in common; None is not known.
 
     ``width`` are the work-items of a thread, ``loops`` those in its code. ``private_bytes`` and ``stack_bytes`` are the
     thread's, ``accessed_bytes`` those of ``accessed_bytes``.
@@ -60,3 +64,8 @@ def accessed_bytes(costs: Mapping[str, int | None]) -> int | None:
     if None in accesses or None in spills:
         return None
     return sum(value or 0 for value in accesses) - sum(value or 0 for value in spills)
+
+
+def memory_of(resources: KernelResources, costs: Mapping[str, int | None]) -> Memory:
+    """Return the memory of a kernel's thread, as its ``CodeShape`` has it."""
+    return resources.private_bytes, resources.stack_bytes, accessed_bytes(costs)

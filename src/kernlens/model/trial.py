@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernlens.dataclass import dataclass, in_short
-from kernlens.model.code_shape import CodeShape
+from kernlens.model.code_shape import CodeShape, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class TrialCode:
     ``simd`` is its width, ``grfs`` the registers of a thread, ``spills`` the messages that store or load spilled values.
     ``cycles`` are IGC's estimate, issue and wait, of one thread alone with each loop run once. ``sub_group`` is the sub-group
     size that the kernel requires, None if it requires none. ``digest`` stands for the code: equal code has equal ones.
-    ``private_bytes``, ``stack_bytes`` and ``accessed_bytes`` are those of its ``CodeShape``.
+    ``memory`` is that of its ``CodeShape``.
     """
 
     simd: int | None
@@ -44,14 +44,12 @@ class TrialCode:
     loops: int | None
     digest: str
     sub_group: int | None = None
-    private_bytes: int | None = 0
-    stack_bytes: int | None = 0
-    accessed_bytes: int | None = None
+    memory: Memory = (0, 0, None)
 
     @property
     def shape(self) -> CodeShape:
         """The part that another compile must have in common with it to be compared."""
-        return CodeShape(self.simd, self.loops, self.private_bytes, self.stack_bytes, self.accessed_bytes)
+        return CodeShape(self.simd, self.loops, *self.memory)
 
     def per_work_item(self, figure: str) -> float | None:
         """Return ``instructions`` or ``cycles`` divided by the width; None if either is not known."""

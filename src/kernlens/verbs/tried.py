@@ -11,7 +11,8 @@ import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import astuple
+from dataclasses import astuple, replace
+from typing import Any
 
 from kernlens.analysis.kernel_names import kernels_meant
 from kernlens.dataclass import dataclass
@@ -20,7 +21,7 @@ from kernlens.formats.spirv.magic import is_spirv
 from kernlens.loading import open_build
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
-from kernlens.model.code_shape import accessed_bytes
+from kernlens.model.code_shape import memory_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.spills import spill_messages
 from kernlens.model.trial import Change, Trial, TrialCode, Tried, TriedKernel
@@ -163,7 +164,7 @@ def _codes(job: CompileJob, cache: CompileCache | None, on_start: OnStart) -> _C
     key = figures_key(compile_key, "trial") if compile_key is not None else None
     entry = cache.get(key) if cache is not None and key is not None else None
     if entry is not None:
-        return _Codes({name: TrialCode(*fields) for name, fields in json.loads(entry)})
+        return _Codes({name: _code_of(fields) for name, fields in json.loads(entry)})
     try:
         build, is_steady = compile_job(job, cache, compile_key, on_start, has_sources=False)
         if not build.ok:
@@ -185,6 +186,12 @@ def _measured(build: Build) -> dict[str, TrialCode]:
     return codes
 
 
+def _code_of(fields: list[Any]) -> TrialCode:
+    """Return the code of which a cache has these fields."""
+    *others, memory = fields
+    return replace(TrialCode(*others), memory=tuple(memory))
+
+
 def _code(kernel: Kernel) -> TrialCode:
     resources, costs, loops, waits = kernel.resources, kernel.costs, kernel.loops, kernel.waits
     return TrialCode(
@@ -196,9 +203,7 @@ def _code(kernel: Kernel) -> TrialCode:
         len(loops.loops) if loops is not None else None,
         _digest(kernel),
         resources.required_sub_group_size,
-        resources.private_bytes,
-        resources.stack_bytes,
-        accessed_bytes(costs),
+        memory_of(resources, costs),
     )
 
 

@@ -62,10 +62,10 @@ def test_a_loop_that_is_no_longer_unrolled_is_not_compared() -> None:
 
 def test_an_array_that_went_to_memory_is_not_compared() -> None:
     """The trap of memory: few instructions, of which each waits for memory."""
-    array = trial(private_bytes=2048, cycles=320)
+    array = trial(memory=(2048, 0, None), cycles=320)
     assert array.note == "not comparable: 64 bytes of private memory per work-item, not 0"
     assert TriedKernel("k", CODE, (array,)).ranked == []
-    assert trial(stack_bytes=64, cycles=320).note == "not comparable: it calls functions on a stack"
+    assert trial(memory=(0, 64, None), cycles=320).note == "not comparable: it calls functions on a stack"
     assert trial(simd=16, cycles=1600).ratio("cycles") == 1.0
 
 
