@@ -67,8 +67,8 @@ def inputs(tmp_path: Path, compiler: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 REASONS = {
-    "cut.spv": "cut.spv does not compile for skl: spirv, offset 0x",
-    "vulkan.spv": "vulkan.spv does not compile for skl: it is SPIR-V for a graphics API such as Vulkan (memory model GLSL450, "
+    "cut.spv": "spirv, offset 0x",
+    "vulkan.spv": "it is SPIR-V for a graphics API such as Vulkan (memory model GLSL450, "
     "addressing model Logical, capability Shader); kernlens compiles SPIR-V for OpenCL",
 }
 
@@ -78,7 +78,9 @@ REASONS = {
 def test_every_verb_that_compiles_says_why(words: tuple[str, ...], name: str, kernlens: Kernlens, inputs: Path) -> None:
     done = kernlens(*words, name, "--device", "skl")
     assert done.status == 3
-    assert REASONS[name] in done.out + done.err
+    # Verbs whose answer has no column of toolchains name the toolchain here.
+    printed = (done.out + done.err).replace(" (toolchain system)", "")
+    assert f"{name} does not compile for skl: {REASONS[name]}" in printed
     assert "0 kernels recorded" not in done.out
     assert not Path(name).with_suffix(".klens").exists()
     assert calls(inputs) == 0  # What nobody can compile no compiler is asked for.

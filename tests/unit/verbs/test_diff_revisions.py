@@ -80,7 +80,7 @@ def test_a_source_that_does_not_compile_is_a_row(repository: Repository, kernlen
     done = kernlens("diff", "--git", "HEAD~2..HEAD", *WORDS)
     assert done.status == 3
     assert "! kernels/b.cl compiles on the old side only" in done.out
-    assert "  + kernels/b.cl does not compile for skl: it is broken at kernels/b.cl:1:1" in done.out
+    assert "  + kernels/b.cl does not compile for skl (toolchain system): it is broken at kernels/b.cl:1:1" in done.out
     assert "! kernels/c.cl does not compile, and is on one side only" in done.out
     assert "2 kernels compared" in done.out  # Those of a.cl: the others go on.
     assert "only here" not in done.out
