@@ -41,18 +41,24 @@ _MARK = struct.Struct("<12xI")
 
 @dataclass(frozen=True)
 class Application:
-    """An application: what it needs of PyPI, its script and the words behind it."""
+    """An application: what it needs of PyPI, its script and the words behind it. ``is_built``: the script, called with
+    ``--prepare``, builds what it runs, once."""
 
     name: str
     packages: tuple[str, ...]
     script: str
     words: tuple[str, ...] = ()
+    is_built: bool = False
 
 
 APPLICATIONS = (
     Application("openvino-convolution", ("openvino==2026.4.1",), "openvino_models.py", ("convolution",)),
     Application("openvino-attention", ("openvino==2026.4.1",), "openvino_models.py", ("attention",)),
     Application("openvino-mixed", ("openvino==2026.4.1",), "openvino_models.py", ("mixed",)),
+    Application(
+        "llama.cpp", ("cmake==4.4.5", "ninja==1.13.2", "scikit-build-core==1.1.2"), "ggml_kernels.py", is_built=True
+    ),
+    Application("dpnp", ("dpnp==0.20.0",), "dpnp_arrays.py"),
 )
 
 
@@ -62,6 +68,8 @@ def captured(application: Application, device: str, folder: Path, python: Path) 
     dumps.mkdir(parents=True)
     command = [sys.executable, "-m", "kernlens", "capture", "--simulate", device, "--toolchain", "newest", "--lines"]
     command += ["-o", str(recording), "--", str(python), str(SCRIPTS / application.script), *application.words]
+    if application.is_built:
+        subprocess.run([python, SCRIPTS / application.script, "--prepare"], check=True)
     dumped = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(dumps)}
     done = subprocess.run(command, env=os.environ | dumped, capture_output=True, text=True, cwd=folder)
     if not recording.exists():
@@ -111,7 +119,7 @@ def _python(application: Application, chosen: Path | None) -> Path:
     """Return a Python that has what the application needs: ``chosen``, else one in the tests' cache."""
     if chosen is not None:
         return chosen
-    home = cache_folder() / "applications" / "-".join(application.packages).replace("=", "")
+    home = cache_folder() / "applications" / "-".join((application.script, *application.packages)).replace("=", "")
     if not (home / "bin" / "python").exists():
         venv.create(home, with_pip=True)
         subprocess.run([home / "bin" / "pip", "install", "-q", *application.packages], check=True)
