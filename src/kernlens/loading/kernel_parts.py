@@ -131,6 +131,9 @@ class Code(AnalysedCode):
     def is_decoded_with_others(self) -> bool:
         return True
 
+    def lines_need_instructions(self) -> bool:
+        return False
+
     def advice_reason(self) -> str | None:
         return None
 
@@ -337,6 +340,9 @@ class ZebinCode(DebugCode):
     def stated_code(self) -> StatedCode:
         own, sites = self._kernel, self._zebin.sites(self._kernel)
         return StatedCode(own.described, sites, has_nop=has_nop_behind(self._device))
+
+    def lines_need_instructions(self) -> bool:
+        return self._debug.line_table_reason(self._name) is None
 
     def set_up_bytes(self, kernel: Kernel) -> int:
         # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as

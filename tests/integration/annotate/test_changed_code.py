@@ -6,10 +6,14 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kernlens
+from kernlens.cli.inspect import command
+from kernlens.isa.intel import decode
+from kernlens.isa.intel.decode import decode_many
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.loading.context import Context
 from kernlens.loading.open import open_bytes
@@ -69,3 +73,21 @@ def test_addresses_of_64_bits_are_fields_too() -> None:
     (with_calls,) = kernlens.load(built.binary)
     assert any(relocation.type_name == "R_ZE_SYM_ADDR" for relocation in with_calls.relocations)
     assert [kernel.code_change for kernel in with_calls.kernels.values()] == [None] * len(with_calls.kernels)
+
+
+def test_one_call_decodes_what_inspect_holds_against_the_code(
+    newest_sample: list[Built], newest_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search_also(lambda: {"newest": str(newest_root)})
+    calls: list[int] = []
+
+    def counted(kernels: Sequence[Any], *arguments: Any, **options: Any) -> Any:
+        calls.append(len(kernels))
+        return decode_many(kernels, *arguments, **options)
+
+    monkeypatch.setattr(decode, "decode_many", counted)
+    built = max((item for item in newest_sample if item.device == "bmg"), key=lambda item: item.binary.stat().st_size)
+    (listed,) = kernlens.load(built.binary)
+    command.main([str(built.binary)], standalone_mode=False)
+    assert calls == [len(listed.entry_kernels)]
+    assert calls[0] > 1
