@@ -280,7 +280,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         false: list[str] = []
         kernels = 0
         variants = chosen.variant or ["as the corpus is"]
-        for some in _binaries(compiler, chosen.device or devices, variants, chosen.programs):
+        own = [device for device in chosen.device or devices if device in devices]
+        for some in _binaries(compiler, own, variants, chosen.programs):
             count, more = alarms(some)
             kernels, false, paths = kernels + count, false + more, paths + some
         print(
@@ -288,6 +289,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         for words in false[:10]:
             print(f"    {words}")
+        if not paths:
+            continue
         generator = random.Random(chosen.seed)
         generator.shuffle(paths)
         is_right = _print(changed(paths, chosen.count, generator)) and not false and is_right

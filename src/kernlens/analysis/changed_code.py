@@ -5,7 +5,7 @@ its OpenCL kernels, moves what stands behind them, and leaves symbols and debug 
 are of other instructions. So everything that a binary states of the code is held against the code. In what compilers leave,
 these agree to the byte (``tests.corpus.changed_code``): the ends of the line table, of the unit of the debug data, of the
 frame descriptions, of the last symbol and of the code. Rows, inlined calls and branches begin at instructions, what the
-driver fills in is the immediate of one, and the code ends where a thread does.
+driver fills in is a field of one, and the code ends where a thread does.
 """
 
 from __future__ import annotations
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from kernlens.model.intel_instructions import IntelInstructions
     from kernlens.model.line_table import LineTable
 
-#: What a driver fills in stands here in an instruction of this size: its 32-bit immediate.
-_IMMEDIATE_AT, _FULL_SIZE = 12, 16
+#: What a driver fills in stands in instructions of this size.
+_FULL_SIZE = 16
+#: Generators of code (nGEN), which leave no lines, put more than one behind the end of the thread.
+_GENERATED_NOPS = 64
+#: Instructions: the end of a thread, a ``nop`` and the compiler's mark, of four.
+_LONGEST_END = 6
 
 
 def change_of(
@@ -91,8 +95,11 @@ def _in_code(stated: StatedCode, table: LineTable | None, instructions: IntelIns
     last = bisect_left(offsets, end)
     if last and offsets[last - 1] + sizes[last - 1] != end:
         yield f"the code that is described ends within the instruction at {offsets[last - 1]:#x}"
-    if stated.ends_thread and not instructions.ends_thread(last):
+    nops = _GENERATED_NOPS if table is None else int(stated.has_nop)
+    if not instructions.ends_thread(last, nops):
         yield f"no thread ends at {end:#x}, where the code that is described does"
+    if table is not None and any(instructions.ends_thread(last + more, nops) for more in range(1, _LONGEST_END)):
+        yield f"what ends the code that is described goes on behind {end:#x}"
     if instructions.illegal and instructions.illegal[0] < last:
         yield f"what stands at {offsets[instructions.illegal[0]]:#x} is no instruction"
     beginnings = {*offsets[:last], end}
@@ -100,10 +107,10 @@ def _in_code(stated: StatedCode, table: LineTable | None, instructions: IntelIns
         for place in places:
             if place not in beginnings:
                 yield f"{name} {place:#x}, which is no boundary of instructions"
-    for site in stated.sites:
+    for site, places_within in stated.sites:
         index = bisect_right(offsets, site) - 1
-        if not 0 <= index < last or site - offsets[index] != _IMMEDIATE_AT or sizes[index] != _FULL_SIZE:
-            yield f"the driver fills in the bytes at {site:#x}, which are no immediate"
+        if not 0 <= index < last or site - offsets[index] not in places_within or sizes[index] != _FULL_SIZE:
+            yield f"the driver fills in the bytes at {site:#x}, where no instruction has such a field"
     inner = beginnings - {end}
     branches = ((index, target) for index, targets in instructions.branches.items() for target in targets)
     for index, target in (

@@ -9,6 +9,7 @@ from typing import Any
 from kernlens.cli.output import printable
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
+from kernlens.loading.decoded_kernels import with_line_tables
 from kernlens.loading.open import Folder
 from kernlens.model.binary import Container
 from kernlens.model.failed_builds import FailedBuilds
@@ -39,11 +40,14 @@ class Form:
 def lines_form(path: str, order: Figure | None, failed: FailedBuilds) -> Form:
     """Return the form of the lines that ``inspect`` prints."""
 
+    def lines(program: Program) -> str:
+        return printable(["", *program_overview(with_line_tables(program, keeps=order is not None), order)])
+
     return Form(
         begin=printable([style(path, bold=True)]),
         container=lambda container: printable(container_overview(container)),
         middle="",
-        program=lambda program: printable(["", *program_overview(program, order)]),
+        program=lines,
         end=printable(failed_section(failed)),
         separator=0,
     )
@@ -55,6 +59,9 @@ def json_form(order: Figure | None, failed: FailedBuilds, *, is_indented: bool) 
     def item(value: Any) -> str:
         return f",\n    {indented(value, 4)}" if is_indented else f",{encoded(value)}"
 
+    def document(program: Program) -> str:
+        return item(inspected_program(with_line_tables(program, keeps=order is not None), order))
+
     documents = failed_documents([failed])
     begin = f'{{"schema":{SCHEMA},"failed_builds":{encoded(documents)},"containers":['
     middle, end = '],"programs":[', "]}\n"
@@ -65,7 +72,7 @@ def json_form(order: Figure | None, failed: FailedBuilds, *, is_indented: bool) 
         begin,
         lambda container: item(inspected_container(container)),
         middle,
-        lambda program: item(inspected_program(program, order)),
+        document,
         end,
         separator=1,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
 from kernlens.errors import NotFoundError
+from kernlens.loading.decoded_kernels import with_line_tables
 from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
@@ -62,7 +63,8 @@ def command(
     if as_json:
         from kernlens.report.program_document import inspect_document
 
-        document = inspect_document(containers, programs, order, failed_documents([failed]))
+        known = map(partial(with_line_tables, keeps=order is not None), programs)
+        document = inspect_document(containers, known, order, failed_documents([failed]))
         if choices:
             from kernlens.report.sycl_words import choice_document
 
@@ -124,11 +126,13 @@ def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[Progra
     """Yield the lines of each program. Recordings unpack a program on request, so all stay with one process."""
     from kernlens.report.overview import program_lines
 
-    lines = partial(program_lines, order=order)
+    def lines(program: Program, threads: int | None = None) -> ProgramLines:
+        return program_lines(with_line_tables(program, keeps=order is not None, threads=threads), order)
+
     if not isinstance(programs, tuple | list) or len(programs) < _MANY:
         return map(lines, programs)
     from kernlens.cli.shares import in_shares
 
     # Names and tables cost as much as the reading of some thousand bytes.
     weights = [1024 + (len(program.spirv) + len(program.binary)) // 8 for program in programs]
-    return in_shares(programs, weights, lambda share, threads: map(lines, share))
+    return in_shares(programs, weights, lambda share, threads: map(partial(lines, threads=threads), share))

@@ -186,3 +186,10 @@ def register_bytes(device: Device) -> int | None:
     if device.intel is None:
         return None
     return 64 if device.intel.iga_platform >= device_table.XE_HPC else 32
+
+
+def has_nop_behind(device: Device | None) -> bool:
+    """Return whether compilers may put a ``nop`` behind the end of a thread: on Xe some versions do, before and behind none."""
+    if device is None or device.intel is None:
+        return True
+    return device_table.XE_LP <= device.intel.iga_platform < device_table.XE2

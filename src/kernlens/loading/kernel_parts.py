@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernlens import __version__
 from kernlens.errors import FormatError, UnsupportedError
+from kernlens.isa.devices import has_nop_behind
 from kernlens.isa.intel import raw_code
 from kernlens.loading.analysed_code import AnalysedCode
 from kernlens.loading.kept_debug import LinesDebug, ProgramDebug, ZebinDebug
@@ -129,6 +130,9 @@ class Code(AnalysedCode):
 
     def is_decoded_with_others(self) -> bool:
         return True
+
+    def lines_need_instructions(self) -> bool:
+        return False
 
     def advice_reason(self) -> str | None:
         return None
@@ -335,7 +339,10 @@ class ZebinCode(DebugCode):
 
     def stated_code(self) -> StatedCode:
         own, sites = self._kernel, self._zebin.sites(self._kernel)
-        return StatedCode(own.described, sites, ends_thread=own.name != PSEUDO_KERNEL)
+        return StatedCode(own.described, sites, has_nop=has_nop_behind(self._device))
+
+    def lines_need_instructions(self) -> bool:
+        return self._debug.line_table_reason(self._name) is None
 
     def set_up_bytes(self, kernel: Kernel) -> int:
         # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as

@@ -85,6 +85,9 @@ class ListedCode(DebugCode):
     def is_decoded_with_others(self) -> bool:
         return False
 
+    def lines_need_instructions(self) -> bool:
+        return False
+
     def instruction_count(self, kernel: Kernel) -> int:
         size = self._kernel.instruction_bytes
         return len(self._kernel.code) // size if size else len(kernel.instructions)

@@ -47,6 +47,8 @@ _NO_FUNCTION = 0xFFFF
 _UNKNOWN = InstructionKind(OTHER)
 #: The moves in which Intel's compiler leaves a hash of the kernel behind its code.
 _MARK = 4
+#: What functions end with: before Xe, those that are called by address return by a jump.
+_JUMPS = ("ret", "jmpi")
 #: A branch, and what its first target is.
 _JOINED_BY = {"goto": "join", "else": "endif"}
 
@@ -266,15 +268,24 @@ class IntelInstructions(Instructions):
             indexes += [index for index in returns if not predicates[index]]
         return sorted(indexes)
 
-    def ends_thread(self, count: int) -> bool:
-        """Return whether the first ``count`` instructions end as compilers end code: with one that control never passes,
-        some ``nop`` or none, and a mark of four moves to the null register or none."""
+    def ends_thread(self, count: int, nops: int) -> bool:
+        """Return whether the first ``count`` instructions end as compilers end code: with one that control never passes;
+        False if there are fewer. Behind the end of a thread, but behind no other end, up to ``nops`` ``nop`` may stand, and
+        a mark of four moves to the null register."""
+        if count > len(self):
+            return False
         names = [self._mnemonics[number] for number in self._opcode_numbers[max(0, count - _MARK) : count]]
-        if names == ["mov"] * _MARK and all(map(self._writes_nothing, range(count - _MARK, count))):
-            count -= _MARK
-        while count and self._mnemonics[self._opcode_numbers[count - 1]] == "nop":
-            count -= 1
-        return count - 1 in self.stops
+        is_marked = names == ["mov"] * _MARK and all(map(self._writes_nothing, range(count - _MARK, count)))
+        last = count - 1 - is_marked * _MARK
+        padded = last
+        while last >= 0 and padded - last < nops and self._mnemonics[self._opcode_numbers[last]] == "nop":
+            last -= 1
+        if last < 0:
+            return False
+        if self.flags[last] & END_OF_THREAD:
+            return True
+        is_jump = self._mnemonics[self._opcode_numbers[last]] in _JUMPS
+        return last == count - 1 and is_jump and not self._records[last * RECORD_SIZE + PREDICATE_AT]
 
     def _writes_nothing(self, index: int) -> bool:
         written = operand_of(read_operands(self._records, index, 1)[0], 0)

@@ -92,6 +92,10 @@ class KernelParts(Protocol):
         """Return whether one call decodes the code of many such kernels."""
         ...
 
+    def lines_need_instructions(self) -> bool:
+        """Return whether the instructions are asked whether the line table is the code's."""
+        ...
+
     def instruction_count(self, kernel: Kernel) -> int:
         """Return the number of instructions, without decoding them if that is possible."""
         ...
@@ -221,6 +225,11 @@ class Kernel:
     def is_decoded_with_others(self) -> bool:
         """True if one call decodes the code of many such kernels, and what repeats in them only once."""
         return self._parts.is_decoded_with_others()
+
+    @property
+    def lines_need_instructions(self) -> bool:
+        """True if the code must be decoded to tell whether the line table is the code's."""
+        return self._parts.lines_need_instructions()
 
     @cached_property
     def instruction_count(self) -> int:

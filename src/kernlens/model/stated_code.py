@@ -12,11 +12,11 @@ class StatedCode:
     """The statements of a binary on the code of one kernel, its functions included.
 
     ``end`` is where the last of its symbols ends, None if none has a size. ``sites`` are the offsets at which the driver
-    fills something in. ``copy`` is the code as the debug data keeps it, None if it keeps none. ``ends_thread``: a thread
-    ends where it ends, as in all kernels.
+    fills something in, each with the places in an instruction at which such a field may be. ``copy`` is the code as the
+    debug data keeps it, None if it keeps none. ``has_nop``: its compilers may put a ``nop`` behind the end of the thread.
     """
 
     end: int | None = None
-    sites: Sequence[int] = ()
+    sites: Sequence[tuple[int, tuple[int, ...]]] = ()
     copy: memoryview | None = None
-    ends_thread: bool = True
+    has_nop: bool = True

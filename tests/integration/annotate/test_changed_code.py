@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+import kernlens
+from kernlens.cli.inspect import command
+from kernlens.isa.intel import decode
+from kernlens.isa.intel.decode import decode_many
 from kernlens.isa.intel.iga_library import search_also
-from tests.corpus.build import Built
-from tests.corpus.changed_code import KINDS, alarms, changed
+from kernlens.loading.context import Context
+from kernlens.loading.open import open_bytes
+from tests.corpus.build import Built, build
+from tests.corpus.changed_code import KINDS, alarms, change_of, changed, changed_binary
+from tests.corpus.code_bytes import VARIANTS
+from tests.corpus.compiler import DEBIAN, newest
+from tests.corpus.manifest import program
 
 
 def _check(built: Sequence[Built], count: int) -> None:
@@ -33,3 +47,47 @@ def test_patch_tokens(corpus_sample: list[Built]) -> None:
 def test_zebins(newest_sample: list[Built], newest_root: object) -> None:
     search_also(lambda: {"newest": str(newest_root)})
     _check(newest_sample, 60)
+
+
+@pytest.mark.parametrize("device", ["bmg", "dg2"])
+def test_padding_behind_functions(device: str, newest_root: Path) -> None:
+    """What was cut out of a kernel with functions behind it was put in again as padding at the end: no size tells it."""
+    search_also(lambda: {"newest": str(newest_root)})
+    (built,), _ = build([program("piglit/calls")], [device], compiler=newest(newest_root))
+    (with_calls,) = kernlens.load(built.binary)
+    kernels = [kernel for kernel in with_calls.kernels.values() if kernel.functions and kernel.source_map]
+    generator = random.Random(1)
+    for kernel in kernels:
+        change = change_of(kernel, [b""], "shift", generator, fixed=True)
+        edited = changed_binary(built.binary.read_bytes(), kernel.name, change, (".rel.text",))
+        (shifted,) = open_bytes(memoryview(edited), "shifted.bin", Context()).programs
+        assert len(shifted.kernels[kernel.name].code) == len(kernel.code)
+        assert shifted.kernels[kernel.name].source_map is None, kernel.name
+    assert len(kernels) > 5
+
+
+def test_addresses_of_64_bits_are_fields_too() -> None:
+    """Before Xe the driver fills the addresses of functions into one instruction."""
+    compiler = VARIANTS["zebin, forced calls"](replace(DEBIAN, dumps=()))
+    (built,), _ = build([program("darktable/bilateral")], ["skl"], compiler=compiler)
+    (with_calls,) = kernlens.load(built.binary)
+    assert any(relocation.type_name == "R_ZE_SYM_ADDR" for relocation in with_calls.relocations)
+    assert [kernel.code_change for kernel in with_calls.kernels.values()] == [None] * len(with_calls.kernels)
+
+
+def test_one_call_decodes_what_inspect_holds_against_the_code(
+    newest_sample: list[Built], newest_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search_also(lambda: {"newest": str(newest_root)})
+    calls: list[int] = []
+
+    def counted(kernels: Sequence[Any], *arguments: Any, **options: Any) -> Any:
+        calls.append(len(kernels))
+        return decode_many(kernels, *arguments, **options)
+
+    monkeypatch.setattr(decode, "decode_many", counted)
+    built = max((item for item in newest_sample if item.device == "bmg"), key=lambda item: item.binary.stat().st_size)
+    (listed,) = kernlens.load(built.binary)
+    command.main([str(built.binary)], standalone_mode=False)
+    assert calls == [len(listed.entry_kernels)]
+    assert calls[0] > 1

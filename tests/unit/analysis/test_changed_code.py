@@ -13,8 +13,8 @@ from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
 from kernlens.model.stated_code import StatedCode
 from tests.writers.instruction_records import record
 
-NAMES = ["mov", "send", "goto", "join", "nop"]
-MOV, SEND, GOTO, JOIN, NOP = range(5)
+NAMES = ["mov", "send", "goto", "join", "nop", "ret", "jmpi"]
+MOV, SEND, GOTO, JOIN, NOP, RET, JMPI = range(7)
 #: Six instructions: a branch over two others to the join, and the end of the thread in the last; 88 bytes.
 SIZE = 88
 CODE = memoryview(b"\x11" * SIZE)
@@ -27,7 +27,9 @@ TABLE = LineTable(
     flags=bytes((1, 1, 1, 2)),
     find_code_ends=lambda: {"the debug data's unit": SIZE},
 )
-STATED = StatedCode(end=SIZE, sites=(28,))
+#: The moves to the null register that the compiler leaves behind the end.
+MARK = [record(88 + 16 * number, destination=(0, 0, 1, 1, 0)) for number in range(4)]
+STATED = StatedCode(end=SIZE, sites=((28, (12,)),))
 
 
 def code(*more: bytes, end: int = END_OF_THREAD, target: int = 56, joined: int = JOIN) -> IntelInstructions:
@@ -66,11 +68,19 @@ def test_more_code_than_the_table_describes() -> None:
 
 def test_code_behind_the_end_of_a_thread_changes_nothing_before_it() -> None:
     longer = memoryview(bytes(CODE) + b"\x22" * 32)
-    behind = code(record(88, opcode=NOP), record(104, opcode=NOP))
+    behind = code(record(88), record(104, opcode=NOP))
     assert change(behind, longer) is None
     assert change(behind, longer, StatedCode(end=120)) is None
     crossing = code(record(88, opcode=JOIN), record(104), target=88)
     assert change(crossing, longer) == "the line table describes 88 bytes, the kernel has 120"
+
+
+@pytest.mark.parametrize("behind", [[record(88, opcode=NOP)], MARK, [record(88, opcode=NOP), *MARK]])
+def test_what_belongs_to_the_end_is_not_behind_it(behind: list[bytes]) -> None:
+    """As much padding was put in before it as it is long."""
+    longer = memoryview(bytes(CODE) + b"\x22" * 16 * len(behind))
+    words = f"the line table describes 88 bytes, the kernel has {len(longer)}"
+    assert change(code(*behind), longer) == words
 
 
 def test_less_code_than_the_table_describes() -> None:
@@ -99,8 +109,8 @@ def test_sizes_that_are_not_equal(stated: StatedCode, ends: dict[str, int], word
             "a row of the line table begins at 0x18",
         ),
         (code(), replace(TABLE, find_inlined=lambda: (InlinedCall("f", 16, 48, 1, 1, 0),)), STATED, "ends at 0x30"),
-        (code(), TABLE, replace(STATED, sites=(24,)), "the driver fills in the bytes at 0x18"),
-        (code(), TABLE, replace(STATED, sites=(36,)), "the driver fills in the bytes at 0x24"),
+        (code(), TABLE, replace(STATED, sites=((24, (12,)),)), "the driver fills in the bytes at 0x18"),
+        (code(), TABLE, replace(STATED, sites=((36, (4,)),)), "the driver fills in the bytes at 0x24"),
         (code(target=60), TABLE, STATED, "the goto at 0x20 leads to 0x3c"),
         (code(target=40), TABLE, STATED, "the goto at 0x20 leads to 0x28"),
         (code(target=200), TABLE, STATED, "the goto at 0x20 leads to 0xc8"),
@@ -130,8 +140,26 @@ def test_a_table_that_only_ends_names_no_line() -> None:
 
 def test_what_generators_put_behind_the_end_of_a_thread() -> None:
     nops = [record(88 + 16 * number, opcode=NOP) for number in range(9)]
-    assert code(*nops).ends_thread(15)
-    assert not code(*nops, end=0).ends_thread(15)
-    moves = [record(88 + 16 * number, destination=(0, 0, 1, 1, 0)) for number in range(4)]
-    assert code(*moves).ends_thread(10)
-    assert not code(*moves, record(152, opcode=NOP)).ends_thread(11), "the mark is the last"
+    assert code(*nops).ends_thread(15, 9)
+    assert not code(*nops).ends_thread(15, 8)
+    assert not code(*nops, end=0).ends_thread(15, 9)
+
+
+def test_what_compilers_put_behind_the_end_of_a_thread() -> None:
+    nop, mark = record(88, opcode=NOP), MARK
+    assert code(*mark).ends_thread(10, 0)
+    assert code(nop).ends_thread(7, 1)
+    assert not code(nop).ends_thread(7, 0), "not on each device"
+    assert code(nop, *mark).ends_thread(11, 1)
+    assert not code(nop, nop).ends_thread(8, 1), "never two"
+    assert not code(*mark, record(152, opcode=NOP)).ends_thread(11, 1), "the mark is the last"
+
+
+@pytest.mark.parametrize("opcode", [RET, JMPI])
+def test_nothing_stands_behind_the_end_of_a_function(opcode: int) -> None:
+    """Functions stand behind the kernel: then padding behind the last tells that instructions before it were cut out."""
+    end = record(88, opcode=opcode)
+    assert code(end).ends_thread(7, 1)
+    assert not code(end, record(104, opcode=NOP)).ends_thread(8, 1)
+    assert not code(end, *MARK).ends_thread(11, 1)
+    assert not code(record(88, opcode=opcode, predicate=1)).ends_thread(7, 1)

@@ -99,6 +99,16 @@ FOR_INSPECT = FOR_VERSION | {
     ),
     *(".model.program", ".report.describe", ".report.overview", ".report.table", ".report.width", ".toolchain"),
     *(".toolchain.source_reading", ".verbs", ".verbs.programs"),
+    # Work-groups of all kernels, and figures that are counted.
+    *(".isa.intel.launch_rules", ".model.launch_limits", ".report.launch_words"),
+    *(".model.analysed_figures", ".model.stated_figures", ".model.vendor_figures"),
+    # Line tables are held against the code, which is decoded for it.
+    *(".analysis.changed_code", ".formats.dwarf.frame_ends", ".formats.dwarf.line_header"),
+    *(".formats.dwarf.line_program", ".isa.intel.decode", ".isa.intel.iga_library", ".loading.absent_lines"),
+    *(".loading.decoded_kernels", ".model.effects", ".model.flag_bits", ".model.instruction"),
+    *(".model.instruction_kind", ".model.instruction_record", ".model.intel_instructions", ".model.line_table"),
+    *(".model.operand", ".model.source_path", ".model.stated_code", ".model.variable", ".processors"),
+    ".toolchain.registered",
 }
 
 

@@ -106,7 +106,7 @@ class Parts:
     def may_call(self) -> bool:
         return False
 
-    may_call_by_address = is_decoded_with_others = may_call
+    may_call_by_address = is_decoded_with_others = lines_need_instructions = may_call
 
     def instruction_count(self, kernel: Kernel) -> int:
         return len(kernel.instructions)

@@ -32,6 +32,10 @@ _TEXT = ".text."
 _ENTRY = "_entry"
 #: Bytes of an instruction that is not compacted.
 _LONGEST_INSTRUCTION = 16
+#: R_ZE_SYM_ADDR, R_ZE_SYM_ADDR_32, R_ZE_SYM_ADDR_32_HI, R_PER_THREAD_PAYLOAD_OFFSET_32, R_GLOBAL_IMM_32, R_SEND,
+#: R_SYM_ADDR_16 -> where in an instruction the field begins: immediates, those of 64 bits with their high half first from
+#: Xe on; the send itself; two sources of ``mad``.
+_PLACES = {1: (8,), 2: (12,), 3: (8, 12), 4: (12,), 5: (12,), 6: (0,), 7: (8, 14)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +109,18 @@ class Zebin:
         text = self._first(SHT_ZEBIN_ZEINFO)
         return None if text is None else read_ze_info(text.data)
 
-    def sites(self, kernel: ZebinKernel) -> list[int]:
-        """Return the offsets in a kernel's code that the driver fills in."""
+    def sites(self, kernel: ZebinKernel) -> list[tuple[int, tuple[int, ...]]]:
+        """Return the offsets in a kernel's code that the driver fills in, each with the places in an instruction at which
+        such a field may be; those of unknown types are left out."""
         tables = [
             table
             for table in self.elf.sections
             if table.type in (SHT_REL, SHT_RELA) and table.info == kernel.section.index
         ]
-        return [relocation.offset for table in tables for relocation in self.elf.relocations_of(table)]
+        relocations = (relocation for table in tables for relocation in self.elf.relocations_of(table))
+        return [
+            (relocation.offset, _PLACES[relocation.type]) for relocation in relocations if relocation.type in _PLACES
+        ]
 
     def resources(self, kernel: ZebinKernel) -> KernelResources:
         """Return a kernel's resources, ``prologue_bytes`` from its ``_entry`` symbol where there is one."""
