@@ -30,6 +30,7 @@ from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, 
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.opencl_built_ins import misspelt_built_in
+from kernlens.report.launch_words import refusal_lines
 from kernlens.report.style import style
 from kernlens.report.table import table
 from kernlens.report.width import Name
@@ -210,6 +211,7 @@ def _print(recording: Path, builds: Builds, *, has_logs: bool) -> None:
         headings = [figure.heading for figure in figures]
         print_lines(table([*titles, *headings, *(["compile seconds"] if has_seconds else [])], cells))
         print_lines(style(f"  {note}", dim=True) for note in notes_on_unknown(row for _, row in rows))
+        print_lines(style(f"  {line}", fg="yellow") for line in _refusals(builds))
     if has_logs:
         print_lines(line for compiled, _ in builds for line in ["", *log_lines(compiled)])
         print_lines([""])
@@ -217,6 +219,13 @@ def _print(recording: Path, builds: Builds, *, has_logs: bool) -> None:
     if not any(compiled.ok for compiled, _ in builds):
         return
     print_lines([f"{plural(len(builds), 'program')}, {plural(count, 'kernel')} recorded in {recording}"])
+
+
+def _refusals(builds: Builds) -> Iterator[str]:
+    """Yield the kernels that compile and that the driver refuses."""
+    for compiled, kernels in builds:
+        for line in refusal_lines({kernel_title(kernel.name): kernel for kernel in kernels}):
+            yield f"{compiled.name} for {compiled.device}: {line}"
 
 
 def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
