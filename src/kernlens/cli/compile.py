@@ -29,7 +29,7 @@ from kernlens.cli.build_logs import (
 from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
-from kernlens.model.opencl_built_ins import misspelt_built_in
+from kernlens.model.opencl_built_ins import misspelt_built_in, opencl_built_ins
 from kernlens.report.launch_words import refusal_lines
 from kernlens.report.style import style
 from kernlens.report.table import table
@@ -62,6 +62,10 @@ _NO_HEADER = re.compile(r"'([^']+)' file not found")
 _UNKNOWN_NAME = re.compile(
     r"^(?:use of undeclared identifier|implicit declaration of function) '(\w+)'(?!.*did you mean)"
 )
+#: What IGC says of a kernel whose spilled values, private memory and stack are more than a thread may have.
+_TOO_MUCH_SCRATCH = re.compile(r"total scratch space exceeds HW supported limit")
+#: An option that selects an OpenCL C with all built-in functions.
+_NEW_OPENCL_C = re.compile(r"-cl-std=(?:CL[23]|CLC\+\+)", re.IGNORECASE)
 _LOCKED_HEADER = re.compile(r"cannot open file '(.+)': Permission denied")
 
 
@@ -312,16 +316,30 @@ def _print_failure(builds: Sequence[Build], errors: Sequence[tuple[ErrorLine, Se
     for message, notes in errors[:MOST_MESSAGES]:
         for each in (message, *(notes if len(notes) <= MOST_NOTES else ())):
             print_message(*message_lines(each, texts))
-    for header in dict.fromkeys(match[1] for message, _ in errors if (match := _NO_HEADER.match(message.message))):
-        print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
-    for header in dict.fromkeys(match[1] for message, _ in errors if (match := _LOCKED_HEADER.match(message.message))):
-        print_message(f"kernlens: you may not read {header}: ls -l {header} shows who may")
-    for name in dict.fromkeys(match[1] for message, _ in errors if (match := _UNKNOWN_NAME.search(message.message))):
-        if meant := misspelt_built_in(name):
-            print_message(f"kernlens: {name} is no built-in function; {meant} is one")
+    _print_remedies(builds, [message.message for message, _ in errors])
     print_message(*more_line(errors[MOST_MESSAGES:], "error"))
     language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())
     if language is not None:
         print_message(
             f"{first.source} has the extension of {language}; kernlens compiles OpenCL C and SPIR-V for OpenCL"
+        )
+
+
+def _print_remedies(builds: Sequence[Build], messages: Sequence[str]) -> None:
+    """Print what helps against errors that are known."""
+    for header in dict.fromkeys(match[1] for message in messages if (match := _NO_HEADER.match(message))):
+        print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
+    for header in dict.fromkeys(match[1] for message in messages if (match := _LOCKED_HEADER.match(message))):
+        print_message(f"kernlens: you may not read {header}: ls -l {header} shows who may")
+    for name in dict.fromkeys(match[1] for message in messages if (match := _UNKNOWN_NAME.search(message))):
+        if meant := misspelt_built_in(name):
+            print_message(f"kernlens: {name} is no built-in function; {meant} is one")
+        elif name in opencl_built_ins():
+            words = f"{name} is a built-in function that the device or this version of OpenCL C does not have"
+            is_newest = any(_NEW_OPENCL_C.search(build.options or "") for build in builds)
+            print_message(f"kernlens: {words}" + ("" if is_newest else "; try --build-options -cl-std=CL3.0"))
+    if any(_TOO_MUCH_SCRATCH.search(message) for message in messages):
+        print_message(
+            "kernlens: the limit is for a hardware thread, and what it needs grows with the SIMD width: require smaller"
+            " sub-groups (intel_reqd_sub_group_size), or try --build-options -cl-intel-256-GRF-per-thread"
         )
