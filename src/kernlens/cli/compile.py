@@ -331,13 +331,16 @@ def _print_remedies(builds: Sequence[Build], messages: Sequence[str]) -> None:
         print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
     for header in dict.fromkeys(match[1] for message in messages if (match := _LOCKED_HEADER.match(message))):
         print_message(f"kernlens: you may not read {header}: ls -l {header} shows who may")
-    for name in dict.fromkeys(match[1] for message in messages if (match := _UNKNOWN_NAME.search(message))):
+    unknown = list(dict.fromkeys(match[1] for message in messages if (match := _UNKNOWN_NAME.search(message))))
+    for name in unknown:
         if meant := misspelt_built_in(name):
             print_message(f"kernlens: {name} is no built-in function; {meant} is one")
-        elif name in opencl_built_ins():
-            words = f"{name} is a built-in function that the device or this version of OpenCL C does not have"
-            is_newest = any(_NEW_OPENCL_C.search(build.options or "") for build in builds)
-            print_message(f"kernlens: {words}" + ("" if is_newest else "; try --build-options -cl-std=CL3.0"))
+    if absent := [name for name in unknown if name in opencl_built_ins()]:
+        is_newest = any(_NEW_OPENCL_C.search(build.options or "") for build in builds)
+        print_message(
+            f"kernlens: the device or this version of OpenCL C lacks built-in functions: {', '.join(absent)}"
+            + ("" if is_newest else "; try --build-options -cl-std=CL3.0")
+        )
     if any(_TOO_MUCH_SCRATCH.search(message) for message in messages):
         print_message(
             "kernlens: the limit is for a hardware thread, and what it needs grows with the SIMD width: require smaller"

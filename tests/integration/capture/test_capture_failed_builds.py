@@ -34,6 +34,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = kernlens(*words, cwd=folder)
     assert (done.returncode, done.stdout.count("tolerated")) == (0, 2), done.stderr
     assert "3 builds, 2 of them failed" in done.stderr
+    assert "      kernlens inspect app.klens says why builds failed\n" in done.stderr
     return folder / "app.klens"
 
 
