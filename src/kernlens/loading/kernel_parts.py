@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ProgramKernels:
-    """What the kernels of a program, which drivers load together, state by their names."""
+    """The resources of a program's kernels, which drivers load together, by name."""
 
     def __init__(self, resources: Callable[[], Iterable[tuple[str, KernelResources]]] = tuple) -> None:
         self._resources = resources

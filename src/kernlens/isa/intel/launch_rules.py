@@ -119,7 +119,7 @@ def launch_limits(
     # The older driver's Level Zero does not know of large register files.
     of_level_zero = generation.group if is_older else largest
     pairs = 2 if generation.is_fused and not resources.is_unfused else 1
-    level_zero = opencl = _of_program(generation, of_program or LargestSlm("it", resources.slm_bytes or 0))
+    level_zero = opencl = _of_program(generation, of_program or _own(resources))
     if level_zero.is_created:
         level_zero = _level_zero(device, generation, resources, of_level_zero, is_older=is_older)
         opencl = _opencl(device, generation, resources, simd, is_older=is_older)
@@ -144,6 +144,10 @@ def _largest_group(platform: int, group: int, simd: int, registers: int, *, is_o
         wide = 32 if simd == 32 else _XE3_NARROW_THREADS.get(registers, 64)
         threads = min(threads, _XE3_THREADS.get(registers, wide))
     return threads * simd
+
+
+def _own(resources: KernelResources) -> LargestSlm:
+    return LargestSlm("it", resources.slm_bytes or 0)
 
 
 def _of_program(generation: _Generation, largest: LargestSlm) -> Creation:
