@@ -198,9 +198,19 @@ static bool is_meant(const struct build_event *event, cl_device_id device)
     return event->count == 0;
 }
 
-/* Adds what the program holds for each device that was built for. */
-static void add_devices(struct build_event *event, cl_program program, bool successful)
+/* Adds the binary of a program that the driver compiled and does not load: its log does not say why, the binary does. */
+static void add_refused(struct build_event *event, cl_program program, cl_device_id device)
 {
+    size_t size = 0;
+    FREED unsigned char *binary = program_binary(program, device, &size);
+    if (binary != NULL)
+        field_bytes(&event->event.fields, "refused", binary, size);
+}
+
+/* Adds what the program holds for each device that was built for. */
+static void add_devices(struct build_event *event, cl_program program, cl_int result)
+{
+    bool successful = result == CL_SUCCESS;
     size_t count = 0;
     FREED cl_device_id *devices = program_devices(program, &count);
     FREED bool *built = devices != NULL ? calloc(count, sizeof *built) : NULL;
@@ -223,6 +233,8 @@ static void add_devices(struct build_event *event, cl_program program, bool succ
         add_device(event, devices[index]);
         field_number(&event->event.fields, "built", successful && built[index]);
         add_log(event, program, devices[index]);
+        if (result == CL_OUT_OF_RESOURCES)
+            add_refused(event, program, devices[index]);
         if (has_binaries && built[index])
             field_bytes(&event->event.fields, "binary", binaries.items[index].bytes, binaries.items[index].size);
         if (has_debug && built[index])
@@ -266,7 +278,7 @@ void build_event_end(struct build_event *event, cl_program program, cl_int statu
         event_ended(&event->event, status);
         if (program != NULL) {
             add_source(event, program);
-            add_devices(event, program, status == CL_SUCCESS);
+            add_devices(event, program, status);
         }
         for (cl_uint index = 0; program == NULL && index < event->count; ++index)
             add_device(event, event->devices[index]);

@@ -34,7 +34,7 @@ _SHOWN_OFFSETS = 8
 @option.path()
 @option.kernel()
 @option.value("Show only this source line.", "--line", metavar="[FILE:]N")
-@option.value(
+@option.joined(
     "Print the source line of the instructions at these offsets in the kernel: 0x238,0x1b8, @FILE, or - for stdin.",
     "--offset",
     metavar="N,...",

@@ -212,7 +212,8 @@ def _tell(done: Capture, application: str) -> None:
     print_message(*_table(done.kernels[:_ROWS]))
     if len(done.kernels) > _ROWS:
         print_message(style(f"  and {plural(len(done.kernels) - _ROWS, 'more kernel')}", dim=True))
-    failed = f", {done.failed} of them failed" if done.failed else ""
+    some = "which" if done.builds == 1 else f"{done.failed} of them"
+    failed = f", {some} failed" if done.failed else ""
     counted = [launches for kernel in done.kernels if (launches := kernel.known_launches) is not None]
     print_message(
         f"kernlens: {plural(done.builds, 'build')}{failed}, {plural(len(counted), 'kernel')} and"
@@ -260,10 +261,13 @@ def _next_steps(done: Capture) -> list[str]:
     recording = shlex.quote(str(done.recording))
     read = (kernel for kernel in done.kernels if kernel.line_table is not None and kernel.name != PSEUDO_KERNEL)
     first = next(read, None)
+    why = f"kernlens inspect {recording} says why builds failed"
     if first is None:
-        return [f"Next: kernlens extract {recording} -o DIR"]
+        return [f"Next: {why}" if done.failed else f"Next: kernlens extract {recording} -o DIR"]
     verb = "annotate" if first.line_table else "disasm"
     steps = [f"Next: kernlens {verb} {recording} --kernel {shlex.quote(first.name)}"]
     if not first.line_table and first.from_source and not done.lines:
         steps.append("      with source lines: the same capture with --lines")
+    if done.failed:
+        steps.append(f"      {why}")
     return steps

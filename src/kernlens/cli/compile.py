@@ -29,7 +29,8 @@ from kernlens.cli.build_logs import (
 from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
-from kernlens.model.opencl_built_ins import misspelt_built_in
+from kernlens.model.opencl_built_ins import misspelt_built_in, opencl_built_ins
+from kernlens.report.launch_words import refusal_lines
 from kernlens.report.style import style
 from kernlens.report.table import table
 from kernlens.report.width import Name
@@ -61,6 +62,10 @@ _NO_HEADER = re.compile(r"'([^']+)' file not found")
 _UNKNOWN_NAME = re.compile(
     r"^(?:use of undeclared identifier|implicit declaration of function) '(\w+)'(?!.*did you mean)"
 )
+#: What IGC says of a kernel whose spilled values, private memory and stack are more than a thread may have.
+_TOO_MUCH_SCRATCH = re.compile(r"total scratch space exceeds HW supported limit")
+#: An option that selects an OpenCL C with all built-in functions.
+_NEW_OPENCL_C = re.compile(r"-cl-std=(?:CL[23]|CLC\+\+)", re.IGNORECASE)
 _LOCKED_HEADER = re.compile(r"cannot open file '(.+)': Permission denied")
 
 
@@ -210,6 +215,7 @@ def _print(recording: Path, builds: Builds, *, has_logs: bool) -> None:
         headings = [figure.heading for figure in figures]
         print_lines(table([*titles, *headings, *(["compile seconds"] if has_seconds else [])], cells))
         print_lines(style(f"  {note}", dim=True) for note in notes_on_unknown(row for _, row in rows))
+        print_lines(style(f"  {line}", fg="yellow") for line in _refusals(builds))
     if has_logs:
         print_lines(line for compiled, _ in builds for line in ["", *log_lines(compiled)])
         print_lines([""])
@@ -217,6 +223,13 @@ def _print(recording: Path, builds: Builds, *, has_logs: bool) -> None:
     if not any(compiled.ok for compiled, _ in builds):
         return
     print_lines([f"{plural(len(builds), 'program')}, {plural(count, 'kernel')} recorded in {recording}"])
+
+
+def _refusals(builds: Builds) -> Iterator[str]:
+    """Yield the kernels that compile and that the driver refuses."""
+    for compiled, kernels in builds:
+        for line in refusal_lines({kernel_title(kernel.name): kernel for kernel in kernels}):
+            yield f"{compiled.name} for {compiled.device}: {line}"
 
 
 def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
@@ -303,16 +316,33 @@ def _print_failure(builds: Sequence[Build], errors: Sequence[tuple[ErrorLine, Se
     for message, notes in errors[:MOST_MESSAGES]:
         for each in (message, *(notes if len(notes) <= MOST_NOTES else ())):
             print_message(*message_lines(each, texts))
-    for header in dict.fromkeys(match[1] for message, _ in errors if (match := _NO_HEADER.match(message.message))):
-        print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
-    for header in dict.fromkeys(match[1] for message, _ in errors if (match := _LOCKED_HEADER.match(message.message))):
-        print_message(f"kernlens: you may not read {header}: ls -l {header} shows who may")
-    for name in dict.fromkeys(match[1] for message, _ in errors if (match := _UNKNOWN_NAME.search(message.message))):
-        if meant := misspelt_built_in(name):
-            print_message(f"kernlens: {name} is no built-in function; {meant} is one")
+    _print_remedies(builds, [message.message for message, _ in errors])
     print_message(*more_line(errors[MOST_MESSAGES:], "error"))
     language = _OTHER_LANGUAGES.get(Path(first.path).suffix.lower())
     if language is not None:
         print_message(
             f"{first.source} has the extension of {language}; kernlens compiles OpenCL C and SPIR-V for OpenCL"
+        )
+
+
+def _print_remedies(builds: Sequence[Build], messages: Sequence[str]) -> None:
+    """Print what helps against errors that are known."""
+    for header in dict.fromkeys(match[1] for message in messages if (match := _NO_HEADER.match(message))):
+        print_message(f"kernlens: name the folder of {header}: --build-options '-I FOLDER'")
+    for header in dict.fromkeys(match[1] for message in messages if (match := _LOCKED_HEADER.match(message))):
+        print_message(f"kernlens: you may not read {header}: ls -l {header} shows who may")
+    unknown = list(dict.fromkeys(match[1] for message in messages if (match := _UNKNOWN_NAME.search(message))))
+    for name in unknown:
+        if meant := misspelt_built_in(name):
+            print_message(f"kernlens: {name} is no built-in function; {meant} is one")
+    if absent := [name for name in unknown if name in opencl_built_ins()]:
+        is_newest = any(_NEW_OPENCL_C.search(build.options or "") for build in builds)
+        print_message(
+            f"kernlens: the device or this version of OpenCL C lacks built-in functions: {', '.join(absent)}"
+            + ("" if is_newest else "; try --build-options -cl-std=CL3.0")
+        )
+    if any(_TOO_MUCH_SCRATCH.search(message) for message in messages):
+        print_message(
+            "kernlens: the limit is for a hardware thread, and what it needs grows with the SIMD width: require smaller"
+            " sub-groups (intel_reqd_sub_group_size), or try --build-options -cl-intel-256-GRF-per-thread"
         )

@@ -159,6 +159,11 @@ def several(meaning: str, *names: str, **more: Any) -> Decorator:
     return click.option(*names, multiple=True, help=meaning, **more)
 
 
+def joined(meaning: str, *names: str, **more: Any) -> Decorator:
+    """Add an option with a list of words: the command gets one list of all, with commas, or None."""
+    return several(meaning, *names, callback=lambda context, parameter, lists: ",".join(lists) or None, **more)
+
+
 def file(meaning: str, *names: str, required: bool = False, **kind: Any) -> Decorator:
     """Add an option that names a file to read or to write, of a ``kind`` that ``click.Path`` knows."""
     return click.option(*names, metavar="FILE", type=click.Path(**kind), required=required, help=meaning)
@@ -184,7 +189,8 @@ def toolchain(
     is the empty text, for the default toolchain, or None."""
     names = ("--toolchain", "toolchains") if several else ("--toolchain",)
     return click.option(
-        *names, metavar=metavar or ("TOOLCHAIN,..." if several else "TOOLCHAIN"), default=default, help=meaning,
+        *names, metavar=metavar or ("TOOLCHAIN,..." if several else "TOOLCHAIN"), help=meaning,
+        default=() if several else default, multiple=several,
         shell_complete=completion.toolchains, callback=_listed if several else None,
         show_default="KERNLENS_TOOLCHAIN, kernlens.toml, or the first installed one" if default == "" else False,
     )  # fmt: skip
@@ -215,12 +221,13 @@ def devices(meaning: str, metavar: str = "DEVICE,...", *, required: bool = False
     """Add ``--device`` of several: the command gets ``devices``, a list."""
     return click.option(
         "--device", "devices", metavar=metavar, shell_complete=completion.devices, callback=_listed, required=required,
-        help=meaning,
+        multiple=True, help=meaning,
     )  # fmt: skip
 
 
-def _listed(context: click.Context, parameter: click.Parameter, names: str | None) -> list[str]:
-    return [name for name in (names or "").split(",") if name]
+def _listed(context: click.Context, parameter: click.Parameter, lists: Sequence[str]) -> list[str]:
+    """Return the names of an option's lists: who repeats the option means all of them."""
+    return [name for names in lists for name in names.split(",") if name]
 
 
 def kernel(meaning: str = "Only this kernel") -> Decorator:

@@ -57,7 +57,7 @@ _ORDERS = {
     "Number of rows to print (0: all).", "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True
 )
 @option.flag("Print the best set of options for each kernel, and those that nothing beats.", "--best", "is_best")
-@option.value(
+@option.joined(
     "What is best, with --best: metrics, the first one counts most. Those with weights (NAME=0.5) count together."
     "  [default: spills,cycles,size]",
     "--weigh", metavar="METRIC,...",

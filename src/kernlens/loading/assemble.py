@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
@@ -13,6 +13,7 @@ from kernlens.loading.kernel_parts import (
     Code,
     DebugCode,
     PatchTokenCode,
+    ProgramKernels,
     ZebinCode,
 )
 from kernlens.model.allowance import Allowance
@@ -20,6 +21,7 @@ from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Source
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
+from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.program import Kernels, Program
 
 if TYPE_CHECKING:
@@ -37,9 +39,8 @@ def patch_token_program(name: str, content: memoryview, context: Context) -> Pro
     read = read_patch_tokens(content, context.allowance)
     device = stated_device(read.device, context.device)
     debug = ProgramDebug(context.build, context.allowance)
-    kernels = {
-        kernel.name: Kernel(kernel.name, PatchTokenCode(kernel, debug, device, read.device)) for kernel in read.kernels
-    }
+    codes = [PatchTokenCode(kernel, debug, device, read.device) for kernel in read.kernels]
+    kernels = _together(codes, lambda: ((kernel.name, kernel.resources()) for kernel in read.kernels))
     return _program(
         name,
         "patch-tokens",
@@ -63,8 +64,9 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
     device = stated_device(device_id, context.device)
     context = context.holding(options=read.build_options, spirv=read.spirv)
     debug = ZebinDebug(read, context.build, context.allowance)
-    codes = [*read.kernels, *([read.functions] if read.functions else [])]
-    kernels = {kernel.name: Kernel(kernel.name, ZebinCode(read, kernel, debug, device, device_id)) for kernel in codes}
+    sections = [*read.kernels, *([read.functions] if read.functions else [])]
+    codes = [ZebinCode(read, section, debug, device, device_id) for section in sections]
+    kernels = _together(codes, lambda: ((kernel.name, read.resources(kernel)) for kernel in read.kernels))
     return _program(
         name,
         "zebin",
@@ -78,6 +80,16 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
         find_code_order=lambda: tuple(kernels if read.ze_info is None else read.ze_info.kernels),
         debug=debug,
     )
+
+
+def _together(
+    codes: Sequence[DebugCode], resources: Callable[[], Iterable[tuple[str, KernelResources]]]
+) -> dict[str, Kernel]:
+    """Return the kernels of a program; each can be asked for the resources of all."""
+    program_kernels = ProgramKernels(resources)
+    for code in codes:
+        code.program_kernels = program_kernels
+    return {code.name: Kernel(code.name, code) for code in codes}
 
 
 def debug_program(name: str, content: memoryview, context: Context) -> Program:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
@@ -23,6 +24,7 @@ from kernlens.model.stated_code import StatedCode
 if TYPE_CHECKING:
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
+    from kernlens.isa.intel.launch_rules import LargestSlm
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
@@ -34,11 +36,30 @@ if TYPE_CHECKING:
     from kernlens.model.waits import Waits
 
 
+class ProgramKernels:
+    """The resources of a program's kernels, which drivers load together, by name."""
+
+    def __init__(self, resources: Callable[[], Iterable[tuple[str, KernelResources]]] = tuple) -> None:
+        self._resources = resources
+
+    @cached_property
+    def largest_slm(self) -> LargestSlm:
+        """The kernel that declares the most shared local memory."""
+        from kernlens.analysis.cxx_names import kernel_title
+        from kernlens.isa.intel.launch_rules import LargestSlm
+
+        declared = ((resources.slm_bytes or 0, name) for name, resources in self._resources())
+        size, name = max(declared, default=(0, ""))
+        return LargestSlm(kernel_title(name), size)
+
+
 class Code(AnalysedCode):
     """A kernel of which only the machine code is known; the other kinds add what they know."""
 
     #: True for binaries that only drivers of up to 2024 load.
     is_for_older_drivers = False
+    #: The kernels of the program that it is of; none for code alone.
+    program_kernels = ProgramKernels()
 
     def __init__(self, content: memoryview, device: Device | None, device_id: DeviceId | None = None) -> None:
         self._content = content
@@ -57,7 +78,8 @@ class Code(AnalysedCode):
     def launch_limits(self, kernel: Kernel) -> LaunchLimits:
         from kernlens.isa.intel.launch_rules import launch_limits
 
-        return launch_limits(self._device, kernel.resources, is_older=self.is_for_older_drivers)
+        largest = self.program_kernels.largest_slm
+        return launch_limits(self._device, kernel.resources, largest, is_older=self.is_for_older_drivers)
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         return ()
@@ -232,19 +254,19 @@ class DebugCode(Code):
     ) -> None:
         super().__init__(content, device, device_id)
         self._debug = debug
-        self._name = name
+        self.name = name
 
     def compiler(self) -> Compiler:
         return self._debug.compiler
 
     def line_table(self) -> LineTable | None:
-        table, folder = self._debug.line_table(self._name), self._debug.folder
+        table, folder = self._debug.line_table(self.name), self._debug.folder
         return table.named_below(folder) if table is not None and folder else table
 
     def line_table_reason(self, kernel: Kernel) -> str | None:
         from kernlens.loading.absent_lines import CHANGED, EMPTY_TABLE
 
-        if reason := self._debug.line_table_reason(self._name):
+        if reason := self._debug.line_table_reason(self.name):
             return reason
         try:
             table = kernel.table_as_held
@@ -305,7 +327,7 @@ class PatchTokenCode(DebugCode):
         return self._kernel.heap
 
     def stated_code(self) -> StatedCode:
-        return StatedCode(copy=self._debug.code_copy(self._name))
+        return StatedCode(copy=self._debug.code_copy(self.name))
 
     def function_symbols(self) -> Mapping[int, str | None] | None:
         functions = (symbol for symbol in self._kernel.symbols if symbol.type == "func" and symbol.kind == "export")

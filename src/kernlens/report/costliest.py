@@ -69,6 +69,8 @@ _UNKNOWN_SPILLS = "which lines spill is unknown: the code does not tell a spill 
 _SENDS, _ACCESSES = ("sends",), "accesses"
 #: The parts of a kernel's costs, as its document has them.
 _PARTS = ("lines", "other_lines", "prologue", "inherited", "without_line")
+#: Words for what no line has, where the heading of the column alone could mean any arithmetic.
+_ABSENT = {"math": "instruction of the math unit (inverse, square root, exp, log, sin, cos)"}
 #: The cells of a row that only some tables have.
 _CERTAIN, _DEPTH = 3, 4
 
@@ -173,7 +175,7 @@ def costliest_table(
         return above
     by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
     if not by_line.lines:
-        return [*above, f"  No line has any {LINE_ORDERS[order].heading}.", ""]
+        return [*above, f"  No line has any {_ABSENT.get(order, LINE_ORDERS[order].heading)}.", ""]
     is_certain = source_map.uncertainty is None
     above += uncertainty_lines(source_map, width)
     certain = sum(certain_of(source_map, line, weights) for line in source_map.lines)

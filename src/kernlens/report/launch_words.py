@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernlens.model.kernel import Kernel
-from kernlens.model.launch_limits import LEVEL_ZERO, OPENCL, LaunchLimits
+from kernlens.model.launch_limits import LEVEL_ZERO, OPENCL, Creation, LaunchLimits
 
 _TITLES = {LEVEL_ZERO: "Level Zero", OPENCL: "OpenCL"}
 
@@ -32,20 +32,38 @@ def launch_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
     it, then the kernels that drivers do not create, or may not."""
     groups: dict[str, list[str]] = {}
     for title, kernel in kernels.items():
-        limits = kernel.launch_limits
-        if words := ", ".join(_words(limits)):
+        if words := ", ".join(_words(kernel.launch_limits)):
             groups.setdefault(f"work-groups of {{}}: {words}", []).append(title)
+    yield from _grouped(groups, len(kernels))
+    yield from refusal_lines(kernels)
+
+
+def refusal_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
+    """Yield the kernels, by their titles, that drivers do not create, or may not: a line for each reason."""
+    groups: dict[str, list[str]] = {}
+    for title, kernel in kernels.items():
+        limits = kernel.launch_limits
         refusals: dict[str, list[str]] = {}
         for api, creation in limits.creations:
             if creation.reason and creation.reason != limits.reason:
-                verb = "does not create" if creation.is_created is False else "may not create"
-                refusals.setdefault(f"{verb} {{}}: {creation.reason}", []).append(_TITLES[api])
+                refusals.setdefault(f"{_verb(creation)}: {creation.reason}", []).append(_TITLES[api])
         for words, apis in refusals.items():
             what = "the driver" if len(apis) == len(_TITLES) else apis[0]
             groups.setdefault(f"{what} {words}", []).append(title)
+    yield from _grouped(groups, len(kernels))
+
+
+def _grouped(groups: Mapping[str, list[str]], count: int) -> Iterator[str]:
     for words, titles in groups.items():
-        some = "all kernels" if len(titles) == len(kernels) > 1 else _named(titles)
+        every = "any kernel" if " not create " in words else "all kernels"
+        some = every if len(titles) == count > 1 else _named(titles)
         yield words.replace("{}", some, 1)
+
+
+def _verb(creation: Creation) -> str:
+    if creation.is_of_program:
+        return "does not load the program"
+    return "does not create {}" if creation.is_created is False else "may not create {}"
 
 
 def _words(limits: LaunchLimits) -> Iterator[str]:

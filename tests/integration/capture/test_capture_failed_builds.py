@@ -34,6 +34,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = kernlens(*words, cwd=folder)
     assert (done.returncode, done.stdout.count("tolerated")) == (0, 2), done.stderr
     assert "3 builds, 2 of them failed" in done.stderr
+    assert "      kernlens inspect app.klens says why builds failed\n" in done.stderr
     return folder / "app.klens"
 
 
@@ -84,3 +85,27 @@ def test_what_one_of_two_devices_refuses(tmp_path: Path) -> None:
     done = kernlens(*folder, cwd=tmp_path)
     assert done.returncode == 3
     assert [finding["kernel"] for finding in json.loads(done.stdout)["findings"]] == ["good"]
+
+
+#: It builds and loads, one after the other, what needs more shared local memory than dg2 has beside what does not.
+TOO_LARGE = """\
+kernel void too_large(global ulong *o) {
+  local ulong t[32768]; int l = get_local_id(0);
+  for (int i = l; i < 32768; i += get_local_size(0)) t[i] = o[i];
+  barrier(CLK_LOCAL_MEM_FENCE); o[get_global_id(0)] = t[(l * 77) & 32767]; }
+kernel void small(global float *o) { o[get_global_id(0)] *= 2; }
+"""
+
+
+@pytest.mark.parametrize("toolchain", ["system", "newest"])
+def test_why_the_driver_does_not_load_what_compiles(toolchain: str, newest_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "application.py").write_text(TOLERANT.replace(repr(DOUBLES), repr(TOO_LARGE)))
+    words = ("capture", "--simulate", "dg2", "--toolchain", toolchain, "-o", "app.klens")
+    done = kernlens(*words, "--", sys.executable, "application.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout.count("tolerated")) == (0, 2), done.stderr
+    _, refused = json.loads(kernlens("inspect", "app.klens", "--json", cwd=tmp_path).stdout)["failed_builds"]
+    assert refused["log"] == "", "the driver gives no reason"
+    assert refused["reason"] == (
+        "the application's build failed with CL_OUT_OF_RESOURCES: too_large declares 262,144 bytes of SLM,"
+        " and the device has 65,536"
+    )

@@ -62,6 +62,33 @@ def test_limits_are_the_drivers(toolchain: str, device: str, tmp_path: Path) -> 
     assert counts.unknown <= 2 * len(paths)
 
 
+#: A kernel with more shared local memory than any device has beside one without.
+TOO_LARGE = """
+kernel void too_large(global ulong *o) {
+  local ulong t[32768]; int l = get_local_id(0);
+  for (int i = l; i < 32768; i += get_local_size(0)) t[i] = o[i];
+  barrier(CLK_LOCAL_MEM_FENCE); o[get_global_id(0)] = t[(l * 77) & 32767]; }
+kernel void small(global float *o) { o[get_global_id(0)] *= 2; }
+"""
+
+
+@pytest.mark.parametrize(("toolchain", "device"), [(SYSTEM, "skl"), (SYSTEM, "pvc"), (NEWEST, "dg2"), (NEWEST, "bmg")])
+def test_kernel_with_too_much_shared_memory_keeps_the_whole_program_out(
+    toolchain: str, device: str, tmp_path: Path
+) -> None:
+    (tmp_path / "two.cl").write_text(TOO_LARGE)
+    (program,) = kernlens.compile(tmp_path / "two.cl", device, toolchain=toolchain)
+    binary = tmp_path / "two.bin"
+    binary.write_bytes(program.binary)
+    counts = compared([binary], device, toolchain)
+    assert not counts.differences
+    assert counts.compared == 2, "both APIs refuse the program"
+    (words,) = (line for line in run("inspect", binary).stdout.splitlines() if "not load" in line)
+    assert words.strip().startswith(
+        "the driver does not load the program: too_large declares 262,144 bytes of SLM, and "
+    )
+
+
 def test_limits_of_the_corpus_are_the_drivers(corpus_sample: list[Built]) -> None:
     device = "dg2"
     counts = compared([built.binary for built in corpus_sample if built.device == device], device, SYSTEM)

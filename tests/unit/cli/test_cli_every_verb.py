@@ -46,6 +46,21 @@ def test_help_has_an_example_and_the_options_of_every_verb(words: tuple[str, ...
     assert "--verbose" in done.out
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_list_that_is_given_in_two_options_is_one_list(verb: str) -> None:
+    command = kernlens_command.get_command(click.Context(kernlens_command), verb)
+    assert command is not None
+    commands = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
+    lists = [
+        option
+        for each in commands
+        for option in each.params
+        if isinstance(option, click.Option) and "..." in (option.metavar or "")
+    ]
+    dropped = [option.opts for option in lists if not option.multiple]
+    assert not dropped, "of these options all but the last would be ignored without a word"
+
+
 @pytest.mark.parametrize("words", [(), *((verb,) for verb in ACTIONS)], ids=" ".join)
 def test_without_a_word_of_what_to_do_the_help_is_printed(words: tuple[str, ...], kernlens: Kernlens) -> None:
     done = kernlens(*words)

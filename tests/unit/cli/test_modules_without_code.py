@@ -50,12 +50,39 @@ def test_it_is_told_from_a_missing_module(name: str, advice: str, kernlens: Kern
     assert advice in done.out
 
 
-def test_a_compile_names_the_built_in_function(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> None:
-    message = "implicit declaration of function 'native_expp' is invalid in OpenCL"
+_MISSING = "the device or this version of OpenCL C lacks built-in functions: work_group_reduce_max"
+
+
+@pytest.mark.parametrize(
+    ("message", "options", "remedy"),
+    [
+        (
+            "implicit declaration of function 'native_expp' is invalid in OpenCL",
+            "",
+            "native_expp is no built-in function; native_exp is one",
+        ),
+        (
+            "implicit declaration of function 'work_group_reduce_max' is invalid in OpenCL",
+            "-cl-std=CL1.2",
+            f"{_MISSING}; try --build-options -cl-std=CL3.0",
+        ),
+        ("use of undeclared identifier 'work_group_reduce_max'", "-cl-std=CL3.0", _MISSING),
+        (
+            "total scratch space exceeds HW supported limit for kernel f: 279488 bytes (max permitted PTSS 262144 bytes)",
+            "",
+            "the limit is for a hardware thread, and what it needs grows with the SIMD width: require smaller sub-groups"
+            " (intel_reqd_sub_group_size), or try --build-options -cl-intel-256-GRF-per-thread",
+        ),
+    ],
+)
+def test_a_compile_names_the_remedy(
+    message: str, options: str, remedy: str, kernlens: Kernlens, compiler: Path, tmp_path: Path
+) -> None:
     compiler.write_text(compiler.read_text().replace("it is broken", message))
     (tmp_path / "broken.cl").write_text("broken\n")
-    done = kernlens("compile", tmp_path / "broken.cl", "--device", "skl", "-o", tmp_path / "x.klens")
-    assert "kernlens: native_expp is no built-in function; native_exp is one\n" in done.err
+    words = ("--device", "skl", "--build-options", options, "-o", tmp_path / "x.klens")
+    done = kernlens("compile", tmp_path / "broken.cl", *words)
+    assert f"kernlens: {remedy}\n" in done.err
 
 
 def test_a_binary_without_code_whose_spirv_has_the_kernel(kernlens: Kernlens, tmp_path: Path) -> None:

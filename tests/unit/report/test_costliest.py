@@ -75,6 +75,8 @@ def test_the_orders(order: str, first: list[str]) -> None:
 
 
 def test_nothing_of_what_was_asked_for() -> None:
+    (words, _) = lines_of("math", kinds=(LOAD, MOVE, MOVE, MOVE, MOVE))[-2:]
+    assert words.startswith("  No line has any instruction of the math unit ("), "floats may be computed all the same"
     assert lines_of("spill", kinds=(LOAD, MATH, MATH, MATH, MOVE))[-2:] == ["  No line has any spill/fill bytes.", ""]
 
 

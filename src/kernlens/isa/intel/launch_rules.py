@@ -82,8 +82,18 @@ _SHARED = _Memory((0, 2048), (1 * _GB, None))
 _LARGEST_PRIVATE = (1 << 32) - 1
 
 
-def launch_limits(device: Device | None, resources: KernelResources, *, is_older: bool) -> LaunchLimits:
-    """Return the limits of a kernel's launches on the device; ``is_older``: by the rules of drivers that load patch tokens."""
+class LargestSlm(NamedTuple):
+    """The kernel of a program that declares the most shared local memory, and how much."""
+
+    kernel: str = ""
+    bytes: int = 0
+
+
+def launch_limits(
+    device: Device | None, resources: KernelResources, of_program: LargestSlm | None = None, *, is_older: bool
+) -> LaunchLimits:
+    """Return the limits of a kernel's launches on the device; ``of_program`` is the kernel of its program for which a driver
+    may refuse all (default: itself), ``is_older``: by the rules of drivers that load patch tokens."""
     required = (resources.required_work_group_size, resources.required_sub_group_size)
     generation = (
         _GENERATIONS.get(device.intel.iga_platform) if device is not None and device.intel is not None else None
@@ -109,13 +119,17 @@ def launch_limits(device: Device | None, resources: KernelResources, *, is_older
     # The older driver's Level Zero does not know of large register files.
     of_level_zero = generation.group if is_older else largest
     pairs = 2 if generation.is_fused and not resources.is_unfused else 1
+    level_zero = opencl = _of_program(generation, of_program or _own(resources))
+    if level_zero.is_created:
+        level_zero = _level_zero(device, generation, resources, of_level_zero, is_older=is_older)
+        opencl = _opencl(device, generation, resources, simd, is_older=is_older)
     return LaunchLimits(
         largest,
         of_level_zero // simd,
         None if platform == XE_HP else simd * pairs,
         *required,
-        _level_zero(device, generation, resources, of_level_zero, is_older=is_older),
-        _opencl(device, generation, resources, simd, is_older=is_older),
+        level_zero,
+        opencl,
     )
 
 
@@ -130,6 +144,18 @@ def _largest_group(platform: int, group: int, simd: int, registers: int, *, is_o
         wide = 32 if simd == 32 else _XE3_NARROW_THREADS.get(registers, 64)
         threads = min(threads, _XE3_THREADS.get(registers, wide))
     return threads * simd
+
+
+def _own(resources: KernelResources) -> LargestSlm:
+    return LargestSlm("it", resources.slm_bytes or 0)
+
+
+def _of_program(generation: _Generation, largest: LargestSlm) -> Creation:
+    """Return the answer to the loading of the program: clBuildProgram and zeModuleCreate refuse it for one kernel."""
+    if largest.bytes <= generation.slm:
+        return Creation(True)
+    words = f"{largest.kernel} declares {largest.bytes:,} bytes of SLM, and the device has {generation.slm:,}"
+    return Creation(False, words, is_of_program=True)
 
 
 def _level_zero(
@@ -158,12 +184,9 @@ def _opencl(
 
 def _common(device: Device, generation: _Generation, resources: KernelResources, *, is_older: bool) -> Creation:
     """Return the answer of both APIs, as far as it is the same."""
-    slm, scratch = resources.slm_bytes, resources.largest_scratch_bytes
-    private = resources.thread_private_bytes
-    if slm is None or scratch is None or private is None:
+    scratch, private = resources.largest_scratch_bytes, resources.thread_private_bytes
+    if resources.slm_bytes is None or scratch is None or private is None:
         return Creation(None, "the binary does not state all of the kernel's memory")
-    if slm > generation.slm:
-        return Creation(False, f"it declares {slm:,} bytes of SLM, and the device has {generation.slm:,}")
     if not is_older and generation.scratch is not None and scratch > generation.scratch:
         return Creation(
             False, f"it needs {scratch:,} bytes of scratch space per thread, at most {generation.scratch:,}"

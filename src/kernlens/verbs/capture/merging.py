@@ -340,12 +340,25 @@ def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> st
     if event.status != 0:
         status = event.status
         name = result_name(status) if event.interface == "level-zero" else ERROR_NAMES.get(status, str(status))
-        return f"the application's {event.operation} failed with {name}"
+        return f"the application's {event.operation} failed with {name}{_refusal(device)}"
     if event.operation == "dynamic link":
         return f"{CONNECTED}: it connects {', '.join(linked)}"
     if not device.built:
         return f"the application's {event.operation} failed for this device"
     return None if device.binary else "the driver gave no binary"
+
+
+def _refusal(device: BuiltDevice) -> str:
+    """Return why the driver does not load what it compiled, as far as the binary tells; "" for other failures."""
+    if not device.refused:
+        return ""
+    try:
+        programs = open_build(Build(name="", device=device.name, parts=HeldParts(binary=device.refused)))
+        answers = [kernel.launch_limits.opencl for each in programs for kernel in each.kernels.values()]
+    except KernlensError as error:
+        log.debug("verbs", "the binary that the driver of %s refuses cannot be read: %s", device.name, error)
+        return ""
+    return next((f": {answer.reason}" for answer in answers if answer.is_of_program), "")
 
 
 def _call(event: BuildEvent) -> dict[str, object]:

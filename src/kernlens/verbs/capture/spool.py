@@ -44,7 +44,8 @@ _RECORDING, _ASKED, _SHARED = "recording", "asked", "shared"
 
 @dataclass(slots=True)
 class BuiltDevice:
-    """The result of a build for one device; ``handle`` is the ``cl_device_id``."""
+    """The result of a build for one device; ``handle`` is the ``cl_device_id``, ``refused`` the binary of a program that the
+    driver compiled and does not load."""
 
     handle: int
     name: str = ""
@@ -55,6 +56,7 @@ class BuiltDevice:
     log: str = ""
     binary: bytes = field(default=b"", repr=False)
     debug: bytes = field(default=b"", repr=False)
+    refused: bytes = field(default=b"", repr=False)
 
 
 @dataclass(slots=True)
@@ -315,6 +317,7 @@ _DEVICE_FIELDS: dict[str, tuple[str, Callable[[bytes], Any]]] = {
     "built": ("built", lambda value: bool(_number(value))),
     "binary": ("binary", bytes),
     "debug": ("debug", bytes),
+    "refused": ("refused", bytes),
 }
 
 
