@@ -10,7 +10,7 @@ from tests.writers import patch_tokens, spirv
 from tests.writers.ar import archive, member
 from tests.writers.dwarf import Row, UnitWriter, debug_zebin, encode, line_unit_4
 from tests.writers.elf import ElfWriter
-from tests.writers.slow_debug_data import plain_unit
+from tests.writers.slow_debug_data import plain_unit, runnable
 from tests.writers.spirv import instruction, literal
 
 SHT_ZEBIN_ZEINFO = 0xFF000011
@@ -90,7 +90,9 @@ def dense_inlined_calls(count: int = 200_000) -> bytes:
         unit.inlined(origin, number, 1, (1, 2, 3))
         unit.close()
     unit.close()
-    return bytes(debug_zebin(["k"], [unit], line, [(len(line) - len(program) + 3, "k", 0)]).build())
+    writer = debug_zebin(["k"], [unit], line, [(len(line) - len(program) + 3, "k", 0)])
+    writer.sections[0].data = runnable(count)
+    return bytes(writer.build())
 
 
 def dense_spirv(count: int = 220_000) -> bytes:

@@ -13,6 +13,13 @@ _LINE = line_unit_4(encode(_ROWS, 64))
 #: Where a line program's first address stands, counted from the end: what ``encode`` writes behind the header.
 _ADDRESS_AT = len(_LINE) - len(encode(_ROWS, 64)) + 3
 SHF_COMPRESSED = 0x800
+#: Instructions of dg2: no operation, and the message that ends a thread.
+_NOP, _END = bytes.fromhex("60" + "00" * 15), bytes.fromhex("31090080040000000c7f203000000000")
+
+
+def runnable(size: int) -> bytes:
+    """Return so many bytes of code for dg2 that a compiler may have left: debug data of other code is not read."""
+    return _NOP * (size // 16 - 1) + _END
 
 
 def compressed_sections() -> bytes:
@@ -52,7 +59,7 @@ def plain_unit(entries: bytes, abbreviations: bytes, ranges: bytes = b"") -> byt
     unit = b"\x01k.cl\0" + struct.pack("<QI", 0, 0) + b"/work\0" + entries + b"\0"
     body = struct.pack("<HIB", 4, 0, 8) + unit
     writer = ElfWriter()
-    writer.add(".text.k", bytes(64), flags=6)
+    writer.add(".text.k", runnable(64), flags=6)
     # The kernel's subprogram comes first, so that the unit is known to be the kernel's.
     writer.add(".debug_info", struct.pack("<I", len(body)) + body)
     writer.add(".debug_abbrev", abbreviations)
@@ -71,7 +78,9 @@ def shared_range_list(entries: int = 1500, ranges: int = 1500, step: int = 0) ->
         unit.inlined_ranges(origin, 16 * (step * number % ranges), (1, 2, 3))
         unit.close()
     unit.close()
-    return bytes(debug_zebin(["k"], [unit], _LINE, [(_ADDRESS_AT, "k", 0)], ranges=listed).build())
+    writer = debug_zebin(["k"], [unit], _LINE, [(_ADDRESS_AT, "k", 0)], ranges=listed)
+    writer.sections[0].data = runnable(64)
+    return bytes(writer.build())
 
 
 def overlapping_range_lists() -> bytes:
@@ -113,5 +122,5 @@ def deep_inlining(depth: int = 500, instructions: int = 60_000) -> bytes:
         unit.close()
     unit.close()
     writer = debug_zebin(["k"], [unit], line, [(len(line) - len(program) + 3, "k", 0)])
-    writer.sections[0].data = bytes(size)
+    writer.sections[0].data = runnable(size)
     return bytes(writer.build())

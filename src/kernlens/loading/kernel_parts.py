@@ -364,7 +364,7 @@ class ZebinCode(DebugCode):
         return StatedCode(own.described, sites, has_nop=has_nop_behind(self._device))
 
     def lines_need_instructions(self) -> bool:
-        return self._debug.line_table_reason(self._name) is None
+        return self._debug.line_table_reason(self.name) is None
 
     def set_up_bytes(self, kernel: Kernel) -> int:
         # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as

@@ -126,7 +126,7 @@ def figure(kernel: Kernel, rule: str, *, in_page: bool = False) -> int:
         case "double-by-accident" if not in_page:
             return sum(":df" in text for text in kernel.instructions.texts)
         case "private-array-in-memory":
-            return kernel.resources.private_bytes or kernel.resources.scratch_bytes or 0
+            return kernel.resources.private_bytes_per_work_item or kernel.resources.scratch_bytes or 0
         case "spill":
             return kernel.costs["spill_stores"] + kernel.costs["fill_loads"]
         case "barrier-behind-barrier":

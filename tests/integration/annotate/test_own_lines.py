@@ -145,7 +145,7 @@ def agrees_with_annotate(recording: Path, kernlens: Kernlens, *roots: str) -> li
     """Compares the page's count of each line with that of ``annotate``; returns the chunks of the kernels."""
     from_roots = [word for root in roots for word in ("--source-root", root)]
     page = recording.with_suffix(".html")
-    assert kernlens("report", recording, "-o", page, *from_roots).status == 0
+    assert kernlens("report", recording, "-o", page, "--paths", *from_roots).status == 0
     shown = Page(page.read_text())
     columns = shown.index["programs"][0]["kernels"]
     chunks = {

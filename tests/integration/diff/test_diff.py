@@ -132,7 +132,7 @@ def test_a_deleted_line_shows_its_old_text(tmp_path: Path) -> None:
     assert (deleted["new"], deleted["added"]) == (0, 0)
     assert deleted["old"] == deleted["removed"] + deleted["old_sync"] > 0
     shown = kernlens("diff", *words, cwd=tmp_path).stdout
-    assert f" 6 | {line}  ; deleted\n" in shown
+    assert f" 6 | {line}  ; deleted, certain 2 -> 0\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_figures_of_one_family_are_not_compared() -> None:
     document = answer("diff", EXAMPLES / "blur.cl", "--device", "dg2,gfx1030", status=1)
     (kernel,) = document["kernels"]
     compared = {each["metric"]: (each["old"], each["new"]) for each in kernel["figures"]}
-    assert compared.keys() == {"instructions", "code_size"}
+    assert compared.keys() == {"instructions", "code_size", "max_work_group"}
     assert all(old and new for old, new in compared.values())
     old, new = ({each["metric"] for each in kernel[key]} for key in ("old_figures", "new_figures"))
     assert {"simd", "grf_count", "spill_bytes"} <= old

@@ -174,7 +174,7 @@ function figureWords(value: number): string {
 function legendOf(shown: readonly Trial[], hasCycles: boolean): string[] {
   const figures = hasCycles ? "Instructions and cycles" : "Instructions";
   const words = [
-    `${figures} are compared per work-item (divided by SIMD), and only where the number of loops is the same. Spills are messages that store or load spilled values.`,
+    `${figures} are compared per work-item (divided by SIMD), and only where loops and private memory are the same. Spills are messages that store or load spilled values.`,
     "What is in a loop counts once, however often it runs.",
   ];
   if (hasCycles) words.push("Cycles are IGC's estimate of one thread alone, loops once: not time.");

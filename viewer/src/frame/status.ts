@@ -60,9 +60,8 @@ export function coverageWords(kernel: Kernel): string {
   const { own, uncertain, prologue, bare, inherited, none } = kernel.coverage;
   const all = kernel.code.count;
   if (all === 0) return "";
-  if (own === all && uncertain === 0) return `all ${plural(all, "instruction")} have a line of their own`;
   const parts = [`${count(own)} of ${plural(all, "instruction")} ${own === 1 ? "has" : "have"} a line${uncertain > 0 ? "" : own === 1 ? " of its own" : " of their own"}`];
-  if (uncertain > 0) parts.push(`${count(own - uncertain)} of them for certain (the line table does not tell whether the other ${count(uncertain)} have one)`);
+  if (uncertain > 0) parts.push(`${count(own - uncertain)} of them for certain (the line table leaves ${count(uncertain)} open)`);
   if (prologue > 0) parts.push(`${count(prologue)} of the prologue show${prologue === 1 ? "s" : ""} one that is not counted`);
   if (bare > 0) parts.push(`${count(bare)} of the prologue ${bare === 1 ? "has" : "have"} none`);
   if (inherited > 0) parts.push(`${count(inherited)} show${inherited === 1 ? "s" : ""} the line of an instruction beside ${inherited === 1 ? "it" : "them"}, as the compiler gave none`);
