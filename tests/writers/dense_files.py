@@ -83,7 +83,7 @@ def dense_inlined_calls(count: int = 200_000) -> bytes:
     rows: list[Row] = [(0, 1, 1, 1, True), (16, 1, 2, 1, True), (48, 1, 3, 1, True)]
     program = encode(rows, count)
     line = line_unit_4(program)
-    unit = UnitWriter("k", 0)
+    unit = UnitWriter("k", 0, size=count)
     origin = unit.abstract("f")
     unit.subprogram("k", 0, count)
     for number in range(count):

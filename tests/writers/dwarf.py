@@ -130,7 +130,7 @@ ABBREVIATIONS = bytes.fromhex(
 
 @dataclass
 class UnitWriter:
-    """One compile unit of version 4, of 64 bytes of code, whose addresses and section offsets are left to relocations.
+    """One compile unit of version 4, of ``size`` bytes of code, whose addresses and section offsets are left to relocations.
 
     ``sites`` collects (offset in the unit, symbol, type, addend); symbols are named by words until ``zebin`` numbers
     them: the kernel's name, or ``line``, ``abbrev``, ``ranges``.
@@ -142,6 +142,7 @@ class UnitWriter:
     body: bytearray = field(default_factory=bytearray)
     sites: list[tuple[int, str, int, int]] = field(default_factory=list)
     abbreviations: int = 0
+    size: int = 64
 
     HEADER = 11
 
@@ -149,7 +150,7 @@ class UnitWriter:
         self.sites.append((6, "abbrev", R_ADDRESS_32, self.abbreviations))
         self.body += b"\x01k.cl\0"
         self.address(0)
-        self.address(64)
+        self.address(self.size)
         self._site("line", R_ADDRESS_32, self.line_offset, 4)
         self.body += self.directory.encode() + b"\0"
 

@@ -9,7 +9,7 @@ from kernlens.formats.neo_elf import BUILD_OPTIONS, DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.model.compiler import Compiler
 from kernlens.model.device import Device
 from kernlens.model.instruction_kind import InstructionKind
-from kernlens.model.intel_instructions import IntelInstructions
+from kernlens.model.intel_instructions import END_OF_THREAD, IntelInstructions
 from tests.writers.dwarf import Row, encode, line_unit_4
 from tests.writers.elf import ElfWriter
 from tests.writers.instruction_records import record
@@ -41,14 +41,15 @@ def binary(source: str = "scale.cl", *, kernel: str = "scale", options: str = "-
 def decoded(
     kernels: Sequence[tuple[Device, bytes | memoryview, Compiler]], threads: int | None = None, *, texts: bool = False
 ) -> list[IntelInstructions]:
-    """Stand in for ``decode_many`` where no libiga64 is wanted: every 16 bytes are a ``mov``."""
+    """Stand in for ``decode_many`` where no libiga64 is wanted: every 16 bytes are a ``mov``, the last of which ends
+    the thread."""
     return [_movs(len(code)) for _, code, _ in kernels]
 
 
 def _movs(size: int) -> IntelInstructions:
     offsets = range(0, size, 16)
     return IntelInstructions(
-        b"".join(record(offset=offset) for offset in offsets),
+        b"".join(record(offset=offset, flags=END_OF_THREAD if offset == offsets[-1] else 0) for offset in offsets),
         ["mov"],
         lambda: [f"mov r{offset}" for offset in offsets],
         classify=lambda _: [InstructionKind("move")] * len(offsets),

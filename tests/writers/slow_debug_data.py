@@ -113,7 +113,7 @@ def deep_inlining(depth: int = 500, instructions: int = 60_000) -> bytes:
     rows: list[Row] = [(16 * number, 1, number % 1000 + 1, 1, True) for number in range(instructions)]
     program = encode(rows, size)
     line = line_unit_4(program)
-    unit = UnitWriter("k", 0)
+    unit = UnitWriter("k", 0, size=size)
     origins = [unit.abstract(f"f{level}") for level in range(depth)]
     unit.subprogram("k", 0, size)
     for level, origin in enumerate(origins):

@@ -179,7 +179,9 @@ def test_a_recording_keeps_the_snapshots(small: Path, tmp_path: Path) -> None:
 def test_what_does_not_compile(small: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.cl"
     broken.write_text("kernel void broken( {")
-    with pytest.raises(ToolError, match=r"broken.cl does not compile for spirv \(toolchain clang .*broken.cl:1:21") as caught:
+    with pytest.raises(
+        ToolError, match=r"broken.cl does not compile for spirv \(toolchain clang .*broken.cl:1:21"
+    ) as caught:
         kernlens.stages(broken, "spirv")
     assert "error" in caught.value.log
     assert [snapshot.stage for snapshot in compile_stages(broken, "spirv")] == ["source"]
