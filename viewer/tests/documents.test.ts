@@ -200,7 +200,7 @@ test("an instruction that may have no line counts for its line, and is said to b
   const kernel = new Kernel(program, 0, chunk);
   expect(kernel.coverage).toMatchObject({ own: 4, uncertain: 2, prologue: 1 });
   expect(coverageWords(kernel)).toBe(
-    "4 of 5 instructions have a line, 2 of them for certain (the table leaves 2 open), 1 of the prologue shows one that is not counted",
+    "4 of 5 instructions have a line, 2 certain (the table leaves 2 open), 1 of the prologue shows one that is not counted",
   );
   chunk.code.flags = [0, 0, 0, 0, 0];
   expect(coverageWords(new Kernel(program, 0, chunk))).toBe("5 of 5 instructions have a line of their own");

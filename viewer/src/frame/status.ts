@@ -52,8 +52,7 @@ export class Status {
 }
 
 function shortWords({ coverage: { own, uncertain }, code }: Kernel): string {
-  const all = count(code.count);
-  return uncertain === 0 ? `${count(own)} of ${all} have a line` : `${count(own)} of ${all} have a line, ${count(own - uncertain)} certain`;
+  return `${count(own)} of ${count(code.count)} have a line${uncertain > 0 ? `, ${count(own - uncertain)} certain` : ""}`;
 }
 
 export function coverageWords(kernel: Kernel): string {
@@ -61,7 +60,7 @@ export function coverageWords(kernel: Kernel): string {
   const all = kernel.code.count;
   if (all === 0) return "";
   const parts = [`${count(own)} of ${plural(all, "instruction")} ${own === 1 ? "has" : "have"} a line${uncertain > 0 ? "" : own === 1 ? " of its own" : " of their own"}`];
-  if (uncertain > 0) parts.push(`${count(own - uncertain)} of them for certain (the table leaves ${count(uncertain)} open)`);
+  if (uncertain > 0) parts.push(`${count(own - uncertain)} certain (the table leaves ${count(uncertain)} open)`);
   if (prologue > 0) parts.push(`${count(prologue)} of the prologue show${prologue === 1 ? "s" : ""} one that is not counted`);
   if (bare > 0) parts.push(`${count(bare)} of the prologue ${bare === 1 ? "has" : "have"} none`);
   if (inherited > 0) parts.push(`${count(inherited)} show${inherited === 1 ? "s" : ""} the line of an instruction beside ${inherited === 1 ? "it" : "them"}, as the compiler gave none`);
