@@ -46,6 +46,8 @@ def take(browser: Browser, report: Path, folder: Path) -> None:
         tab.goto(report.as_uri() + address)
         viewer = Viewer(tab)
         viewer.find(".pinned").wait_for()
+        # What a screen reader says of it comes a moment later, and is a part of the text.
+        viewer.find(".spoken").filter(has_text="pinned, ").wait_for(state="attached")
         tab.screenshot(path=folder / name)
         information = PngInfo()
         information.add_itxt(TEXT, re.sub(r"kernlens-\w+/?", "", viewer.text(".app")))
