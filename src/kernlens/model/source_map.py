@@ -160,7 +160,8 @@ class SourceMap:
         elif self.begins_own:
             why += " (kernlens stages SRC --device D -o FILE keeps what does)"
         return (
-            f"{certain:,} of {count:,} instructions under source lines are certain; the others may be of no line: {why}"
+            f"{certain:,} of {count:,} instructions under source lines are certain, as the compiler gave them this line; the"
+            f" others may be of no line: {why}"
         )
 
     def function_at(self, index: int) -> CodeFunction | None:

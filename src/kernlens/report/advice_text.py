@@ -40,7 +40,7 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
         next_step = "; --try compares other options and sub-group sizes"
     else:
         next_step = ""
-    yield f"{plural(len(kernels), 'kernel')}: {plural(count, 'piece') if count else 'no pieces'} of advice{next_step}"
+    yield f"{plural(len(kernels), 'kernel')}: {plural(count, 'piece') + ' of' if count else 'no'} advice{next_step}"
 
 
 def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:

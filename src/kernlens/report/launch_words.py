@@ -63,7 +63,7 @@ def _grouped(groups: Mapping[str, list[str]], count: int) -> Iterator[str]:
 def _verb(creation: Creation) -> str:
     if creation.is_of_program:
         return "does not load the program"
-    return "does not create {}" if creation.is_created is False else "may not create {}"
+    return "does not create {}" if creation.is_created is False else "perhaps does not create {}"
 
 
 def _words(limits: LaunchLimits) -> Iterator[str]:

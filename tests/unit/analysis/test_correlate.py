@@ -248,7 +248,7 @@ def test_the_first_instruction_of_a_row_is_certain_but_for_a_functions_first_row
     assert list(source_map.certain) == [origin in (FROM_TABLE, NO_LINE) for origin in expected]
     assert source_map.certain_counts == {("a.cl", 3): 0, ("a.cl", 5): 2, ("b.h", 7): 0, ("a.cl", 9): 1}
     assert str(source_map.uncertainty).startswith(
-        "3 of 8 instructions under source lines are certain; the others may be"
+        "3 of 8 instructions under source lines are certain, as the compiler gave them this line; the others may be"
     )
 
 

@@ -89,7 +89,7 @@ def test_why_rules_are_silent_is_said(folder: Path, kernlens: Kernlens) -> None:
     assert entry["reason"] == "the source text was not found; --source-root names a folder to search"
     assert kernlens("advise", "scale.bin").out.splitlines() == [
         f"most rules need lines and source text; in 1 kernel: {entry['reason']}",
-        "1 kernel: no pieces of advice; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what",
+        "1 kernel: no advice; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what",
     ]
 
 
