@@ -25,7 +25,17 @@ import kernlens
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from tests.corpus.build import Built
-from tests.corpus.checks import CHECKS, check_distances, check_dump, check_numbers, check_texts, check_unchanged
+from tests.corpus.checks import (
+    CHECKS,
+    check_columns,
+    check_distances,
+    check_dump,
+    check_join,
+    check_lines,
+    check_numbers,
+    check_texts,
+    check_unchanged,
+)
 from tests.corpus.manifest import CorpusProgram, Package
 from tests.corpus.outcome import Outcome
 from tests.environment import cache_folder
@@ -33,8 +43,9 @@ from tests.tree import ROOT
 
 DEVICES = ("bmg", "dg2", "ptl")
 SCRIPTS = ROOT / "tests" / "corpus" / "applications"
-#: Rows that need the compiler's dump of each kernel.
+#: Rows that need the compiler's dump of each kernel, and those that need a line table in each.
 _OF_DUMPS = (check_distances, check_dump, check_numbers)
+_OF_LINES = (check_lines, check_columns, check_join, check_dump, check_numbers)
 #: The opcode, the size and the immediate of the moves in which the compiler leaves a kernel's hash.
 _MARK = struct.Struct("<12xI")
 
@@ -102,11 +113,12 @@ def _mark(kernel: Kernel) -> int | None:
     return None if zero else high << 32 | low
 
 
-def check(built: Built, root: Path, *, has_dumps: bool) -> dict[str, Outcome]:
+def check(built: Built, root: Path, *, has_dumps: bool, has_lines: bool) -> dict[str, Outcome]:
     """Return the outcome of each row over one captured program."""
+    left_out = {*(() if has_dumps else _OF_DUMPS), *(() if has_lines else _OF_LINES)}
     outcomes = {}
     for name, row in CHECKS.items():
-        if row in _OF_DUMPS and not has_dumps:
+        if row in left_out:
             continue
         try:
             outcomes[name] = check_texts(built, root) if row is check_texts else row(built)
@@ -164,7 +176,9 @@ def hold(name: str, recording: Path, dumps: Path, folder: Path, root: Path, tota
         dumped += len(program.kernels) if has_dumps else 0
         are_changed = [kernel.code_change for kernel in program.kernels.values() if kernel.code_change]
         changed += len(are_changed)
-        for row, outcome in check(built, root, has_dumps=has_dumps).items():
+        # SPIR-V may come without lines, as dpnp's does.
+        has_lines = any(kernel.table_as_held is not None for kernel in program.kernels.values())
+        for row, outcome in check(built, root, has_dumps=has_dumps, has_lines=has_lines).items():
             if are_changed and CHECKS[row] is check_unchanged:
                 continue
             totals.setdefault(row, Outcome(outcome.unit)).add(outcome)
