@@ -20,7 +20,8 @@ _CACHE = re.compile(
 )
 #: A block of two dimensions: the addresses hold its shape.
 _PLANE = re.compile(
-    r"(?P<operation>(?:load|store)_block2d)\.ug[ml]+\.d\d+[vt]*\.a64(?:\.[a-z]{2}\.[a-z]{2})?(?:\.flat)?$"
+    r"(?P<operation>(?:load|store)_block2d)\.ug[ml]+\.d\d+[vt]*\.a64(?:\.[a-z]{2}\.[a-z]{2})?"
+    r"(?:\.flat(?:\[A\+\(-?\w+,-?\w+\)\])?)?$"
 )
 _ATOMIC_WORDS = {
     "integer add": "iadd", "integer subtract": "isub", "integer increment": "iinc", "integer decrement": "idec",
