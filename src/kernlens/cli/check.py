@@ -135,49 +135,43 @@ def command(
     """
     from kernlens.cli.build_logs import print_compiled_warnings
     from kernlens.cli.compile import print_failures
-    from kernlens.verbs.check import (
-        MISSING,
-        NEW,
-        UNUSED,
-        failed_in,
-        found_file,
-        judged,
-        opened_files,
-        programs_in,
-        whole_in,
-    )
+    from kernlens.verbs import check
 
     rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
-    kinds = ((NEW, fail_on_new), (MISSING, fail_on_missing), (UNUSED, fail_on_unused))
+    kinds = ((check.NEW, fail_on_new), (check.MISSING, fail_on_missing), (check.UNUSED, fail_on_unused))
     allowances = [_tolerance(words) for words in tolerances]
-    answers = opened_files(paths, devices, toolchains, options, source_roots, project=budget_file)
-    verdict = judged(
-        programs_in(answers),
+    answers = check.opened_files(paths, devices, toolchains, options, source_roots, project=budget_file)
+    verdict = check.judged(
+        check.programs_in(answers),
         rules,
         kernels=kernel_names,
-        budget_file=budget_file or found_file(paths),
+        budget_file=budget_file or check.found_file(paths),
         baseline=baseline,
         tolerances=allowances,
         fail_on=frozenset(kind for kind, is_asked in kinds if is_asked),
         allow_unknown=allow_unknown,
         allow_failed_builds=allow_failed_builds or None,
-        failed=failed_in(answers),
-        whole=whole_in(answers),
+        failed=check.failed_in(answers),
+        whole=check.whole_in(answers),
         source_roots=source_roots,
     )
     print_compiled_warnings(program for each in answers for program in each.programs)
     files = {id(program): each.path for each in answers for program in each.programs}
     with written([(junit, lambda: _junit(verdict)), (sarif, lambda: _sarif(verdict, files))]):
-        if as_json:
-            from kernlens.report.verdict_document import verdict_document
-
-            print_json(verdict_document(verdict))
-        else:
-            from kernlens.report.verdict_text import verdict_lines
-
-            print_lines(verdict_lines(verdict))
+        _print(verdict, as_json=as_json)
     print_failures([build for each in answers if each.is_compiled for build in each.failed.builds])
     sys.exit(verdict.exit_status)
+
+
+def _print(verdict: Verdict, *, as_json: bool) -> None:
+    if as_json:
+        from kernlens.report.verdict_document import verdict_document
+
+        print_json(verdict_document(verdict))
+    else:
+        from kernlens.report.verdict_text import verdict_lines
+
+        print_lines(verdict_lines(verdict))
 
 
 def _tolerance(words: str) -> Tolerance:
