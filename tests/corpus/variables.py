@@ -14,26 +14,24 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 
 from kernlens.analysis.flow.variable_cuts import register_places
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.effects import GENERAL
 from kernlens.model.kernel import Kernel
-from kernlens.model.variable import ACCUMULATOR, NOWHERE, REGISTER, Location, Place, StatedRange
+from kernlens.model.variable import NOWHERE, REGISTER, Location, Place
 from tests.corpus.build import Built, build
 from tests.corpus.checks import WIDE_REGISTERS, load
 from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import programs
-from tests.corpus.oracles.igc_dump import instruction_texts, read_dump
+from tests.corpus.oracles.igc_dump import read_dump
 from tests.corpus.oracles.visa_debug import VisaDebug, read_visa_debug
 from tests.corpus.slow_cuts import different_cuts
 from tests.corpus.slow_written import SlowWritten, unproven_ranges
 
 KEPT = ("*.asm", "*.dbg")
 _DECLARED = re.compile(r"^//\.declare (\S+) \(\d+\)  rf=r size=(\d+) ", re.MULTILINE)
-_INDEX = re.compile(r"//.*\$(\d+)\b")
 _NUMBERED = re.compile(r"([A-Z]+)0*(\d+)")
 #: What evaluation may say of a location that it has no place for: an operation or a fault of the expression.
 _NAMED = re.compile(r"optimised out|the compiler('s expression| wrote) .*")
@@ -65,7 +63,6 @@ class Stated:
         by_index = sorted(debug.offsets)
         indexes, offsets = [index for index, _ in by_index], [offset for _, offset in by_index]
         self._at: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        self._defining: dict[int, list[tuple[int, int, int]]] = {}
         for name, intervals in debug.variables.items():
             size = self._sizes.get(_plain(name))
             for interval in intervals:
@@ -76,21 +73,7 @@ class Stated:
                 if of:
                     first = interval.register * register_bytes + interval.byte
                     self._at[first].append((min(of), max(of) + 16, size))
-                    self._defining.setdefault(first, []).append((min(of), max(of) + 16, interval.start))
         self._firsts = sorted(self._at)
-        self._listing = listing
-
-    def defining(self, each: StatedRange) -> set[int]:
-        """Return the instructions that the listing has for the vISA instructions which define the variables at a place."""
-        place = each.location.lanes[0][0]
-        first = place.number * self._size + place.bit // 8
-        starts = {start for low, high, start in self._defining.get(first, ()) if low <= each.begin < high}
-        return {row for row, index in enumerate(self._indexes) if index in starts}
-
-    @cached_property
-    def _indexes(self) -> list[int | None]:
-        matches = (_INDEX.search(text) for text in instruction_texts(self._listing))
-        return [int(match[1]) if match else None for match in matches]
 
     def says(self, location: Location) -> Iterator[str]:
         """Yield for each run of lanes of each element of a location how its place is: at a variable's ``first`` byte or
@@ -185,11 +168,10 @@ class Checks:
         self.kernels = self.locations = self.cut = self.variables = self.without = 0
         self.differences: list[str] = []
         self.states: Counter[str] = Counter()
-        self.accumulators: Counter[str] = Counter()
         self.unproven: list[str] = []
 
-    def prove(self, name: str, kernel: Kernel, oracle: Stated | None) -> None:
-        """Hold each range of a kernel's variables against the slow reference, and accumulators against the listing."""
+    def prove(self, name: str, kernel: Kernel) -> None:
+        """Hold each range of a kernel's variables against the slow reference."""
         effects = kernel.instructions.effects
         if effects is None or not kernel.variables:
             return
@@ -198,12 +180,6 @@ class Checks:
             self.states[f"{each.state} ({each.origin})"] += 1
             if contradiction:
                 self.unproven.append(f"{name} {kernel.name} {variable.name} {contradiction}")
-            if each.origin == ACCUMULATOR and oracle:
-                defining = oracle.defining(each)
-                answer = "agree" if defining & {*each.writers} else "differ" if defining else "unknown"
-                self.accumulators[answer] += 1
-                if answer == "differ":
-                    self.unproven.append(f"{name} {kernel.name} {variable.name} {each.begin:#x} not by {each.writers}")
 
     def read(self, built: Built) -> None:
         """Check all locations of a program."""
@@ -217,7 +193,7 @@ class Checks:
                     self.unnamed[reason] += 1
             oracle = debug_of(built, kernel) if kernel.variables else None
             stated = Stated(oracle[0], oracle[1], register_bytes) if oracle else None
-            self.prove(built.name, kernel, stated)
+            self.prove(built.name, kernel)
             if stated is None:
                 continue
             for variable in kernel.variables:
@@ -285,7 +261,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"    ranges in registers: {dict(checks.states.most_common())}; held and not proven: {len(checks.unproven)}"
         )
-        print(f"    accumulators that vISA's listing has as the variable's: {dict(checks.accumulators)}")
         for text in [*checks.elsewhere[:10], *checks.differences[:10], *checks.unproven[:10]]:
             print(f"        {text}")
         is_right &= not checks.differences and not checks.unnamed and not checks.elsewhere and not checks.unproven

@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
-from kernlens.analysis.flow.accumulated import accumulated
 from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness, liveness_of
 from kernlens.analysis.flow.variable_cuts import Cuts, RangeCuts, range_cuts
@@ -17,7 +16,6 @@ from kernlens.errors import TooManyError
 from kernlens.model.kernel import Kernel
 from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.variable import (
-    ACCUMULATOR,
     CODE,
     COMPILER,
     COMPUTED,
@@ -124,12 +122,9 @@ def _changed(
     cuts, (lost, unproven, updated) = facts.cuts, changes
     if unproven:
         writers = definitions_of(facts.liveness, rows[0], unproven).keys() - {BEFORE_THE_CODE}
-        stated = replace(plain, state=STATED, changed=unproven.bit_count(), origin=COMPILER)
-        if unproven == cuts.places and rows == cuts.rows:
-            value = accumulated(kernel.instructions, plain.location, rows, is_stale=bool(writers))
-            if value:
-                return replace(stated, writers=value.writers, origin=ACCUMULATOR, accumulators=value.names)
-        return replace(stated, writers=tuple(sorted(writers)))
+        return replace(
+            plain, state=STATED, changed=unproven.bit_count(), writers=tuple(sorted(writers)), origin=COMPILER
+        )
     origin = THREAD_START if facts.written.is_delivered(rows[0], cuts.places) else CODE
     if not lost and not updated:
         return replace(plain, origin=origin)

@@ -91,9 +91,9 @@ class Variable:
 #: What a place holds at an instruction: what the compiler states, perhaps a new value of the variable, another value, or
 #: nothing that the code shows to be there.
 HELD, UPDATED, OVERWRITTEN, STATED = "held", "updated", "overwritten", "stated"
-#: Who says that a place holds the variable: instructions wrote it on every way, it was written before the code ran, an
-#: accumulator was written and read in its place, or the compiler alone.
-CODE, THREAD_START, ACCUMULATOR, COMPILER = "code", "thread start", "accumulator", "compiler"
+#: Who says that a place holds the variable: instructions wrote it on every way, it was written before the code ran, or the
+#: compiler alone.
+CODE, THREAD_START, COMPILER = "code", "thread start", "compiler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,7 @@ class StatedRange:
     ``changed`` bytes reaches here on every way (``writers`` are those on some ways, and those whose value nobody reads any
     more). It is None where the code does not tell, as for memory. ``writers`` are indexes of instructions.
 
-    ``origin`` is CODE or THREAD_START, and of STATED ones ACCUMULATOR or COMPILER; None like ``state``. ``accumulators`` hold
-    the variable where that is proven; then ``writers`` wrote it there.
+    ``origin`` is CODE or THREAD_START, and of STATED ones COMPILER; None like ``state``.
     """
 
     location: Location
@@ -118,4 +117,3 @@ class StatedRange:
     size: int = 0
     writers: tuple[int, ...] = ()
     origin: str | None = None
-    accumulators: tuple[str, ...] = ()

@@ -34,8 +34,6 @@ class RangeWords:
         return f"perhaps a new value, by {self._writers(each.writers)}" if each.state == UPDATED else ""
 
     def _stated(self, each: StatedRange) -> str:
-        if each.accumulators:
-            return f"not there: {self._writers(each.writers)} wrote it to {' and '.join(each.accumulators)} instead"
         how = "" if each.changed == each.size else f" for {each.changed} of its {plural(each.size, 'byte')}"
         words = f"stated by the compiler, not found in the code{how}"
         if not each.writers:

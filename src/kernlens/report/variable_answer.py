@@ -195,7 +195,6 @@ def range_document(kernel: Kernel, each: StatedRange) -> dict[str, Any]:
         "end": each.end,
         "state": each.state,
         "origin": each.origin,
-        "accumulators": list(each.accumulators),
         "changed_bytes": each.changed,
         "bytes": each.size,
         "writers": writers,
