@@ -95,7 +95,7 @@ class Contents:
                 f"{self.path} is PTX, which a driver compiles to machine code when it loads it: open the cubin that ptxas makes"
                 " of it, or the entry of the driver's compute cache (~/.nv/ComputeCache), which kernlens capture records too"
             )
-        if any(program.build.snapshots for program in self.programs):
+        if any(program.build.snapshots and not program.spirv for program in self.programs):
             raise UnsupportedError(
                 f"{self.path} contains the stages of a compile but no machine code of a GPU that kernlens reads; look at them"
                 f" with kernlens stages {self.path}, or compile the source for a GPU"
@@ -222,7 +222,7 @@ def open_bytes(content: memoryview, name: str, context: Context) -> Contents:
         raw = Container("raw", os.path.basename(name), 0, content)
         return Contents(name, (raw,), (raw_program(stem, content, context.device, context),))
     unpacker = Unpacker()
-    if name.endswith((".cubin", ".hsaco")):
+    if os.path.isfile(f"{os.path.splitext(name)[0]}.ttir"):
         from kernlens.loading.triton_cache import with_triton_stages
 
         context = with_triton_stages(name, context)
@@ -355,10 +355,10 @@ def known_files(path: str) -> Iterator[tuple[str, int]]:
             yield inside, 0  # Whoever opens it is told why.
             continue
         kind = identify(start, size) if len(start) >= LEAST else None
-        if kind == PTX:
-            from kernlens.loading.triton_cache import is_stage_of_a_cubin
+        if kind in (PTX, "spirv"):
+            from kernlens.loading.triton_cache import is_stage
 
-            if is_stage_of_a_cubin(inside):
+            if is_stage(inside):
                 continue
         if kind not in (None, "host-elf"):
             yield inside, size

@@ -18,8 +18,9 @@ from kernlens.model.sycl_image import MISC, SyclImage
 @dataclass(frozen=True)
 class SpirvImage:
     """A module in a file: what to call it, the name of its program there, the names of its kernels, its content, and the
-    options that a recording says it was built with. Specialization constants that were recorded have their values in the
-    content; ``recorded_constants`` are their bits by number. ``described`` is what a SYCL host says of the image."""
+    options that a recording, or Triton's cache, says it was built with. Specialization constants that were recorded have
+    their values in the content; ``recorded_constants`` are their bits by number. ``described`` is what a SYCL host says of
+    the image."""
 
     title: str
     name: str
@@ -75,8 +76,9 @@ def spirv_images(path: str) -> list[SpirvImage]:
             continue
         kernels = tuple(entry.name for entry in module.entry_points) if module else ()
         title = path if is_module else f"{path}:{program.name}"
-        options = (program.build.options or "").strip() if program.build.created else ""
-        constants = program.build.constants
+        build = program.build
+        options = (build.options or "").strip() if build.created or build.toolchain else ""
+        constants = build.constants
         content = memoryview(specialized(program.spirv, constants)) if constants else program.spirv
         key = hashlib.sha256(content).digest(), options, *_decisive(program.image)
         images.setdefault(key, SpirvImage(title, program.name, kernels, content, options, constants, program.image))

@@ -1,7 +1,9 @@
-"""Triton's cache: a folder for each kernel, with a cubin or a code object and the stages of its compile beside it.
+"""Triton's cache: a folder for each kernel, with its machine code and the stages of its compile beside it.
 
 Source: ``triton/runtime/cache.py`` and ``triton/compiler/compiler.py`` for the names: ``K.source``, ``K.ttir``, ``K.ttgir``,
-``K.llir``, ``K.ptx``, ``K.cubin``, for AMD's GPUs ``K.amdgcn``, ``K.hsaco``, and ``K.json`` with what it was compiled for.
+``K.llir``, ``K.ptx``, ``K.cubin``, for AMD's GPUs ``K.amdgcn``, ``K.hsaco``, for Intel's ``K.spv``, ``K.zebin``, and ``K.json``
+with what it was compiled for. Intel's backend (``third_party/intel/backend/compiler.py`` of intel-xpu-backend-for-triton)
+makes machine code where it was asked to (``generate_native_code``); until 3.3 it was called ``K.spv`` then.
 """
 
 from __future__ import annotations
@@ -14,25 +16,26 @@ from kernlens.dataclass import replace
 from kernlens.errors import KernlensError
 from kernlens.loading.context import Context
 from kernlens.model.build import BuildToolchain
-from kernlens.model.stage import TEXT, Snapshot
-from kernlens.model.stages import TRITON, TRITON_AMD, held
+from kernlens.model.stage import Snapshot
+from kernlens.model.stages import GPU_DWARF, TRITON, TRITON_AMD, TRITON_INTEL, held
 from kernlens.toolchain.source_reading import open_regular
 
-#: A larger file beside a cubin is no stage of it.
+#: A larger file beside machine code is no stage of it.
 _LARGEST = 1 << 28
-_CUBIN = ".cubin"
-#: The stages by the ending of the machine code.
-_COMPILERS = {_CUBIN: TRITON, ".hsaco": TRITON_AMD}
+#: The stages by the ending of the file with the program: machine code, or SPIR-V that the driver compiles.
+_COMPILERS = {".cubin": TRITON, ".hsaco": TRITON_AMD, ".zebin": TRITON_INTEL, ".spv": TRITON_INTEL}
+#: What a program is compiled from where machine code was made of it, by the machine code's ending.
+_MADE_OF = {".ptx": ".cubin", ".spv": ".zebin"}
 
 
-def is_stage_of_a_cubin(path: str) -> bool:
-    """Return whether a file of PTX lies beside the cubin that Triton made of it, as a stage of that."""
-    stem = os.path.splitext(path)[0]
-    return os.path.isfile(f"{stem}{_CUBIN}") and os.path.isfile(f"{stem}.ttir")
+def is_stage(path: str) -> bool:
+    """Return whether a file of PTX or SPIR-V lies beside the machine code that Triton made of it, as a stage of that."""
+    stem, ending = os.path.splitext(path)
+    return ending in _MADE_OF and os.path.isfile(stem + _MADE_OF[ending]) and os.path.isfile(f"{stem}.ttir")
 
 
 def with_triton_stages(path: str, context: Context) -> Context:
-    """Return the context of machine code with the stages that Triton keeps beside it; as it is if there are none."""
+    """Return the context of a program with the stages that Triton keeps beside it; as it is if there are none."""
     from kernlens.loading.cuda_programs import StagedParts
 
     stem, ending = os.path.splitext(path)
@@ -40,18 +43,20 @@ def with_triton_stages(path: str, context: Context) -> Context:
         return context
     snapshots: list[Snapshot] = []
     for stage in _COMPILERS[ending].stages:
-        if stage.dump == ending:
+        if stage.lines == GPU_DWARF or stage.dump == ending:
             continue
         content = _content(f"{stem}{stage.dump}")
         if content is not None:
-            snapshots.append(replace(held(stage, content, TEXT), allowance=context.allowance))
+            snapshots.append(replace(held(stage, content, stage.default), allowance=context.allowance))
     known = _metadata(_content(f"{stem}.json"))
     version, target = known.get("triton_version"), known.get("target")
     architecture = target.get("arch") if isinstance(target, dict) else None
+    options = known.get("build_flags")
     build = replace(
         context.build,
         name=os.path.basename(stem),
         device=_device(architecture),
+        options=options.strip() if isinstance(options, str) else context.build.options,
         toolchain=BuildToolchain(f"Triton {version}" if isinstance(version, str) else "Triton"),
         parts=StagedParts(context.build.parts, tuple(snapshots)),
     )

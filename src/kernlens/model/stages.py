@@ -106,11 +106,13 @@ NVIDIA = CompilerKind("NVIDIA's driver", "NVIDIA's OpenCL driver", layer="nvidia
 #: Triton's compiler for NVIDIA's GPUs, as its cache keeps the stages.
 TRITON = CompilerKind("Triton", "Triton, for NVIDIA's GPUs")
 TRITON_AMD = CompilerKind("Triton for AMD GPUs", "Triton, for AMD's GPUs")
+TRITON_INTEL = CompilerKind("Triton for Intel GPUs", "Triton, for Intel's GPUs")
 #: What any other platform's queries give.
 OTHER = CompilerKind("another compiler", "Any other OpenCL platform", layer="unknown")
 
 _IGC, _VECTOR = (IGC_1, IGC_2), (VECTOR_1, VECTOR_2)
 _OLDER, _NEWER = (IGC_1, VECTOR_1), (IGC_2, VECTOR_2)
+_TRITON = (TRITON, TRITON_AMD, TRITON_INTEL)
 
 
 def _llvm(name: str, compilers: tuple[CompilerKind, ...], sentence: str, dump: str, title: str = "") -> Stage:
@@ -177,19 +179,22 @@ STAGES = (
     Stage("gcn-assembly", (AMD_CLANG,), "assembly from LLVM's code generator", text=".s", lines=DOT_LOC, dump="-S",
           title="assembly"),
     Stage("program", (AMD_CLANG,), "the code object", binary=".hsaco", origin=FROM_BINARY, lines=GPU_DWARF),
-    # NVIDIA's compilers, and Triton before them: ``dump`` is the ending of the file in its cache.
-    Stage("ttir-source", (TRITON, TRITON_AMD), "Triton IR, as the front end made it", text=".source", lines=MLIR_LOC,
-          dump=".source", title="Triton IR, first"),
-    Stage("ttir", (TRITON, TRITON_AMD), "Triton IR, optimised", text=".ttir", lines=MLIR_LOC, dump=".ttir", title="Triton IR"),
-    Stage("ttgir", (TRITON, TRITON_AMD), "Triton IR for GPUs, with layouts", text=".ttgir", lines=MLIR_LOC, dump=".ttgir",
+    # Triton and NVIDIA's compilers: ``dump`` is the ending of the file in its cache.
+    Stage("ttir-source", _TRITON, "Triton IR, as the front end made it", text=".source", lines=MLIR_LOC, dump=".source",
+          title="Triton IR, first"),
+    Stage("ttir", _TRITON, "Triton IR, optimised", text=".ttir", lines=MLIR_LOC, dump=".ttir", title="Triton IR"),
+    Stage("ttgir", _TRITON, "Triton IR for GPUs, with layouts", text=".ttgir", lines=MLIR_LOC, dump=".ttgir",
           title="Triton GPU IR"),
-    Stage("llir", (TRITON, TRITON_AMD), "LLVM IR, optimised", text=".llir", lines=DBG, dump=".llir", title="LLVM IR"),
+    Stage("llir", _TRITON, "LLVM IR, optimised", text=".llir", lines=DBG, dump=".llir", title="LLVM IR"),
     Stage("ptx", (TRITON,), "PTX, the assembly that `ptxas` compiles", text=".ptx", lines=PTX_LOC, dump=".ptx",
           title="PTX"),
     Stage("sass", (TRITON,), "the machine code, a cubin", binary=".cubin", lines=GPU_DWARF, dump=".cubin"),
     Stage("amdgcn", (TRITON_AMD,), "assembly from LLVM's code generator", text=".amdgcn", lines=DOT_LOC, dump=".amdgcn",
           title="assembly"),
     Stage("program", (TRITON_AMD,), "the code object", binary=".hsaco", lines=GPU_DWARF, dump=".hsaco"),
+    Stage("spirv", (TRITON_INTEL,), "the SPIR-V module that the driver or ocloc compiles", binary=".spv", dump=".spv",
+          title="SPIR-V"),
+    Stage("program", (TRITON_INTEL,), "the device binary", binary=".zebin", lines=GPU_DWARF, dump=".zebin"),
     Stage("ptx", (NVIDIA,), "PTX, the program's binary", text=".ptx", origin=FROM_BINARY, lines=PTX_LOC, title="PTX"),
     Stage("sass", (NVIDIA,), "the machine code that runs, a cubin in the driver's compute cache", binary=".cubin",
           origin=FROM_CACHE, lines=GPU_DWARF),

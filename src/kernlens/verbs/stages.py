@@ -134,9 +134,11 @@ def stages_in(
     if kind == "poclbin":
         programs = open_file(path).programs
         return [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
+    is_to_compile = kind is None or (kind == "spirv" and device is not None)
+    beside = [] if is_to_compile else [each.build for each in open_file(path).programs if each.build.snapshots]
+    if beside:
+        return list(map(Pipeline, beside))
     if kind not in (None, "spirv"):
-        if beside := [Pipeline(program.build) for program in open_file(path).programs if program.build.snapshots]:
-            return beside
         raise KernlensError(
             f"{path} is a finished binary, which contains no stages; compile its source, or the SPIR-V that"
             f" 'kernlens extract {path} -o DIR' finds in it: kernlens stages SOURCE --device D"
