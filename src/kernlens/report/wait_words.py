@@ -73,7 +73,7 @@ class WaitWords:
         waited = self.by_line.get((path, line), [])
         words = f"issues for {plural(issue, 'cycle')}"
         certain = (
-            "" if code.certain == code.count else f" ({code.certain:,} of {plural(code.count, 'instruction')} certain)"
+            "" if code.certain == code.count else f"; {code.certain:,} of {plural(code.count, 'instruction')} certain"
         )
         if not waited:
             return words + certain

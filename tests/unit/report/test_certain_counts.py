@@ -65,7 +65,7 @@ def text(lines: list[str]) -> str:
 def test_waits() -> None:
     program, kernel = uncertain()
     listing = text(annotated(program, kernel, None, [WaitNotes(kernel)]))
-    assert "issues for 3 cycles, waits 100 for line 11 (mov) (1 of 3 instructions certain)" in listing
+    assert "issues for 3 cycles, waits 100 for line 11 (mov); 1 of 3 instructions certain" in listing
     assert "issues for 2 cycles, waits 7 for line 11 (mov)\n" in listing
     lines = waits_document(kernel, has_lines=True)["lines"]
     assert [(line["line"], line["count"], line["certain"]) for line in lines] == [(11, 3, 1), (40, 1, 1)]
