@@ -60,8 +60,8 @@ SETTINGS: dict[str, tuple[dict[str, str], ...]] = {
     "Debian 12's": ({}, {}, {}, {"IGC_FunctionControl": "3"}, {"IGC_EnableZEBinary": "1"}),
     "the newest": ({}, {}, {}, {"IGC_FunctionControl": "3"}),
 }
-#: Programs made by chance for each round through the others.
-_MADE = 150
+#: Programs made by chance, for each round through the others.
+_RANDOM = 600
 _TIME_LIMIT_SECONDS = 60
 
 
@@ -170,7 +170,7 @@ def units(compilers: Sequence[str], sources: Path, seed: int) -> Iterator[Unit]:
     real = [(str(path.relative_to(folder)), "-cl-std=CL1.2") for path in sorted((folder / "piglit").rglob("*.cl"))]
     for number in count():
         generator = random.Random(f"{seed} {number}")
-        chosen = [*real, *((str(_random_source(sources, f"{seed}-{number}-{each}")), "") for each in range(_MADE))]
+        chosen = [*real, *((str(_random_source(sources, f"{seed}-{number}-{each}")), "") for each in range(_RANDOM))]
         some = [(program, compiler) for program in chosen for compiler in compilers]
         generator.shuffle(some)
         for (source, own), compiler in some:
@@ -184,7 +184,7 @@ def units(compilers: Sequence[str], sources: Path, seed: int) -> Iterator[Unit]:
 
 
 def _random_source(folder: Path, name: str) -> Path:
-    path = folder / f"made-{name}.cl"
+    path = folder / f"small-{name}.cl"
     if not path.is_file():
         path.write_text(small_program(random.Random(name)))
     return path

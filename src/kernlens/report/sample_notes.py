@@ -44,7 +44,7 @@ class SampleNotes:
         number, certain = self._numbers(path, line)
         if certain < number:
             yield style(
-                f"{certain:,} of {plural(number, 'sample')} are on instructions that are certainly this line's",
+                f"{certain:,} of {plural(number, 'sample')} are on instructions that are certainly its own",
                 dim=True,
             )
 
