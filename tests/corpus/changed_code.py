@@ -36,8 +36,10 @@ from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import DEVICES, NEWEST_DEVICES, programs
 
 KINDS = ("splice", "pad", "cut", "shift", "behind")
-#: A change that leaves every size as it was, also up to a place within the code. It may leave no contradiction at all.
-WITHIN = "within"
+#: Changes that leave every size as it was, also up to a place within the code: they may leave no contradiction at all. The
+#: second puts the ``nop`` behind the end of the thread elsewhere, or an instruction's place there, so that the other kernels
+#: of a binary tell.
+WITHIN, NOP_MOVES = "within", "the last nop"
 #: What follows a change, by the names of sections: as oneDNN's splice does it, and further and further.
 FOLLOWING = {
     "sections": (),
@@ -98,6 +100,14 @@ def change_of(kernel: Kernel, other: Sequence[bytes], kind: str, generator: rand
         del order[at : at + generator.randint(1, 8)]
     elif kind == "behind":
         order += generator.choice((foreign, padding))
+    elif kind == NOP_MOVES:
+        end = next((row for row in reversed(range(count)) if kernel.instructions.opcodes[row] != "mov"), 0)
+        if kernel.instructions.opcodes[end] == "nop":
+            order.insert(min(at, end), (order.pop(end)[0], None))
+        else:  # As much as one is taken out.
+            whole = [row for row in range(end) if len(rows[row]) == len(_NOP)] or [0]
+            del order[generator.choice(whole)]
+            order.insert(end, (_NOP, None))
     else:  # The size stays: what was cut out is put in again, as padding, at the end or elsewhere.
         moved = order[at : at + generator.randint(1, 4)]
         if sum(len(piece) for piece, _ in moved) % len(_NOP):
@@ -295,7 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         generator.shuffle(paths)
         is_right = _print(changed(paths, chosen.count, generator)) and not false and is_right
         print("  of the same size throughout:")
-        _print(changed(paths, chosen.count // 10, generator, (WITHIN,)))
+        _print(changed(paths, chosen.count // 10, generator, (WITHIN, NOP_MOVES)))
     return 0 if is_right else 1
 
 

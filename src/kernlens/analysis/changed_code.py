@@ -100,6 +100,8 @@ def _in_code(stated: StatedCode, table: LineTable | None, instructions: IntelIns
         yield f"no thread ends at {end:#x}, where the code that is described does"
     if table is not None and any(instructions.ends_thread(last + more, nops) for more in range(1, _LONGEST_END)):
         yield f"what ends the code that is described goes on behind {end:#x}"
+    if stated.ends_differ:
+        yield "some of the binary's kernels have a nop behind the end of the thread, others none"
     if instructions.illegal and instructions.illegal[0] < last:
         yield f"what stands at {offsets[instructions.illegal[0]]:#x} is no instruction"
     beginnings = {*offsets[:last], end}

@@ -156,7 +156,7 @@ def costs_by_line(
 def certain_of(source_map: SourceMap, line: tuple[str, int], weights: Sequence[int] | None = None) -> int:
     """Return how many instructions of a line are certainly its own; each counts as often as ``weights`` say."""
     if weights is None:
-        return source_map.certain_counts[line]
+        return source_map.lines[line].certain
     rows = chain.from_iterable(source_map.lines[line])
     return sum(weights[row] for row in rows if source_map.certain[row])
 

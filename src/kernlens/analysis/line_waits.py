@@ -17,7 +17,7 @@ _VERBS = {LOAD: "read", STORE: "write", ATOMIC: "atomic", PREFETCH: "prefetch"}
 class WaitedFor(NamedTuple):
     """The cause of a line's waits: the line ``line`` of the file ``path``, or what ``origin`` says where these are None, as
     ``HeldValues`` has it. ``operation`` is what is done there, and ``why`` one of ``waits.REASONS``. ``rows`` is how many
-    instructions wait ``cycles`` for it, all together."""
+    instructions wait ``cycles`` for it, all together; ``certain`` of them wait for what is certainly of this line."""
 
     path: str | None
     line: int | None
@@ -26,6 +26,7 @@ class WaitedFor(NamedTuple):
     why: str
     cycles: int
     rows: int
+    certain: int
 
 
 def waits_by_line(
@@ -34,18 +35,20 @@ def waits_by_line(
     """Return for each line whose own instructions wait what they wait for, most cycles first. Each instruction's cycles count
     as often as ``weights`` say, once without."""
     source_map, instructions = kernel.source_map, kernel.instructions
-    sums: dict[tuple[str, int], dict[tuple[str | None, int | None, str, str, str], tuple[int, int]]] = {}
+    sums: dict[tuple[str, int], dict[tuple[str | None, int | None, str, str, str], tuple[int, int, int]]] = {}
     for row, wait in waits.waits.items():
-        path, line, _ = line_of(row, source_map)
+        (path, line, _), _ = line_of(row, source_map)
         if path is None or line is None:
             continue
-        key = *line_of(wait.producer, source_map), operation(instructions, wait.producer), wait.why
+        place, is_certain = line_of(wait.producer, source_map)
+        key = *place, operation(instructions, wait.producer), wait.why
         of_line = sums.setdefault((path, line), {})
-        cycles, count = of_line.get(key, (0, 0))
-        of_line[key] = cycles + wait.cycles * (1 if weights is None else weights[row]), count + 1
+        cycles, count, certain = of_line.get(key, (0, 0, 0))
+        cycles += wait.cycles * (1 if weights is None else weights[row])
+        of_line[key] = cycles, count + 1, certain + is_certain
     return {
         line: sorted(
-            (WaitedFor(*key, *both) for key, both in of_line.items()),
+            (WaitedFor(*key, *sums_of) for key, sums_of in of_line.items()),
             key=lambda each: (-each.cycles, each.path or "", each.line or 0),
         )
         for line, of_line in sums.items()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kernlens.analysis.placed_samples import PlacedSamples
 from kernlens.dataclass import dataclass
 from kernlens.model.samples import Counts, summed
-from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
+from kernlens.model.source_map import SourceMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,14 @@ def sampled_lines(placed: PlacedSamples, source_map: SourceMap) -> SampledLines:
     certain: dict[tuple[str, int], int] = {}
     apart: dict[str, Counts] = {}
     for row, each in placed.counts.items():
-        line, origin = line_of(source_map, row)
-        if line is None:
-            apart[origin] = summed(apart[origin], each) if origin in apart else each
+        of = source_map.line_of(row)
+        if of.line is None:
+            apart[of.origin] = summed(apart[of.origin], each) if of.origin in apart else each
         else:
-            counts[line] = summed(counts[line], each) if line in counts else each
-            certain[line] = certain.get(line, 0) + sum(each) * source_map.certain[row]
+            counts[of.line] = summed(counts[of.line], each) if of.line in counts else each
+            certain[of.line] = certain.get(of.line, 0) + sum(each) * of.is_certain
     for row, number in placed.laid_on().items():
-        line, _ = line_of(source_map, row)
-        if line is not None:
+        if (line := source_map.line_of(row).line) is not None:
             laid[line] = laid.get(line, 0) + number
     none = (0,) * len(placed.reasons)
     lines = [
@@ -59,12 +58,3 @@ def sampled_lines(placed: PlacedSamples, source_map: SourceMap) -> SampledLines:
         for line in dict.fromkeys((*counts, *laid))
     ]
     return SampledLines(sorted(lines, key=lambda each: (-each.total, -each.laid, each.path, each.line)), apart)
-
-
-def line_of(source_map: SourceMap, row: int) -> tuple[tuple[str, int] | None, str]:
-    """Return the line that an instruction counts for, None if for none; and what its line is from, or why it has none:
-    IN_PROLOGUE, INHERITED or NO_LINE."""
-    place, origin = source_map.place(row), source_map.origin(row)
-    if place is None or origin == INHERITED:
-        return None, origin if origin in (IN_PROLOGUE, INHERITED) else NO_LINE
-    return (place.path, place.line), origin

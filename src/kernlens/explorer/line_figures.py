@@ -50,7 +50,7 @@ def _files(program: Program) -> list[dict[str, Any]]:
     kernels = [kernel.unread() for kernel in program.kernels.values()]
     decode_kernels([(program, kernels)])
     for kernel in kernels:
-        for path, row in _rows(kernel):
+        for path, row in line_rows(kernel):
             rows.setdefault(path, []).append(row)
     texts = {source.path: source.text for source in program.sources}
     return [
@@ -63,7 +63,7 @@ def _files(program: Program) -> list[dict[str, Any]]:
     ]
 
 
-def _rows(kernel: Kernel) -> Iterator[tuple[str, dict[str, Any]]]:
+def line_rows(kernel: Kernel) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a file's path and a row for each line that has instructions of its own, as ``annotate`` counts them."""
     try:
         source_map = kernel.source_map
@@ -73,9 +73,10 @@ def _rows(kernel: Kernel) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     waits = cycles_of(page_waits(kernel)).get("wait_cycles")
     name = kernel_title(kernel.name)
-    for (path, line), runs in source_map.lines.items():
-        cycles = None if waits is None else sum(sum(waits[run.start : run.stop]) for run in runs)
-        yield path, {"line": line, "kernel": name, "instructions": sum(map(len, runs)), "wait_cycles": cycles}
+    for (path, line), code in source_map.lines.items():
+        cycles = None if waits is None else sum(sum(waits[run.start : run.stop]) for run in code)
+        row = {"line": line, "kernel": name, "instructions": code.count, "certain": code.certain}
+        yield path, row | {"wait_cycles": cycles}
 
 
 def _hash(text: str) -> str:

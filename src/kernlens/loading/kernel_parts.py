@@ -37,10 +37,20 @@ if TYPE_CHECKING:
 
 
 class ProgramKernels:
-    """The resources of a program's kernels, which drivers load together, by name."""
+    """The resources of a program's kernels, which drivers load together, by name, and the code that is stated of each."""
 
-    def __init__(self, resources: Callable[[], Iterable[tuple[str, KernelResources]]] = tuple) -> None:
+    def __init__(
+        self,
+        resources: Callable[[], Iterable[tuple[str, KernelResources]]] = tuple,
+        codes: Callable[[], Iterable[memoryview]] = tuple,
+    ) -> None:
         self._resources = resources
+        self._codes = codes
+
+    @cached_property
+    def ends_differ(self) -> bool:
+        """True if behind the ends of their threads some of the kernels for Xe-LP to Xe-HPC have a ``nop``, and others none."""
+        return len({raw_code.nops_at_end(code) for code in self._codes()} - {None}) > 1
 
     @cached_property
     def largest_slm(self) -> LargestSlm:
@@ -361,7 +371,10 @@ class ZebinCode(DebugCode):
 
     def stated_code(self) -> StatedCode:
         own, sites = self._kernel, self._zebin.sites(self._kernel)
-        return StatedCode(own.described, sites, has_nop=has_nop_behind(self._device))
+        has_nop = has_nop_behind(self._device)
+        return StatedCode(
+            own.described, sites, has_nop=has_nop, ends_differ=has_nop and self.program_kernels.ends_differ
+        )
 
     def lines_need_instructions(self) -> bool:
         return self._debug.line_table_reason(self.name) is None

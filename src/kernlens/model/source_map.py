@@ -11,6 +11,7 @@ from operator import getitem, is_not, ne
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.model.code_function import CodeFunction
+from kernlens.model.line_code import LineCode, LineOf
 from kernlens.model.line_table import InlinedCall, LineTable
 from kernlens.model.source_path import joined
 
@@ -56,8 +57,8 @@ class SourceMap:
 
     An instruction to which the compiler gave no place stands under its neighbour's line in the line table. Where the
     stages of the compile tell such instructions, they count for no line (``inherited``). Elsewhere they cannot be told
-    from a line's own ones, except from those that are ``certain``; so ``lines`` has both, and ``certain_counts`` says how
-    many are certainly of a line.
+    from a line's own ones, except from those that are ``certain``; so ``lines`` and ``line_of`` have both, and say of how
+    many it is certain.
 
     ``row_of[i]`` is the line-table row of instruction ``i`` or NO_ROW, LOST or PROLOGUE; ``offsets[i]`` its offset in the
     kernel. ``prologue`` is the number of leading instructions that load the kernel's payload rather than do a line's
@@ -141,17 +142,11 @@ class SourceMap:
         return bytes(certain)
 
     @cached_property
-    def certain_counts(self) -> dict[tuple[str, int], int]:
-        """The number of instructions of each (path, line) of ``lines`` that are certainly its own."""
-        count = self.certain.count
-        return {line: sum([count(1, run.start, run.stop) for run in runs]) for line, runs in self.lines.items()}
-
-    @cached_property
     def uncertainty(self) -> str | None:
         """The number of instructions under lines that are certainly theirs, in one sentence that can stand alone; None if
         that is all."""
         count = sum(map(len, chain.from_iterable(self.lines.values())))
-        certain = sum(self.certain_counts.values())
+        certain = sum([code.certain for code in self.lines.values()])
         if certain == count:
             return None
         why = "the line table does not tell"
@@ -245,11 +240,23 @@ class SourceMap:
             stacks[index] = stated.calls if stated else ()
         return stacks
 
+    def line_of(self, index: int) -> LineOf:
+        """Return the line that instruction ``index`` counts for, or why it counts for none: its origin is then IN_PROLOGUE,
+        INHERITED or NO_LINE."""
+        place, origin = self.places[index], self.origins[index]
+        if place is None or origin == INHERITED:
+            return LineOf(None, origin if origin in (IN_PROLOGUE, INHERITED) else NO_LINE, False)
+        return LineOf((place.path, place.line), origin, origin != UNCERTAIN)
+
     @cached_property
-    def lines(self) -> dict[tuple[str, int], tuple[range, ...]]:
-        """The ranges of instruction indexes of each (path, line), ascending: a line that the scheduler spread out has
-        many. They are the line's own instructions; those that only inherit it are ``inherited``."""
-        return self._by_line[0]
+    def lines(self) -> dict[tuple[str, int], LineCode]:
+        """The instructions of each (path, line): a line that the scheduler spread out has many runs. They are the line's
+        own; those that only inherit it are ``inherited``."""
+        count = self.certain.count
+        return {
+            line: LineCode(runs, sum([count(1, run.start, run.stop) for run in runs]))
+            for line, runs in self._by_line[0].items()
+        }
 
     @cached_property
     def inherited(self) -> dict[tuple[str, int], tuple[range, ...]]:

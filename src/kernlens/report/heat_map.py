@@ -16,8 +16,8 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import dataclass
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES
-from kernlens.model.sweep_row import SweepRow, worst_first
-from kernlens.report.describe import short_names
+from kernlens.model.sweep_row import CostlyLine, SweepRow, worst_first
+from kernlens.report.describe import plural, short_names
 from kernlens.report.page_look import LOOK
 from kernlens.report.style import html_line, page_head
 
@@ -182,7 +182,7 @@ def _part(row: SweepRow, name: str) -> str:
     """Return the part that a cell leads to: the kernel's figures, its costliest lines, and the commands to see all of it."""
     words = ", ".join(filter(None, (figure.phrase(row.value(figure)) for figure in FIGURES)))
     lines = "".join(
-        f"<p>{html_line(f'{line.path}:{line.line}')} ({line.cost:,} {line.unit})</p><pre>{html_line(line.source)}\n"
+        f"<p>{html_line(f'{line.path}:{line.line}')} ({_cost(line)})</p><pre>{html_line(line.source)}\n"
         + "".join(f"\n  {html_line(text)}" for text in line.instructions)
         + "</pre>\n"
         for line in row.lines
@@ -196,6 +196,11 @@ def _part(row: SweepRow, name: str) -> str:
         f"<p>All of it:</p><pre>{html_line(' '.join([*command, *options, '-o kernel.klens']))}\n{html_line(then)}</pre>"
         "</section>\n"
     )
+
+
+def _cost(line: CostlyLine) -> str:
+    certain = "" if line.certain == line.count else f"; {line.certain:,} of {plural(line.count, 'instruction')} certain"
+    return f"{line.cost:,} {line.unit}{certain}"
 
 
 def _where(row: SweepRow) -> str:

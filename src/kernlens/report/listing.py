@@ -14,6 +14,7 @@ from kernlens.model.figures import figure_words
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
+from kernlens.model.line_code import NO_CODE, LineCode
 from kernlens.model.listed_instructions import ListedInstructions
 from kernlens.model.program import Program
 from kernlens.model.source_map import (
@@ -240,9 +241,9 @@ def _outside_words(program: Program, kernel: Kernel) -> Iterator[str]:
 
 
 class _LineRuns(NamedTuple):
-    """The instructions under a line: the runs of its ``own`` ones, and all runs in order, those that inherit it too."""
+    """The instructions under a line: its ``own`` ones, and all runs in order, those that inherit it too."""
 
-    own: Sequence[range]
+    own: LineCode
     runs: Sequence[range]
 
 
@@ -251,11 +252,11 @@ def _by_file(source_map: SourceMap) -> dict[str, dict[int, _LineRuns]]:
     files: dict[str, dict[int, _LineRuns]] = {}
     own, inherited = source_map.lines, source_map.inherited
     for key in dict.fromkeys((*own, *inherited)):
-        runs: Sequence[range] = own.get(key, ())
-        every = _joined((*runs, *inherited[key])) if key in inherited else runs
+        code = own.get(key, NO_CODE)
+        every = _joined((*code, *inherited[key])) if key in inherited else code.runs
         path, line = key
-        files.setdefault(path, {})[line] = _LineRuns(runs, every)
-    counts = {path: sum(len(run) for runs in lines.values() for run in runs.own) for path, lines in files.items()}
+        files.setdefault(path, {})[line] = _LineRuns(code, every)
+    counts = {path: sum(runs.own.count for runs in lines.values()) for path, lines in files.items()}
     by_weight = sorted(files, key=lambda path: (-counts[path], path))
     return {path: dict(sorted(files[path].items())) for path in by_weight}
 
@@ -314,7 +315,7 @@ def _add_file(
     previous = next(iter(lines)) - LEAD - 1
     for line, (own, runs) in lines.items():
         listing += _between(text, max(previous, 0), line, " " * len(headings))
-        cells = " ".join([counts.of((path, line), own), *(beside.of_line(path, line) for beside in columns)])
+        cells = " ".join([counts.of(own), *(beside.of_line(path, line) for beside in columns)])
         listing.append(_source_line(text, line, cells))
         listing += (f"{' ' * _MARGIN}{words}" for beside in besides for words in beside.below(path, line))
         for position, rows_of_line in enumerate(runs):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernlens.model.kernel import Kernel
+from kernlens.model.line_code import LineCode
 from kernlens.report.describe import plural
 
 
@@ -18,22 +19,21 @@ class LineCounts:
         self._weights = weights_of(kernel)
         self._total = len(kernel.instructions) if self._weights is None else sum(self._weights)
         source_map = kernel.source_map
-        #: By line, how many instructions are certain; None where all are.
-        self._certain = source_map.certain_counts if source_map is not None and source_map.uncertainty else None
+        self._is_uncertain = source_map is not None and source_map.uncertainty is not None
         weighed, loop = "" if self._weights is None else f" {'weighed':>12}", f" {'loop':>4}" if self._loops else ""
-        certain = "" if self._certain is None else f" {'certain':>7}"
+        certain = f" {'certain':>7}" if self._is_uncertain else ""
         self.heading = f"{'instr':>5}{weighed} {'%':>6}{certain}{loop}"
         self.blank = " " * len(self.heading)
 
-    def of(self, line: tuple[str, int], runs: Sequence[range]) -> str:
-        """Return the numbers of a line (its path and number), whose own instructions are ``runs``."""
-        count = counted = sum(map(len, runs))
+    def of(self, code: LineCode) -> str:
+        """Return the numbers of a line, whose own instructions are ``code``."""
+        count = counted = code.count
         weighed = ""
         if self._weights is not None:
-            counted = sum(sum(self._weights[run.start : run.stop]) for run in runs)
+            counted = sum(sum(self._weights[run.start : run.stop]) for run in code)
             weighed = f" {counted:12,}"
-        certain = "" if self._certain is None else f" {self._certain.get(line, 0):7}"
-        loop = f" {self._loops.depth_of(runs) or '':>4}" if self._loops else ""
+        certain = f" {code.certain:7}" if self._is_uncertain else ""
+        loop = f" {self._loops.depth_of(code) or '':>4}" if self._loops else ""
         return f"{count:5}{weighed} {100 * counted / self._total:5.1f}%{certain}{loop}"
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
-from kernlens.analysis.flow.register_peak import HeldValues, held_at
+from kernlens.analysis.flow.register_peak import HeldValues, held_at, line_of
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figures import PRESSURES, figures_of
 from kernlens.model.former_keys import with_former_keys
@@ -15,7 +16,7 @@ from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.describe import plural, short_names
 from kernlens.report.json_text import attributes, encoded
-from kernlens.report.listing import heading
+from kernlens.report.listing import heading, uncertainty_lines
 from kernlens.report.program_document import kernel_document
 from kernlens.report.table import Cell, table
 
@@ -36,7 +37,7 @@ def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | Non
         **attributes(pressure, "register_bytes", "has_calls", "is_lower_bound"),
         "peak": _peak(kernel, pressure),
         "held": [
-            {"path": held.path, "line": held.line, "origin": held.origin or None, "registers": held.registers}
+            attributes(held, "path", "line", "registers", "certain") | {"origin": held.origin or None}
             for held in _held(kernel)
         ],
         **({"live": list(pressure.live)} if has_live else {}),
@@ -63,7 +64,8 @@ def pressure_lines(program: Program, kernel: Kernel, width: int | None = None) -
     if kernel.pressure is None:
         return [*above, *UNKNOWN, ""]
     tables = held_table(program, kernel, width=width), spilled_table(program, kernel, width=width)
-    return [*above, *peak_words(kernel), "", *tables[0], "", *tables[1]]
+    uncertain = uncertainty_lines(kernel.source_map, width) if kernel.source_map else []
+    return [*above, *peak_words(kernel), "", *uncertain, *tables[0], "", *tables[1]]
 
 
 def peak_words(kernel: Kernel) -> Iterator[str]:
@@ -76,7 +78,7 @@ def peak_words(kernel: Kernel) -> Iterator[str]:
     peak = _peak(kernel, pressure)
     where = f"at {peak['offset']:#06x}" if peak else ""
     if peak and peak["line"] is not None:
-        where += f", {peak['path'].rsplit('/', 1)[-1]}:{peak['line']}"
+        where += f", {peak['path'].rsplit('/', 1)[-1]}:{peak['line']}{'' if peak['is_certain'] else ' (or no line)'}"
     least = "at least " if pressure.is_lower_bound else ""
     yield f"  peak pressure: {least}{pressure.peak:,}{of_all} GRFs live {where}; {pressure.named:,} referenced"
     if pressure.has_calls:
@@ -91,11 +93,16 @@ def held_table(program: Program, kernel: Kernel, count: int | None = None, width
     listed, others = (held, []) if count is None else (held[:count], held[count:])
     texts = source_texts(program)
     names = short_names({values.path for values in listed if values.path is not None})
+    is_uncertain = any(values.path is not None and values.certain < len(values.registers) for values in held)
     rows = [_row(values, names, texts) for values in listed]
     if others:
         registers = {number for values in others for number in values.registers}
-        rows.append([plural(len(others), "other line"), len(registers), ""])
-    yield from table(("values of", "GRFs live at the peak", "source"), rows, width=width)
+        rows.append([plural(len(others), "other line"), len(registers), None, ""])
+    has_some = (True, True, is_uncertain, True)
+    headings = compress(("values of", "GRFs live at the peak", "certain", "source"), has_some)
+    yield from table(tuple(headings), [list(compress(row, has_some)) for row in rows], width=width)
+    if sum(len(values.registers) for values in held) > len({number for values in held for number in values.registers}):
+        yield "  (a register that holds values of several lines counts for each of them)"
 
 
 def spilled_table(
@@ -124,8 +131,9 @@ def spilled_table(
 
 def _row(held: HeldValues, names: Mapping[str, str], texts: Mapping[str, Sequence[str]]) -> list[Cell]:
     if held.path is None or held.line is None:
-        return [held.origin, len(held.registers), ""]
-    return [f"{names[held.path]}:{held.line}", len(held.registers), source_line(texts, held.path, held.line) or ""]
+        return [held.origin, len(held.registers), None, ""]
+    source = source_line(texts, held.path, held.line) or ""
+    return [f"{names[held.path]}:{held.line}", len(held.registers), held.certain, source]
 
 
 def _held(kernel: Kernel) -> list[HeldValues]:
@@ -140,8 +148,9 @@ def _peak(kernel: Kernel, pressure: Pressure) -> dict[str, Any] | None:
     index = pressure.peak_index
     if index is None:
         return None
-    place = kernel.source_map.place(index) if kernel.source_map else None
-    return {"offset": kernel.instructions.offsets[index], **_path_and_line(place)}
+    (path, line, _), is_certain = line_of(index, kernel.source_map)
+    sure = None if line is None else is_certain
+    return {"offset": kernel.instructions.offsets[index], "path": path, "line": line, "is_certain": sure}
 
 
 def _path_and_line(place: SourcePlace | None) -> dict[str, Any]:

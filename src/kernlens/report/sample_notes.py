@@ -36,13 +36,24 @@ class SampleNotes:
 
     def of_line(self, path: str, line: int) -> str:
         """Return the cell of a line; blank if no sample is on its own instructions."""
-        runs = self._kernel.source_map.lines.get((path, line), ()) if self._kernel.source_map else ()
-        number = sum(self._placed.sum_of(row for run in runs for row in run))
+        number, _ = self._numbers(path, line)
         return f"{number:7,} {share(number, self._total):>6}" if number else " " * len(self.heading)
 
-    def below(self, path: str, line: int) -> tuple[()]:
-        """Return nothing: all is in the column."""
-        return ()
+    def below(self, path: str, line: int) -> Iterator[str]:
+        """Yield a line on samples of a line that may be of none, if it has such."""
+        number, certain = self._numbers(path, line)
+        if certain < number:
+            yield style(
+                f"{certain:,} of {plural(number, 'sample')} are on instructions that are certainly its own",
+                dim=True,
+            )
+
+    def _numbers(self, path: str, line: int) -> tuple[int, int]:
+        """Return the number of samples on a line's own instructions, and on those that are certainly its own."""
+        source_map = self._kernel.source_map
+        rows = [row for run in source_map.lines.get((path, line), ()) for row in run] if source_map else []
+        sure = [row for row in rows if source_map and source_map.certain[row]]
+        return sum(self._placed.sum_of(rows)), sum(self._placed.sum_of(sure))
 
     def of_row(self, row: int) -> str:
         """Return the note behind an instruction; empty if it has no sample and none is laid on it."""

@@ -1,8 +1,9 @@
 """Samples as stacks for the viewers of flame graphs: folded lines and speedscope's file.
 
-A stack is the kernel, the calls through which an instruction was inlined, outermost first, and its own line; the weight is
-its samples. Folded: one stack a line, frames separated by ``;``, then a blank and the weight, as
-https://github.com/brendangregg/FlameGraph reads them. speedscope: https://www.speedscope.app/file-format-schema.json.
+A stack is the kernel, the calls through which an instruction was inlined, outermost first, and its own line; where that is
+not certain, a frame below it says so. The weight is its samples. Folded: one stack a line, frames separated by ``;``, then a
+blank and the weight, as https://github.com/brendangregg/FlameGraph reads them. speedscope:
+https://www.speedscope.app/file-format-schema.json.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from kernlens.model.source_map import IN_PROLOGUE, SourcePlace
 
 #: The frames of samples that have no line.
 _PROLOGUE, _NO_LINE, _NO_INSTRUCTION, _NO_KERNEL = "[prologue]", "[no line]", "[no instruction]", "[not in the input]"
+#: The frame below a line, of samples that may be of no line.
+_UNCERTAIN = "[uncertain]"
 
 
 class Frame(NamedTuple):
@@ -102,6 +105,8 @@ def _frames(kernel: Kernel, row: int) -> Iterator[Frame]:
         return
     yield from map(_frame, reversed(source_map.inlined_at(row)))
     yield _frame(place)
+    if not source_map.line_of(row).is_certain:
+        yield Frame(_UNCERTAIN)
 
 
 def _frame(place: SourcePlace) -> Frame:

@@ -14,8 +14,10 @@ from kernlens.analysis.flow.register_peak import line_of
 from kernlens.analysis.line_waits import WaitedFor, operation, waits_by_line
 from kernlens.model.figures import WAITS, figures_of
 from kernlens.model.kernel import Kernel
+from kernlens.model.line_code import NO_CODE, LineCode
 from kernlens.model.waits import READ, TAKEN, Wait, Waits, share_of
 from kernlens.report.describe import plural, short_names
+from kernlens.report.json_text import attributes
 from kernlens.report.loop_answer import weights_of
 from kernlens.report.style import style
 
@@ -60,20 +62,23 @@ class WaitWords:
         """Yield each row that waits, with the remark behind it."""
         offsets = self._kernel.instructions.offsets
         for row, wait in self._waits.waits.items():
-            path, _, _ = line_of(row, self._kernel.source_map)
+            (path, _, _), _ = line_of(row, self._kernel.source_map)
             where = f"{offsets[wait.producer]:#06x}, {self._producer(self._waited_for(wait), path)}"
             yield row, style(f"  ; waits {plural(wait.cycles, 'cycle')} for {where}", fg="yellow")
 
-    def of_line(self, path: str, line: int, runs: Sequence[range]) -> str:
-        """Return how long the line's instructions issue, and for whom they wait how long; ``runs`` are its own ones."""
-        rows, weights = chain.from_iterable(runs), self._weights
+    def of_line(self, path: str, line: int, code: LineCode) -> str:
+        """Return how long the line's instructions issue, and for whom they wait how long; ``code`` are its own ones."""
+        rows, weights = chain.from_iterable(code), self._weights
         issue = sum(self._waits.issue[row] * (weights[row] if weights else 1) for row in rows)
         waited = self.by_line.get((path, line), [])
         words = f"issues for {plural(issue, 'cycle')}"
+        certain = (
+            "" if code.certain == code.count else f"; {code.certain:,} of {plural(code.count, 'instruction')} certain"
+        )
         if not waited:
-            return words
+            return words + certain
         total = f"{sum(each.cycles for each in waited):,}: " if len(waited) > 1 else ""
-        return f"{words}, waits {total}{self.waited_words(waited, path)}"
+        return f"{words}, waits {total}{self.waited_words(waited, path)}{certain}"
 
     def most_waited(self, path: str, line: int) -> str:
         """Return for whom a line waits longest; empty if for nobody."""
@@ -87,8 +92,9 @@ class WaitWords:
         return ", ".join([*named, *([f"{others:,} for others"] if others else [])])
 
     def _waited_for(self, wait: Wait) -> WaitedFor:
-        place = line_of(wait.producer, self._kernel.source_map)
-        return WaitedFor(*place, operation(self._kernel.instructions, wait.producer), wait.why, wait.cycles, 1)
+        place, is_certain = line_of(wait.producer, self._kernel.source_map)
+        done = operation(self._kernel.instructions, wait.producer)
+        return WaitedFor(*place, done, wait.why, wait.cycles, 1, int(is_certain))
 
     def _producer(self, each: WaitedFor, path: str | None) -> str:
         where = each.origin
@@ -117,8 +123,8 @@ class WaitNotes:
     def below(self, path: str, line: int) -> Iterator[str]:
         """Yield the line on a source line's cycles, if they are known."""
         if self._words is not None and self._kernel.source_map is not None:
-            runs = self._kernel.source_map.lines.get((path, line), ())
-            yield style(self._words.of_line(path, line, runs), fg="yellow")
+            code = self._kernel.source_map.lines.get((path, line), NO_CODE)
+            yield style(self._words.of_line(path, line, code), fg="yellow")
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Yield the instructions that wait, with for whom and for how long."""
@@ -142,11 +148,12 @@ def waits_document(kernel: Kernel, *, has_lines: bool) -> dict[str, Any]:
         {
             "path": path,
             "line": line,
-            "issue_cycles": sum(sum(waits.issue[run.start : run.stop]) for run in runs),
+            **attributes(code, "count", "certain"),
+            "issue_cycles": sum(sum(waits.issue[run.start : run.stop]) for run in code),
             "wait_cycles": sum(each.cycles for each in by_line.get((path, line), ())),
             "waits_for": waited_documents(by_line.get((path, line), ())),
         }
-        for (path, line), runs in sorted(kernel.source_map.lines.items())
+        for (path, line), code in sorted(kernel.source_map.lines.items())
     ]
     return document | {"lines": lines}
 

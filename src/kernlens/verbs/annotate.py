@@ -128,12 +128,11 @@ def _line_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:
     if kernel.source_map is None:
         return
     texts, kinds, inherited = source_texts(program), kernel.instructions.kinds, kernel.source_map.inherited
-    certain_counts = kernel.source_map.certain_counts
-    for (path, line), ranges in sorted(kernel.source_map.lines.items()):
-        costs = costs_of(kind for run in ranges for kind in kinds[run.start : run.stop])
-        under, certain = sum(map(len, inherited.get((path, line), ()))), certain_counts[path, line]
+    for (path, line), code in sorted(kernel.source_map.lines.items()):
+        costs = costs_of(kind for run in code for kind in kinds[run.start : run.stop])
+        under = sum(map(len, inherited.get((path, line), ())))
         values = (cost if key in kernel.costs else None for key, cost in costs.items())
-        yield *_names(program, kernel), path, line, source_line(texts, path, line), certain, under, *values
+        yield *_names(program, kernel), path, line, source_line(texts, path, line), code.certain, under, *values
 
 
 def _instruction_rows(program: Program, kernel: Kernel) -> Iterator[tuple[Cell, ...]]:

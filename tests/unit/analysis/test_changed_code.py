@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from kernlens.analysis.changed_code import change_of
+from kernlens.isa.intel.raw_code import nops_at_end
+from kernlens.loading.kernel_parts import ProgramKernels
 from kernlens.model.intel_instructions import END_OF_THREAD, LABEL, IntelInstructions
 from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
 from kernlens.model.stated_code import StatedCode
@@ -163,3 +165,42 @@ def test_nothing_stands_behind_the_end_of_a_function(opcode: int) -> None:
     assert not code(end, record(104, opcode=NOP)).ends_thread(8, 1)
     assert not code(end, *MARK).ends_thread(11, 1)
     assert not code(record(88, opcode=opcode, predicate=1)).ends_thread(7, 1)
+
+
+SEND_EOT, PLAIN_SEND, NOP_CODE, MARK_CODE = (
+    bytes.fromhex(text)
+    for text in (
+        "31010380040000000c7f207000000000",
+        "31010380000000000c7f207000000000",
+        "60000000000000000000000000000000",
+        "61000480204201000000000001000000",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("tail", "number"),
+    [
+        (SEND_EOT, 0),
+        (SEND_EOT + NOP_CODE, 1),
+        (SEND_EOT + NOP_CODE + 4 * MARK_CODE, 1),
+        (SEND_EOT + 4 * MARK_CODE, 0),
+        (SEND_EOT + NOP_CODE * 2, 2),
+        (PLAIN_SEND, None),
+        (PLAIN_SEND + NOP_CODE, None),
+        (SEND_EOT + 3 * MARK_CODE, None),
+        (NOP_CODE, None),
+        (b"", None),
+    ],
+)
+def test_nops_behind_the_end_of_a_thread(tail: bytes, number: int | None) -> None:
+    assert nops_at_end(memoryview(tail)) == number
+    assert nops_at_end(memoryview(PLAIN_SEND + tail)) == number
+
+
+def test_kernels_of_one_binary_that_end_differently() -> None:
+    differing = ProgramKernels(codes=lambda: map(memoryview, (SEND_EOT, SEND_EOT + NOP_CODE, PLAIN_SEND)))
+    alike = ProgramKernels(codes=lambda: map(memoryview, (SEND_EOT, SEND_EOT, PLAIN_SEND + NOP_CODE)))
+    assert (differing.ends_differ, alike.ends_differ, ProgramKernels().ends_differ) == (True, False, False)
+    words = "some of the binary's kernels have a nop behind the end of the thread, others none"
+    assert change(code(), stated=replace(STATED, ends_differ=True)) == words

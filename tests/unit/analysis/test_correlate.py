@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernlens.analysis.correlate import correlate, functions_of
+from kernlens.model.line_code import LineCode
 from kernlens.model.line_table import (
     END_SEQUENCE,
     IS_STMT,
@@ -52,6 +53,10 @@ def table(*rows: Row, inlined: tuple[InlinedCall, ...] = ()) -> LineTable:
 
 def lines_of(source_map: SourceMap) -> list[int]:
     return [0 if place is None else place.line for place in map(source_map.place, range(len(source_map.offsets)))]
+
+
+def certain_counts(source_map: SourceMap) -> dict[tuple[str, int], int]:
+    return {line: code.certain for line, code in source_map.lines.items()}
 
 
 def test_a_row_covers_up_to_the_next() -> None:
@@ -122,7 +127,10 @@ def test_the_fast_join_is_the_definition(sizes: list[int], starts: list[int], en
 def test_a_line_has_all_its_runs_and_neighbouring_rows_of_one_line_are_one() -> None:
     rows = table((0, 1, 3, 1, 1), (16, 1, 3, 9, 1), (32, 1, 4, 0, 1), (48, 1, 3, 1, 1), (64, 1, 3, 1, END_SEQUENCE))
     source_map = correlate(array("I", range(0, 64, 16)), rows)
-    assert source_map.lines == {("a.cl", 3): (range(0, 2), range(3, 4)), ("a.cl", 4): (range(2, 3),)}
+    assert source_map.lines == {
+        ("a.cl", 3): LineCode((range(0, 2), range(3, 4)), 2),
+        ("a.cl", 4): LineCode((range(2, 3),), 1),
+    }
 
 
 def test_the_prologue_ends_at_the_row_that_says_so_if_all_before_is_of_one_line() -> None:
@@ -142,7 +150,7 @@ def test_the_prologue_is_no_lines_work() -> None:
         IN_PROLOGUE, IN_PROLOGUE, UNCERTAIN, FROM_TABLE,
     ]  # fmt: skip
     assert source_map.place(10) is None
-    assert source_map.lines == {("a.cl", 3): (range(11, 13),), ("a.cl", 5): (range(13, 16),)}
+    assert source_map.lines == {("a.cl", 3): LineCode((range(11, 13),), 0), ("a.cl", 5): LineCode((range(13, 16),), 1)}
 
 
 #: What Debian 12's compiler writes for dg2 of a kernel (0x00, its set-up up to 0x60) that calls two functions, at 0xa0 and
@@ -225,13 +233,13 @@ def test_where_stages_were_kept_they_tell_what_the_table_lost_and_what_it_guesse
     assert [source_map.origin(index) for index in (3, 4, 5, 6, 7, 8, 13, 14)] == [
         FROM_TABLE, UNCERTAIN, UNCERTAIN, FROM_STAGE, NO_LINE, LINE_LOST, FROM_TABLE, INHERITED,
     ]  # fmt: skip
-    assert source_map.certain_counts == {("a.cl", 15): 1, ("a.cl", 21): 1, ("a.cl", 4): 1, ("a.cl", 6): 1}
+    assert certain_counts(source_map) == {("a.cl", 15): 1, ("a.cl", 21): 1, ("a.cl", 4): 1, ("a.cl", 6): 1}
     assert "4 of 6 instructions" in str(source_map.uncertainty)
     assert "neither the line table nor the compile stages tell" in str(source_map.uncertainty)
     assert source_map.place(6) == told
     assert source_map.inlined_at(6) == (call,)
-    assert source_map.lines["a.cl", 21] == (range(6, 7),)
-    assert source_map.lines["a.cl", 4] == (range(13, 14),)
+    assert source_map.lines["a.cl", 21] == LineCode((range(6, 7),), 1)
+    assert source_map.lines["a.cl", 4] == LineCode((range(13, 14),), 1)
     assert source_map.inherited == {("a.cl", 4): (range(14, 15),)}
     assert "tell the line of 1 of them" in str(source_map.warning)
 
@@ -246,7 +254,10 @@ def test_the_first_instruction_of_a_row_is_certain_but_for_a_functions_first_row
     expected = [UNCERTAIN, FROM_TABLE, UNCERTAIN, NO_LINE, FROM_TABLE, UNCERTAIN, UNCERTAIN, FROM_TABLE, UNCERTAIN]
     assert source_map.origins == [source_map.origin(index) for index in range(9)] == expected
     assert list(source_map.certain) == [origin in (FROM_TABLE, NO_LINE) for origin in expected]
-    assert source_map.certain_counts == {("a.cl", 3): 0, ("a.cl", 5): 2, ("b.h", 7): 0, ("a.cl", 9): 1}
+    assert certain_counts(source_map) == {("a.cl", 3): 0, ("a.cl", 5): 2, ("b.h", 7): 0, ("a.cl", 9): 1}
+    lines = [source_map.line_of(index) for index in range(9)]
+    assert [each.is_certain for each in lines] == [origin == FROM_TABLE for origin in expected]
+    assert [each.line for each in lines[:4]] == [("a.cl", 3), ("a.cl", 5), ("a.cl", 5), None]
     assert str(source_map.uncertainty).startswith(
         "3 of 8 instructions under source lines are certain, as the compiler gave them this line; the others may be"
     )

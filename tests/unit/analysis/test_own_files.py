@@ -7,6 +7,7 @@ from array import array
 import pytest
 
 from kernlens.analysis.own_lines import on_own_lines
+from kernlens.model.line_code import LineCode
 from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
 from kernlens.model.source_map import SourceMap, SourcePlace
 
@@ -31,7 +32,7 @@ def is_own(
     laid = on_own_lines(SourceMap(table, array("I", (0,)), array("i", (0,))), roots)
     place = laid.place(0)
     assert place in (SourcePlace(path, 5), SourcePlace(source, 9))
-    assert laid.lines == {(place.path, place.line): (range(1),)}
+    assert laid.lines == {(place.path, place.line): LineCode((range(1),), 0)}
     assert bool(laid.inner_places(0)) == (place.path != path) == (not laid.inlined_at(0))
     return place.path == path
 

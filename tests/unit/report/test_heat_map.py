@@ -22,7 +22,7 @@ def row(
     kernel: str | None, spills: int | None, device: str = "dg2", options: str = "", source: str = "a.cl"
 ) -> SweepRow:
     values = tuple(spills if figure is SPILLS else 7 for figure in MEASURED) if kernel else ()
-    lines = (CostlyLine(source, 3, "a<b;", 5, "spills", ("mov <r1>",)),) if kernel else ()
+    lines = (CostlyLine(source, 3, "a<b;", 5, "spills", ("mov <r1>",), 9, 4),) if kernel else ()
     return SweepRow(source, device, "system", "NEO 1", options, kernel, values, "" if kernel else "it <crashed>", lines)
 
 

@@ -110,6 +110,7 @@ def test_the_lines_that_wait_longest() -> None:
             "why": "read",
             "cycles": 100,
             "rows": 1,
+            "certain": 1,
         }
     ]
 
@@ -137,6 +138,7 @@ def test_json_and_csv_of_instructions() -> None:
     assert [(line["line"], line["issue_cycles"], line["wait_cycles"]) for line in document["waits"]["lines"]] == [
         (10, 1, 0), (11, 1, 30), (40, 1, 100),
     ]  # fmt: skip
+    assert [(line["count"], line["certain"]) for line in document["waits"]["lines"]] == [(1, 1)] * 3
     rows = [line.split(",")[-len(CSV_COLUMNS) :] for line in csv_lines(*waiting(), None, csv_cells(kernel))]
     assert rows[1] == ["31", "1", "30", "0", "written"]
     assert rows[2] == ["32", "1", "0", "", ""]

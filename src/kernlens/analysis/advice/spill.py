@@ -78,12 +78,13 @@ def _held(facts: Facts) -> tuple[SourcePlace | None, str]:
     lines = [held for held in held_at(facts.code, kernel.source_map, pressure.peak_index) if held.path is not None]
     if not lines or lines[0].path is None or lines[0].line is None:
         return None, everything
-    peak = kernel.source_map.place(pressure.peak_index) if kernel.source_map else None
-    where = f" (line {peak.line})" if peak is not None else ""
+    peak = kernel.source_map.line_of(pressure.peak_index) if kernel.source_map else None
+    where = f" (line {peak.line[1]})" if peak is not None and peak.line is not None and peak.is_certain else ""
     held = len(lines[0].registers)
+    most = "" if lines[0].certain == held else "at most "
     return (
         SourcePlace(lines[0].path, lines[0].line),
-        f"hold {held} of the {pressure.peak} live registers at the pressure peak{where}, and the kernel spills",
+        f"hold {most}{held} of the {pressure.peak} live registers at the pressure peak{where}, and the kernel spills",
     )
 
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 _CALL, _CALLA = 0x2C, 0x2B
 #: Where an instruction says, in its fourth byte, that it is compacted; its operation is in the low bits of the first.
 _COMPACTED_AT, _COMPACTED, _OPCODE = 3, 0x20, 0x7F
+#: The end of a thread since Xe-LP, from behind, in instructions of this size: the compiler's mark, ``nop``, and a ``send`` or
+#: ``sendc`` whose fifth byte has this bit.
+_SIZE, _MARK, _NOP, _SENDS, _END = 16, bytes((0x61,)) * 4, 0x60, (0x31, 0x32), 0x04
 
 
 def may_call(code: memoryview) -> bool:
@@ -42,3 +45,15 @@ def operations(code: bytes) -> bytes:
         opcodes.append(code[at] & _OPCODE)
         at += 8 if code[at + _COMPACTED_AT] & _COMPACTED else 16
     return bytes(opcodes)
+
+
+def nops_at_end(code: memoryview) -> int | None:
+    """Return how many ``nop`` stand behind the end of the thread that code for Xe-LP to Xe-HPC ends with; None if none ends."""
+    at, number = len(code), 0
+    if bytes(first & _OPCODE for first in code[max(0, at - len(_MARK) * _SIZE) : at : _SIZE]) == _MARK:
+        at -= len(_MARK) * _SIZE
+    while at >= _SIZE and code[at - _SIZE] & _OPCODE == _NOP:
+        at, number = at - _SIZE, number + 1
+    if at < _SIZE or code[at - _SIZE] & _OPCODE not in _SENDS or not code[at - _SIZE + 4] & _END:
+        return None
+    return number

@@ -192,8 +192,8 @@ def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[Co
         if lines:
             break
     for line in lines:
-        ranges = source_map.lines[line.path, line.line]
-        numbers = [number for run in ranges for number in range(run.start, run.stop)][:_INSTRUCTIONS]
+        code = source_map.lines[line.path, line.line]
+        numbers = [number for run in code for number in run][:_INSTRUCTIONS]
         path = os.path.join(request.folder, line.path)
         yield CostlyLine(
             _from(request.folder, path),
@@ -202,6 +202,8 @@ def _costliest(program: Program, kernel: Kernel, request: Wanted) -> Iterator[Co
             column.sum(line.costs),
             column.heading,
             tuple(instructions.texts[number] for number in numbers),
+            code.count,
+            code.certain,
         )
 
 
@@ -214,7 +216,8 @@ def rows_of(cell: Cell, plain: Any) -> Iterator[SweepRow]:
     """Yield the rows of a cell that ``plain_rows`` has returned of an equal one."""
     for kernel, values, reason, lines, own, code, warnings, loops in plain:
         costly = tuple(
-            CostlyLine(path, line, source, cost, unit, tuple(texts)) for path, line, source, cost, unit, texts in lines
+            CostlyLine(path, line, source, cost, unit, tuple(texts), count, certain)
+            for path, line, source, cost, unit, texts, count, certain in lines
         )
         yield replace(
             _blank(cell),

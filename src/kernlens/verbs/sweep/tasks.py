@@ -210,12 +210,12 @@ def _text(value: object) -> str:
 
 def _checked_rows(rows: Any, request: Wanted) -> list[Any]:
     """Return rows as a worker of this version tells them. Raises ValueError or TypeError for any others."""
-    count = len(measured_figures(has_pressure=request.pressure, has_waits=request.waits))
+    own_count = len(measured_figures(has_pressure=request.pressure, has_waits=request.waits))
     known = {figure.key for figure in OF_FAMILIES}
     if not isinstance(rows, list) or not rows:
         raise ValueError("it has no rows")
     for kernel, values, reason, lines, own, code, warnings, loops in rows:
-        if not all(value is None or type(value) is int for value in values) or len(values) not in (0, count):
+        if not all(value is None or type(value) is int for value in values) or len(values) not in (0, own_count):
             raise ValueError("its figures are no numbers")
         if not all(type(value) is int and key in known for key, value in own):
             raise ValueError("its own figures are no numbers")
@@ -223,8 +223,8 @@ def _checked_rows(rows: Any, request: Wanted) -> list[Any]:
             raise ValueError("its loops are no number")
         for text in (reason, "" if kernel is None else kernel, code, *warnings):
             _text(text)
-        for path, line, source, cost, unit, texts in lines:
-            if type(line) is not int or type(cost) is not int:
+        for path, line, source, cost, unit, texts, count, certain in lines:
+            if not all(type(value) is int for value in (line, cost, count, certain)):
                 raise ValueError("its lines are no numbers")
             for text in (path, source, unit, *texts):
                 _text(text)
