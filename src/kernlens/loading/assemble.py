@@ -66,7 +66,11 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
     debug = ZebinDebug(read, context.build, context.allowance)
     sections = [*read.kernels, *([read.functions] if read.functions else [])]
     codes = [ZebinCode(read, section, debug, device, device_id) for section in sections]
-    kernels = _together(codes, lambda: ((kernel.name, read.resources(kernel)) for kernel in read.kernels))
+    kernels = _together(
+        codes,
+        lambda: ((kernel.name, read.resources(kernel)) for kernel in read.kernels),
+        has_spirv=bool(read.spirv),
+    )
     return _program(
         name,
         "zebin",
@@ -83,10 +87,13 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
 
 
 def _together(
-    codes: Sequence[DebugCode], resources: Callable[[], Iterable[tuple[str, KernelResources]]]
+    codes: Sequence[DebugCode],
+    resources: Callable[[], Iterable[tuple[str, KernelResources]]],
+    *,
+    has_spirv: bool = True,
 ) -> dict[str, Kernel]:
     """Return the kernels of a program; each can be asked for the resources of all."""
-    program_kernels = ProgramKernels(resources)
+    program_kernels = ProgramKernels(resources, has_spirv=has_spirv)
     for code in codes:
         code.program_kernels = program_kernels
     return {code.name: Kernel(code.name, code) for code in codes}
