@@ -57,7 +57,7 @@ def command(
     failed = contents.failed_builds(device)
     choices = _sycl_choices(contents.programs, device, kernel_names)
     whole = whole_of(contents)
-    of_device = for_device(contents.programs, device, must_be=not choices, whole=whole)
+    of_device = for_device(contents.programs, device, must_be=not choices and not failed, whole=whole)
     programs = with_kernels(of_device, kernel_names, whole, device) if of_device or not choices else ()
     containers = () if kernel_names else containers_for(contents.containers, device)
     if as_json:

@@ -75,7 +75,11 @@ def link(served: Served) -> dict[str, Any]:
     if not served.contents:
         raise UnsupportedError("what is served was compiled from sources: there is nothing to link")
     rules, modules = linkable_modules(
-        [(contents.path, *program) for contents in served.contents for program in linkable_in(contents, None)]
+        [
+            (contents.path, *program)
+            for contents in served.contents
+            for program in linkable_in(contents, contents.programs)
+        ]
     )
     answer = link_forecast(modules, rules, None)
     document: dict[str, Any] = link_document(answer.forecast, answer.obstacles, answer.static, answer.notes)

@@ -98,7 +98,7 @@ def test_opencl_builds_bindless_programs_again(device: str, is_rebuilt: bool, tm
     (program,) = kernlens.compile(BLUR, device, toolchain=NEWEST)
     whole, alone = tmp_path / "whole.bin", tmp_path / "alone.bin"
     whole.write_bytes(program.binary)
-    alone.write_bytes(without_intermediate_code(program.binary))
+    alone.write_bytes(without_intermediate_code(bytes(program.binary)))
     counts = compared([whole, alone], device, NEWEST)
     assert not counts.differences
     assert counts.rebuilt == is_rebuilt
