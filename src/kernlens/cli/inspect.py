@@ -73,12 +73,13 @@ def command(
     else:
         from kernlens.report.overview import overview
 
-        print_lines(overview(path, containers, _lines(programs, order)))
-        print_lines(failed_section(failed))
+        summary: Iterable[str] = ()
         if choices and device is not None:
             from kernlens.report.sycl_words import choice_lines
 
-            print_lines(("", *choice_lines(choices, device)))
+            summary = choice_lines(choices, device)
+        print_lines(overview(path, containers, _lines(programs, order), summary))
+        print_lines(failed_section(failed))
     contents.check()
 
 

@@ -40,9 +40,14 @@ _PACKED = b"CCOB"
 ProgramLines = tuple[list[str], FormatError | None]
 
 
-def overview(path: str, containers: Iterable[Container], programs: Iterable[ProgramLines]) -> Iterator[str]:
-    """Yield the lines that ``kernlens inspect`` prints; ``programs`` are from ``program_lines``."""
+def overview(
+    path: str, containers: Iterable[Container], programs: Iterable[ProgramLines], summary: Iterable[str] = ()
+) -> Iterator[str]:
+    """Yield the lines that ``kernlens inspect`` prints; ``programs`` are from ``program_lines``, the lines of ``summary`` stand
+    before all parts."""
     yield style(path, bold=True)
+    if summary := list(summary):
+        yield from (*summary, "")
     for container in containers:
         yield from container_overview(container)
     unread: FormatError | None = None
