@@ -37,7 +37,7 @@ def launch_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
     it, then the kernels that drivers do not create, or may not, and whether OpenCL runs other code."""
     groups: dict[str, list[str]] = {}
     for title, kernel in kernels.items():
-        if words := ", ".join(_words(kernel.launch_limits)):
+        if words := ", ".join(_words(kernel)):
             groups.setdefault(f"work-groups of {{}}: {words}", []).append(title)
     yield from _grouped(groups, len(kernels))
     yield from refusal_lines(kernels)
@@ -73,13 +73,16 @@ def _verb(creation: Creation) -> str:
     return "does not create {}" if creation.is_created is False else "perhaps does not create {}"
 
 
-def _words(limits: LaunchLimits) -> Iterator[str]:
+def _words(kernel: Kernel) -> Iterator[str]:
+    limits = kernel.launch_limits
     if limits.max_work_group is not None:
         yield f"at most {limits.max_work_group:,} work-items"
     if limits.required_work_group is not None:
         yield f"{' x '.join(map(str, limits.required_work_group))} required"
     if limits.required_sub_group is not None:
         yield f"sub-groups of {limits.required_sub_group} required"
+    elif limits.max_work_group is not None and kernel.resources.simd is not None:
+        yield "no sub-group size required"
 
 
 def _named(titles: list[str], most: int = 5) -> str:
