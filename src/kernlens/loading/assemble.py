@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from kernlens.model.stage_text import StageTexts
 
 
+#: Characters of a format's version that are kept.
+_LONGEST_VERSION = 16
+
+
 def patch_token_program(name: str, content: memoryview, context: Context) -> Program:
     """Return a Program of a patch-token binary; debug data, options and SPIR-V are those of its container, the context."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
@@ -78,6 +82,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
         context,
         device=device,
         device_id=device_id,
+        format_version=(read.notes.zebin_version or "")[:_LONGEST_VERSION] or None,
         binary=content,
         find_symbols=lambda: read.symbols,
         find_relocations=lambda: read.relocations,
@@ -240,6 +245,7 @@ def _program(
     *,
     device: Device | None,
     device_id: DeviceId | None = None,
+    format_version: str | None = None,
     binary: memoryview = EMPTY,
     find_symbols: Callable[[], tuple[Symbol, ...]] | None = None,
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
@@ -254,6 +260,7 @@ def _program(
             context,
             device=device,
             device_id=device_id,
+            format_version=format_version,
             binary=binary,
             debug=debug,
         )
@@ -265,6 +272,7 @@ def _program(
         build=context.build,
         device=device,
         device_id=device_id,
+        format_version=format_version,
         image=context.image,
         binary=binary,
         find_symbols=find_symbols or (lambda: _spirv_symbols(program.spirv_module) if is_all else ()),

@@ -73,7 +73,8 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
     """Yield one program: device, options, its kernels with resources, those with most of ``order`` first, its symbols
     that are not kernels."""
     name = style(program.name, bold=True)
-    words = [name if program.format == "stages" else f"{name} on {device_words(program)}", program.format]
+    words = [name if program.format == "stages" else f"{name} on {device_words(program)}"]
+    words.append(" ".join(filter(None, (program.format, program.format_version))))
     if title := program.build.toolchain_title:
         words.append(title)
     yield ", ".join(words)

@@ -4,6 +4,7 @@ with sizes that the source requires, legal and not."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -125,6 +126,8 @@ def test_words_and_document(tmp_path: Path) -> None:
     first = binaries("dg2", NEWEST, tmp_path)[0]
     lines = [line.strip() for line in run("inspect", first).stdout.splitlines()]
     chosen = "no sub-group size required"
+    (version,) = re.findall(rb"^version: +'([0-9.]+)'", first.read_bytes(), re.MULTILINE)
+    assert f"dg2-0 on dg2 (12.55.8), zebin {version.decode()}" in lines
     assert f"work-groups of legal: at most 1,024 work-items, 64 x 2 x 1 required, {chosen}" in lines
     assert (
         "Level Zero does not create huge: it requires work-groups of 2,048 work-items, and 1,024 are the most" in lines
