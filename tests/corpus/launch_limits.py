@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,13 +34,15 @@ _TOGETHER, _LIMIT = 20, 300
 @dataclass
 class Counts:
     """The ``compared`` answers, the ``unknown`` ones that kernlens leaves open with a reason, the binaries that are ``late``
-    since the driver does not answer in time, and the differences."""
+    since the driver does not answer in time, the programs that OpenCL's driver ``rebuilt``, whose answers are held against the
+    code that it made, and the differences."""
 
     kernels: int = 0
     compared: int = 0
     unknown: int = 0
     refused: int = 0
     late: int = 0
+    rebuilt: int = 0
     differences: list[str] = field(default_factory=list)
 
     def compare(self, where: str, ours: object, theirs: object) -> None:
@@ -48,13 +51,13 @@ class Counts:
             self.differences.append(f"{where}: kernlens {ours}, the driver {theirs}")
 
 
-def driver_answers(environment: DriverEnvironment, paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
+def driver_answers(environment: DriverEnvironment, paths: Sequence[Path], rebuilt: Path) -> Iterator[dict[str, Any]]:
     """Yield what the driver says of the kernels of these binaries. Where it ends its process, the next file is asked for in
-    another, and the answer about this one is ``died``."""
+    another, and the answer about this one is ``died``. Binaries that it builds again go into the folder ``rebuilt``."""
     left = [str(path) for path in paths]
     while left:
         some = left[:_TOGETHER]
-        status, printed, error = _ask(environment, some)
+        status, printed, error = _ask(environment, some, rebuilt)
         lines = [json.loads(line) for line in printed.splitlines() if line.startswith("{") and line.endswith("}")]
         yield from (line for line in lines if "api" in line)
         if status == 0:
@@ -66,10 +69,10 @@ def driver_answers(environment: DriverEnvironment, paths: Sequence[Path]) -> Ite
         left = left[left.index(begun[-1]) + 1 :]
 
 
-def _ask(environment: DriverEnvironment, paths: Sequence[str]) -> tuple[int | None, str, str]:
+def _ask(environment: DriverEnvironment, paths: Sequence[str], rebuilt: Path) -> tuple[int | None, str, str]:
     """Return the exit status of the process that asks the driver (None: its time was over), and what it printed."""
     with subprocess.Popen(
-        [*environment.python, str(_SCRIPT)],
+        [*environment.python, str(_SCRIPT), str(rebuilt)],
         env=environment.full_environment(str(package_folder())),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -87,7 +90,12 @@ def _ask(environment: DriverEnvironment, paths: Sequence[str]) -> tuple[int | No
 
 def compare(counts: Counts, program: Program, answer: Mapping[str, Any]) -> None:
     """Compare one answer with the limits of its kernel; a refused program with those of all its kernels."""
-    api, name = answer["api"], answer.get("kernel")
+    if "kernel" not in answer:
+        rule = any(kernel.launch_limits.opencl.is_rebuilt for kernel in program.entry_kernels.values())
+        counts.compare(f"{answer['file']}: built again", rule, answer["rebuilt"] is not None)
+        counts.rebuilt += answer["rebuilt"] is not None
+        return
+    api, name = answer["api"], answer["kernel"]
     if name is None:
         answers = [_creation(kernel.launch_limits, api) for kernel in program.entry_kernels.values()]
         where = f"{answer['file']} {api}: {answer['error']}"
@@ -132,13 +140,18 @@ def compared(paths: Sequence[Path], device: str, toolchain: str) -> Counts:
     """Return the comparison of these binaries' kernels with what the toolchain's driver, which simulates the device, says."""
     counts = Counts()
     opened = {str(path): kernlens.load(path)[0] for path in paths}
-    for answer in driver_answers(simulated_driver(device, toolchain), paths):
-        if answer.get("is_late"):
-            counts.late += 1
-        elif "died" in answer:
-            counts.differences.append(f"{answer['file']}: the driver ended its process: {answer['error']}")
-        else:
-            compare(counts, opened[answer["file"]], answer)
+    with tempfile.TemporaryDirectory() as folder:
+        for answer in driver_answers(simulated_driver(device, toolchain), paths, Path(folder)):
+            if answer.get("is_late"):
+                counts.late += 1
+            elif "died" in answer:
+                counts.differences.append(f"{answer['file']}: the driver ended its process: {answer['error']}")
+            elif "kernel" in answer and (own := answer.get("rebuilt")):
+                if own not in opened:
+                    opened[own] = kernlens.load(own)[0]
+                compare(counts, opened[own], answer)
+            else:
+                compare(counts, opened[answer["file"]], answer)
     return counts
 
 
@@ -160,7 +173,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         counts = compared([each.binary for each in built], name, NEWEST if root else SYSTEM)
         words = f"{counts.kernels:,} answers about kernels ({counts.refused:,} refused), {counts.compared:,} limits compared"
         late = f", {counts.late} binaries without an answer in {_LIMIT} s" if counts.late else ""
-        words = f"{words}, {counts.unknown:,} left open{late}, {len(counts.differences)} differences"
+        words = (
+            f"{words}, {counts.rebuilt:,} programs built again by OpenCL's driver, {counts.unknown:,} left open{late}"
+        )
+        words = f"{words}, {len(counts.differences)} differences"
         print(f"{name}: {words}", flush=True)
         for line in counts.differences[:10]:
             print(f"    {line}")

@@ -10,4 +10,7 @@ from kernlens.model.program import Program
 
 def readable_modules(contents: Contents, *, options: str | None = None) -> list[tuple[Program, Module]]:
     """Return the linkable programs of an opened path, each with its module; ``options`` are as for ``module_of``."""
-    return [(program, module_of(program, name=name, options=options)) for name, program in linkable_in(contents, None)]
+    return [
+        (program, module_of(program, name=name, options=options))
+        for name, program in linkable_in(contents, contents.programs)
+    ]

@@ -63,6 +63,7 @@ _UNKNOWN_NAME = re.compile(
     r"^(?:use of undeclared identifier|implicit declaration of function) '(\w+)'(?!.*did you mean)"
 )
 #: What IGC says of a kernel whose spilled values, private memory and stack are more than a thread may have.
+_NO_SUCH_WIDTH = re.compile(r"Unsupported required sub group size|SIMD mode specified by intel_reqd_sub_group_size")
 _TOO_MUCH_SCRATCH = re.compile(r"total scratch space exceeds HW supported limit")
 #: An option that selects an OpenCL C with all built-in functions.
 _NEW_OPENCL_C = re.compile(r"-cl-std=(?:CL[23]|CLC\+\+)", re.IGNORECASE)
@@ -345,4 +346,15 @@ def _print_remedies(builds: Sequence[Build], messages: Sequence[str]) -> None:
         print_message(
             "kernlens: the limit is for a hardware thread, and what it needs grows with the SIMD width: require smaller"
             " sub-groups (intel_reqd_sub_group_size), or try --build-options -cl-intel-256-GRF-per-thread"
+        )
+    if any(_NO_SUCH_WIDTH.search(message) for message in messages):
+        from kernlens.isa.intel.sycl_support import sycl_device_named
+
+        devices = [known for build in builds if (known := sycl_device_named(build.device))]
+        sizes = "; ".join(
+            f"{known.name} has sub-groups of {', '.join(map(str, sorted(known.sub_group_sizes)))}" for known in devices
+        )
+        print_message(
+            f"kernlens: one such kernel keeps the whole program from compiling{sizes and f'; {sizes}'}; compile it apart from"
+            " the others (SYCL: -fsycl-device-code-split=per_kernel)"
         )

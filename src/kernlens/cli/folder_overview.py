@@ -113,7 +113,9 @@ def folder_overview(folder: Folder, kernel_names: Sequence[str], device: str | N
 
 
 def _check_device(folder: Folder, device: str | None) -> None:
-    """Raise NotFoundError if a device is chosen that no program of the folder is for."""
-    if device is None or any(for_device(contents.programs, device, must_be=False) for contents in folder.files()):
+    """Raise NotFoundError if a device is chosen that no program of the folder, and no failed build, is for."""
+    if device is None or folder.failed_builds(device):
+        return
+    if any(for_device(contents.programs, device, must_be=False) for contents in folder.files()):
         return
     for_device(folder.programs, device, whole=whole_of(folder))

@@ -57,7 +57,7 @@ def command(
     failed = contents.failed_builds(device)
     choices = _sycl_choices(contents.programs, device, kernel_names)
     whole = whole_of(contents)
-    of_device = for_device(contents.programs, device, must_be=not choices, whole=whole)
+    of_device = for_device(contents.programs, device, must_be=not choices and not failed, whole=whole)
     programs = with_kernels(of_device, kernel_names, whole, device) if of_device or not choices else ()
     containers = () if kernel_names else containers_for(contents.containers, device)
     if as_json:
@@ -73,12 +73,13 @@ def command(
     else:
         from kernlens.report.overview import overview
 
-        print_lines(overview(path, containers, _lines(programs, order)))
-        print_lines(failed_section(failed))
+        summary: Iterable[str] = ()
         if choices and device is not None:
             from kernlens.report.sycl_words import choice_lines
 
-            print_lines(("", *choice_lines(choices, device)))
+            summary = choice_lines(choices, device)
+        print_lines(overview(path, containers, _lines(programs, order), summary))
+        print_lines(failed_section(failed))
     contents.check()
 
 

@@ -124,11 +124,13 @@ def _modules(
     """Return the rules to follow and the modules of all paths, as ``linkable_modules`` does."""
     from kernlens.cli.link_answers import REAL_DEVICE
     from kernlens.loading import open_file
-    from kernlens.loading.linkable import linkable_programs
+    from kernlens.loading.linkable import linkable_in
     from kernlens.model.failed_builds import by_path
     from kernlens.model.spirv import check_constants
     from kernlens.report.failure_lines import failed_lines
+    from kernlens.verbs.absent import whole_of
     from kernlens.verbs.forecast import linkable_modules
+    from kernlens.verbs.programs import for_device
 
     module_options = dict(options_for)
     unknown = [path for path in module_options if path not in paths]
@@ -137,9 +139,14 @@ def _modules(
     constants = dict(map(option.constant_of, specialize))
     target = None if device == REAL_DEVICE else device
     # A path that is named twice counts once, as a handle given twice does to the driver.
-    programs = [(path, *program) for path in dict.fromkeys(paths) for program in linkable_programs(path, target)]
+    opened = {path: open_file(path) for path in paths}
+    programs = []
+    for path, contents in opened.items():
+        chosen = for_device(contents.programs, target, whole=whole_of(contents))
+        programs += [(path, *program) for program in linkable_in(contents, chosen)]
+        contents.check()
     # A module of a build that failed may be what the others need.
-    failed = by_path(open_file(path).failed_builds(target) for path in dict.fromkeys(paths))
+    failed = by_path(contents.failed_builds(target) for contents in opened.values())
     print_message(*(f"kernlens: {line}" for line in failed_lines(failed)))
     rules, modules = linkable_modules(
         programs, options=options, options_for=module_options, constants=constants, rules=own_rules

@@ -335,9 +335,11 @@ def _check_line(only: LineChoice, notes: Sequence[_LineNote], *, is_choice: bool
     if any(note.has_code for note in notes):
         return
     reasons = [note.reason for note in notes]
-    if reasons and None not in reasons:
-        raise UnsupportedError(f"there is no line information for {only}: {reasons[0]}")
     of = " in the chosen kernels, and others were not looked at" if is_choice else ""
+    if reasons and None not in reasons:
+        raise UnsupportedError(
+            f"there is no line information for {only}{of}: {'; '.join(dict.fromkeys(map(str, reasons)))}"
+        )
     if not any(note.has_file for note in notes):
         files = list(dict.fromkeys(title for note in notes for title in note.files))
         more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""

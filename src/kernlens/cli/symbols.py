@@ -44,10 +44,15 @@ def command(
     from kernlens.model.failed_builds import by_path
     from kernlens.report.failure_lines import failed_documents, failed_lines
     from kernlens.report.json_text import encoded
+    from kernlens.verbs.absent import whole_of
+    from kernlens.verbs.programs import for_device
 
     rules = rules_of(driver)
     opened = [open_file(path) for path in paths]
-    linkable = [module for contents in opened for module in linkable_in(contents, device, SYMBOLIC)]
+    linkable = []
+    for contents in opened:
+        chosen = for_device(contents.programs, device, whole=whole_of(contents))
+        linkable += linkable_in(contents, chosen, SYMBOLIC)
     failed = by_path(contents.failed_builds(device) for contents in opened)
     if as_json and is_terminal():
         documents = _answers(linkable, options, rules, _document)

@@ -22,7 +22,7 @@ from kernlens.explorer.event_stream import EventStream
 from kernlens.explorer.guard import COMPILE, REPORT
 from kernlens.explorer.line_figures import line_figures
 from kernlens.explorer.newest_first import NewestFirst
-from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response
+from kernlens.explorer.responses import FAULT, JSON, RefusedError, json_response, unknown_program
 from kernlens.explorer.saved_report import report_bytes, report_request
 from kernlens.explorer.served import Chunks, Served, with_texts
 from kernlens.explorer.served_page import Page
@@ -198,7 +198,7 @@ class Explorer:
             return self._served.sources(asked.path, asked.text, program)
         build = self._served.failed_build(asked.program)
         if build is None:
-            raise RefusedError(404, f"there is no program {asked.program}", "only the newest results are kept")
+            raise unknown_program(asked.program)
         return self._served.failed_sources(asked.path, asked.text, build)
 
     async def _answered(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:

@@ -12,7 +12,7 @@ from kernlens.analysis.costs import cycles_of
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import KernlensError
 from kernlens.explorer.compile_work import Results, diagnostics
-from kernlens.explorer.responses import RefusedError, json_bytes
+from kernlens.explorer.responses import json_bytes, unknown_program
 from kernlens.explorer.served import Served
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
@@ -34,7 +34,7 @@ def line_figures(served: Served, results: Results, program: str) -> bytes:
         return json_bytes(_document(failed, None))
     result = results.of(program)
     if result is None:
-        raise RefusedError(404, f"there is no program {program}", "compile it again: only the newest results are kept")
+        raise unknown_program(program)
     compiled = result.programs()[result.ids.index(program)]
     return result.without_folders(orjson.dumps(_document(compiled.build, compiled)))
 

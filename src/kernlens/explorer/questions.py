@@ -7,7 +7,7 @@ from typing import Any
 
 from kernlens.errors import UnsupportedError
 from kernlens.explorer.compile_work import Results
-from kernlens.explorer.responses import RefusedError
+from kernlens.explorer.responses import unknown_program
 from kernlens.explorer.served import Served
 from kernlens.isa.devices import known_device, one_of_each
 from kernlens.model.program import Program
@@ -56,7 +56,7 @@ def diff(served: Served, results: Results, left: str, right: str) -> dict[str, A
 def _programs(served: Served, results: Results, program: str) -> list[Program]:
     named = served.program(program) or results.program(program)
     if named is None:
-        raise RefusedError(404, f"there is no program {program}", "compile it again: only the newest results are kept")
+        raise unknown_program(program)
     return [named]
 
 
@@ -75,7 +75,11 @@ def link(served: Served) -> dict[str, Any]:
     if not served.contents:
         raise UnsupportedError("what is served was compiled from sources: there is nothing to link")
     rules, modules = linkable_modules(
-        [(contents.path, *program) for contents in served.contents for program in linkable_in(contents, None)]
+        [
+            (contents.path, *program)
+            for contents in served.contents
+            for program in linkable_in(contents, contents.programs)
+        ]
     )
     answer = link_forecast(modules, rules, None)
     document: dict[str, Any] = link_document(answer.forecast, answer.obstacles, answer.static, answer.notes)

@@ -42,5 +42,11 @@ class RefusedError(Exception):
         return Response(content, self.status, self.headers, JSON)
 
 
+def unknown_program(program: str) -> RefusedError:
+    """Return the answer about a program that is neither served nor among the results of compiles."""
+    what = f"there is no program {program} among those that are served, nor among the newest results of compiles"
+    return RefusedError(404, what, "choose one of the page's list; what was compiled earlier has to be compiled again")
+
+
 #: What clients hear of a fault; the terminal hears more.
 FAULT = RefusedError(500, "a fault of kernlens itself", "the terminal that kernlens serve runs in says more")

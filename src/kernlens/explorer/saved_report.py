@@ -9,7 +9,7 @@ from typing import Any
 from kernlens.dataclass import dataclass
 from kernlens.explorer.compile_request import checked_object, checked_text
 from kernlens.explorer.compile_work import Results
-from kernlens.explorer.responses import RefusedError
+from kernlens.explorer.responses import RefusedError, unknown_program
 from kernlens.explorer.served import Served
 from kernlens.report.explore.excerpt import Chosen, Excerpt, Part
 from kernlens.report.explore.single_file import page, viewer_script
@@ -75,9 +75,7 @@ def report_bytes(served: Served, results: Results, asked: ReportRequest) -> byte
     known = {*served.failed_ids, *served.ids, *(program for result in results.all() for program in result.ids)}
     for program, _, _ in asked.chosen:
         if program not in known:
-            raise RefusedError(
-                404, f"there is no program {program}", "compile it again: only the newest results are kept"
-            )
+            raise unknown_program(program)
     excerpt = Excerpt(parts, asked.chosen)
     content = bytearray()
     shown = Excerpt(parts, asked.chosen, title=_title(excerpt.index))

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from kernlens.model.stage_text import StageTexts
 
 
+#: Characters of a format's version that are kept.
+_LONGEST_VERSION = 16
+
+
 def patch_token_program(name: str, content: memoryview, context: Context) -> Program:
     """Return a Program of a patch-token binary; debug data, options and SPIR-V are those of its container, the context."""
     from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
@@ -70,6 +74,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
         codes,
         lambda: ((kernel.name, read.resources(kernel)) for kernel in read.kernels),
         lambda: (kernel.code[: kernel.described] for kernel in read.kernels),
+        has_spirv=bool(read.spirv),
     )
     return _program(
         name,
@@ -78,6 +83,7 @@ def zebin_program(name: str, content: memoryview, context: Context) -> Program:
         context,
         device=device,
         device_id=device_id,
+        format_version=(read.notes.zebin_version or "")[:_LONGEST_VERSION] or None,
         binary=content,
         find_symbols=lambda: read.symbols,
         find_relocations=lambda: read.relocations,
@@ -90,9 +96,11 @@ def _together(
     codes: Sequence[DebugCode],
     resources: Callable[[], Iterable[tuple[str, KernelResources]]],
     described: Callable[[], Iterable[memoryview]] = tuple,
+    *,
+    has_spirv: bool = True,
 ) -> dict[str, Kernel]:
     """Return the kernels of a program; each can be asked for the resources and the ``described`` code of all."""
-    program_kernels = ProgramKernels(resources, described)
+    program_kernels = ProgramKernels(resources, described, has_spirv=has_spirv)
     for code in codes:
         code.program_kernels = program_kernels
     return {code.name: Kernel(code.name, code) for code in codes}
@@ -239,6 +247,7 @@ def _program(
     *,
     device: Device | None,
     device_id: DeviceId | None = None,
+    format_version: str | None = None,
     binary: memoryview = EMPTY,
     find_symbols: Callable[[], tuple[Symbol, ...]] | None = None,
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
@@ -253,6 +262,7 @@ def _program(
             context,
             device=device,
             device_id=device_id,
+            format_version=format_version,
             binary=binary,
             debug=debug,
         )
@@ -264,6 +274,7 @@ def _program(
         build=context.build,
         device=device,
         device_id=device_id,
+        format_version=format_version,
         image=context.image,
         binary=binary,
         find_symbols=find_symbols or (lambda: _spirv_symbols(program.spirv_module) if is_all else ()),

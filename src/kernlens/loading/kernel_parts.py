@@ -24,7 +24,7 @@ from kernlens.model.stated_code import StatedCode
 if TYPE_CHECKING:
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
-    from kernlens.isa.intel.launch_rules import LargestSlm
+    from kernlens.isa.intel.launch_rules import ProgramFacts
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
@@ -43,9 +43,12 @@ class ProgramKernels:
         self,
         resources: Callable[[], Iterable[tuple[str, KernelResources]]] = tuple,
         codes: Callable[[], Iterable[memoryview]] = tuple,
+        *,
+        has_spirv: bool = True,
     ) -> None:
         self._resources = resources
         self._codes = codes
+        self._has_spirv = has_spirv
 
     @cached_property
     def ends_differ(self) -> bool:
@@ -53,14 +56,13 @@ class ProgramKernels:
         return len({raw_code.nops_at_end(code) for code in self._codes()} - {None}) > 1
 
     @cached_property
-    def largest_slm(self) -> LargestSlm:
-        """The kernel that declares the most shared local memory."""
+    def facts(self) -> ProgramFacts:
+        """Facts of the program by which a driver loads it, or does not."""
         from kernlens.analysis.cxx_names import kernel_title
-        from kernlens.isa.intel.launch_rules import LargestSlm
+        from kernlens.isa.intel.launch_rules import program_facts
 
-        declared = ((resources.slm_bytes or 0, name) for name, resources in self._resources())
-        size, name = max(declared, default=(0, ""))
-        return LargestSlm(kernel_title(name), size)
+        facts = program_facts(self._resources(), has_spirv=self._has_spirv)
+        return facts._replace(kernel=kernel_title(facts.kernel), bindless=kernel_title(facts.bindless))
 
 
 class Code(AnalysedCode):
@@ -88,8 +90,8 @@ class Code(AnalysedCode):
     def launch_limits(self, kernel: Kernel) -> LaunchLimits:
         from kernlens.isa.intel.launch_rules import launch_limits
 
-        largest = self.program_kernels.largest_slm
-        return launch_limits(self._device, kernel.resources, largest, is_older=self.is_for_older_drivers)
+        facts = self.program_kernels.facts
+        return launch_limits(self._device, kernel.resources, facts, is_older=self.is_for_older_drivers)
 
     def arguments(self) -> tuple[KernelArgument, ...]:
         return ()

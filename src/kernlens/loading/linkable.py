@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
-from kernlens.isa.devices import device as find_device
 from kernlens.loading.import_places import places_in_binary, places_in_spirv
-from kernlens.loading.open import open_file
 from kernlens.model.binary import Relocation, Symbol
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.module import (
@@ -302,36 +300,23 @@ def _spirv_sites(
     return tuple(sites)
 
 
-def linkable_programs(path: str, device: str | None = None) -> list[tuple[str, Program]]:
-    """Return the linkable programs of any file, recording or folder, each with what to call its module: the file's
-    name, or file and program where a file holds several. ``device`` leaves out programs of other devices. Raises
-    UnsupportedError if nothing in it has symbols, NotFoundError for an unknown device, KernlensError if a file of the
-    folder is damaged."""
-    contents = open_file(path)
-    linkable = linkable_in(contents, device)
-    contents.check()
-    return linkable
-
-
 def linkable_in(
-    contents: Contents, device: str | None, formats: Collection[str] = LINKABLE
+    contents: Contents, programs: Sequence[Program], formats: Collection[str] = LINKABLE
 ) -> list[tuple[str, Program]]:
-    """Return what ``linkable_programs`` gives of an opened path, damaged files of a folder left out; ``formats`` are those of
-    the programs that are wanted."""
+    """Return those of the ``programs`` of an opened path that have symbols, each with what to call its module: the file's name,
+    or file and program where there are several. ``formats`` are those of the programs that are wanted. Raises UnsupportedError
+    if nothing among them has symbols."""
     import os
 
     path = contents.path
-    linkable = [program for program in contents.programs if program.format in formats]
-    if not linkable and any(program.format == _CODE_OBJECT for program in contents.programs):
+    linkable = [program for program in programs if program.format in formats]
+    if not linkable and any(program.format == _CODE_OBJECT for program in programs):
         raise UnsupportedError(f"{path} contains code objects of AMD GPUs, which ld.lld links, and kernlens does not")
+    if not linkable and (failed := contents.failed_builds()):
+        raise UnsupportedError(f"{path} contains nothing that can be linked: {failed.sentence}")
     if not linkable:
         raise UnsupportedError(
             f"{path} contains nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
         )
-    target = find_device(device) if device is not None else None
-    chosen = [program for program in linkable if target is None or program.is_for(target)]
-    if not chosen:
-        held = ", ".join(sorted({str(program.device) for program in linkable}))
-        raise UnsupportedError(f"{path} contains no program for {target}; it contains programs for {held}")
     file = os.path.basename(os.path.normpath(path))
-    return [(file if len(chosen) == 1 else f"{file}:{program.name}", program) for program in chosen]
+    return [(file if len(linkable) == 1 else f"{file}:{program.name}", program) for program in linkable]

@@ -22,9 +22,10 @@ class KernelResources:
     Meaning and unit of ``simd``, ``grf_count``, ``spill_bytes``, ``scratch_bytes``, ``slm_bytes`` and ``barriers`` are
     those of the figures with these keys, and so are those of ``private_bytes`` and ``stack_bytes``. The two sizes that the
     source requires count work-items. ``prologue_bytes`` is the code before the kernel's own first instruction, which
-    loads its payload. The last three matter to launches: ``thread_private_bytes`` is private memory of a hardware thread,
+    loads its payload. The last four matter to launches: ``thread_private_bytes`` is private memory of a hardware thread,
     outside of scratch space; ``largest_scratch_bytes`` the larger of its scratch buffers; ``is_unfused`` is True if the kernel
-    must not run on pairs of execution units in step.
+    must not run on pairs of execution units in step; ``is_bindless`` if arguments are handles of buffers or images,
+    not places in a table of bindings ("bindless").
     """
 
     simd: int | None = None
@@ -43,6 +44,7 @@ class KernelResources:
     thread_private_bytes: int | None = None
     largest_scratch_bytes: int | None = None
     is_unfused: bool = False
+    is_bindless: bool = False
 
     @property
     def grf_count(self) -> int | None:

@@ -13,11 +13,13 @@ MAX_WORK_GROUP = "max_work_group"
 class Creation:
     """The answer to a call that creates a kernel: ``is_created`` is None where it depends on what no binary tells, and
     ``reason`` says why that is so, or why the driver refuses; it is empty if the kernel is created. ``is_of_program``: the
-    driver does not load the program, and so creates none of its kernels."""
+    driver does not load the program, and so creates none of its kernels. ``is_rebuilt``: the driver does not run this code, but
+    builds the program again from the SPIR-V in its binary."""
 
     is_created: bool | None
     reason: str = ""
     is_of_program: bool = False
+    is_rebuilt: bool = False
 
 
 @dataclass(frozen=True, slots=True)

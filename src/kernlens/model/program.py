@@ -98,7 +98,7 @@ class Program:
 
     ``name`` is unique within its file; ``format`` is ``patch-tokens``, ``zebin``, ``debug-data``, ``amd-code-object``,
     ``spirv``, ``raw``, or ``stages``, of which only the snapshots are known; ``binary`` is the device binary itself, empty when
-    absent.
+    absent. ``format_version`` is the version of a zebin as its compiler wrote it, None of other formats.
     ``build`` is the build that it came from, with its options, log and snapshots, as far as that is known: of a plain file
     only what its containers hold.
     ``find_sources`` looks source text up on first use, ``find_stage_maps`` the source maps of the build's snapshots,
@@ -111,6 +111,7 @@ class Program:
     build: Build = field(default=Build(""), repr=False)
     device: Device | None = None
     device_id: DeviceId | None = None
+    format_version: str | None = field(default=None, repr=False)
     image: SyclImage | None = field(default=None, repr=False)
     binary: memoryview = field(default=EMPTY, repr=False)
     find_symbols: Callable[[], tuple[Symbol, ...]] = field(default=tuple, repr=False)

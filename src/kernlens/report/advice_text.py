@@ -48,4 +48,8 @@ def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:
         text = f" | {style(cut(source, _WIDEST), bold=True)}" if source is not None else ""
         yield f"  {style(piece.place, fg='green')}{text}"
     yield f"    {piece.short}"
-    yield style(f"    {piece.origin}; {piece.link}", dim=True)
+    # The rest may be of no line, so that the share is "at most".
+    sure = (
+        "" if piece.certain in (None, piece.count) else f", {piece.certain:,} of {piece.count:,} certainly of this line"
+    )
+    yield style(f"    {piece.origin}{sure}; {piece.link}", dim=True)

@@ -8,6 +8,11 @@ from typing import Any
 from kernlens.model.kernel import Kernel
 from kernlens.model.launch_limits import LEVEL_ZERO, OPENCL, Creation, LaunchLimits
 
+#: The line on a program of which OpenCL does not run the code that is shown.
+REBUILT = (
+    "OpenCL does not run this code: it takes memory by handles (bindless), so the driver builds the program again from its"
+    " SPIR-V; Level Zero runs it"
+)
 _TITLES = {LEVEL_ZERO: "Level Zero", OPENCL: "OpenCL"}
 
 
@@ -20,7 +25,7 @@ def limits_document(limits: LaunchLimits) -> dict[str, Any]:
         "required_work_group": None if limits.required_work_group is None else list(limits.required_work_group),
         "required_sub_group": limits.required_sub_group,
         "can_be_created": {
-            api: {"answer": creation.is_created, "reason": creation.reason or None}
+            api: {"answer": creation.is_created, "reason": creation.reason or None, "rebuilt": creation.is_rebuilt}
             for api, creation in limits.creations
         },
         "reason": limits.reason or None,
@@ -29,13 +34,15 @@ def limits_document(limits: LaunchLimits) -> dict[str, Any]:
 
 def launch_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
     """Yield what limits the launches of these kernels, by their titles: a line for each limit with the kernels that have
-    it, then the kernels that drivers do not create, or may not."""
+    it, then the kernels that drivers do not create, or may not, and whether OpenCL runs other code."""
     groups: dict[str, list[str]] = {}
     for title, kernel in kernels.items():
-        if words := ", ".join(_words(kernel.launch_limits)):
+        if words := ", ".join(_words(kernel)):
             groups.setdefault(f"work-groups of {{}}: {words}", []).append(title)
     yield from _grouped(groups, len(kernels))
     yield from refusal_lines(kernels)
+    if any(kernel.launch_limits.opencl.is_rebuilt for kernel in kernels.values()):
+        yield REBUILT
 
 
 def refusal_lines(kernels: Mapping[str, Kernel]) -> Iterator[str]:
@@ -66,13 +73,16 @@ def _verb(creation: Creation) -> str:
     return "does not create {}" if creation.is_created is False else "perhaps does not create {}"
 
 
-def _words(limits: LaunchLimits) -> Iterator[str]:
+def _words(kernel: Kernel) -> Iterator[str]:
+    limits = kernel.launch_limits
     if limits.max_work_group is not None:
         yield f"at most {limits.max_work_group:,} work-items"
     if limits.required_work_group is not None:
         yield f"{' x '.join(map(str, limits.required_work_group))} required"
     if limits.required_sub_group is not None:
         yield f"sub-groups of {limits.required_sub_group} required"
+    elif limits.max_work_group is not None and kernel.resources.simd is not None:
+        yield "no sub-group size required"
 
 
 def _named(titles: list[str], most: int = 5) -> str:

@@ -40,9 +40,14 @@ _PACKED = b"CCOB"
 ProgramLines = tuple[list[str], FormatError | None]
 
 
-def overview(path: str, containers: Iterable[Container], programs: Iterable[ProgramLines]) -> Iterator[str]:
-    """Yield the lines that ``kernlens inspect`` prints; ``programs`` are from ``program_lines``."""
+def overview(
+    path: str, containers: Iterable[Container], programs: Iterable[ProgramLines], summary: Iterable[str] = ()
+) -> Iterator[str]:
+    """Yield the lines that ``kernlens inspect`` prints; ``programs`` are from ``program_lines``, the lines of ``summary`` stand
+    before all parts."""
     yield style(path, bold=True)
+    if summary := list(summary):
+        yield from (*summary, "")
     for container in containers:
         yield from container_overview(container)
     unread: FormatError | None = None
@@ -68,7 +73,8 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
     """Yield one program: device, options, its kernels with resources, those with most of ``order`` first, its symbols
     that are not kernels."""
     name = style(program.name, bold=True)
-    words = [name if program.format == "stages" else f"{name} on {device_words(program)}", program.format]
+    words = [name if program.format == "stages" else f"{name} on {device_words(program)}"]
+    words.append(" ".join(filter(None, (program.format, program.format_version))))
     if title := program.build.toolchain_title:
         words.append(title)
     yield ", ".join(words)

@@ -55,8 +55,13 @@ def no_program_for(target: Device, programs: Sequence[Program], whole: Whole) ->
 
     there = ", ".join(dict.fromkeys(str(program.device) for program in programs))
     only = f", only for {there}; choose one of these" if there else ""
+    if not programs and not whole.failed:
+        only = ", nor for another GPU: its host code registers no device image"
     failed = [build for build in whole.failed if known_device(build.device) == target]
     reasons = f"; a build for it failed: {failure_words(failed[0])}" if failed else ""
+    if not programs and whole.failed and not failed:
+        others = ", ".join(dict.fromkeys(build.device or "an unknown device" for build in whole.failed))
+        reasons = f"; what it holds are builds that failed, for {others}"
     has_spirv = any(program.format == "spirv" for program in whole.programs)
     spirv = f"; it holds SPIR-V too: kernlens compile {whole.path} --device {target.name}" if has_spirv else ""
     return NotFoundError(f"the file contains no program for {target}{only}{reasons}{spirv}")

@@ -21,13 +21,15 @@ def extract(
 ) -> list[tuple[str, int]]:
     """Write the parts of ``contents``, only those for ``device`` if it is given, below ``folder``, and return the path there
     and the bytes of each. With ``kernel_names`` they are those of programs with these kernels, without other kernels' code.
-    Raises NotFoundError if no program is for the device or has such a kernel, OutputError if a part cannot be written."""
+    Raises NotFoundError if no program, nor a failed build, is for the device, or none has such a kernel, OutputError if a part
+    cannot be written."""
     written: list[tuple[str, int]] = []
     checked: set[Path] = set()
-    whole = whole_of(contents)
-    programs = with_kernels(for_device(contents.programs, device, whole=whole), kernel_names, whole, device)
+    whole, failed = whole_of(contents), contents.failed_builds(device)
+    of_device = for_device(contents.programs, device, must_be=not failed, whole=whole)
+    programs = with_kernels(of_device, kernel_names, whole, device)
     containers = () if kernel_names else containers_for(contents.containers, device)
-    for part in parts(containers, programs, contents.failed_builds(device).builds):
+    for part in parts(containers, programs, failed.builds):
         _write(folder, part.path, part.content, checked)
         written.append(("/".join(part.path), len(part.content)))
     return written

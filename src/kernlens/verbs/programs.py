@@ -125,10 +125,6 @@ def for_device(
 
     target = device(name)
     chosen = [program for program in programs if program.is_for(target)]
-    if must_be and not programs:
-        raise NotFoundError(
-            f"the file contains no program for a GPU, so none for {target}: its host code registers no device image"
-        )
     if must_be and not chosen:
         raise no_program_for(target, programs, whole or Whole(programs))
     return chosen

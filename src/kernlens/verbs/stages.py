@@ -130,18 +130,25 @@ def stages_in(
             )
             return pipeline
 
-        return [pipeline for pipeline in recorded if pipeline.snapshots] or _those_that_can(again, recorded, tell)
+        having = [pipeline for pipeline in recorded if pipeline.snapshots]
+        if having and len(having) < len(recorded):
+            tell(
+                f"{len(recorded) - len(having):,} of {len(recorded):,} builds in {path} hold no stages, and are left out"
+            )
+        return having or _those_that_can(again, recorded, tell)
     if kind == "poclbin":
         programs = open_file(path).programs
         return [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
     is_to_compile = kind is None or (kind == "spirv" and device is not None)
-    beside = [] if is_to_compile else [each.build for each in open_file(path).programs if each.build.snapshots]
-    if beside:
-        return list(map(Pipeline, beside))
+    programs = () if is_to_compile else open_file(path).programs
+    if beside := [Pipeline(program.build) for program in programs if program.build.snapshots]:
+        return beside
     if kind not in (None, "spirv"):
+        has_spirv = any(program.spirv for program in programs)
+        spirv = f", or the SPIR-V that 'kernlens extract {path} -o DIR' finds in it" if has_spirv else ""
         raise KernlensError(
-            f"{path} is a finished binary, which contains no stages; compile its source, or the SPIR-V that"
-            f" 'kernlens extract {path} -o DIR' finds in it: kernlens stages SOURCE --device D"
+            f"{path} is a finished binary, which contains no stages; compile its source{spirv}: kernlens stages SOURCE"
+            " --device D"
         )
     if device is None:
         raise NoDeviceError("no target device: add --device D (kernlens devices lists them)")

@@ -4,21 +4,25 @@ with sizes that the source requires, legal and not."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import kernlens
+from kernlens.formats.intermediate_code import without_intermediate_code
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.corpus.build import Built
 from tests.corpus.launch_limits import compared
 from tests.environment import cache_folder
 from tests.integration.cli.test_cli import kernlens as run
 from tests.integration.drivers.live_fixtures import NEWEST_DEVICES, SYSTEM_DEVICES
+from tests.tree import ROOT
 from tests.whole import WHOLE
 
 SOURCE = Path(__file__).parent / "kernels" / "launch_limits.cl"
+BLUR = ROOT / "examples" / "kernels" / "blur.cl"
 LARGE = "-cl-intel-256-GRF-per-thread"
 #: Devices with registers of 64 bytes, whose narrowest width is 16, and with 128 KB of shared local memory.
 WIDE = ("pvc", "bmg", "lnl", "ptl")
@@ -89,6 +93,28 @@ def test_kernel_with_too_much_shared_memory_keeps_the_whole_program_out(
     )
 
 
+@pytest.mark.parametrize(("device", "is_rebuilt"), [("dg2", True), ("bmg", False), ("tgllp", False)])
+def test_opencl_builds_bindless_programs_again(device: str, is_rebuilt: bool, tmp_path: Path) -> None:
+    """Code that takes memory by handles is not OpenCL's: its driver makes other code of the SPIR-V, or refuses the binary."""
+    (program,) = kernlens.compile(BLUR, device, toolchain=NEWEST)
+    whole, alone = tmp_path / "whole.bin", tmp_path / "alone.bin"
+    whole.write_bytes(program.binary)
+    alone.write_bytes(without_intermediate_code(bytes(program.binary)))
+    counts = compared([whole, alone], device, NEWEST)
+    assert not counts.differences
+    assert counts.rebuilt == is_rebuilt
+    assert counts.unknown == 0
+    words = (
+        "OpenCL does not run this code: it takes memory by handles (bindless), so the driver builds the program again"
+    )
+    assert (words in run("inspect", whole).stdout) == is_rebuilt
+    refusal = (
+        "OpenCL does not load the program: blur takes buffers or images by handles (bindless), and there is no SPIR-V"
+    )
+    assert (refusal in run("inspect", alone).stdout) == is_rebuilt
+    assert words not in run("inspect", alone).stdout
+
+
 def test_limits_of_the_corpus_are_the_drivers(corpus_sample: list[Built]) -> None:
     device = "dg2"
     counts = compared([built.binary for built in corpus_sample if built.device == device], device, SYSTEM)
@@ -99,13 +125,17 @@ def test_limits_of_the_corpus_are_the_drivers(corpus_sample: list[Built]) -> Non
 def test_words_and_document(tmp_path: Path) -> None:
     first = binaries("dg2", NEWEST, tmp_path)[0]
     lines = [line.strip() for line in run("inspect", first).stdout.splitlines()]
-    assert "work-groups of legal: at most 1,024 work-items, 64 x 2 x 1 required" in lines
+    chosen = "no sub-group size required"
+    (version,) = re.findall(rb"^version: +'([0-9.]+)'", first.read_bytes(), re.MULTILINE)
+    assert f"dg2-0 on dg2 (12.55.8), zebin {version.decode()}" in lines
+    assert f"work-groups of legal: at most 1,024 work-items, 64 x 2 x 1 required, {chosen}" in lines
     assert (
         "Level Zero does not create huge: it requires work-groups of 2,048 work-items, and 1,024 are the most" in lines
     )
     (refused,) = (line for line in lines if line.startswith("the driver does not create private_280k: "))
     assert (
-        "8,960,000 bytes of private memory for each hardware thread are more than the memory of the device" in refused
+        "8,960,000 bytes of private memory for each hardware thread, of which there are 2,048 or more, exceed the 16 GB of"
+        " memory of the largest product, as published" in refused
     )
     (program,) = json.loads(run("inspect", first, "--json").stdout)["programs"]
     limits = {kernel["name"]: kernel["launch_limits"] for kernel in program["kernels"]}
@@ -116,8 +146,8 @@ def test_words_and_document(tmp_path: Path) -> None:
         "required_work_group": [64, 2, 1],
         "required_sub_group": None,
         "can_be_created": {
-            "level_zero": {"answer": True, "reason": None},
-            "opencl": {"answer": True, "reason": None},
+            "level_zero": {"answer": True, "reason": None, "rebuilt": False},
+            "opencl": {"answer": True, "reason": None, "rebuilt": True},
         },
         "reason": None,
     }

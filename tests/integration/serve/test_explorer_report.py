@@ -68,7 +68,11 @@ def test_what_was_read_and_what_was_compiled_are_in_one_file(server: Server, fol
         ({"programs": [{"id": "0", "kernels": ["a"] * 65}]}, 400, "programs[0].kernels must be a list"),
         ({"programs": [{"id": "0", "kernels": [1]}]}, 400, "programs[0].kernels is no text"),
         ({"programs": [{"id": "0", "kernels": [], "version": "x" * 201}]}, 400, "programs[0].version is no text"),
-        ({"programs": [{"id": "../../etc/passwd", "kernels": ["a"]}]}, 404, "there is no program ../../etc/passwd"),
+        (
+            {"programs": [{"id": "../../etc/passwd", "kernels": ["a"]}]},
+            404,
+            "there is no program ../../etc/passwd among those that are served, nor among",
+        ),
         ({"state": "x" * 20_000}, 400, "state is no text"),
         ({"state": "a\nb"}, 400, "state contains a control character"),
         ({"only_size": 1}, 400, "only_size must be true or false"),

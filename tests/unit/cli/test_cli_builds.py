@@ -13,12 +13,14 @@ import pytest
 
 import kernlens as package
 from kernlens.cli.usage_advice import next_step
+from kernlens.formats.neo_elf import DEVICE_BINARY, SPIRV
 from kernlens.model.build import Build, HeldParts
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
 from kernlens.verbs.programs import Opening, open_all
 from tests.unit.conftest import Kernlens
+from tests.writers.patch_tokens import neo_elf, program
 from tests.writers.programs import SOURCE, binary, spirv
 from tests.writers.recordings import FAILED, FULL
 
@@ -289,12 +291,24 @@ def test_what_stages_refuses(words: tuple[str, ...], sentence: str, kernlens: Ke
     assert "Traceback" not in done.err
 
 
+def test_builds_without_stages_are_not_left_out_unsaid(kernlens: Kernlens, tmp_path: Path) -> None:
+    path = tmp_path / "two.klens"
+    with RecordingWriter(path) as writer:
+        writer.add(FULL)
+        writer.add(replace(FULL, name="other", parts=HeldParts(binary=binary())))
+    done = kernlens("stages", path)
+    assert done.status == 0
+    assert f"1 of 2 builds in {path} hold no stages, and are left out" in done.err
+
+
 def test_stages_need_a_source_and_a_device(kernlens: Kernlens, source: Path, tmp_path: Path) -> None:
     assert "no target device" in kernlens("stages", source).err
     (tmp_path / "x.bin").write_bytes(binary())
     done = kernlens("stages", tmp_path / "x.bin")
     assert done.status == 2
-    assert "is a finished binary, which contains no stages" in done.err
+    assert "is a finished binary, which contains no stages; compile its source: kernlens stages SOURCE" in done.err
+    (tmp_path / "x.bin").write_bytes(neo_elf([(SPIRV, spirv()), (DEVICE_BINARY, program([]))]))
+    assert "compile its source, or the SPIR-V that 'kernlens extract " in kernlens("stages", tmp_path / "x.bin").err
     with RecordingWriter(tmp_path / "none.klens") as writer:
         writer.add(FAILED)
     done = kernlens("stages", tmp_path / "none.klens")

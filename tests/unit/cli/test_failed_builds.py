@@ -125,6 +125,37 @@ def test_a_device_is_chosen_among_them_too(kernlens: Kernlens, folder: Path) -> 
     assert len(kernlens("inspect", "two.klens", "--device", "skl", "--json").document["failed_builds"]) == 1
 
 
+@pytest.mark.parametrize("of", ["recording", "folder"])
+def test_where_all_failed_a_chosen_device_shows_its_own(of: str, kernlens: Kernlens, folder: Path) -> None:
+    """They are the answer: what is there are failed builds, which is no host file without device images."""
+    (folder / "all").mkdir()
+    path = record(folder / "all" / "failed.klens", BAD, OTHER) if of == "recording" else folder / "all"
+    if of == "folder":
+        record(folder / "all" / "failed.klens", BAD, OTHER)
+    done = kernlens("inspect", path, "--device", "skl")
+    assert (done.status, done.err) == (0, "")
+    assert "  /src/bad.cl for skl, NEO 26.27.39122" in done.out
+    assert "for dg2" not in done.out
+    done = kernlens("extract", path, "--device", "skl", "-o", "parts")
+    assert done.status == 0
+    assert [each.name for each in (folder / "parts" / "failed_builds").iterdir()] == ["bad.skl.newest"]
+    for verb in (("inspect",), ("extract", "-o", "none"), ("symbols",), ("link",)):
+        done = kernlens(*verb, path, "--device", "bmg")
+        assert done.status == 2
+        assert "contains no program for bmg; what it holds are builds that failed, for skl, dg2" in done.err
+
+
+def test_modules_of_failed_builds_are_told_from_files_without_modules(kernlens: Kernlens, folder: Path) -> None:
+    record(folder / "failed.klens", BAD)
+    for verb in ("link", "symbols"):
+        done = kernlens(verb, "failed.klens")
+        assert done.status == 2
+        assert "contains nothing that can be linked: the only build failed: /src/bad.cl for skl by newest" in done.err
+        record(folder / f"{verb}.klens", GOOD, OTHER)
+        done = kernlens(verb, f"{verb}.klens", "--device", "dg2")
+        assert "no program for dg2, only for skl; choose one of these; a build for it failed: doubles" in done.err
+
+
 def test_extract_writes_what_is_known_of_them(kernlens: Kernlens, folder: Path) -> None:
     assert kernlens("extract", "x.klens", "-o", "parts").status == 0
     parts = folder / "parts" / "failed_builds" / "bad.skl.newest"

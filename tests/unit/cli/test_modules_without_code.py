@@ -68,6 +68,12 @@ _MISSING = "the device or this version of OpenCL C lacks built-in functions: wor
         ),
         ("use of undeclared identifier 'work_group_reduce_max'", "-cl-std=CL3.0", _MISSING),
         (
+            "Cannot compile a kernel in the SIMD mode specified by intel_reqd_sub_group_size(64)",
+            "",
+            "one such kernel keeps the whole program from compiling; skl has sub-groups of 8, 16, 32; compile it apart from the"
+            " others (SYCL: -fsycl-device-code-split=per_kernel)",
+        ),
+        (
             "total scratch space exceeds HW supported limit for kernel f: 279488 bytes (max permitted PTSS 262144 bytes)",
             "",
             "the limit is for a hardware thread, and what it needs grows with the SIMD width: require smaller sub-groups"

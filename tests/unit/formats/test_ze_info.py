@@ -101,6 +101,23 @@ def test_resources() -> None:
     assert resources.prologue_bytes == 192
 
 
+@pytest.mark.parametrize(
+    ("mode", "space", "is_bindless"),
+    [
+        ("stateful", "global", False),
+        ("bindless", "global", True),
+        ("bindless", "image", True),
+        ("bindless", "sampler", False),
+    ],
+)
+def test_handles_of_buffers_and_images(mode: str, space: str, is_bindless: bool) -> None:
+    """Samplers alone do not count: the driver asks for buffers and images."""
+    stateful = "addrmode:        stateful\n        addrspace:       global"
+    text = GEMM.replace(stateful, f"addrmode:        {mode}\n        addrspace:       {space}")
+    assert (text != GEMM) == (mode != "stateful")
+    assert read(text).kernels["gemm"].resources.is_bindless == is_bindless
+
+
 def test_what_is_not_said_is_zero_or_unknown() -> None:
     new = (
         read("version: '1.73'\nkernels:\n  - name: k\n    execution_env:\n      simd_size: 8\n").kernels["k"].resources

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernlens.isa.devices import DEVICES, device
-from kernlens.isa.intel.launch_rules import launch_limits
+from kernlens.isa.intel.launch_rules import launch_limits, program_facts
 from kernlens.model.kernel_resources import KernelResources, general_registers
 from kernlens.model.launch_limits import LaunchLimits
 
@@ -63,7 +63,12 @@ def test_pairs_of_units() -> None:
             262_145,
             "it needs 262,145 bytes of scratch space per thread, at most 262,144",
         ),
-        ("dg2", "thread_private_bytes", 9_000_000, "are more than the memory of the device"),
+        (
+            "dg2",
+            "thread_private_bytes",
+            9_000_000,
+            "of which there are 2,048 or more, exceed the 16 GB of memory of the largest product, as published",
+        ),
     ],
 )
 def test_kernels_that_are_not_created(name: str, field: str, size: int, words: str) -> None:
@@ -80,7 +85,9 @@ def test_kernels_that_are_not_created(name: str, field: str, size: int, words: s
 def test_private_memory_that_fits_some_products() -> None:
     (api, creation), _ = limits("bmg", replace(resources(), thread_private_bytes=9_000_000)).creations
     assert (api, creation.is_created) == ("level_zero", None)
-    assert "as its products differ" in creation.reason
+    assert "of which there are up to 1,280, may exceed the memory of the product: 10 GB or more, as published" in (
+        creation.reason
+    )
 
 
 def test_required_sizes() -> None:
@@ -110,6 +117,23 @@ def test_what_is_not_known_has_a_reason(name: str, kernel: KernelResources, word
     )
     assert words in known_limits.reason
     assert {creation.is_created for _, creation in known_limits.creations} == {None}
+
+
+def test_bindless_code_is_not_what_opencl_runs() -> None:
+    kernels = [("plain", resources()), ("handles", replace(resources(), is_bindless=True))]
+    for has_spirv, words in (
+        (True, ""),
+        (False, "handles takes buffers or images by handles (bindless), and there is"),
+    ):
+        facts = program_facts(kernels, has_spirv=has_spirv)
+        level_zero, opencl = (
+            answer for _, answer in launch_limits(device("bmg"), resources(), facts, is_older=False).creations
+        )
+        assert (level_zero.is_created, level_zero.is_rebuilt) == (True, False)
+        assert (opencl.is_created, opencl.is_rebuilt, opencl.is_of_program) == (has_spirv, has_spirv, not has_spirv)
+        assert opencl.reason.startswith(words)
+        older = launch_limits(device("dg2"), resources(), facts, is_older=True).opencl
+        assert (older.is_created, older.is_rebuilt) == (True, False)
 
 
 def test_memory_that_is_not_stated() -> None:

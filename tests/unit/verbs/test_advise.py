@@ -42,7 +42,7 @@ def test_the_text(folder: Path, kernlens: Kernlens) -> None:
         "scale  scale on skl (9.0.9)",
         "  scale.cl:3:5 | a[id] *= 2;",
         "    `a` is 2 instructions (at most 66.7% of the kernel); write less (results differ)",
-        "    counted in the code; docs/advice.md#costly-line",
+        "    counted in the code, 1 of 2 certainly of this line; docs/advice.md#costly-line",
         "",
         "1 kernel: 1 piece of advice",
     ]

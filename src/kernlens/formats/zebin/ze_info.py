@@ -72,6 +72,10 @@ class ZeInfoKernel:
             thread_private_bytes=_thread_private_bytes(buffers, simd),
             largest_scratch_bytes=max(_sizes(buffers, "scratch"), default=0),
             is_unfused=environment.get("require_disable_eufusion") is True,
+            is_bindless=any(
+                each.get("addrmode") == "bindless" and each.get("addrspace") != "sampler"
+                for each in self._list("payload_arguments")
+            ),
         )
 
     @cached_property

@@ -9,6 +9,8 @@ against both drivers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from kernlens.isa.intel.device_table import (
@@ -82,18 +84,21 @@ _SHARED = _Memory((0, 2048), (1 * _GB, None))
 _LARGEST_PRIVATE = (1 << 32) - 1
 
 
-class LargestSlm(NamedTuple):
-    """The kernel of a program that declares the most shared local memory, and how much."""
+class ProgramFacts(NamedTuple):
+    """Facts of a program for which a driver may refuse it or build it again: the ``kernel`` that declares the most shared local
+    memory, and how many ``slm_bytes``; the first ``bindless`` kernel, "" if there is none; whether it holds SPIR-V."""
 
     kernel: str = ""
-    bytes: int = 0
+    slm_bytes: int = 0
+    bindless: str = ""
+    has_spirv: bool = True
 
 
 def launch_limits(
-    device: Device | None, resources: KernelResources, of_program: LargestSlm | None = None, *, is_older: bool
+    device: Device | None, resources: KernelResources, of_program: ProgramFacts | None = None, *, is_older: bool
 ) -> LaunchLimits:
-    """Return the limits of a kernel's launches on the device; ``of_program`` is the kernel of its program for which a driver
-    may refuse all (default: itself), ``is_older``: by the rules of drivers that load patch tokens."""
+    """Return the limits of a kernel's launches on the device; ``of_program`` are facts of its program (default: of a program
+    with this kernel alone), ``is_older``: by the rules of drivers that load patch tokens."""
     required = (resources.required_work_group_size, resources.required_sub_group_size)
     generation = (
         _GENERATIONS.get(device.intel.iga_platform) if device is not None and device.intel is not None else None
@@ -119,10 +124,13 @@ def launch_limits(
     # The older driver's Level Zero does not know of large register files.
     of_level_zero = generation.group if is_older else largest
     pairs = 2 if generation.is_fused and not resources.is_unfused else 1
-    level_zero = opencl = _of_program(generation, of_program or _own(resources))
+    program = of_program or program_facts([("it", resources)])
+    level_zero = opencl = _of_program(generation, program)
     if level_zero.is_created:
         level_zero = _level_zero(device, generation, resources, of_level_zero, is_older=is_older)
         opencl = _opencl(device, generation, resources, simd, is_older=is_older)
+    if program.bindless and not is_older:
+        opencl = _rebuilt(program, opencl)
     return LaunchLimits(
         largest,
         of_level_zero // simd,
@@ -146,15 +154,27 @@ def _largest_group(platform: int, group: int, simd: int, registers: int, *, is_o
     return threads * simd
 
 
-def _own(resources: KernelResources) -> LargestSlm:
-    return LargestSlm("it", resources.slm_bytes or 0)
+def program_facts(kernels: Iterable[tuple[str, KernelResources]], *, has_spirv: bool = True) -> ProgramFacts:
+    """Return the facts of a program with these kernels."""
+    listed = list(kernels)
+    size, kernel = max(((resources.slm_bytes or 0, name) for name, resources in listed), default=(0, ""))
+    bindless = next((name for name, resources in listed if resources.is_bindless), "")
+    return ProgramFacts(kernel, size, bindless, has_spirv)
 
 
-def _of_program(generation: _Generation, largest: LargestSlm) -> Creation:
+def _of_program(generation: _Generation, program: ProgramFacts) -> Creation:
     """Return the answer to the loading of the program: clBuildProgram and zeModuleCreate refuse it for one kernel."""
-    if largest.bytes <= generation.slm:
+    if program.slm_bytes <= generation.slm:
         return Creation(True)
-    words = f"{largest.kernel} declares {largest.bytes:,} bytes of SLM, and the device has {generation.slm:,}"
+    words = f"{program.kernel} declares {program.slm_bytes:,} bytes of SLM, and the device has {generation.slm:,}"
+    return Creation(False, words, is_of_program=True)
+
+
+def _rebuilt(program: ProgramFacts, creation: Creation) -> Creation:
+    """Return the answer of the newer OpenCL to a program with a bindless kernel, whose machine code it does not load."""
+    if program.has_spirv:
+        return replace(creation, is_rebuilt=True)
+    words = f"{program.bindless} takes buffers or images by handles (bindless), and there is no SPIR-V to build again"
     return Creation(False, words, is_of_program=True)
 
 
@@ -193,13 +213,21 @@ def _common(device: Device, generation: _Generation, resources: KernelResources,
         )
     memory = _MEMORIES.get(device.name, _SHARED)
     per_thread = max(private, scratch)
-    if memory.bytes[1] is not None and per_thread * memory.threads[0] > memory.bytes[1]:
+    (fewest, most), (smallest, largest) = memory
+    if largest is not None and per_thread * fewest > largest:
         # The older driver does not check it: it asks for the memory, and may end the process.
-        return Creation(None if is_older else False, f"{_amount(per_thread)} are more than the memory of the device")
-    if per_thread * memory.threads[1] > memory.bytes[0]:
-        return Creation(
-            None, f"{_amount(per_thread)} may be more than the memory of the device, as its products differ"
+        words = (
+            f"{_amount(per_thread)}, of which there are {fewest:,} or more, exceed the {largest // _GB} GB of memory"
         )
+        return Creation(None if is_older else False, f"{words} of the largest product, as published")
+    if per_thread * most > smallest:
+        words = f"{_amount(per_thread)}, of which there are up to {most:,}, may exceed the memory"
+        size = (
+            "host: 1 GB is taken as the least"
+            if largest is None
+            else f"product: {smallest // _GB} GB or more, as published"
+        )
+        return Creation(None, f"{words} of the {size}")
     return Creation(True)
 
 

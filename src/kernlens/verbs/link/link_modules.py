@@ -2,7 +2,7 @@
 
 ::
 
-    modules = [(program, module_of(program, name=name)) for name, program in linkable_programs(path)]
+    modules = [(program, module_of(program, name=name)) for name, program in linkable_in(contents, contents.programs)]
     live = link_on_driver(modules, simulated_driver("bmg", "newest"))
     merged = link_offline(modules)
 """
