@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kernlens.errors import FormatError
 from kernlens.model.binary import EMPTY, Section
 from kernlens.model.build import Build
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
@@ -61,6 +62,16 @@ class KeptDebug:
         from kernlens.loading.stage_maps import Beside
 
         return Beside.of_stages(self._build.snapshots)
+
+    @cached_property
+    def assembly_kernels(self) -> frozenset[str]:
+        """The kernels that hold inline assembly, as far as the program's SPIR-V tells."""
+        from kernlens.formats.spirv.inline_assembly import kernels_with_assembly
+
+        try:
+            return kernels_with_assembly(memoryview(self._build.spirv))
+        except FormatError:
+            return frozenset()  # It is not known what a damaged one was.
 
 
 class LinesDebug(KeptDebug):
