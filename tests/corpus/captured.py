@@ -186,7 +186,7 @@ def main() -> int:
         return 0
     print(f"{count:,} kernels")
     for name, outcome in totals.items():
-        print(f"{name}: {outcome.compared:,} {outcome.unit}, {len(outcome.differences)} differences")
+        print(f"{name}: {outcome.compared:,} {outcome.unit}, {len(outcome.differences)} differences{outcome.aside}")
         for difference in outcome.differences[: chosen.show]:
             print(f"    {difference}")
     return 1 if any(outcome.differences for outcome in totals.values()) or not count else 0
