@@ -206,5 +206,3 @@ def test_a_kernel_that_two_programs_have_is_no_text_to_edit(kernlens: Kernlens, 
     one = record(tmp_path / "one.klens", built("a", "k", HERE), built("b", "k", HERE))
     done = kernlens("disasm", "--editable", "--kernel", "k", one)
     assert f"there are 2 (k): kernlens extract {one} -o DIR writes each program as a file" in done.err
-    two = record(tmp_path / "two.klens", built("a", "k", HERE), built("b", "k", ELSEWHERE))
-    assert ": choose a --device" in kernlens("disasm", "--editable", "--kernel", "k", two).err
