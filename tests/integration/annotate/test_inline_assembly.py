@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import kernlens
 from kernlens import compile
 from kernlens.loading.absent_lines import ASSEMBLY
 from kernlens.model.kernel import Kernel
@@ -33,6 +34,16 @@ kernel void assembly(global float *a)
 __attribute__((intel_reqd_sub_group_size(16)))
 kernel void beside(global float *a) {{ a[get_global_id(0)] = native_sin(a[get_global_id(0)]); }}
 """
+#: An application that links what it compiled.
+LINKING = """\
+import pyopencl as cl
+platforms = [platform for platform in cl.get_platforms() if "Intel" in platform.name]
+device, = [device for platform in platforms for device in platform.get_devices() if device.type == cl.device_type.GPU]
+context = cl.Context([device])
+parts = [open({source!r}).read(), "kernel void other(global float *a) {{ *a = native_sin(*a); }}"]
+programs = [cl.Program(context, part).compile() for part in parts]
+cl.link_program(context, programs).all_kernels()
+"""
 INLINE = '__asm__ volatile("{}" : "+rw"(x));'
 ROOT = 9
 
@@ -47,8 +58,6 @@ def compiled(work: Path, device: str, text: str, *, in_helper: bool = False, sta
     if stages:
         command = ["stages", str(source), "--device", device, "--toolchain", toolchain, "-o", str(work / "a.klens")]
         subprocess.run([sys.executable, "-m", "kernlens", *command], check=True, stdout=subprocess.DEVNULL)
-        import kernlens
-
         return kernlens.load(work / "a.klens")[0]
     (program,) = compile(source, [device], toolchain=toolchain)
     return program
@@ -127,3 +136,23 @@ def test_annotate_says_why(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     (program,) = json.loads(done.stdout)["programs"]
     assert program["kernels"][0]["line_table_reason"] == ASSEMBLY
+
+
+def test_a_program_that_was_linked(tmp_path: Path) -> None:
+    """Its binary has no SPIR-V: that of what it was linked from tells."""
+    source = tmp_path / "assembly.cl"
+    source.write_text(SOURCE.format(helper="", use=INLINE.format(THREE)))
+    application = tmp_path / "linking.py"
+    application.write_text(LINKING.format(source=str(source)))
+    recording = tmp_path / "linked.klens"
+    command = ["capture", "--simulate", "dg2", "--toolchain", SYSTEM, "--lines", "-o", str(recording)]
+    done = subprocess.run(
+        [sys.executable, "-m", "kernlens", *command, "--", sys.executable, str(application)],
+        capture_output=True,
+        text=True,
+    )
+    assert recording.exists(), done.stderr
+    kernels = {name: kernel for program in kernlens.load(recording) for name, kernel in program.kernels.items()}
+    assert kernels["assembly"].line_table_reason == ASSEMBLY
+    assert kernels["beside"].line_table_reason is None
+    assert kernels["other"].line_table_reason is None
