@@ -5,6 +5,7 @@ is then held against the captured programs. The compiler's own dumps are kept of
 behind its code, a hash, tells which dump is its own. Programs that come from binaries have none: the rows that hold kernlens
 against what the compiler says leave them out.
 Kernels whose code was changed after the compile are counted; the rows about lines leave them out.
+``--verbs`` runs every command over the recordings too (``captured_verbs``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import kernlens
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from tests.corpus.build import Built
+from tests.corpus.captured_verbs import run_verbs
 from tests.corpus.checks import (
     CHECKS,
     check_columns,
@@ -42,7 +44,13 @@ from tests.environment import cache_folder
 from tests.tree import ROOT
 
 DEVICES = ("bmg", "dg2", "ptl")
+#: What one application may take. llama.cpp's 123 programs take 4 minutes of an idle processor, and are built twice.
+LIMIT_SECONDS = 3600
 SCRIPTS = ROOT / "tests" / "corpus" / "applications"
+#: The row of ``--verbs``.
+VERBS = "commands end as they should"
+#: A file of an environment that got all its packages.
+_WHOLE = "whole"
 #: Rows that need the compiler's dump of each kernel, and those that need a line table in each.
 _OF_DUMPS = (check_distances, check_dump, check_numbers)
 _OF_LINES = (check_lines, check_columns, check_join, check_dump, check_numbers)
@@ -76,13 +84,16 @@ APPLICATIONS = (
 def captured(application: Application, device: str, folder: Path, python: Path) -> Path:
     """Run an application for a simulated device; return its recording, whose compiles left dumps in ``folder/dump``."""
     recording, dumps = folder / "captured.klens", folder / "dump"
+    if recording.exists():
+        return recording
+    shutil.rmtree(dumps, ignore_errors=True)
     dumps.mkdir(parents=True)
     command = [sys.executable, "-m", "kernlens", "capture", "--simulate", device, "--toolchain", "newest", "--lines"]
     command += ["-o", str(recording), "--", str(python), str(SCRIPTS / application.script), *application.words]
-    if application.is_built:
-        subprocess.run([python, SCRIPTS / application.script, "--prepare"], check=True)
     dumped = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(dumps)}
-    done = subprocess.run(command, env=os.environ | dumped, capture_output=True, text=True, cwd=folder)
+    done = subprocess.run(
+        command, env=os.environ | dumped, capture_output=True, text=True, cwd=folder, timeout=LIMIT_SECONDS
+    )
     if not recording.exists():
         raise SystemExit(f"{application.name} on {device}: {done.stderr.strip()[-1000:]}")
     return recording
@@ -127,15 +138,17 @@ def check(built: Built, root: Path, *, has_dumps: bool, has_lines: bool) -> dict
     return outcomes
 
 
-def _python(application: Application, chosen: Path | None) -> Path:
-    """Return a Python that has what the application needs: ``chosen``, else one in the tests' cache."""
-    if chosen is not None:
-        return chosen
+def prepared(application: Application, chosen: Path | None) -> Path:
+    """Return a Python that has what the application needs: ``chosen``, else one in the tests' cache; build what it runs."""
     home = cache_folder() / "applications" / "-".join((application.script, *application.packages)).replace("=", "")
-    if not (home / "bin" / "python").exists():
-        venv.create(home, with_pip=True)
+    python = chosen or home / "bin" / "python"
+    if chosen is None and not (home / _WHOLE).exists():
+        venv.create(home, with_pip=True, clear=True)
         subprocess.run([home / "bin" / "pip", "install", "-q", *application.packages], check=True)
-    return home / "bin" / "python"
+        (home / _WHOLE).touch()
+    if application.is_built:
+        subprocess.run([python, SCRIPTS / application.script, "--prepare"], check=True)
+    return python
 
 
 def main() -> int:
@@ -145,6 +158,11 @@ def main() -> int:
     parser.add_argument("--device", action="append", help=f"default: {', '.join(DEVICES)}")
     parser.add_argument("--application", action="append", choices=[each.name for each in APPLICATIONS])
     parser.add_argument("--python", type=Path, help="the Python of an environment that has the applications' packages")
+    parser.add_argument("--prepare", action="store_true", help="only install and build the applications")
+    parser.add_argument(
+        "--keep", type=Path, help="keep recordings and dumps in this folder, and use those that are there"
+    )
+    parser.add_argument("--verbs", action="store_true", help="run every command over each recording too")
     parser.add_argument("--show", type=int, default=10, help="how many differences to print per row (default: 10)")
     chosen = parser.parse_args()
     os.environ["KERNLENS_NEWEST_ROOT"] = str(chosen.newest_root)
@@ -154,14 +172,21 @@ def main() -> int:
     for application in APPLICATIONS:
         if chosen.application and application.name not in chosen.application:
             continue
-        for device in chosen.device or DEVICES:
+        python = prepared(application, chosen.python)
+        for device in () if chosen.prepare else chosen.device or DEVICES:
             with tempfile.TemporaryDirectory() as name:
-                folder = Path(name)
-                recording = captured(application, device, folder, _python(application, chosen.python))
-                count += hold(application.name, recording, folder / "dump", folder, chosen.newest_root, totals)
+                kept = chosen.keep and chosen.keep.absolute() / application.name / device
+                folder = kept or Path(name) / "captured"
+                recording = captured(application, device, folder, python)
+                where = f"{application.name} on {device}"
+                count += hold(where, recording, folder / "dump", Path(name), chosen.newest_root, totals)
+                if chosen.verbs:
+                    totals.setdefault(VERBS, Outcome("commands")).add(run_verbs(where, recording, Path(name)))
+    if chosen.prepare:
+        return 0
     print(f"{count:,} kernels")
     for name, outcome in totals.items():
-        print(f"{name}: {outcome.compared:,} {outcome.unit}, {len(outcome.differences)} differences")
+        print(f"{name}: {outcome.compared:,} {outcome.unit}, {len(outcome.differences)} differences{outcome.aside}")
         for difference in outcome.differences[: chosen.show]:
             print(f"    {difference}")
     return 1 if any(outcome.differences for outcome in totals.values()) or not count else 0

@@ -17,6 +17,7 @@ from typing import Any
 import kernlens
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
+from kernlens.loading.absent_lines import ASSEMBLY
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, LineTable
@@ -27,6 +28,7 @@ from tests.corpus.code_bytes import check_code_bytes
 from tests.corpus.distances import NO_HAZARD, judged, stated_pipe
 from tests.corpus.effects import compared_effects
 from tests.corpus.elf_rows import relocation_rows, section_rows, symbol_rows
+from tests.corpus.inline_assembly import check_assembly
 from tests.corpus.messages import compared_messages
 from tests.corpus.oracles.iga64 import instruction_texts
 from tests.corpus.oracles.igc_dump import Dump, read_dump
@@ -112,8 +114,8 @@ def check_join(built: Built) -> Outcome:
     outcome = Outcome("instructions")
     tables = dict(_tables(built, line_rows))
     for kernel in load(built).kernels.values():
-        if kernel.code_change:  # Then it has no lines: ``check_unchanged`` says whether that is right.
-            continue
+        if kernel.code_change or kernel.line_table_reason == ASSEMBLY:
+            continue  # Then it has no lines: ``check_unchanged`` and ``check_assembly`` say whether that is right.
         judged = _judged(kernel)
         ours, theirs = _places(kernel), _places_by_rows(kernel, tables.get(kernel.name, []))
         outcome.compare(f"{built.name} {kernel.name}", [ours[i] for i in judged], [theirs[i] for i in judged])
@@ -233,6 +235,7 @@ CHECKS: dict[str, Callable[[Built], Outcome]] = {
     "messages are what iga64's text says": check_messages,
     "registers are what iga64's text says": check_registers,
     "code is what its binary describes": check_unchanged,
+    "inline assembly is where the compiler has it": check_assembly,
     "spills and scratch where the binary states them": check_stated_scratch,
     "pipes and distances are the compiler's": check_distances,
     "line rows equal readelf": check_lines,

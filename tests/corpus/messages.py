@@ -9,6 +9,9 @@ from tests.corpus.oracles.message_texts import SaidOfMessage, registers_of_lanes
 
 #: Data cache messages have 8 lanes at least, whatever the instruction masks.
 _LANES_OF_DATA_CACHE = 8
+#: The load/store cache works on 8 lanes at least, on 16 where registers have 64 bytes. IGC declares the registers that an
+#: instruction's lanes need, nGEN those of this many lanes: hardware takes both, and what lanes move is the same.
+_LEAST_LANES = {32: 8, 64: 16}
 
 
 def compared_messages(instructions: IntelInstructions, register_bytes: int) -> Iterator[tuple[object, object]]:
@@ -53,8 +56,13 @@ def _registers(instruction: IntelInstruction, theirs: SaidOfMessage, register_by
     if message.target in ("dc0", "dc1"):
         lanes = max(lanes, _LANES_OF_DATA_CACHE)
     ours = registers_of_lanes(access.element_bytes, access.elements, lanes, register_bytes)
+    most = registers_of_lanes(
+        access.element_bytes, access.elements, max(lanes, _LEAST_LANES[register_bytes]), register_bytes
+    )
     if access.action == "load":
-        return ours, answer
+        return ours, ours if answer == most else answer
+    if data == most:
+        return ours, ours
     if data == 0:  # Xe3 sends addresses and data together.
         return ours, min(ours, addresses - 1)
     # A part of the addresses of typed stores stands among the data.

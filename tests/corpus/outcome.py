@@ -29,6 +29,16 @@ class Outcome:
         if len(ours) != len(theirs):
             self.differences.append(f"{where}: kernlens has {len(ours)}, the oracle {len(theirs)}")
 
+    @property
+    def aside(self) -> str:
+        """What stands behind the counts: the instructions about which the compiler contradicts itself."""
+        if not self.contradicted and not self.without_line:
+            return ""
+        return (
+            f" (aside from {self.contradicted:,} where the compiler's dump contradicts its own line table,"
+            f" and {self.without_line:,} to which the table gives no line)"
+        )
+
     def add(self, other: Outcome) -> None:
         self.compared += other.compared
         self.contradicted += other.contradicted

@@ -34,15 +34,6 @@ def _verify_one(built: Built, root: Path | None) -> dict[str, Outcome]:
     return {name: check_texts(built, root) if check is check_texts else check(built) for name, check in CHECKS.items()}
 
 
-def _aside(outcome: Outcome) -> str:
-    if not outcome.contradicted and not outcome.without_line:
-        return ""
-    return (
-        f" (aside from {outcome.contradicted:,} where the compiler's dump contradicts its own line table,"
-        f" and {outcome.without_line:,} to which the table gives no line)"
-    )
-
-
 def main() -> int:
     """Print one line per check; exit status 1 if anything differs or did not compile."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -64,7 +55,7 @@ def main() -> int:
     kinds = f"{len({item.program.name for item in built})} programs, {len(built)} binaries for {', '.join(devices)}"
     print(f"{kinds} ({compiler}); checked in {time.monotonic() - start:.0f} s")
     for name, outcome in totals.items():
-        print(f"{name}: {outcome.compared:,} {outcome.unit}, {len(outcome.differences)} differences{_aside(outcome)}")
+        print(f"{name}: {outcome.compared:,} {outcome.unit}, {len(outcome.differences)} differences{outcome.aside}")
         for difference in outcome.differences[: arguments.show]:
             print(f"    {difference}")
     return 1 if failed or any(outcome.differences or not outcome.compared for outcome in totals.values()) else 0

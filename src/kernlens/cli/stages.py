@@ -94,6 +94,7 @@ def command(
             toolchain=_if_given(toolchain, "toolchain"),
             all_passes=all_passes,
             unconfined=unconfined,
+            kernel=kernel,
             tell=lambda sentence: print_message(f"kernlens: {sentence}"),
         )
     except NoDeviceError as error:

@@ -9,6 +9,10 @@ from kernlens.model.build import LINE_OPTIONS, Build
 NO_TABLE = "the debug data holds no line table for this kernel"
 EMPTY_TABLE = "the debug data's line table for this kernel names no line"
 CHANGED = "the code was changed after its line table was made"
+ASSEMBLY = (
+    "the kernel has inline assembly, whose instructions Intel's compiler counts in the code but not in the line table, so that"
+    " what is behind it stands under other lines"
+)
 UNKNOWN_TABLE = (
     "the debug data does not tell which of its line tables is this kernel's: its relocations name no code section, and its"
     " units are not those of the code sections in order"

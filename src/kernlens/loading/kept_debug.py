@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kernlens.errors import FormatError
 from kernlens.model.binary import EMPTY, Section
 from kernlens.model.build import Build
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
@@ -61,6 +62,26 @@ class KeptDebug:
         from kernlens.loading.stage_maps import Beside
 
         return Beside.of_stages(self._build.snapshots)
+
+    @cached_property
+    def assembly_kernels(self) -> frozenset[str]:
+        """The kernels that hold inline assembly, as far as the program's SPIR-V tells, or that of what it was linked from."""
+        from kernlens.formats.spirv.inline_assembly import kernels_with_assembly
+
+        build = self._build
+        try:
+            return kernels_with_assembly([memoryview(build.spirv)] if build.spirv else map(_spirv, build.all_inputs))
+        except FormatError:
+            return frozenset()  # It is not known what a damaged one was.
+
+
+def _spirv(build: Build) -> memoryview:
+    """Return the SPIR-V of what a program was linked from, which may be wrapped in its binary."""
+    from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
+
+    binary = memoryview(build.binary)
+    part = read_neo_elf(binary).spirv if not build.spirv and is_neo_elf(binary) else None
+    return part.data if part else memoryview(build.spirv)
 
 
 class LinesDebug(KeptDebug):

@@ -276,7 +276,7 @@ class DebugCode(Code):
         return table.named_below(folder) if table is not None and folder else table
 
     def line_table_reason(self, kernel: Kernel) -> str | None:
-        from kernlens.loading.absent_lines import CHANGED, EMPTY_TABLE
+        from kernlens.loading.absent_lines import ASSEMBLY, CHANGED, EMPTY_TABLE
 
         if reason := self._debug.line_table_reason(self.name):
             return reason
@@ -284,7 +284,9 @@ class DebugCode(Code):
             table = kernel.table_as_held
             if table is not None and not table.has_lines:
                 return EMPTY_TABLE
-            return f"{CHANGED}: {kernel.code_change}" if kernel.code_change else None
+            if kernel.code_change:
+                return f"{CHANGED}: {kernel.code_change}"
+            return ASSEMBLY if self.name in self._debug.assembly_kernels else None
         except FormatError:
             return None  # Who asks for the lines is told.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.specialization import specialized
-from kernlens.model.build import Build
+from kernlens.model.build import Build, BuildToolchain
 from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.device_compilers import has_compiler, why_not_compiled
@@ -19,6 +20,9 @@ from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.recorded_sources import written_sources
 from kernlens.toolchain.shown_files import questions_answered
 from kernlens.toolchain.toolchains import default_toolchain, find_toolchains
+
+#: ``opencl driver 26.27.039122`` and ``level-zero driver 1.3.39122`` are NEO 26.27.39122.
+_LIVE = re.compile(r" driver \d+\.\d+\.0*(\d{4,})$")
 
 
 def second_build_of_recording(
@@ -91,16 +95,24 @@ def _check_sources(build: Build) -> None:
 
 
 def toolchain_of(build: Build) -> str:
-    """Return the name of the installed toolchain that has the recorded one's versions, else of that name, else the default."""
+    """Return the name of the installed toolchain that has the recorded one's versions, else of that name, else the default.
+    Of a live build the driver's version alone is recorded: its last number is NEO's, whatever the interface."""
     recorded = build.toolchain
     if recorded is None:
         return default_toolchain()
     installed = [each for each in find_toolchains() if has_compiler(build.device, each)]
     versions = recorded.neo_version, recorded.igc_version
     alike = [each for each in installed if (each.neo_version or "", each.igc_version or "") == versions]
+    alike += [each for each in installed if is_live_driver_of(recorded, each.neo_version)]
     named = [each for each in installed if each.name == recorded.name]
     both = [each for each in alike if each in named]
     return next((each.name for each in (*both, *alike, *named)), None) or default_toolchain()
+
+
+def is_live_driver_of(recorded: BuildToolchain, neo_version: str | None) -> bool:
+    """Return whether a live build was recorded with the driver of this version."""
+    live = _LIVE.search(recorded.name)
+    return live is not None and (neo_version or "").rpartition(".")[2] == live[1]
 
 
 def _held(snapshot: Snapshot) -> Snapshot:

@@ -31,7 +31,11 @@ def editable_kernel(contents: Contents, names: Sequence[str], device: str | None
     if len(chosen) != 1:
         titles = ", ".join(dict.fromkeys(kernel.name for _, kernel in chosen[:8]))
         devices = {program.device.name for program, _ in chosen if program.device is not None}
-        several = "choose one with --kernel" if len({kernel.name for _, kernel in chosen}) > 1 else "choose a --device"
+        several = "choose a --device"
+        if len({kernel.name for _, kernel in chosen}) > 1:
+            several = "choose one with --kernel"
+        elif len(devices) < len(chosen):
+            several = f"kernlens extract {contents.path} -o DIR writes each program as a file of its own"
         raise NotFoundError(
             f"text to edit is of one kernel, and there are {len(chosen)} ({titles}"
             f"{'; for ' + ', '.join(sorted(devices)) if len(devices) > 1 else ''}): {several}"

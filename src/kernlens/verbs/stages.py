@@ -96,11 +96,13 @@ def stages_in(
     toolchain: str | None = None,
     all_passes: bool = False,
     unconfined: bool = False,
+    kernel: str | None = None,
     tell: Callable[[str], None],
 ) -> list[Pipeline]:
     """Return the stages of each program of a recording, or of a source that is compiled for ``device``, which may be ``all``.
 
-    A recording without stages has its sources compiled again, with the recorded options and toolchain where none are given;
+    A recording without stages has its sources compiled again, with the recorded options and toolchain where none are given,
+    and only those of the programs that hold the ``kernel``, if some do;
     ``tell`` gets a sentence on each such compile, and on each program that none can be done for. A source is compiled by the
     default toolchain, for line tables, where nothing else is given. A source that does not compile gives a build that is
     not ``ok``.
@@ -116,14 +118,15 @@ def stages_in(
         recorded = recorded_pipelines(path, None if device == ALL else device)
 
         def again(build: Build) -> Pipeline:
-            from kernlens.pipeline.second_build_of_recording import second_build_of_recording
+            from kernlens.pipeline.second_build_of_recording import is_live_driver_of, second_build_of_recording
             from kernlens.report.describe import recorded_constants
 
             pipeline = second_build_of_recording(
                 build, options=options, toolchain=toolchain, all_passes=all_passes, unconfined=unconfined
             )
             was, now = build.toolchain, pipeline.build.toolchain
-            other = f", not with {was.title} as recorded" if was and now and was.title != now.title else ""
+            differs = was and now and was.title != now.title and not is_live_driver_of(was, now.neo_version)
+            other = f", not with {was.title} as recorded" if was and differs else ""
             tell(
                 f"{path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
                 " recorded source" + (f", with {now.title}{other}" if now else "") + recorded_constants(build.constants)
@@ -135,7 +138,7 @@ def stages_in(
             tell(
                 f"{len(recorded) - len(having):,} of {len(recorded):,} builds in {path} hold no stages, and are left out"
             )
-        return having or _those_that_can(again, recorded, tell)
+        return having or _those_that_can(again, _holding(path, recorded, kernel), tell)
     if kind == "poclbin":
         programs = open_file(path).programs
         return [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
@@ -160,6 +163,18 @@ def stages_in(
         devices = [own for own, _ in targets_of([device], [name])[0]]
     words = settings_for(path).options(with_lines("") if options is None else options)
     return [compile_stages(path, own, options=words, toolchain=name, all_passes=all_passes) for own in devices]
+
+
+def _holding(path: str, recorded: list[Pipeline], kernel: str | None) -> list[Pipeline]:
+    """Return the builds whose binaries hold the kernel; all if none does: one that failed, or was left out, may."""
+    if kernel is None:
+        return recorded
+    from kernlens.analysis.kernel_names import matching
+    from kernlens.loading.open import open_file
+
+    names = {program.build.name: set(program.kernels) for program in open_file(path).programs}
+    meant = set(matching(kernel, sorted(set().union(*names.values())), parts=False))
+    return [each for each in recorded if not meant.isdisjoint(names.get(each.build.name, ()))] or recorded
 
 
 def _those_that_can(

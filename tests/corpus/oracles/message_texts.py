@@ -10,6 +10,8 @@ import re
 from typing import NamedTuple
 
 _COMMENT = re.compile(r"// wr:(\d+)h?\+(\d+), rd:(\d+)(?:; ?(.*))?$")
+#: A message whose descriptor a register holds: neither its lengths nor what it does are in the text.
+_OPEN = re.compile(r"// wr:a0\.\d+\[28:25\]\+(\d+), rd:a0\.\d+\[24:20\]$")
 #: A load of the load/store cache that nothing comes back of.
 _TO_NULL = re.compile(r"\s*(?:\(\S+\))?\s*sendc?s?\.ugml?\s+(?:\(\S+\))?\s+null\b")
 _UNIT = re.compile(r"^(hdc\.dc[01]|sampler|gateway|spawner); ")
@@ -46,6 +48,8 @@ class SaidOfMessage(NamedTuple):
 
 def said_of_message(text: str) -> SaidOfMessage:
     """Return what the text of a send instruction says; raise ValueError if it says nothing that is known here."""
+    if match := _OPEN.search(text):
+        return SaidOfMessage("", "unknown", 0, 1, False, "", (-1, -1, int(match[1])))
     comment = _COMMENT.search(text)
     if comment is None:
         raise ValueError(f"no message in {text!r}")

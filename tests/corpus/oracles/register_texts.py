@@ -151,12 +151,10 @@ def _elements(vertical: str | None, width: str | None, horizontal: str | None, l
 
 
 def _message(tokens: list[str], remark: str, register_bytes: int) -> tuple[Places, Places]:
-    """Return whole registers; nothing where the text leaves a length open."""
+    """Return whole registers; where a register holds the lengths, the first one of each operand that has any."""
     lengths = _LENGTHS.search(remark)
-    if lengths is None:
-        return 0, 0
     parts = [0, 0, 0]
-    counts = int(lengths[3]), int(lengths[1]), int(lengths[2] or 0)
+    counts = (int(lengths[3]), int(lengths[1]), int(lengths[2] or 0)) if lengths else (1, 1, 1)
     for position, token in enumerate(tokens[:3]):
         match = _SEND_OPERAND.match(token)
         if match is None:

@@ -165,3 +165,20 @@ def test_one_kernel_of_a_stage_is_a_module(stage: str, nlmeans: tuple[Path, Pipe
         assert len(done.stdout) < len(whole) / 2
         assert f"define spir_kernel void @{kernel}(" in done.stdout
         assert done.stdout.count("define spir_kernel") == 1
+
+
+def test_of_a_recording_only_the_programs_with_the_kernel_are_compiled_again(small: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.cl"
+    other.write_text("kernel void other(global float *x) { *x = 1.0f; }\n")
+    recording = tmp_path / "two.klens"
+    subprocess.run(
+        [sys.executable, "-m", "kernlens", "compile", str(small), str(other), "--device", "skl", "-o", str(recording)],
+        check=True,
+        capture_output=True,
+    )
+    done = command(recording, "--kernel", "other")
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"(\S+) was compiled again", done.stderr) == [str(other)]
+    # One that no binary has may be in any of them.
+    assert command(recording, "--kernel", "oth*").stderr.count("was compiled again") == 1
+    assert command(recording, "--kernel", "neither").stderr.count("was compiled again") == 2

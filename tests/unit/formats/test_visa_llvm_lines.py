@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from kernlens.formats.listings.visa_llvm_map import CodegenFunctions, read_visa_llvm_lines
+import pytest
+
+from kernlens.formats.listings.visa_llvm_map import (
+    CodegenFunctions,
+    read_visa_llvm_lines,
+    read_visa_ranges,
+    read_visa_starts,
+    read_visa_values,
+)
 from kernlens.loading.stage_maps import stage_maps
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage import Snapshot
@@ -69,6 +77,18 @@ def test_another_function_is_not_taken() -> None:
         assert rows.lines == [5, 6, 7, 8, 9, 10]
         assert rows.places == (places or [None] * 6), text
     assert read_visa_llvm_lines("\x00 garbage", CodegenFunctions("")).lines == []
+
+
+@pytest.mark.parametrize(("assembly", "counts"), [("", True), (r"{\0A}\0A", False), ("mov %0 %1", False)])
+def test_numbers_tell_nothing_in_a_kernel_with_inline_assembly(assembly: str, counts: bool) -> None:
+    """The compiler numbers the instructions of the assembly in vISA, and not here; of ``{ }`` nobody knows."""
+    call = f'  %b = call i32 asm sideeffect "{assembly}", "=rw,rw"(i32 %a), !dbg '
+    codegen = CodegenFunctions(CODEGEN.replace("  %b = call i32 @f(i32 %a) #7, !dbg ", call) + NODES)
+    shown = SHOWN.replace("  %b = call i32 @f(i32 %a) #1, !dbg ", call)
+    assert [start.number for start in read_visa_starts(shown, codegen)] == ([3, 4, 7, 9] if counts else [])
+    assert bool(read_visa_ranges(shown, codegen)) == counts
+    assert bool(read_visa_values(shown)) == counts
+    assert read_visa_llvm_lines(shown, codegen).places == [FIVE, SIX, None, None, SIX, FIVE]
 
 
 def snapshot(stage: str, kernel: str | None, text: str, ending: str, attempt: int = 1) -> Snapshot:

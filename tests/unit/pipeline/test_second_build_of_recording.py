@@ -161,6 +161,7 @@ def test_the_recorded_toolchain_where_it_is_installed(monkeypatch: pytest.Monkey
         Toolchain("system", None, Path("/usr/bin/ocloc"), "22.43", "1.0"),
         Toolchain("newest", Path("/n"), Path("/n/ocloc"), "26.27", "2.40"),
         Toolchain("other", Path("/o"), None, "1.2", "3.4"),
+        Toolchain("driver", Path("/d"), Path("/d/ocloc"), "26.27.39122", "2.40.14"),
     ]
     monkeypatch.setattr("kernlens.pipeline.second_build_of_recording.find_toolchains", lambda: tuple(here))
     build = Build("a", parts=HeldParts())
@@ -169,6 +170,10 @@ def test_the_recorded_toolchain_where_it_is_installed(monkeypatch: pytest.Monkey
         (BuildToolchain("mine", "26.27", "2.40"), "newest"),
         (BuildToolchain("newest", "25.1", "2.1"), "newest"),
         (BuildToolchain("other", "1.2", "3.4"), "system"),
+        (BuildToolchain("opencl driver 26.27.039122"), "driver"),
+        (BuildToolchain("level-zero driver 1.3.39122"), "driver"),
+        (BuildToolchain("opencl driver 26.27.039123"), "system"),
+        (BuildToolchain("opencl driver 1.3.0"), "system"),
         (None, "system"),
     ):
         assert toolchain_of(replace(build, toolchain=recorded)) == chosen

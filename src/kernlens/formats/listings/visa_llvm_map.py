@@ -6,6 +6,8 @@ nothing has the number of the next that did, or none. The instructions have ``!d
 and their numbers are its own: LLVM counts them anew for each function that it prints. The code generator's IR,
 ``llvm-codegen``, of the same attempt defines them: it has the very same function, instruction by instruction, and each
 number here stands for one number there. The instructions of a function that differs there get no source place.
+Where a kernel has inline assembly, the numbers of vISA are others: its text counts as nothing here, and instruction by
+instruction there. Then no number here tells anything.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from kernlens.model.stage_map import StageRows
 _NUMBERS = re.compile(r"!\d+|(?<= )#\d+|!DIExpression\([^()]*\)")
 _ID = re.compile(r"(?<!\s)\s*; visa id: (\d+)\s*$")
 _VALUE = re.compile(r'\s*(%(?:"[^"]*"|[-\w.$]+)) = ')
+#: Assembly of the program's own that has an instruction.
+_ASSEMBLY = re.compile(r' asm (?:[a-z]+ )*"(?!\s*")')
 _BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.
 _Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]
@@ -89,6 +93,8 @@ class VisaStart(NamedTuple):
 def read_visa_starts(text: str, codegen: CodegenFunctions) -> list[VisaStart]:
     """Read where each LLVM instruction begins in vISA, by number. Of several with one number, the last one became it.
     Functions that differ from ``codegen`` are left out, as their places are not known."""
+    if _ASSEMBLY.search(text):
+        return []
     parts = LlvmParts(text)
     lines = parts.rows
     starts: dict[int, VisaStart] = {}
@@ -108,6 +114,8 @@ def read_visa_ranges(text: str, codegen: CodegenFunctions) -> dict[int, range]:
     """Map lines of the stage ``llvm-codegen`` to the numbers of the vISA instructions that are certainly of the LLVM
     instruction there: those from its own up to the next one's; before a branch its first alone, as the others may be of
     the branch. Functions that differ from ``codegen`` are left out."""
+    if _ASSEMBLY.search(text):
+        return {}
     parts = LlvmParts(text)
     lines = parts.rows
     starts: dict[int, tuple[int, bool]] = {}
@@ -137,6 +145,8 @@ def read_visa_values(text: str) -> dict[int, str | None]:
     """Read, by the number of the first vISA instruction of each LLVM instruction, ascending, the name of the value that
     it makes (``%add4.i``), None where it makes none. Of several with one number, the last one became it."""
     values: dict[int, str | None] = {}
+    if _ASSEMBLY.search(text):
+        return values
     for line in text.split("\n"):
         if match := _ID.search(line):
             value = _VALUE.match(line)

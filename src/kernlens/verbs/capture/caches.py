@@ -20,6 +20,7 @@ _CACHES = {
     "ACPP_APPDB_DIR": "acpp",
     "TRITON_CACHE_DIR": "triton",
     "TORCHINDUCTOR_CACHE_DIR": "torchinductor",
+    "GGML_OPENCL_KERNEL_CACHE_DIR": "ggml",
     "AF_JIT_KERNEL_CACHE_DIRECTORY": "arrayfire",
     "CUDA_CACHE_PATH": "cuda",
     "CUPY_CACHE_DIR": "cupy",
@@ -29,6 +30,7 @@ _CACHES = {
 }
 #: Those whose library keeps nothing, or in the user's cache folder, unless they are set.
 _CACHES_IF_SET = {
+    "CLFFT_CACHE_PATH": "clfft",
     "VIENNACL_CACHE_PATH": "viennacl/",
     "MAGICK_OPENCL_CACHE_DIR": "magick",
     "JAX_COMPILATION_CACHE_DIR": "jax",
