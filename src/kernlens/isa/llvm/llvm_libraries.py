@@ -197,6 +197,12 @@ def llvm_for(target: str, at_least: int = 0) -> LlvmLibrary:
     )
 
 
+def libraries_of(root: str | os.PathLike[str]) -> tuple[LlvmLibrary, ...]:
+    """Return the copies of libLLVM in a toolchain's root folder, newest first."""
+    paths = {os.path.realpath(path): (path, major) for path, major in _candidates(os.fspath(root), _FOLDERS_OF_A_ROOT)}
+    return tuple(LlvmLibrary(path, major) for path, major in sorted(paths.values(), key=lambda each: -each[1]))
+
+
 def _chosen_paths() -> Iterator[tuple[str, int]]:
     for path in filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep)):
         yield from _candidates(path, ("",))
