@@ -54,12 +54,12 @@ class CodeObjectDebug(ListedDebug):
         return CodeObjectLines(self._read)
 
     @cached_property
-    def compiler(self) -> int:
+    def compiler_version(self) -> int:
         """The major version of the LLVM that compiled the code; 0 where the file does not say it."""
         return self._stated(_CLANG)
 
     @cached_property
-    def linker(self) -> int:
+    def linker_version(self) -> int:
         """The major version of the LLVM that linked the code, which need not be the compiler's; 0 where the file does not
         say it."""
         return self._stated(_LLD)
@@ -149,8 +149,8 @@ def _instructions(read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectD
         kernel.code,
         wavefront_size=kernel.metadata.wavefront_size if kernel.metadata else None,
         address=kernel.address,
-        compiler=debug.compiler,
-        linker=debug.linker,
+        compiler=debug.compiler_version,
+        linker=debug.linker_version,
         has_private_descriptor=kernel.has_private_descriptor,
     )
 

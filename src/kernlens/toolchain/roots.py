@@ -236,8 +236,8 @@ def _download(
         return suite, download(names, suite, address, keys, folder / "packages", lock, on_progress)
     for suite in _OF_DECODERS:
         try:
-            names = (f"libllvm{decoder[1]}",)
-            return suite, download(names, suite, address, keys, folder / suite, lock, on_progress)
+            package = f"libllvm{decoder[1]}"
+            return suite, download([package], suite, address, keys, folder / suite, lock, on_progress)
         except NotFoundError as error:
             on_progress(str(error))
     raise NotFoundError(f"no release of Debian has libllvm{decoder[1]}; asked were {', '.join(_OF_DECODERS)}")
