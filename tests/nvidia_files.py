@@ -52,6 +52,15 @@ def triton(ending: str) -> bytes:
     return next(files[name] for name in sorted(files) if name.endswith(f"/matmul{ending}"))
 
 
+@cache
+def triton_softmax(name: str) -> bytes:
+    """Return a file that Triton 3.9 made of one softmax kernel: ``100.cubin`` (for sm_100), ``gfx1100.hsaco``."""
+    with tarfile.open(FOLDER.parent / "triton" / "softmax.tar.xz") as packed:
+        content = packed.extractfile(f"softmax_kernel_{name}")
+        assert content is not None
+        return content.read()
+
+
 def unpack(name: str, folder: Path) -> Path:
     """Write the files of an archive below a folder, which is returned."""
     for path, content in archive(name).items():

@@ -41,9 +41,17 @@ def _row(toolchain: Toolchain) -> tuple[str, str, str, str]:
     from kernlens.toolchain.amd_compiler import amd_compiler
 
     other = amd_compiler(toolchain)
-    lacks = " (no compiler)" if toolchain.ocloc is None and other is None else ""
+    lacks = "" if toolchain.ocloc is not None or other is not None else f" ({_decoder(toolchain) or 'no compiler'})"
     root = str(toolchain.root or "/") + lacks + (f" ({other.title} for AMD)" if other else "")
     return toolchain.name, toolchain.neo_version or "-", toolchain.igc_version or "-", root
+
+
+def _decoder(toolchain: Toolchain) -> str | None:
+    """Return what a root has that only disassembles: ``LLVM 22.1.8's disassembler``; None if it has none."""
+    from kernlens.isa.llvm.llvm_libraries import libraries_of
+
+    libraries = libraries_of(toolchain.root) if toolchain.root is not None else ()
+    return f"{libraries[0].title}'s disassembler" if libraries else None
 
 
 def _document(toolchain: Toolchain) -> dict[str, Any]:
@@ -74,7 +82,8 @@ def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str 
     """Build a root with Debian's newest Intel compiler and driver, about 430 MB, and register it as NAME.
 
     The names amd and amd-newest stand for Debian's compilers for AMD GPUs: clang, lld and the ROCm device libraries of
-    Debian 12, and of its newest release.
+    Debian 12, and of its newest release. The names llvm-21, llvm-22 and so on stand for LLVM's disassembler alone, about
+    150 MB, which reads code of AMD GPUs that a newer compiler made.
     """
     from kernlens.toolchain.amd_compiler import amd_compiler
     from kernlens.toolchain.roots import add
@@ -84,7 +93,9 @@ def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str 
         print_json({"schema": 1, "added": _document(toolchain)})
     else:
         amd_clang = amd_compiler(toolchain)
-        title = amd_clang.title if amd_clang and toolchain.ocloc is None else toolchain.title
+        title = toolchain.title
+        if toolchain.ocloc is None:
+            title = amd_clang.title if amd_clang else _decoder(toolchain) or title
         print_lines([f"{toolchain.name}: {title} in {toolchain.root}"])
 
 

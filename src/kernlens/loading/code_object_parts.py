@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 #: What clang writes into ``.comment``; its major version is LLVM's.
 _CLANG = re.compile(rb"clang version (\d{1,3})\.")
+_LLD = re.compile(rb"LLD (\d{1,3})\.")
 #: The stage in which the compiler states more of a kernel.
 _ASSEMBLY = "gcn-assembly"
 _LLVM = re.compile(r"LLVM (\d{1,3})\b")
@@ -53,10 +54,19 @@ class CodeObjectDebug(ListedDebug):
         return CodeObjectLines(self._read)
 
     @cached_property
-    def llvm_version(self) -> int:
-        """The major version of the LLVM that made the code; 0 where the file does not say it."""
+    def compiler_version(self) -> int:
+        """The major version of the LLVM that compiled the code; 0 where the file does not say it."""
+        return self._stated(_CLANG)
+
+    @cached_property
+    def linker_version(self) -> int:
+        """The major version of the LLVM that linked the code, which need not be the compiler's; 0 where the file does not
+        say it."""
+        return self._stated(_LLD)
+
+    def _stated(self, words: re.Pattern[bytes]) -> int:
         comment = self._read.elf.section(".comment")
-        match = _CLANG.search(bytes(comment.data)) if comment is not None else None
+        match = words.search(bytes(comment.data)) if comment is not None else None
         return int(match[1]) if match else 0
 
     @cached_property
@@ -139,7 +149,8 @@ def _instructions(read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectD
         kernel.code,
         wavefront_size=kernel.metadata.wavefront_size if kernel.metadata else None,
         address=kernel.address,
-        at_least=debug.llvm_version,
+        compiler=debug.compiler_version,
+        linker=debug.linker_version,
         has_private_descriptor=kernel.has_private_descriptor,
     )
 

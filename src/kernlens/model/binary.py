@@ -19,7 +19,8 @@ def c_text(content: bytes | memoryview) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """An ELF section. ``offset`` and ``size`` are bytes within the container; ``data`` is a view, not a copy."""
+    """An ELF section. ``offset`` and ``size`` are bytes within the container; ``content`` are its bytes, and ``on_read`` is
+    called each time that they are asked for."""
 
     index: int
     name: str
@@ -32,7 +33,15 @@ class Section:
     info: int
     alignment: int
     entry_size: int
-    data: memoryview = field(default=EMPTY, repr=False, compare=False)
+    content: memoryview = field(default=EMPTY, repr=False, compare=False)
+    on_read: Callable[[Section], None] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes, a view and no copy. Raises FormatError if the file's sections share bytes, and too many were read."""
+        if self.on_read is not None:
+            self.on_read(self)
+        return self.content
 
 
 class Symbol(NamedTuple):

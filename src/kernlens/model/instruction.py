@@ -54,11 +54,13 @@ class Instructions(Tabular, Sequence[Instruction]):
     """A kernel's instructions in the order of their offsets.
 
     ``trailing`` is the number of bytes after the last instruction that are too few for another. ``disassembler`` is what
-    prints the texts: ``libiga64 2.40.14+0``. Texts are rendered on first use, all at once.
+    prints the texts: ``libiga64 2.40.14+0``. Texts are rendered on first use, all at once. ``remark`` is what else is to be
+    known of it: that it is older than the compiler, or what may decode more.
     """
 
     trailing: int = 0
     disassembler: str | None = None
+    remark: str = ""
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -134,6 +136,19 @@ class Instructions(Tabular, Sequence[Instruction]):
     @abstractmethod
     def illegal(self) -> Sequence[int]:
         """The indexes of what is no instruction of the device, ascending."""
+
+    @property
+    def warning(self) -> str | None:
+        """The reason why they may not be what the code does, in one sentence; None if there is none. Bytes that are no
+        instruction may be the beginning of one, whose end then reads as another."""
+        count = len(self.illegal)
+        if not count:
+            return self.remark or None
+        advice = f"; {self.remark}" if self.remark else ""
+        return (
+            f"{self.disassembler or 'the disassembler'} does not decode {count:,} of {len(self):,}: what follows one of them"
+            f" may be decoded wrongly, and counts and shares may be wrong{advice}"
+        )
 
     @property
     @abstractmethod

@@ -222,6 +222,14 @@ class Kernel:
         return self._parts.instructions()
 
     @property
+    def whole_instructions(self) -> Instructions:
+        """The decoded machine code, for who counts, compares or judges it. Raises UnsupportedError like ``instructions``, and
+        if some of the code was not decoded: what follows then may be wrong too."""
+        if self.instructions.illegal:
+            raise UnsupportedError(f"{self.name}: {self.instructions.warning}")
+        return self.instructions
+
+    @property
     def is_decoded_with_others(self) -> bool:
         """True if one call decodes the code of many such kernels, and what repeats in them only once."""
         return self._parts.is_decoded_with_others()
@@ -304,7 +312,8 @@ class Kernel:
     @cached_property
     def costs(self) -> Mapping[str, int]:
         """The costs of its instructions together, by the keys of ``figures.COSTS``, and the number of ``instructions``;
-        each counts once, however often it runs. Raises UnsupportedError like ``instructions``."""
+        each counts once, however often it runs. Raises UnsupportedError like ``whole_instructions``."""
+        _ = self.whole_instructions
         return self._parts.costs(self)
 
     @cached_property

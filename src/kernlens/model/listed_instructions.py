@@ -35,6 +35,7 @@ class ListedInstructions(Instructions):
         illegal: Collection[int] = (),
         trailing: int = 0,
         disassembler: str | None = None,
+        remark: str = "",
         find_outside: Callable[[], Sequence[int | None]] = tuple,
     ) -> None:
         """Take the columns; ``offsets`` ascend from the kernel's start, and no instruction reaches into the next.
@@ -63,6 +64,7 @@ class ListedInstructions(Instructions):
         self._no_instructions = frozenset(illegal)
         self.trailing = trailing
         self.disassembler = disassembler
+        self.remark = remark
 
     @property
     def offsets(self) -> array[int]:
@@ -162,6 +164,7 @@ class ListedInstructions(Instructions):
             kinds=lambda: [self.kinds[row] for row in chosen],
             illegal=[rows[row] for row in self._illegal if row in rows],
             disassembler=self.disassembler,
+            remark=self.remark,
         )
 
     def _make(self, index: int) -> Instruction:

@@ -221,6 +221,8 @@ def heading(program: Program, kernel: Kernel) -> list[str]:
         ]
         more = [f"{len(functions) - MOST_FUNCTIONS:,} more"] if len(functions) > MOST_FUNCTIONS else []
         lines.append(f"  its code holds {plural(len(functions), 'function')}: {', '.join([*shown, *more])}")
+    if kernel.instructions.warning:
+        lines.append(style(f"  {kernel.instructions.warning}", fg="yellow"))
     return [*lines, *_outside_words(program, kernel), ""]
 
 

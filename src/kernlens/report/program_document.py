@@ -108,6 +108,7 @@ def kernel_json(
     """
     head = _kernel(kernel) | (_line_table(kernel) if is_placed else {})
     head["functions"] = [function_document(function) for function in kernel.functions]
+    head |= {"undecoded": len(kernel.instructions.illegal), "code_warning": kernel.instructions.warning}
     if is_placed:
         head |= trips_document(kernel)
     cycles = None

@@ -72,7 +72,8 @@ def download(
     """Download packages of a Debian release, and all that they depend on, into ``folder``; return their files. If the first
     has ``{}`` in its name, that is the greatest number with which the release has it, in all names.
 
-    ``lock`` is a file descriptor that apt inherits. Raises ToolError if one cannot be had.
+    ``lock`` is a file descriptor that apt inherits. Raises NotFoundError if the release does not have the first, ToolError if
+    one cannot be had.
     """
     _check_tools()
     if re.fullmatch(r"[A-Za-z+-]+:\S+", mirror) is None:
@@ -84,7 +85,8 @@ def download(
         path.mkdir(parents=True)
     (folder / "status").touch()
     (folder / "trusted/debian.gpg").symlink_to(keyring.resolve())
-    (folder / "sources.list").write_text(f"deb [arch=amd64 lang=none target=Packages] {address} {suite} main\n")
+    lists = [f"deb [arch=amd64 lang=none target=Packages] {address} {each} main\n" for each in _suites(suite)]
+    (folder / "sources.list").write_text("".join(lists))
     (folder / "apt.conf").write_text(CONFIGURATION)
     places = {
         "Dir::State": folder, "Dir::State::lists": folder / "lists", "Dir::State::status": folder / "status",
@@ -118,15 +120,22 @@ def download(
 
     on_progress(f"Reading the lists of Debian {suite} from {mirror}")
     fetch(["update", "--error-on=any"], UPDATE_TIMEOUT)
+    names = run(
+        ["apt-cache", *apt_get[3:], "pkgnames", packages[0].partition("{}")[0]],
+        timeout=QUESTION_TIMEOUT,
+        env=environment,
+    ).stdout.split()
     if "{}" in packages[0]:
-        names = run(
-            ["apt-cache", *apt_get[3:], "pkgnames", packages[0].partition("{}")[0]],
-            timeout=QUESTION_TIMEOUT,
-            env=environment,
-        )
-        packages = _of_newest(packages, names.stdout.split(), suite)
+        packages = _of_newest(packages, names, suite)
+    elif packages[0] not in names:
+        raise NotFoundError(f"Debian {suite} has no package {packages[0]}")
     fetch(["install", "--download-only", "--no-install-recommends", *packages], DOWNLOAD_TIMEOUT, tell)
     return sorted(archives.glob("*.deb"))
+
+
+def _suites(suite: str) -> tuple[str, ...]:
+    """Return the releases that a release is completed by, and itself: experimental has only what differs from sid."""
+    return ("sid", suite) if suite == "experimental" else (suite,)
 
 
 def _of_newest(patterns: Sequence[str], names: Sequence[str], suite: str) -> list[str]:
@@ -134,7 +143,7 @@ def _of_newest(patterns: Sequence[str], names: Sequence[str], suite: str) -> lis
     start, _, end = patterns[0].partition("{}")
     numbers = [match[1] for name in names if (match := re.fullmatch(rf"{re.escape(start)}(\d+){re.escape(end)}", name))]
     if not numbers:
-        raise ToolError(f"Debian {suite} has no package {patterns[0].replace('{}', 'N')}")
+        raise NotFoundError(f"Debian {suite} has no package {patterns[0].replace('{}', 'N')}")
     return [pattern.replace("{}", max(numbers, key=int)) for pattern in patterns]
 
 

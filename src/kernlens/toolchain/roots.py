@@ -12,6 +12,7 @@ import contextlib
 import errno
 import os
 import platform
+import re
 import shutil
 import stat
 import sys
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError, UnsupportedError
+from kernlens.isa.llvm.llvm_libraries import libraries_of
 from kernlens.toolchain.amd_clang import amd_devices_of
 from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.apt import Progress, debian_keyring, debian_mirror, download
@@ -57,6 +59,9 @@ _OF_NAMES = {
     "amd": ("bookworm", ("rocm-device-libs", "clang-15", "lld-15", "llvm-15")),
     "amd-newest": ("forky", ("rocm-device-libs-{}", "clang-{}", "lld-{}", "llvm-{}")),
 }
+#: The names of decoders, and the releases that are asked for one.
+_DECODER = re.compile(r"llvm-([1-9]\d)")
+_OF_DECODERS = ("forky", "sid", "trixie", "bookworm", "experimental")
 UNPACK_TIMEOUT = 300.0
 #: Seconds to wait for another ``add`` or ``remove``, or for a process that an interrupted one left running.
 LOCK_TIMEOUT = 120.0
@@ -79,7 +84,8 @@ def add(
     keyring: str | Path | None = None,
 ) -> Toolchain:
     """Build the newest toolchain and register it as ``name``; with ``root`` register that existing folder instead. The names
-    ``amd`` and ``amd-newest`` stand for the compilers for AMD's GPUs of Debian 12 and of Debian's newest release.
+    ``amd`` and ``amd-newest`` stand for the compilers for AMD's GPUs of Debian 12 and of Debian's newest release, ``llvm-N``
+    for the disassembler of LLVM N, of the first of Debian's releases that has it.
 
     ``mirror`` is a Debian mirror's address (None: the one that apt uses), ``keyring`` the file of keys that its lists are
     signed with (None: Debian's). ``on_progress`` gets one line per step, from any thread. Raises KernlensError if the name
@@ -181,10 +187,11 @@ def _link(path: Path, root: Path) -> None:
     target = root.resolve()
     if not target.is_dir():
         raise NotFoundError(f"there is no folder {root} to register as a toolchain")
-    if not programs(target, "ocloc") and amd_compiler(of_root(path.name, target)) is None:
+    compiles = programs(target, "ocloc") or amd_compiler(of_root(path.name, target)) is not None
+    if not compiles and not libraries_of(target):
         raise KernlensError(
-            f"{root} contains no ocloc below usr/bin, and no clang with lld and device libraries for AMD's GPUs, so it is not"
-            " the root of a toolchain"
+            f"{root} contains no ocloc below usr/bin, no clang with lld and device libraries for AMD's GPUs, and no libLLVM,"
+            " so it is not the root of a toolchain"
         )
     if loader(target) is None:
         raise KernlensError(
@@ -208,8 +215,7 @@ def _build(
     partial = folder / f"{PARTIAL}{name}-{os.getpid()}"
     partial.mkdir(mode=0o755)
     try:
-        suite, names = _OF_NAMES.get(name, (SUITE, PACKAGES))
-        packages = download(names, suite, address, keys, partial / "packages", lock, on_progress)
+        suite, packages = _download(name, address, keys, partial, lock, on_progress)
         root = partial / "root"
         _unpack(packages, root, lock, on_progress)
         _make_harmless(root)
@@ -218,6 +224,23 @@ def _build(
         on_progress(f"Toolchain {name} is ready")
     finally:
         _delete(partial)
+
+
+def _download(
+    name: str, address: str, keys: Path, folder: Path, lock: int, on_progress: Progress
+) -> tuple[str, list[Path]]:
+    """Download the packages that a name stands for; return their release and their files."""
+    decoder = _DECODER.fullmatch(name)
+    if decoder is None:
+        suite, names = _OF_NAMES.get(name, (SUITE, PACKAGES))
+        return suite, download(names, suite, address, keys, folder / "packages", lock, on_progress)
+    for suite in _OF_DECODERS:
+        try:
+            package = f"libllvm{decoder[1]}"
+            return suite, download([package], suite, address, keys, folder / suite, lock, on_progress)
+        except NotFoundError as error:
+            on_progress(str(error))
+    raise NotFoundError(f"no release of Debian has libllvm{decoder[1]}; asked were {', '.join(_OF_DECODERS)}")
 
 
 def _unpack(packages: list[Path], root: Path, lock: int, on_progress: Progress) -> None:
@@ -252,7 +275,7 @@ def _make_harmless(root: Path) -> None:
 def _check(root: Path, suite: str) -> None:
     unpacked = of_root(root.parent.name, root)
     answers = unpacked.neo_version is not None if unpacked.ocloc is not None else bool(amd_devices_of(unpacked))
-    if not answers:
+    if not answers and not any(library.targets for library in libraries_of(root)):
         raise ToolError(f"the packages of Debian {suite} were unpacked, but their compiler does not answer")
 
 

@@ -136,15 +136,15 @@ def default_toolchain() -> str:
         return chosen or SYSTEM
     folders = roots()
     names = sorted(
-        (name for name in folders if not _is_of_clang(folders[name])), key=lambda name: (name != NEWEST, name)
+        (name for name in folders if not _is_of_llvm(folders[name])), key=lambda name: (name != NEWEST, name)
     )
     log.debug("toolchain", "%s has no compiler; there are: %s", SYSTEM, names)
     return names[0] if names else SYSTEM
 
 
-def _is_of_clang(root: Path) -> bool:
-    """Return whether a root has clang, for AMD's GPUs, and no ocloc: such a one is never the default."""
-    return not programs(root, "ocloc") and any(root.glob("usr/lib/llvm-*/bin/clang"))
+def _is_of_llvm(root: Path) -> bool:
+    """Return whether a root has LLVM, with or without clang for AMD's GPUs, and no ocloc: it is never the default."""
+    return not programs(root, "ocloc") and any(root.glob("usr/lib/*/libLLVM*.so*"))
 
 
 def _of_project_file() -> str | None:

@@ -265,7 +265,10 @@ def _chosen(every: Sequence[Place], kernels: Sequence[str], whole: Whole) -> lis
 
 
 def _decode(places: Iterable[Place], *, texts: bool = False) -> None:
+    places = list(places)
     decode_kernels([(program, [kernel]) for program, kernel in places], texts=texts)
+    for _, kernel in places:
+        _ = kernel.whole_instructions
 
 
 def _paired(

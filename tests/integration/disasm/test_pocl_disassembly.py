@@ -104,7 +104,7 @@ def as_one_line(text: str) -> str:
 
 
 def test_instructions_as_llvm_objdump_prints_them(binaries: list[Path], tmp_path: Path) -> None:
-    major = llvm_for("x86").major
+    major = next(llvm_for("x86")).major
     objdump = shutil.which(f"llvm-objdump-{major}")
     if objdump is None:
         pytest.skip(f"llvm-objdump-{major} is not installed")
@@ -193,4 +193,4 @@ def test_a_capture_changes_no_result_and_shows_the_code(tmp_path: Path) -> None:
     assert section is not None
     assert hashlib.sha256(kernel.code).digest() == hashlib.sha256(section.data).digest()
     assert any(place for place in kernel.source_map.places) if kernel.source_map else False
-    assert kernel.instructions.disassembler == llvm_for("x86").title
+    assert kernel.instructions.disassembler == next(llvm_for("x86")).title

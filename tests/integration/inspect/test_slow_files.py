@@ -51,7 +51,7 @@ REFUSED = {
     ("dense_entries", "annotate"): "entries have fewer than 4 bytes on average",
     ("dense_rows", "annotate"): "more than 1,000,000 rows",
 }
-REFUSED |= {("overlapping_sections", verb): "its sections overlap" for verb in VERBS}
+REFUSED |= {("overlapping_sections", "extract"): "its sections overlap"}
 REFUSED |= {("many_symbols", verb): "120,001 symbols" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_symbols", verb): "320,001 symbols" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_patch_token_kernels", verb): "180,000 kernels" for verb in VERBS}

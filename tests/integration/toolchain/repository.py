@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernlens.isa.llvm.llvm_libraries import installed_llvm
 from kernlens.toolchain import roots
 
+#: The LLVM whose disassembler the repository has.
+DECODER = 22
 #: The compiler: it answers the one question that ``add`` asks, as ocloc does, in a file called after the question.
 OCLOC = """
 #include <stdio.h>
@@ -48,6 +51,7 @@ def make_repository(work: Path) -> Repository:
     libraries = {"ld-linux-x86-64.so.2": "/lib64/ld-linux-x86-64.so.2", "libc.so.6": "/lib/x86_64-linux-gnu/libc.so.6"}
     library_folder = "usr/lib/x86_64-linux-gnu"
     contents: dict[str, dict[str, str | Path]] = {name: {} for name in roots.PACKAGES}
+    contents |= decoders(library_folder)
     contents["intel-ocloc"] = {"usr/bin/ocloc-26.27.1": work / "ocloc"}
     contents["libc6"] = {f"{library_folder}/{name}": path for name, path in libraries.items()}
     lists = [
@@ -73,6 +77,12 @@ def make_repository(work: Path) -> Repository:
     quiet(*words, "--output", release.with_name("InRelease"), "--clearsign", release)
     quiet("gpgconf", "--homedir", key, "--kill", "all")
     return Repository(f"file:{folder}", keyring, folder)
+
+
+def decoders(library_folder: str) -> dict[str, dict[str, str | Path]]:
+    """Return a package of each libLLVM of this machine, as if it were ``DECODER``'s."""
+    library = next((each.path for each in installed_llvm()), None)
+    return {f"libllvm{DECODER}": {f"{library_folder}/libLLVM.so.{DECODER}.1": library} if library else {}}
 
 
 def make_package(work: Path, folder: Path, name: str, files: Mapping[str, str | Path], needs: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,10 +14,13 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import KernlensError, NotFoundError, ToolError
+from kernlens.isa.llvm.llvm_libraries import libraries_of
 from kernlens.toolchain import apt, roots
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.toolchains import find_toolchains
-from tests.integration.toolchain.repository import Repository, make_repository
+from tests.integration.cli.test_cli import kernlens
+from tests.integration.toolchain.repository import DECODER, Repository, make_repository
+from tests.nvidia_files import triton_softmax
 from tests.whole import before_release
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="roots hold Linux programs")
@@ -63,6 +67,21 @@ def test_added_from_signed_lists(repository: Repository, folder: Path) -> None:
     assert f"Unpacking libc6 (4 of {count})" in printed
     assert sum(line.startswith("Retrieving intel-ocloc, ") and line.endswith(f" of {count})") for line in printed) == 1
     assert printed[-1] == "Toolchain newest is ready"
+
+
+def test_a_decoder(repository: Repository, folder: Path) -> None:
+    """A disassembler is no compiler: it is used where it is needed, and is never the default toolchain."""
+    printed: list[str] = []
+    name = f"llvm-{DECODER}"
+    added = roots.add(name, repository.mirror, on_progress=printed.append, keyring=repository.keyring)
+    assert (added.name, added.ocloc) == (name, None)
+    assert printed[-1] == f"Toolchain {name} is ready"
+    assert str(folder / name) in "".join(library.path for library in libraries_of(folder / name))
+    assert (
+        f"(LLVM {DECODER}.1's disassembler)" in kernlens("toolchain", "list").stdout
+    )  # LLVM 15 does not tell its version.
+    with pytest.raises(KernlensError, match="could not be had"):  # It has no other release to be asked.
+        roots.add("llvm-99", repository.mirror, keyring=repository.keyring)
 
 
 def test_no_command_of_the_machines_runs(
@@ -147,6 +166,20 @@ def test_a_keyring_that_is_missing(folder: Path, tmp_path: Path, monkeypatch: py
     with pytest.raises(NotFoundError, match="apt install debian-archive-keyring, or name a keyring with --keyring"):
         roots.add("newest", "http://127.0.0.1:9/debian")
     assert left(folder) == []
+
+
+@before_release
+def test_the_remedy_is_carried_out(folder: Path, tmp_path: Path) -> None:
+    """The command that a listing with undecoded words names decodes all of them."""
+    path = tmp_path / "softmax.hsaco"
+    path.write_bytes(triton_softmax("gfx1100.hsaco"))
+    found = re.search(r"kernlens (toolchain add llvm-\d+)", kernlens("disasm", path).stdout)
+    assert found is not None, "this machine's libLLVM decodes all: nothing is to be remedied"
+    assert kernlens(*found[1].split()).returncode == 0
+    listed = kernlens("disasm", path)
+    assert listed.returncode == 0
+    assert ".long" not in listed.stdout
+    assert "not decode" not in listed.stdout
 
 
 @before_release

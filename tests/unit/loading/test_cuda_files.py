@@ -29,6 +29,7 @@ from tests.nvidia_files import (
     inlined,
     opencl,
     triton,
+    triton_softmax,
     unpack,
 )
 from tests.unit.formats.test_cuda_containers import fat_entry, fatbin
@@ -204,6 +205,18 @@ def test_a_listing_that_is_not_of_this_code(tmp_path: Path, fake_nvdisasm: Calla
     fake_nvdisasm(text, 1 if change == "status" else 0)
     with pytest.raises(UnsupportedError, match=r"byte for byte|does not disassemble"):
         _ = load(path)[0].kernels["matmul"].instructions
+
+
+def test_a_cubin_whose_sections_share_bytes(tmp_path: Path) -> None:
+    """ptxas 13 writes for sm_100 ``.nv.merc.nv_debug_ptx_txt`` over the bytes of ``.nv_debug_ptx_txt``."""
+    path = tmp_path / "softmax.cubin"
+    path.write_bytes(triton_softmax("100.cubin"))
+    (program,) = load(path)
+    kernel = program.kernels["softmax_kernel"]
+    assert (str(program.device), kernel.code_size, kernel.line_table_reason) == ("sm_100", 0xB80, None)
+    assert kernel.line_table is not None
+    assert {row.line for row in kernel.line_table.rows} > {16, 17, 18, 19}
+    assert b".target sm_100a" in next(each.content for each in program.build.snapshots if each.stage == "ptx")
 
 
 def test_without_a_disassembler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,6 +121,8 @@ class Comparison:
         is_equal = pair.old.code == pair.new.code and pair.old_program.device == pair.new_program.device
         # What is counted in the code is equal if the code is, which then need not be decoded.
         compared = STATED if is_equal else FIGURES
+        for side in () if is_equal else (pair.old, pair.new):
+            _ = side.whole_instructions
         if not is_equal and (may_spill(pair.old) or may_spill(pair.new)):
             compared = (*compared, *COUNTED_SPILLS)
         own = {*own_figures(pair.old), *own_figures(pair.new)}

@@ -13,7 +13,15 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf import elf64_structures as elf64
 from kernlens.formats.elf import header as elf_header
-from kernlens.formats.elf.header import SHN_LORESERVE, SHN_XINDEX, STV_HIDDEN, ElfHeader, SectionTable, section_bytes
+from kernlens.formats.elf.header import (
+    SHN_LORESERVE,
+    SHN_XINDEX,
+    STV_HIDDEN,
+    ElfHeader,
+    ReadBytes,
+    SectionTable,
+    section_bytes,
+)
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import Relocation, Section, Symbol
@@ -21,6 +29,8 @@ from kernlens.model.binary import Relocation, Section, Symbol
 _ELFCOMPRESS_ZLIB = 1
 #: Deflate makes at most 1,032 bytes of one.
 _ZLIB_RATIO = 1032
+#: How often as many bytes as the file has may be read of its sections: what shares bytes is meant for two readers.
+_TIMES = 2
 
 _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _TYPES = {0: "notype", 1: "object", 2: "func", 3: "section", 4: "file"}
@@ -53,8 +63,8 @@ def read_elf(data: memoryview, *, format: str = "elf", allowance: Allowance | No
     """Read the header and the section headers; names, symbols and relocations are read when asked for.
 
     ``format`` is the reader's name in errors, ``allowance`` that of the whole input (None: this file is it). Raises FormatError
-    for files that are not ELF64, little-endian, for headers that point outside the file, and for sections that overlap so
-    that together they are larger than it.
+    for files that are not ELF64, little-endian, and for headers that point outside the file. Sections may share bytes, until
+    twice as many bytes of them have been read as the file has.
     """
     header = ElfHeader(data, format)
     headers = header.section_headers()
@@ -108,7 +118,12 @@ class Elf:
             header.sh_addralign,
             header.sh_entsize,
             section_bytes(self.data, header),
+            self._on_read,
         )
+
+    @cached_property
+    def _on_read(self) -> ReadBytes:
+        return ReadBytes(len(self.data), self.format, _TIMES)
 
     @cached_property
     def _names(self) -> StringTable | None:

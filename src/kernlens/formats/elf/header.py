@@ -1,8 +1,8 @@
 """The header of an ELF64 file and its section headers, little-endian.
 
 Source: System V ABI (gABI), chapter 4, "ELF Header" and "Sections". Everything that a header names is checked against
-the file. Sections may share bytes, as long as together they are no larger than the file: else a small file of sections
-that all hold the same bytes would cost their readers as much as a large one.
+the file. Sections may share bytes: ptxas writes the text of PTX once, for two sections (``.nv.merc.*``). ``ReadBytes`` limits
+what is read of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from kernlens.errors import FormatError
 from kernlens.formats.elf.elf64_structures import EHDR_LAYOUT, EI_CLASS, EI_DATA, SHDR_LAYOUT, Elf64Ehdr, Elf64Shdr
 from kernlens.formats.elf.string_table import StringTable
-from kernlens.model.binary import EMPTY
+from kernlens.model.binary import EMPTY, Section
 
 MAGIC = b"\x7fELF"
 HEADER_SIZE = EHDR_LAYOUT.size
@@ -53,9 +53,12 @@ def section_headers(data: memoryview, *, format: str = "elf") -> SectionTable:
     """Read the section headers without their names: the fast way through many small files.
 
     Raises FormatError unless each section's bytes lie in the file (SHT_NULL and SHT_NOBITS have none), and all of them
-    together are no larger than it.
+    together are no larger than it: who takes this way reads every section.
     """
-    return ElfHeader(data, format).section_headers()
+    header = ElfHeader(data, format)
+    headers = header.section_headers()
+    ReadBytes(len(data), format).count(headers.total(), header.ehdr.e_shoff)
+    return headers
 
 
 def section_bytes(data: memoryview, header: Elf64Shdr) -> memoryview:
@@ -63,6 +66,32 @@ def section_bytes(data: memoryview, header: Elf64Shdr) -> memoryview:
     if header.sh_type in (SHT_NOBITS, SHT_NULL):
         return EMPTY
     return data[header.sh_offset : header.sh_offset + header.sh_size]
+
+
+class ReadBytes:
+    """The bytes of a file's sections that were read, each section once: a small file of sections that all hold the same
+    bytes must not cost its readers as much as a large one. ``times`` the file's size may be read."""
+
+    def __init__(self, file_size: int, format: str, times: int = 1) -> None:
+        self._file_size, self._format, self._times = file_size, format, times
+        self._total = 0
+        self._sections: set[int] = set()
+
+    def __call__(self, section: Section) -> None:
+        """Count a section that is being read."""
+        if section.index not in self._sections:
+            self._sections.add(section.index)
+            self.count(len(section.content), section.offset)
+
+    def count(self, size: int, offset: int) -> None:
+        """Count bytes. Raises FormatError if they are too many."""
+        self._total += size
+        if self._total > self._times * self._file_size:
+            raise FormatError(
+                f"its sections overlap: {self._total:,} bytes of them were read, the file has {self._file_size:,}",
+                format=self._format,
+                offset=offset,
+            )
 
 
 class SectionTable:
@@ -94,15 +123,16 @@ class SectionTable:
         """Yield (sh_type, sh_offset, sh_size) of each header, without making records."""
         return _EXTENT.iter_unpack(bytes(self._table))
 
-    def sizes(self, file_size: int) -> tuple[int, int | None]:
-        """Return the bytes of all sections together, and the index of the first that ends behind ``file_size``, or None."""
-        total, outside = 0, None
+    def total(self) -> int:
+        """Return the bytes of all sections together."""
+        return sum(sh_size for sh_type, _, sh_size in self.extents() if sh_type not in (SHT_NOBITS, SHT_NULL))
+
+    def outside(self, file_size: int) -> int | None:
+        """Return the index of the first section that ends behind ``file_size``, or None."""
         for index, (sh_type, sh_offset, sh_size) in enumerate(self.extents()):
-            if sh_type not in (SHT_NOBITS, SHT_NULL):
-                total += sh_size
-                if outside is None and sh_offset + sh_size > file_size:
-                    outside = index
-        return total, outside
+            if sh_offset + sh_size > file_size and sh_type not in (SHT_NOBITS, SHT_NULL):
+                return index
+        return None
 
 
 class ElfHeader:
@@ -128,8 +158,7 @@ class ElfHeader:
         self.ehdr = Elf64Ehdr._make(EHDR_LAYOUT.unpack_from(data))
 
     def section_headers(self) -> SectionTable:
-        """Read all section headers. Raises FormatError for a table or a section that lies outside the file, and for
-        sections that together are larger than it."""
+        """Read all section headers. Raises FormatError for a table or a section that lies outside the file."""
         start = self.ehdr.e_shoff
         if start == 0:
             return SectionTable(EMPTY)
@@ -144,11 +173,9 @@ class ElfHeader:
                 start,
             )
         headers = SectionTable(self.data[start:end])
-        total, outside = headers.sizes(size)
+        outside = headers.outside(size)
         if outside is not None:
             raise self._outside(headers, outside)
-        if total > size:
-            raise self._error(f"its sections overlap: together they have {total:,} bytes, the file {size:,}", start)
         return headers
 
     def _count_from_first(self, start: int) -> int:

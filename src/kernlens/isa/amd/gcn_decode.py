@@ -36,17 +36,20 @@ def decode_gcn(
     *,
     wavefront_size: int | None = None,
     address: int = 0,
-    at_least: int = 0,
+    compiler: int = 0,
+    linker: int = 0,
     has_private_descriptor: bool = False,
 ) -> ListedInstructions:
     """Return the instructions of a kernel's code, which is loaded at ``address``. ``wavefront_size`` is what it was compiled
-    for (None: what compilers choose); LLVM must be as new as ``at_least``, its major version. ``has_private_descriptor``:
-    s[0:3] describe the private segment when the kernel begins.
+    for (None: what compilers choose); ``compiler`` and ``linker`` are the major versions of the LLVMs that made it, as far
+    as they are known. ``has_private_descriptor``: s[0:3] describe the private segment when the kernel begins.
 
     Raises UnsupportedError if no installed libLLVM knows the processor, ToolError if LLVM crashes on the code.
     """
     features = wave_features(processor, wavefront_size)
-    read = disassemble(TRIPLE, code, cpu=processor, features=features, address=address, at_least=at_least)
+    read = disassemble(
+        TRIPLE, code, cpu=processor, features=features, address=address, compiler=compiler, linker=linker
+    )
     return _listed(read, len(code), _lanes(processor, wavefront_size), has_private_descriptor)
 
 
@@ -64,7 +67,8 @@ def _lanes(processor: str, wavefront_size: int | None) -> int:
 def is_disassembled(device: Device) -> bool:
     """Return whether an installed libLLVM has AMD's GPUs among its targets, and is of the device's time or later."""
     try:
-        return device.isa == ISA and bool(llvm_for("amdgcn", _SINCE.get(device.name, 0)))
+        since = _SINCE.get(device.name, 0)
+        return device.isa == ISA and any(library.major >= since for library in llvm_for("amdgcn"))
     except UnsupportedError:
         return False
 
@@ -97,6 +101,7 @@ def _listed(read: Disassembly, size: int, lanes: int, has_private_descriptor: bo
         ),
         illegal=[row for row, is_illegal in enumerate(read.illegal) if is_illegal],
         disassembler=read.disassembler,
+        remark=read.remark,
         find_outside=lambda: callees(read.texts, read.offsets),
     )
 

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
-from kernlens.isa.llvm.llvm_libraries import LlvmLibrary, llvm_for
-from kernlens.isa.llvm.llvm_process import IN_BRANCH, IN_LOAD, MOST_CODE, Columns, Question
+from kernlens.isa.llvm.llvm_libraries import NEWEST_PACKAGED, LlvmLibrary, llvm_for, remedy
+from kernlens.isa.llvm.llvm_process import IN_BRANCH, IN_LOAD, MOST_CODE, Columns, CrashError, Question
 
 _HEX, _COMMENTS = 2, 8
 #: The first LLVM whose llvm-objdump prints immediates in hexadecimal digits.
@@ -39,6 +39,8 @@ class Disassembly:
     loads: dict[int, int]
     #: What made the texts: ``LLVM 19.1.7``.
     disassembler: str
+    #: What may decode more, or else what is to be known of the disassembler; empty if there is nothing.
+    remark: str = ""
 
     @cached_property
     def opcodes(self) -> list[str]:
@@ -46,15 +48,19 @@ class Disassembly:
         return ["" if illegal else _mnemonic(text) for text, illegal in zip(self.texts, self.illegal, strict=True)]
 
 
-#: What brings a newer library, by the target.
-_NEWER = {"amdgcn": "; kernlens toolchain add amd-newest brings a newer libLLVM"}
-
-
 def disassemble(
-    triple: str, code: bytes | memoryview, *, cpu: str = "", features: str = "", address: int = 0, at_least: int = 0
+    triple: str,
+    code: bytes | memoryview,
+    *,
+    cpu: str = "",
+    features: str = "",
+    address: int = 0,
+    compiler: int = 0,
+    linker: int = 0,
 ) -> Disassembly:
     """Disassemble ``code`` of a target (``x86_64``, ``amdgcn-amd-amdhsa``) and a processor (``gfx90a``), loaded at
-    ``address``, with a libLLVM at least as new as the compiler's (``at_least``, its major version).
+    ``address``, with the first libLLVM that decodes all of it, or else the one that decodes most. ``compiler`` and ``linker``
+    are the major versions of the LLVMs that made it, as far as it states them: the compiler's is tried first.
 
     Bytes that are no instruction are passed over, one by one on x86 and four by four on AMD's GPUs, and marked. Raises
     UnsupportedError if no installed libLLVM knows the target or the processor, ToolError if LLVM crashes on the code.
@@ -62,19 +68,47 @@ def disassemble(
     target = "amdgcn" if triple.startswith("amdgcn") else "x86"
     if len(code) > MOST_CODE:
         raise UnsupportedError(f"code of {len(code):,} bytes is too large for the disassembler, at most {MOST_CODE:,}")
-    library = llvm_for(target, at_least)
-    options = _COMMENTS | (_HEX if library.major >= _HEX_SINCE else 0)
-    skip = _SKIPS[target]
-    columns = library.disassemble(Question(triple, cpu, features, options, skip, code, address))
-    if columns is None:
+    made_by = compiler or linker
+    best: tuple[LlvmLibrary, Columns] | None = None
+    unknowing: list[str] = []
+    crash: CrashError | None = None
+    for library in llvm_for(target, made_by):
+        options = _COMMENTS | (_HEX if library.major >= _HEX_SINCE else 0)
+        try:
+            columns = library.disassemble(Question(triple, cpu, features, options, _SKIPS[target], code, address))
+        except CrashError as error:
+            crash = crash or error
+            continue
+        if columns is None:
+            unknowing.append(str(library))
+        elif best is None or columns.illegal.count(1) < best[1].illegal.count(1):
+            best = library, columns
+        if best is not None and not best[1].illegal.count(1):
+            break
+    if best is None and crash is not None:
+        raise crash
+    if best is None:
         raise UnsupportedError(
-            f"{library} does not know {' '.join(filter(None, [triple, cpu, features]))}{_NEWER.get(target, '')}"
+            f"{' and '.join(unknowing)} {'do' if len(unknowing) > 1 else 'does'} not know"
+            f" {' '.join(filter(None, [triple, cpu, features]))}; {remedy(made_by)} brings a newer libLLVM"
         )
-    return _disassembly(library, target, columns, code, address)
+    return _disassembly(*best, target, code, address, _remark(best[0], best[1].illegal.count(1), compiler, linker))
+
+
+def _remark(library: LlvmLibrary, undecoded: int, compiler: int, linker: int) -> str:
+    """Return what may decode more where something is undecoded, or that all was decoded by an LLVM older than the compiler."""
+    made_by = compiler or linker
+    if not undecoded:
+        older = f"{library.title} is older than the compiler, LLVM {compiler}, but decodes all of the code"
+        return older if library.major < compiler else ""
+    if library.major >= (made_by or NEWEST_PACKAGED):
+        return ""
+    stated = f"the compiler is LLVM {compiler}" if compiler else f"the linker was LLVM {linker}" if linker else ""
+    return f"{f'{stated}: ' if stated else ''}{remedy(made_by)} may decode more"
 
 
 def _disassembly(
-    library: LlvmLibrary, target: str, columns: Columns, code: bytes | memoryview, address: int
+    library: LlvmLibrary, columns: Columns, target: str, code: bytes | memoryview, address: int, remark: str
 ) -> Disassembly:
     offsets, texts, illegal = columns.offsets, columns.texts, columns.illegal
     index = illegal.find(1)
@@ -92,7 +126,7 @@ def _disassembly(
             texts[index] = f"{texts[index]} # {seen:#x}"
     if target == "amdgcn":
         targets = _amd_targets(texts, offsets)
-    return Disassembly(offsets, columns.sizes, illegal, texts, targets, loads, library.title)
+    return Disassembly(offsets, columns.sizes, illegal, texts, targets, loads, library.title, remark)
 
 
 def _amd_targets(texts: list[str], offsets: array[int]) -> dict[int, int]:

@@ -1,7 +1,7 @@
 """The installed copies of libLLVM, and the one that disassembles for a target.
 
-Of those that know the target, that of the code's own compiler comes first; of those that are newer, KERNLENS_LLVM_PATH's, then
-the newest.
+Of those that know the target, that of the code's own compiler comes first, then the newer ones (KERNLENS_LLVM_PATH's, then the
+newest), then the older ones. The first that decodes all words is taken (``disassemble``).
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ _SYSTEM_FOLDERS = (
 _FILE_NAME = re.compile(r"libLLVM(?:-(\d+)(?:\.[\d.]+)?\.so(?:\.\d+)?|\.so\.(\d+)(?:\.[\d.]+)?)$")
 #: The oldest that is used: what comes before it was never tried.
 OLDEST = 14
+#: The LLVMs of which a release of Debian has a package that can be added: the first, the newest, and the newest that LLVM
+#: itself has released.
+_FIRST_PACKAGED, NEWEST_PACKAGED, NEWEST_STABLE = 15, 24, 23
 #: The bits of the targets that the process tells.
 _TARGET_BITS = {"x86": 1, "amdgcn": 2}
 #: How often the process of a library may end before its time within one run of this one.
@@ -52,6 +55,8 @@ class LlvmLibrary:
     major: int
     _processes: list[LlvmProcess] = field(default_factory=list)
     _ends: list[str] = field(default_factory=list)
+    #: The targets that it has refused: asking for one ends the process.
+    _refused: set[tuple[str, str, str]] = field(default_factory=set)
 
     @cached_property
     def facts(self) -> tuple[tuple[int, ...], int]:
@@ -80,6 +85,9 @@ class LlvmLibrary:
         """Return the instructions; None if the library does not know the target or the processor. Bytes on which LLVM
         crashes are no instruction. Raises ToolError if it crashes too often, or takes too long."""
         code = memoryview(question.code)
+        target = question.triple, question.cpu, question.features
+        if target in self._refused:
+            return None
         whole: Columns | None = None
         start = crashes = 0
         while whole is None or start < len(code):
@@ -95,6 +103,7 @@ class LlvmLibrary:
                 log.debug("isa", "%s; %d bytes are passed over", error, size)
                 part = part and part.with_illegal(error.offset, size)
             if part is None:
+                self._refused.add(target)
                 return None
             whole = part if whole is None else whole.joined(part, start)
             start += part.size
@@ -171,30 +180,42 @@ def installed_llvm() -> tuple[LlvmLibrary, ...]:
     return tuple(libraries.values())
 
 
-def llvm_for(target: str, at_least: int = 0) -> LlvmLibrary:
-    """Return the library that disassembles ``target`` (``x86``, ``amdgcn``), as new as LLVM ``at_least``, which made the
-    code. Raises UnsupportedError, which says what to install, if there is none."""
+def llvm_for(target: str, made_by: int = 0) -> Iterator[LlvmLibrary]:
+    """Yield the libraries that disassemble ``target`` (``x86``, ``amdgcn``), the best first; ``made_by`` is the major version
+    of the LLVM that made the code. Raises UnsupportedError, which says what to install, if there is none."""
     failures: list[str] = []
+    is_there = False
     # That of the compiler comes first: LLVM 21 refuses some encodings of v_cmpx on gfx10 that LLVM 15 writes and reads.
-    for library in sorted(installed_llvm(), key=lambda each: each.major != at_least):
-        if library.major < at_least:
-            failures.append(f"{library} is older than the compiler, LLVM {at_least}")
-            continue
+    for library in sorted(installed_llvm(), key=lambda each: (each.major != made_by, each.major < made_by)):
         try:
             if target in library.targets:
-                return library
+                is_there = True
+                yield library
+                continue
             failures.append(f"{library} was built without it")
         except ToolError as error:
             failures.append(str(error))
         log.debug("isa", "%s is passed over for %s: %s", library, target, failures[-1])
-    named = f"libLLVM {at_least} or newer" if at_least else "libLLVM"
+    if is_there:
+        return
     if not is_possible():
         raise UnsupportedError(f"code for {target} cannot be disassembled: kernlens was built without its disassembler")
     tried = f" ({'; '.join(failures)})" if failures else ""
     raise UnsupportedError(
-        f"code for {target} is disassembled by {named}, which is not installed{tried}; on Debian: apt install"
-        f" libllvm{at_least or 15}, or let {PATH_VARIABLE} name the file"
+        f"code for {target} is disassembled by libLLVM, which is not installed{tried}; {remedy(made_by)}, or let"
+        f" {PATH_VARIABLE} name the file"
     )
+
+
+def remedy(major: int = 0) -> str:
+    """Return the command that installs the disassembler of an LLVM; that of the newest if Debian has no such one."""
+    return f"kernlens toolchain add llvm-{major if _FIRST_PACKAGED <= major <= NEWEST_PACKAGED else NEWEST_STABLE}"
+
+
+def libraries_of(root: str | os.PathLike[str]) -> tuple[LlvmLibrary, ...]:
+    """Return the copies of libLLVM in a toolchain's root folder, newest first."""
+    paths = {os.path.realpath(path): (path, major) for path, major in _candidates(os.fspath(root), _FOLDERS_OF_A_ROOT)}
+    return tuple(LlvmLibrary(path, major) for path, major in sorted(paths.values(), key=lambda each: -each[1]))
 
 
 def _chosen_paths() -> Iterator[tuple[str, int]]:

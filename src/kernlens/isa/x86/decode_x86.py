@@ -39,6 +39,7 @@ def decode_x86(code: bytes | memoryview, address: int = 0) -> ListedInstructions
         kinds=partial(_kinds, listed),
         illegal=[row for row, is_illegal in enumerate(listed.illegal) if is_illegal],
         disassembler=listed.disassembler,
+        remark=listed.remark,
     )
 
 

@@ -59,7 +59,7 @@ def kernel_document(
         if len(kernel.instructions) > MOST_INSTRUCTIONS:
             count = f"{len(kernel.instructions):,} instructions"
             raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
-        numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.instructions))
+        numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.whole_instructions))
         code = code_document(kernel, source_map, places, numbers, sampled)
         reason = page_waits_reason(kernel)
         if code["cycles"] is None and reason:
