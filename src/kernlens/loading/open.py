@@ -17,12 +17,11 @@ from kernlens.isa.devices import device as find_device
 from kernlens.isa.devices import known_device
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
+from kernlens.loading.folder_files import known_files
 from kernlens.loading.growing import Growing
 from kernlens.loading.identify import (
-    LEAST,
     PTX,
     READABLE,
-    START,
     foreign,
     identify,
     kind_of,
@@ -35,7 +34,7 @@ from kernlens.model.binary import EMPTY, Container
 from kernlens.model.build import Build, Source
 from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.model.program import Program
-from kernlens.toolchain.source_reading import PATH_LIMIT, open_regular
+from kernlens.toolchain.source_reading import open_beside, open_regular
 
 _NAMED = 8  # Kernels that a sentence names.
 
@@ -239,9 +238,10 @@ def open_build(build: Build) -> tuple[Program, ...]:
     return tuple(unpacker.programs)
 
 
-def _map(path: str, is_held: bool = False) -> memoryview:
+def _map(path: str, is_held: bool = False, folder: str | None = None) -> memoryview:
+    """Return the content of a file that the user has named, or (``folder``) has named with the others of a folder."""
     try:
-        with open_regular(path) as file:
+        with open_regular(path) if folder is None else open_beside(path, folder) as file:
             if not os.fstat(file.fileno()).st_size:
                 return EMPTY
             if is_held:
@@ -292,7 +292,7 @@ class Folder(Contents):
         from kernlens.recording.reader import Recording
 
         try:
-            return Recording(path).builds() if kind_of(path)[0] == "recording" else ()
+            return Recording(path).builds() if kind_of(path, folder=self.path)[0] == "recording" else ()
         except KernlensError as error:
             self.note_damage(path, error)
             return ()
@@ -305,7 +305,7 @@ class Folder(Contents):
         """Yield the contents of each file in the folder's order, or of these; the damaged are noted and left out."""
         for path in self.sizes if paths is None else paths:
             try:
-                contents = _open_inside(path, replace(self._context, folder=os.path.dirname(path)))
+                contents = _open_inside(path, self.path, replace(self._context, folder=os.path.dirname(path)))
             except KernlensError as error:
                 self.note_damage(path, error)
                 continue
@@ -340,33 +340,9 @@ class Folder(Contents):
             raise KernlensError(f"{count} of the folder {self.path} cannot be read: {reasons}")
 
 
-def known_files(path: str) -> Iterator[tuple[str, int]]:
-    """Yield the path and the size of each file below a folder that begins like something known, or cannot be opened."""
-    from kernlens.toolchain.folders import paths_below
-
-    for inside in paths_below(path):
-        try:
-            if not os.path.isfile(inside) and len(os.fsencode(inside)) < PATH_LIMIT:
-                continue
-            with open_regular(inside) as file:
-                start = memoryview(file.read(START))
-                size = os.fstat(file.fileno()).st_size
-        except (KernlensError, OSError):
-            yield inside, 0  # Whoever opens it is told why.
-            continue
-        kind = identify(start, size) if len(start) >= LEAST else None
-        if kind in (PTX, "spirv"):
-            from kernlens.loading.triton_cache import is_stage
-
-            if is_stage(inside):
-                continue
-        if kind not in (None, "host-elf"):
-            yield inside, size
-
-
-def _open_inside(path: str, context: Context) -> Contents:
+def _open_inside(path: str, folder: str, context: Context) -> Contents:
     """Return the contents of a file in a folder; the programs of a recording are all unpacked."""
-    content = _map(path, context.is_held)
+    content = _map(path, context.is_held, folder)
     if identify(content) != "recording":
         return open_bytes(content, path, context)
     contents = _open_recording(path, context)

@@ -13,12 +13,12 @@ import os
 
 from kernlens import log
 from kernlens.dataclass import replace
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.context import Context
 from kernlens.model.build import BuildToolchain
 from kernlens.model.stage import Snapshot
 from kernlens.model.stages import GPU_DWARF, TRITON, TRITON_AMD, TRITON_INTEL, held
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.source_reading import read_beside
 
 #: A larger file beside machine code is no stage of it.
 _LARGEST = 1 << 28
@@ -45,10 +45,15 @@ def with_triton_stages(path: str, context: Context) -> Context:
     for stage in _COMPILERS[ending].stages:
         if stage.lines == GPU_DWARF or stage.dump == ending:
             continue
-        content = _content(f"{stem}{stage.dump}")
-        if content is not None:
-            snapshots.append(replace(held(stage, content, stage.default), allowance=context.allowance))
-    known = _metadata(_content(f"{stem}.json"))
+        form = stage.default
+        try:
+            snapshot = held(stage, _content(f"{stem}{stage.dump}"), form)
+        except NotFoundError:
+            continue
+        except KernlensError as error:
+            snapshot = Snapshot(stage.name, None, form, stage.ending(form) or "", bytes, failure=str(error))
+        snapshots.append(replace(snapshot, allowance=context.allowance))
+    known = _metadata(f"{stem}.json")
     version, target = known.get("triton_version"), known.get("target")
     architecture = target.get("arch") if isinstance(target, dict) else None
     options = known.get("build_flags")
@@ -70,21 +75,14 @@ def _device(architecture: object) -> str:
     return architecture if isinstance(architecture, str) and architecture.isalnum() else ""
 
 
-def _content(path: str) -> bytes | None:
-    try:
-        with open_regular(path) as file:
-            if os.fstat(file.fileno()).st_size > _LARGEST:
-                return None
-            content: bytes = file.read()
-            return content
-    except (KernlensError, OSError) as error:
-        log.debug("loading", "%s is not beside the machine code: %s", path, error)
-        return None
+def _content(path: str) -> bytes:
+    return read_beside(path, os.path.dirname(path), _LARGEST)
 
 
-def _metadata(content: bytes | None) -> dict[str, object]:
+def _metadata(path: str) -> dict[str, object]:
     try:
-        known = json.loads(content or b"{}")
-    except (ValueError, RecursionError):
+        known = json.loads(_content(path))
+    except (KernlensError, ValueError, RecursionError) as error:
+        log.debug("loading", "%s says nothing of the machine code: %s", path, error)
         return {}
     return known if isinstance(known, dict) else {}

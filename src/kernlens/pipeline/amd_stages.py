@@ -21,6 +21,7 @@ from kernlens.toolchain.amd_clang import check_amd_device, compile_for_amd
 from kernlens.toolchain.amd_compiler import AmdCompiler, amd_compiler
 from kernlens.toolchain.includes import existing_source, split_options
 from kernlens.toolchain.process import run, temporary_folder
+from kernlens.toolchain.source_reading import read_beside, read_named
 from kernlens.toolchain.toolchains import Toolchain
 
 TIMEOUT = 600.0
@@ -39,7 +40,7 @@ def amd_snapshots(
     ``compile_for_amd`` raises."""
     path = existing_source(source)
     device = check_amd_device(device, chosen)
-    text = path.read_bytes()
+    text = read_named(path)
     if is_spirv(text[:4]):
         raise UnsupportedError(
             f"{path} is SPIR-V, which Debian's clang does not compile for AMD's GPUs; compile its source"
@@ -63,7 +64,7 @@ def _stage(compiler: AmdCompiler, device: str, words: list[str], path: Path, sta
         output = os.path.join(folder, "stage")
         completed = run(compiler.command(device, [*words, *stage.dump.split()], str(path), output), timeout=TIMEOUT)
         if completed.ok and os.path.isfile(output):
-            return held(stage, Path(output).read_bytes(), TEXT, None, completed.seconds)
+            return held(stage, read_beside(output, folder), TEXT, None, completed.seconds)
     why = f"clang {completed.ending} where it should have written it"
     return Snapshot(stage.name, None, TEXT, stage.text or "", bytes, failure=why)
 

@@ -27,6 +27,7 @@ from kernlens.toolchain.clang import (
 from kernlens.toolchain.host_texts import TOOL_TIMEOUT, bitcode_text
 from kernlens.toolchain.includes import existing_source, source_files
 from kernlens.toolchain.process import command_line, run, temporary_folder
+from kernlens.toolchain.source_reading import read_beside, read_named
 from kernlens.toolchain.spirv_disassembly import spirv_text
 
 _SOURCE, _LLVM, _SPIRV = map(CLANG.stage, ("source", "llvm", "spirv"))
@@ -38,7 +39,7 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
     is not ``ok``, with the stages up to the error. Raises ToolError if clang or llvm-spirv is missing or does not end,
     UnsupportedError for a source that is SPIR-V, OutputError if there is no temporary folder."""
     path = existing_source(source)
-    text = path.read_bytes()
+    text = read_named(path)
     if is_spirv(text):
         raise UnsupportedError(
             f"{path} is SPIR-V already; with --device {CLANG.device} a source in OpenCL C is compiled"
@@ -63,7 +64,7 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
         build, parts = replace(build, seconds=compiled.seconds), replace(parts, log=compiled.log)
         reason = failure_reason(compiled, path)
         if reason is None:
-            content = bitcode.read_bytes()
+            content = read_beside(bitcode, folder)
             # Not the newest llvm-dis: each version writes the text that the assembler of the same version reads.
             disassemble = partial(bitcode_text, content, f"llvm-dis-{front_end.version}")
             stage_snapshots = both_forms(_LLVM, content, disassemble, None, build.seconds)
@@ -72,7 +73,7 @@ def snapshots(source: str | Path, options: str = "", *, dump_folder: Path | None
             parts = replace(parts, log=parts.log + translated.log, snapshots=(*parts.snapshots, *stage_snapshots))
             reason = failure_reason(translated, path)
         if reason is None:
-            spirv = module.read_bytes()
+            spirv = read_beside(module, folder)
             stage_snapshots = both_forms(_SPIRV, spirv, partial(spirv_text, spirv), None, build.seconds)
             parts = replace(parts, spirv=spirv, snapshots=(*parts.snapshots, *stage_snapshots))
     return replace(build, ok=reason is None, reason=reason, parts=parts)

@@ -17,6 +17,7 @@ from kernlens.model.stages import CPU_RUNTIME, FROM_BINARY, FROM_COMPILER, Stage
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text
 from kernlens.toolchain.includes import source_options
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.source_reading import read_beside
 
 #: The environment variable that names libintelocl.so where it is not among Python's installed packages.
 LIBRARY_VARIABLE = "KERNLENS_INTEL_CPU_RUNTIME"
@@ -101,7 +102,7 @@ def _read(folder: Path, build: Build, start_time: int) -> Iterator[Snapshot]:
 def _dumped(stage: Stage, folder: Path, start_time: int) -> Iterator[Snapshot]:
     form = stage.default
     paths = sorted(folder.glob(f"{_PREFIX}*{stage.dump}"))
-    content = paths[-1].read_bytes() if paths else b""
+    content = read_beside(paths[-1], folder) if paths else b""
     if not content:
         why = "the runtime wrote no file for it; is the disk of the dump folder full?"
         yield Snapshot(stage.name, None, form, stage.ending(form) or "", bytes, failure=why)

@@ -15,11 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernlens.dataclass import dataclass, replace
+from kernlens.errors import KernlensError
 from kernlens.formats.listings import gen_assembly
 from kernlens.formats.listings import visa_assembly as visaasm_lines
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import KERNEL, TEXT, Snapshot
 from kernlens.model.stages import CompilerKind, Stage
+from kernlens.toolchain.source_reading import open_beside, read_beside
 
 #: A phase of passes -> the stage whose dump ends it; the phase's passes come before that stage.
 PHASE_ENDS = {"unify": "llvm-unified", "opt": "llvm-optimized", "cg": "llvm-push-analysis"}
@@ -28,7 +30,7 @@ _FIRST_PHASES = ("unify", "optpre")
 _LAST_PHASE = "cg"
 #: A file system with less free space than this, in bytes, has cut dumps off.
 ROOM = 1 << 16
-#: At most this many bytes of a dump are read.
+#: A larger dump is not read.
 FILE_LIMIT = 1 << 30
 
 #: Endings of listings whose last line is terminated when they are complete (vISA's and the source's may not be).
@@ -109,8 +111,8 @@ _CUT = "the dump was cut off while it was written; is the disk of the dump folde
 def _snapshot(stage: Stage, form: str, file: _File, kernel: str | None, start_time: int | None, full: bool) -> Snapshot:
     try:
         content = b"".join(_read(path) for path in (file.path, *file.functions))
-    except OSError as error:
-        return _failed(stage, form, kernel, f"its dump cannot be read: {error.strerror}", file.attempt)
+    except KernlensError as error:
+        return _failed(stage, form, kernel, f"its dump cannot be read: {error}", file.attempt)
     if stage.name == "source":
         content = content.removesuffix(b"\0")
     if full:
@@ -126,9 +128,7 @@ def _failed(stage: Stage, form: str, kernel: str | None, why: str, attempt: int 
 
 
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        # ``read`` allocates what it is asked for before it knows how much there is.
-        return file.read(min(FILE_LIMIT, os.fstat(file.fileno()).st_size))
+    return read_beside(path, path.parent, FILE_LIMIT)
 
 
 def is_full(folder: Path) -> bool:
@@ -230,7 +230,7 @@ def _kernel_name(files: Sequence[_File]) -> str | None:
     for ending, name_in in ((".asm", gen_assembly.kernel_name), (".visaasm", visaasm_lines.kernel_name)):
         for file in files:
             if file.ending == ending:
-                with file.path.open("rb") as listing:
+                with open_beside(file.path, file.path.parent) as listing:
                     name = name_in(listing.read(4096).decode("utf-8", "replace"))
                 if name:
                     return name

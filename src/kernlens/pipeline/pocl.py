@@ -18,6 +18,7 @@ from kernlens.pipeline.second_build import SecondBuild, second_build, source_tex
 from kernlens.toolchain.host_texts import bitcode_text, object_text
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.source_reading import read_beside
 
 #: The folder of the kernels that a program's binary holds, which are compiled for any work-group size.
 ANY_SIZE = "0-0-0"
@@ -63,7 +64,7 @@ def _read(folder: Path, start_time: int) -> Iterator[Snapshot]:
 
 
 def _forms(stage: Stage, path: Path, kernel: str | None, start_time: int) -> Iterator[Snapshot]:
-    content = path.read_bytes()
+    content = read_beside(path, path.parent)
     if not content:
         why = "its file is empty; is the disk of the dump folder full?"
         yield Snapshot(stage.name, kernel, BINARY, stage.binary or "", bytes, failure=why)

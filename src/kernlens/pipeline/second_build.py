@@ -23,6 +23,7 @@ from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker_answers import build_of
 from kernlens.toolchain.confinement import Children, confined_driver, confinement
 from kernlens.toolchain.includes import existing_source
+from kernlens.toolchain.source_reading import read_named
 
 #: CL_BUILD_PROGRAM_FAILURE, ZE_RESULT_ERROR_MODULE_BUILD_FAILURE and ..._LINK_FAILURE: what is built is at fault; with any
 #: other code the driver or the caller is.
@@ -150,4 +151,4 @@ def interpreter() -> tuple[str, ...]:
 
 def source_text(source: str | Path) -> str:
     """Read a source file, with undecodable bytes replaced. Raises NotFoundError if there is none."""
-    return existing_source(source).read_text("utf-8", "replace")
+    return read_named(existing_source(source)).decode("utf-8", "replace")

@@ -32,6 +32,7 @@ from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import existing_source, source_files, split_options
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
+from kernlens.toolchain.source_reading import open_regular, read_beside
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def compile_for_amd(
     compiler = amd_compiler(chosen)
     assert compiler is not None, "a toolchain that knows the device has a compiler"
     file = existing_source(path if copy is None else copy.path)
-    with file.open("rb") as opened:
+    with open_regular(file) as opened:
         if is_spirv(opened.read(4)):
             raise UnsupportedError(
                 f"{path} is SPIR-V, which Debian's clang does not compile for AMD's GPUs; compile its source"
@@ -126,7 +127,7 @@ def compile_for_amd(
         if completed.ok:
             completed = run(compiler.link_command(unlinked, linked), timeout=timeout, env=env, on_start=on_start)
             words_of_both, seconds = words_of_both + completed.log, seconds + completed.seconds
-        binary = Path(linked).read_bytes() if completed.ok and os.path.isfile(linked) else b""
+        binary = read_beside(linked, folder) if completed.ok and os.path.isfile(linked) else b""
     reason = _reason(completed, path, device) if not binary else _without_images(binary, path, device)
     return Build(
         name=path.stem,

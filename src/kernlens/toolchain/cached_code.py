@@ -40,7 +40,7 @@ class CachedCode:
             log.debug("toolchain", "the compute cache %s has %d codes of a program", self.folder, len(codes))
             return None
         (path,) = codes.values()
-        entry = _entry(path)
+        entry = _entry(path, self.folder)
         return bytes(entry.result) if entry is not None else None
 
     def _update(self) -> None:
@@ -49,7 +49,7 @@ class CachedCode:
             if path in self._read or len(self._read) >= _MOST_ENTRIES:
                 continue
             self._read.add(path)
-            entry = _entry(path)
+            entry = _entry(path, self.folder)
             if entry is None:
                 continue
             room -= len(entry.key) + len(entry.result)
@@ -77,14 +77,14 @@ def _files(folder: str) -> Iterator[str]:
             yield from (os.path.join(path, name) for name in sorted(names))
 
 
-def _entry(path: str) -> CacheEntry | None:
+def _entry(path: str, folder: str | None) -> CacheEntry | None:
     """Return an entry; None if the file is none, or cannot be read: the driver may just be writing it."""
-    from kernlens.toolchain.source_reading import open_regular
+    from kernlens.toolchain.source_reading import open_beside
 
     try:
-        with open_regular(path) as file:
+        with open_beside(path, folder or "", _LARGEST_ENTRY) as file:
             size = os.fstat(file.fileno()).st_size
-            if size > _LARGEST_ENTRY or not is_cache_entry(file.read(HEADER_SIZE), size):
+            if not is_cache_entry(file.read(HEADER_SIZE), size):
                 return None
             file.seek(0)
             return read_cache_entry(memoryview(file.read(size)))

@@ -19,6 +19,7 @@ from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.includes import existing_source, split_options
 from kernlens.toolchain.packages import first_known, how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
+from kernlens.toolchain.source_reading import read_beside
 
 #: Seconds that one command may take.
 TIMEOUT = 120.0
@@ -75,7 +76,7 @@ def compile_library(source: str | Path, options: str = "", timeout: float = TIME
         bitcode, spirv = os.path.join(folder, "module.bc"), os.path.join(folder, "module.spv")
         compiled = _run(clang_command(front_end, path, options, bitcode), path, timeout)
         translated = _run(translator_command(front_end, bitcode, spirv), path, timeout)
-        parts = HeldParts(log=compiled.log + translated.log, spirv=Path(spirv).read_bytes())
+        parts = HeldParts(log=compiled.log + translated.log, spirv=read_beside(spirv, folder))
     return Build(
         name=path.stem, options=options, seconds=compiled.seconds + translated.seconds, path=str(path), parts=parts
     )

@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernlens.errors import KernlensError, NotFoundError, ToolError, nearest
+from kernlens.errors import NotFoundError, ToolError, nearest
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.isa.devices import DEVICES, known_device
@@ -35,6 +35,7 @@ from kernlens.toolchain.includes import existing_source, source_files, source_op
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 from kernlens.toolchain.registered import NEWEST
+from kernlens.toolchain.source_reading import open_regular, read_beside, read_named
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def compile_source(
         completed = run(command, timeout=timeout, cwd=cwd, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
         binary, debug, spirv = _outputs(Path(folder))
     if from_spirv and not spirv:
-        spirv = file.read_bytes()
+        spirv = read_named(file)
     ok = completed.ok and bool(binary)
     return Build(
         name=path.stem,
@@ -209,22 +210,15 @@ def is_newer(device: str, devices: Sequence[str]) -> bool:
 
 def first_bytes(path: Path) -> bytes:
     """Return the first bytes of a source, which tell whether it is SPIR-V. Raises KernlensError if it cannot be read."""
-    return _read(path, 4)
-
-
-def _read(path: Path, size: int = -1) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(size)
-    except OSError as error:
-        raise KernlensError(f"the source file {path} cannot be read: {error.strerror}") from error
+    with open_regular(path, "source file") as file:
+        return file.read(4)
 
 
 def _why_unfit(path: Path) -> str | None:
     """Return why the compiler would make nothing of this SPIR-V; None if no reason is known."""
     from kernlens.formats.spirv.opencl_fitness import why_unfit
 
-    return why_unfit(memoryview(_read(path)))
+    return why_unfit(memoryview(read_named(path)))
 
 
 def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
@@ -234,7 +228,7 @@ def _outputs(folder: Path) -> tuple[bytes, bytes, bytes]:
         for ending in endings:
             path = folder / (OUTPUT_NAME + ending)
             if path.is_file():
-                return path.read_bytes()
+                return read_beside(path, folder)
         return b""
 
     return read("", ".bin", ".ar"), read(".dbg"), read(".spv")

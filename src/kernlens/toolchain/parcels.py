@@ -26,7 +26,7 @@ from kernlens.toolchain.includes import (
     source_options,
     split_options,
 )
-from kernlens.toolchain.source_reading import SourceFolders
+from kernlens.toolchain.source_reading import SourceFolders, open_regular
 
 #: The compiler's settings that no copy can stand for.
 FIXED_SETTINGS = tuple(path for path in SETTINGS if os.path.isabs(path))
@@ -188,8 +188,8 @@ def _named(path: str, content: bytes) -> bytes:
 
 def copied_options(source: Path, options: str) -> str:
     """Return the compiler's options for a copy of a source: its folders to include from are relative to the working folder.
-    Raises OSError for a source that cannot be read."""
-    with open(source, "rb") as file:
+    Raises KernlensError for a source that cannot be read."""
+    with open_regular(source, "source file") as file:
         if is_spirv(file.read(4)):
             return options
     words: list[str] = []

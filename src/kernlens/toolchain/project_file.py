@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from typing import BinaryIO
 
 from kernlens import log
+from kernlens.errors import KernlensError
 from kernlens.formats.budget_file import LIMIT, NAME, BudgetFile, read_budget_file
-from kernlens.toolchain.source_reading import is_wide, open_regular
+from kernlens.toolchain.source_reading import is_wide, open_beside, open_regular
 
 #: Names the file that counts for everything; ``off``: none does.
 VARIABLE = "KERNLENS_PROJECT"
@@ -46,9 +48,9 @@ def project_file(path: str | os.PathLike[str], root: str | None = None) -> str |
 
 def _opens(path: str) -> bool:
     try:
-        os.close(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
-    except OSError:
-        return False
+        _opened(path).close()
+    except KernlensError:
+        return os.path.islink(path)  # Whoever reads it is told why not.
     return True
 
 
@@ -62,9 +64,15 @@ def own_project_file() -> str | None:
 
 
 def read_project(path: str) -> BudgetFile:
-    """Read a ``kernlens.toml``. Raises what ``read_budget_file`` raises, and NotFoundError if there is none."""
-    with open_regular(path, "project file") as file:
+    """Read a ``kernlens.toml``. Raises what ``read_budget_file`` raises, and NotFoundError if there is none; UnsupportedError
+    for one of that name which is a link out of its folder, as it may have come with that."""
+    with _opened(path) as file:
         return _parsed(file.read(LIMIT + 1), path)
+
+
+def _opened(path: str) -> BinaryIO:
+    is_by_rule = os.path.islink(path) and os.path.basename(path) == NAME and path != os.environ.get(VARIABLE)
+    return open_beside(path, os.path.dirname(path)) if is_by_rule else open_regular(path, "project file")
 
 
 #: One file is for all sources of a sweep.

@@ -24,6 +24,7 @@ from kernlens.toolchain.registered import NAME as NAME
 from kernlens.toolchain.registered import NEWEST as NEWEST
 from kernlens.toolchain.registered import roots as roots
 from kernlens.toolchain.registered import toolchains_folder as toolchains_folder
+from kernlens.toolchain.source_reading import read_beside
 
 #: The name of the toolchain that the machine's packages installed.
 SYSTEM = "system"
@@ -266,8 +267,8 @@ def _ask_version(command: tuple[str, ...], modified: int) -> str | None:
         # ocloc writes the answer into a file in its working folder, named after the question; newer ones print it too.
         try:
             run(command, timeout=QUESTION_TIMEOUT, cwd=folder)
-            answer = Path(folder, command[-1]).read_text("utf-8", "replace")
-        except (ToolError, FileNotFoundError) as error:
+            answer = read_beside(os.path.join(folder, command[-1]), folder).decode("utf-8", "replace")
+        except (ToolError, NotFoundError) as error:
             log.debug("toolchain", "%s did not tell its version: %s", command[0], error)
             return None
     match = re.search(r"\d+(?:\.\d+)+", answer)

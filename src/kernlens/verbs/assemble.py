@@ -12,6 +12,7 @@ from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.formats.listings.editable_code import read_editable
 from kernlens.formats.patch_tokens.edited_program import edited_neo_elf
 from kernlens.formats.zebin.edited_zebin import edited_zebin
+from kernlens.toolchain.source_reading import open_regular
 from kernlens.verbs.editable import code_hash, editable_kernel, old_code
 from kernlens.verbs.edited_instructions import NewCode, assemble_edit
 
@@ -103,11 +104,8 @@ def _text_of(text: str | os.PathLike[str]) -> str:
     if isinstance(text, str) and "\n" in text:
         return text
     path = Path(text)
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_TEXT + 1)
-    except OSError as error:
-        raise KernlensError(f"cannot read {path}: {error.strerror}") from error
+    with open_regular(path) as file:
+        content = file.read(_MOST_TEXT + 1)
     if len(content) > _MOST_TEXT:
         raise KernlensError(f"{path} has more than {_MOST_TEXT:,} bytes, which no text of a kernel has")
     return content.decode("utf-8", "backslashreplace")

@@ -12,6 +12,7 @@ from kernlens.isa.devices import ALL
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.folders import make_folder
 from kernlens.toolchain.ocloc import check_device, compile_source
+from kernlens.toolchain.source_reading import read_named
 from kernlens.toolchain.source_settings import settings_for
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.compile import targets_of
@@ -62,7 +63,7 @@ def _known_cause(spirv: Path) -> str:
     """Return the end of a sentence on a known crash of 22.43; empty for modules that it does not concern."""
     from kernlens.runtime.level_zero.spirv_hazards import exports_using_work_items
 
-    exports = exports_using_work_items(spirv.read_bytes())
+    exports = exports_using_work_items(read_named(spirv))
     if not exports:
         return ""
     return (

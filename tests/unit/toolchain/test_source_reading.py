@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.model.build import Source
 from kernlens.toolchain import source_reading
 from kernlens.toolchain.includes import source_files
-from kernlens.toolchain.source_reading import SIZE_LIMIT, SourceFolders, is_wide
+from kernlens.toolchain.source_reading import SIZE_LIMIT, SourceFolders, is_wide, read_beside
 
 
 @pytest.fixture
@@ -168,3 +169,48 @@ def test_what_replaces_a_file_before_it_is_opened_is_not_read(home: Path) -> Non
     for path in ("work/pipe.cl", "elsewhere/key", "work/link.cl"):
         assert source_reading._source(path, f"{home}/{path}") is None
     assert source_reading._source("key", f"{home}/secret/key") is not None
+
+
+def test_a_file_beside_is_opened_unless_a_link_leads_out(home: Path) -> None:
+    folder = home / "input"
+    assert read_beside(folder / "inside.cl", folder) == b"text of input/sub/c.cl"
+    os.link(home / "input/b.cl", folder / "hard.cl")
+    assert read_beside("../input/hard.cl", "../input") == b"text of input/b.cl"
+    with pytest.raises(NotFoundError, match="there is no file"):
+        read_beside(folder / "none", folder)
+    with pytest.raises(UnsupportedError, match="has 18 bytes, at most 14 are read"):
+        read_beside(folder / "b.cl", folder, 14)
+
+
+@pytest.mark.parametrize(
+    "name", ["link.cl", "folder/key", "../secret/key", "key", "/etc/passwd", "pipe.cl", "sub", "a\0b"]
+)
+def test_what_is_beside_and_not_opened(name: str, home: Path) -> None:
+    folder = home / "input"
+    (folder / "key").symlink_to(".ssh/id_rsa")
+    with pytest.raises(
+        UnsupportedError, match=r"is a link to .*; name that file itself|is a pipe|is a folder|null byte"
+    ):
+        read_beside(folder / name, folder)
+
+
+def test_no_link_counts_where_everybody_s_files_are(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive that was unpacked in the home folder could name any other file in it."""
+    monkeypatch.setenv("HOME", str(home / "input"))
+    with pytest.raises(UnsupportedError, match="is a link to"):
+        read_beside(home / "input/inside.cl", home / "input")
+    assert read_beside(home / "input/b.cl", home / "input") == b"text of input/b.cl"
+
+
+def test_a_folder_that_a_link_replaces_meanwhile_is_not_followed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opens, folder = os.open, home / "input"
+
+    def replaced(path: str, flags: int) -> int:
+        (folder / "sub").rename(folder / "moved")
+        (folder / "sub").symlink_to(home / "secret")
+        return opens(path, flags)
+
+    (home / "secret/c.cl").write_text("a password")
+    monkeypatch.setattr(os, "open", replaced)
+    with pytest.raises(UnsupportedError, match="was replaced while it was opened"):
+        read_beside(folder / "sub/c.cl", folder)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kernlens.dataclass import dataclass, field, replace
+from kernlens.errors import KernlensError
+from kernlens.toolchain.source_reading import read_beside
 from kernlens.toolchain.toolchains import SYSTEM, toolchain
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.replacing import Replacement, unpacked
@@ -47,20 +49,20 @@ class Asked:
         if not spool.asked.is_file():
             return cls()
         try:
-            fields: dict[str, Any] = json.loads(spool.asked.read_text())
+            fields: dict[str, Any] = json.loads(read_beside(spool.asked, spool.folder))
             changes = fields["changes"]
             replacements = [Replacement(**{**each, "content": b""}) for each in changes["replacements"]]
             changes = Changes(**{**changes, "replacements": replacements})
             asked = cls(**{**fields, "words": tuple(fields["words"]), "changes": changes})
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (KernlensError, ValueError, KeyError, TypeError, RecursionError):
             return cls()
         return asked._with_contents(spool) if asked._is_sound() else cls()
 
     def _with_contents(self, spool: Spool) -> Asked:
         """Return the request with the contents of the replacements, which the recorder's file has."""
         try:
-            packed = (spool.folder / REPLACEMENTS).read_bytes()
-        except OSError:
+            packed = read_beside(spool.folder / REPLACEMENTS, spool.folder)
+        except KernlensError:
             return self
         replacements = unpacked(packed, self.changes.replacements)
         return replace(self, changes=replace(self.changes, replacements=replacements))

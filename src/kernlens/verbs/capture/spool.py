@@ -24,6 +24,7 @@ from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputErr
 from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.model.spirv import SpecConstant
 from kernlens.runtime.level_zero.module_build import version_text
+from kernlens.toolchain.source_reading import open_beside, read_beside
 from kernlens.verbs.capture.caches import is_made_again
 from kernlens.verbs.capture.spooled import Entry, Identity, read_fields
 
@@ -210,12 +211,11 @@ class Spool:
         import fcntl
 
         try:
-            descriptor = os.open(folder / _RECORDING, os.O_RDONLY | os.O_CLOEXEC)
-            self._lock.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file = self._lock.enter_context(open_beside(folder / _RECORDING, folder))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        except OSError as error:
+        except (OSError, KernlensError) as error:
             log.debug("verbs", "cannot lock %s: %s", folder, error)
         return True
 
@@ -226,7 +226,7 @@ class Spool:
     @property
     def recording(self) -> Path:
         """The recording that it is for."""
-        return Path((self.folder / _RECORDING).read_text())
+        return Path(os.fsdecode(read_beside(self.folder / _RECORDING, self.folder)))
 
     @property
     def asked(self) -> Path:
@@ -242,7 +242,7 @@ class Spool:
         """Return what could not be written, and why."""
         if not (self.folder / MISSING).is_file():
             return [f"what was written to {self.folder}: somebody has removed it"]
-        content = (self.folder / MISSING).read_bytes()
+        content = read_beside(self.folder / MISSING, self.folder)
         entries = [content[start : start + ENTRY_SIZE] for start in range(0, len(content), ENTRY_SIZE)]
         # A process that may not write made an empty file, whose name is the entry.
         entries += [os.fsencode(path.stem.partition(".")[2]) for path in self.files(MISSING)]
@@ -265,7 +265,8 @@ class Spool:
 
     def nested_recordings(self) -> list[str]:
         """Return the recordings that captures within this one make, which have folders of their own."""
-        return sorted({path.read_text("utf-8", "replace") for path in self.folder.glob("*.nested")})
+        texts = (read_beside(path, self.folder) for path in self.folder.glob("*.nested"))
+        return sorted({text.decode("utf-8", "replace") for text in texts})
 
     def remove(self) -> None:
         """Remove the folder. A process that is killed in the middle of that leaves none that looks like a capture's."""
@@ -363,7 +364,7 @@ def read_build(entry: Entry) -> BuildEvent:
 
 def read_replaced(path: Path) -> Replaced:
     """Return the content of a file on a replacement. Raises FormatError if it is damaged."""
-    fields = dict(read_fields(path.read_bytes(), path.name))
+    fields = dict(read_fields(read_beside(path, path.parent), path.name))
     try:
         return Replaced(
             _text(fields["replaced"]),

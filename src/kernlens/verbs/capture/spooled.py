@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
+from kernlens.toolchain.source_reading import open_beside, read_beside
 
 _NUMBER = struct.Struct("<Q")
 _HEAD = struct.Struct("<3Q")
@@ -38,18 +39,15 @@ class Entry:
     time: int
 
     def fields(self) -> Iterator[tuple[str, bytes]]:
-        """Yield its fields. Raises FormatError if they are damaged, OSError if the file cannot be read."""
-        file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            content = os.pread(file, self.size, self.offset)
-        finally:
-            os.close(file)
+        """Yield its fields. Raises FormatError if they are damaged, UnsupportedError or OSError if the file cannot be read."""
+        with open_beside(self.path, self.path.parent) as file:
+            content = os.pread(file.fileno(), self.size, self.offset)
         return read_fields(content, f"the entry at {self.offset} of {self.path.name}")
 
 
 def read_entries(path: Path) -> Iterator[Entry]:
     """Yield the entries of a file of builds that its process finished. Raises FormatError if the file is damaged."""
-    with path.open("rb") as file:
+    with open_beside(path, path.parent) as file:
         end = os.fstat(file.fileno()).st_size
         offset = 0
         while offset + _HEAD.size <= end:
@@ -105,7 +103,7 @@ class Counter:
 def read_counters(path: Path) -> list[Counter]:
     """Return the counters in a file (``native/recording/counters.c``): entries of the kernels that were created or
     launched, one behind the other up to one of size 0. Raises FormatError if it is damaged."""
-    content = path.read_bytes()
+    content = read_beside(path, path.parent)
     counters = []
     start = 0
     while start + _COUNTER.size <= len(content):

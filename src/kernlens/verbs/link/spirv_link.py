@@ -17,6 +17,7 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError, ToolError, UnsupportedError
 from kernlens.formats.spirv.magic import LITTLE_ENDIAN
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
+from kernlens.toolchain.source_reading import read_beside
 
 TIMEOUT = 120.0
 _VERSION_OFFSET = 4
@@ -66,7 +67,7 @@ def link_spirv(modules: Sequence[tuple[str, bytes]], *, partial: bool = False) -
         completed = run(command, timeout=TIMEOUT)
         if not completed.ok or not os.path.exists(output):
             raise _failure(completed, modules)
-        return LinkedSpirv(Path(output).read_bytes(), tuple(raised))
+        return LinkedSpirv(read_beside(output, folder), tuple(raised))
 
 
 def _check_versions(modules: Sequence[tuple[str, bytes]]) -> tuple[int, int]:

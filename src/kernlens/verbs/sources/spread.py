@@ -13,7 +13,7 @@ def is_source_folder(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder that has sources to compile, and nothing that is compiled already."""
     if not has_sources(path):
         return False
-    from kernlens.loading.open import known_files
+    from kernlens.loading.folder_files import known_files
 
     return next(known_files(os.fspath(path)), None) is None
 

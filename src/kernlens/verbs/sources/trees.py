@@ -13,7 +13,7 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError
 from kernlens.toolchain.folders import paths_below
 from kernlens.toolchain.git_repository import LINK, Entry, Repository
-from kernlens.toolchain.source_reading import SIZE_LIMIT, open_regular
+from kernlens.toolchain.source_reading import SIZE_LIMIT, read_beside
 
 #: How the names of OpenCL C's sources end.
 ENDING = ".cl"
@@ -47,7 +47,7 @@ class Tree:
 
 def folder_tree(folder: str, title: str = "") -> Tree:
     """Return the tree of a folder on disk. Links are followed to files within it, hidden files and folders left out."""
-    return _tree_on_disk(title or folder, folder, _names_below(folder), _Contents())
+    return _tree_on_disk(title or folder, folder, _names_below(folder), _Contents(folder))
 
 
 def commit_tree(repository: Repository, entries: Mapping[str, Entry], title: str, root: str) -> Tree:
@@ -65,7 +65,9 @@ def commit_tree(repository: Repository, entries: Mapping[str, Entry], title: str
 
 def work_tree(repository: Repository, title: str) -> Tree:
     """Return the working tree of a repository: files that git tracks or would, and ignored ones that they include."""
-    return _tree_on_disk(title, repository.root, repository.files_at_work(), _Contents(repository.digest))
+    return _tree_on_disk(
+        title, repository.root, repository.files_at_work(), _Contents(repository.root, repository.digest)
+    )
 
 
 def _tree_on_disk(title: str, root: str, names: Iterable[str], contents: _Contents) -> Tree:
@@ -84,7 +86,8 @@ def _tree_on_disk(title: str, root: str, names: Iterable[str], contents: _Conten
 class _Contents:
     """The contents of files on disk, each read once, so that all answers are about the same."""
 
-    def __init__(self, digest: str = "sha1") -> None:
+    def __init__(self, root: str, digest: str = "sha1") -> None:
+        self._root = root
         self._digest = digest
         self._ids: dict[str, str | None] = {}
         self._contents: dict[str, bytes] = {}
@@ -99,13 +102,9 @@ class _Contents:
 
     def _read(self, place: str) -> str | None:
         try:
-            with open_regular(place, "source file") as file:
-                content = file.read(SIZE_LIMIT + 1)
+            content = read_beside(place, self._root, SIZE_LIMIT)
         except KernlensError as error:
             log.debug("verbs", "%s is passed over: %s", place, error)
-            return None
-        if len(content) > SIZE_LIMIT:
-            log.debug("verbs", "%s is passed over: it is larger than any source", place)
             return None
         # The id that git gives a content.
         number = hashlib.new(self._digest, b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
