@@ -175,8 +175,8 @@ def main() -> int:
         python = prepared(application, chosen.python)
         for device in () if chosen.prepare else chosen.device or DEVICES:
             with tempfile.TemporaryDirectory() as name:
-                kept = chosen.keep and chosen.keep.absolute() / application.name / device
-                folder = kept or Path(name) / "captured"
+                parent = chosen.keep and chosen.keep.absolute() / application.name / device
+                folder = parent or Path(name) / "captured"
                 recording = captured(application, device, folder, python)
                 where = f"{application.name} on {device}"
                 count += hold(where, recording, folder / "dump", Path(name), chosen.newest_root, totals)

@@ -203,6 +203,6 @@ def test_kernels_in_the_source_of_a_failed_build() -> None:
 
 def test_a_kernel_that_two_programs_have_is_no_text_to_edit(kernlens: Kernlens, tmp_path: Path) -> None:
     """Of one device, ``--device`` cannot choose among them; files of their own can."""
-    one = record(tmp_path / "one.klens", built("a", "k", HERE), built("b", "k", HERE))
-    done = kernlens("disasm", "--editable", "--kernel", "k", one)
-    assert f"there are 2 (k): kernlens extract {one} -o DIR writes each program as a file" in done.err
+    recording = record(tmp_path / "one.klens", built("a", "k", HERE), built("b", "k", HERE))
+    done = kernlens("disasm", "--editable", "--kernel", "k", recording)
+    assert f"there are 2 (k): kernlens extract {recording} -o DIR writes each program as a file" in done.err
