@@ -269,7 +269,8 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
     if not any_code:
-        sentence = f"no stage says that anything came from {choice}"
+        of = f" in {kernel}, and others were not looked at" if kernel else ""
+        sentence = f"no stage says that anything came from {choice}{of}"
         with _stages_so_far(next((pipeline for pipeline in pipelines if not pipeline.build.ok), pipelines[0])):
             if not has_lines:
                 raise NotFoundError(f"{sentence}; build with -gline-tables-only to have lines")

@@ -56,6 +56,11 @@ def test_annotate_one_line_and_back(kernlens: Kernlens, file: Path) -> None:
     assert [(row["offset"], row["line"]) for row in rows] == [("32", "3")]
     assert "scale.cl:3:5" in kernlens("annotate", file, "--kernel", "scale", "--offset", "0x20").out
     assert "no instruction came from line 9" in kernlens("annotate", file, "--kernel", "scale", "--line", "9").err
+    done = kernlens("annotate", file, "--kernel", "plain", "--line", "3")
+    assert (
+        "no line information for line 3 in the chosen kernels, and others were not looked at: the debug data"
+        in done.err
+    )
 
 
 def test_annotate_takes_the_source_from_a_root_or_by_name(kernlens: Kernlens, file: Path) -> None:
