@@ -149,6 +149,8 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
     if kernel is not None and known and kernel not in known:
         failed = sum(not pipeline.build.ok for pipeline in pipelines)
         raise UnknownKernelError(kernel, sorted(known), f"{failed:,} builds failed and may hold it" if failed else "")
+    if kernel is not None and not known:
+        print_message(f"kernlens: all stages here are of whole programs; whether these hold {kernel} was not looked at")
     for pipeline in pipelines:
         chosen = of_kernel(pipeline.snapshots, kernel)
         steps = list(pass_steps(chosen)) if all_passes else []
