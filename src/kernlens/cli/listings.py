@@ -337,9 +337,9 @@ def _check_line(only: LineChoice, notes: Sequence[_LineNote], *, is_choice: bool
     reasons = [note.reason for note in notes]
     of = " in the chosen kernels, and others were not looked at" if is_choice else ""
     if reasons and None not in reasons:
-        raise UnsupportedError(
-            f"there is no line information for {only}{of}: {'; '.join(dict.fromkeys(map(str, reasons)))}"
-        )
+        first, *others = dict.fromkeys(map(str, reasons))
+        more = f" (other kernels: {others[0]})" if others else ""
+        raise UnsupportedError(f"there is no line information for {only}{of}: {first}{more}")
     if not any(note.has_file for note in notes):
         files = list(dict.fromkeys(title for note in notes for title in note.files))
         more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""

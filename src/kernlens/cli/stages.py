@@ -150,6 +150,8 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
     if kernel is not None and known and kernel not in known:
         failed = sum(not pipeline.build.ok for pipeline in pipelines)
         raise UnknownKernelError(kernel, sorted(known), f"{failed:,} builds failed and may hold it" if failed else "")
+    if kernel is not None and not known:
+        print_message(f"kernlens: all stages here are of whole programs; whether these hold {kernel} was not looked at")
     for pipeline in pipelines:
         chosen = of_kernel(pipeline.snapshots, kernel)
         steps = list(pass_steps(chosen)) if all_passes else []
@@ -270,7 +272,8 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
     if as_json:
         print_json({"schema": 1, "line": {"path": choice.path, "line": choice.line}, "pipelines": documents})
     if not any_code:
-        sentence = f"no stage says that anything came from {choice}"
+        of = f" in {kernel}, and others were not looked at" if kernel else ""
+        sentence = f"no stage says that anything came from {choice}{of}"
         with _stages_so_far(next((pipeline for pipeline in pipelines if not pipeline.build.ok), pipelines[0])):
             if not has_lines:
                 raise NotFoundError(f"{sentence}; build with -gline-tables-only to have lines")

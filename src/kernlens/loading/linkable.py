@@ -317,6 +317,7 @@ def linkable_in(
     if not linkable:
         raise UnsupportedError(
             f"{path} contains nothing that can be linked: symbols are in SPIR-V, zebin and patch-token programs"
+            + (" and in AMD code objects" if _CODE_OBJECT in formats else "")
         )
     file = os.path.basename(os.path.normpath(path))
     return [(file if len(linkable) == 1 else f"{file}:{program.name}", program) for program in linkable]

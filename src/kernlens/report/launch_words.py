@@ -10,8 +10,8 @@ from kernlens.model.launch_limits import LEVEL_ZERO, OPENCL, Creation, LaunchLim
 
 #: The line on a program of which OpenCL does not run the code that is shown.
 REBUILT = (
-    "OpenCL does not run this code: it takes memory by handles (bindless), so the driver builds the program again from its"
-    " SPIR-V; Level Zero runs it"
+    "OpenCL's driver (26.27) does not run this code, which takes memory by handles (bindless): it builds the program again"
+    " from its SPIR-V; Level Zero runs it"
 )
 _TITLES = {LEVEL_ZERO: "Level Zero", OPENCL: "OpenCL"}
 

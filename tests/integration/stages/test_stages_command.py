@@ -83,6 +83,11 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
             "has only a binary form here, not text",
         ),
         (["SMALL", "--device", "skl", "--line", "1000"], 1, "no stage says that anything came from line 1000"),
+        (
+            ["SMALL", "--device", "skl", "--kernel", "scale", "--line", "1000"],
+            1,
+            "anything came from line 1000 in scale, and others were not looked at",
+        ),
         (["SMALL", "--device", "skl", "--line", "x"], 2, "--line needs a number"),
         (["SMALL", "--device", "skl", "--line", "5", "--no-lines"], 2, "build with -gline-tables-only"),
         (["SMALL", "--device", "skl", "--line", "5", "--stage", "visa"], 2, "exclude each other"),

@@ -56,6 +56,11 @@ def test_annotate_one_line_and_back(kernlens: Kernlens, file: Path) -> None:
     assert [(row["offset"], row["line"]) for row in rows] == [("32", "3")]
     assert "scale.cl:3:5" in kernlens("annotate", file, "--kernel", "scale", "--offset", "0x20").out
     assert "no instruction came from line 9" in kernlens("annotate", file, "--kernel", "scale", "--line", "9").err
+    done = kernlens("annotate", file, "--kernel", "plain", "--line", "3")
+    assert (
+        "no line information for line 3 in the chosen kernels, and others were not looked at: the debug data"
+        in done.err
+    )
 
 
 def test_annotate_takes_the_source_from_a_root_or_by_name(kernlens: Kernlens, file: Path) -> None:
@@ -181,3 +186,18 @@ def test_a_recording_is_read_as_a_file_is(kernlens: Kernlens, tmp_path: Path) ->
     assert done.status == 2
     assert "Traceback" not in done.err
     assert done.err.count("\n") == 1
+
+
+def test_a_line_of_ptx_is_in_the_file_not_in_its_folder(kernlens: Kernlens, tmp_path: Path) -> None:
+    """LLVM writes ``.file`` with a folder before the name."""
+    path = tmp_path / "x.ptx"
+    head = '.version 7.0\n.target sm_70\n.address_size 64\n\t.file\t1 "/tmp/kernels" "blur.cl"\n'
+    path.write_text(f"{head}.visible .entry k()\n{{\n.reg .b32 %r<2>;\n.loc 1 7 3\nadd.s32 %r1, %r1, 1;\nret;\n}}\n")
+    done = kernlens("stages", path, "--line", "blur.cl:7")
+    assert (done.status, done.err) == (0, "")
+    assert "\n/tmp/kernels/blur.cl:7\n" in done.out
+    assert kernlens("stages", path, "--line", "kernels:7").status == 1
+    done = kernlens("stages", path, "--kernel", "nothere")
+    assert done.err == "kernlens: all stages here are of whole programs; whether these hold nothere was not looked at\n"
+    assert "patch-token programs and in AMD code objects" in kernlens("symbols", path).err
+    assert "code objects" not in kernlens("link", path).err
