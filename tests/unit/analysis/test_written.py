@@ -62,6 +62,8 @@ def test_what_nobody_reads_any_more_was_another_value() -> None:
     assert letters(known.stale(2, mask(places("b")))) == "b"
     # The register beside it, of the same write, is read: the value is still of use.
     assert letters(written("bc= =b = =c").stale(2, mask(places("bc")))) == ""
+    # So is what was there when the thread began.
+    assert letters(written("c=b = =").stale(1, mask(places("b")))) == "b"
     assert known.still(range(2, 4), mask(places("b"))) == dict.fromkeys((2, 3), mask(places("b")))
     assert written("b= =b = b= =").still(range(2, 5), mask(places("b"))).keys() == {2, 3}
 

@@ -16,7 +16,6 @@ from kernlens.analysis.flow.liveness import Liveness, Steps, liveness_of, may_be
 from kernlens.errors import TooManyError
 from kernlens.model.effects import FALLS, GENERAL, mask, registers_in
 from kernlens.model.instruction import Instructions
-from kernlens.model.register_links import BEFORE_THE_CODE
 
 _EVERYTHING = -1
 
@@ -65,7 +64,7 @@ class Written:
         writers = definitions_of(self._liveness, start, dead)
         bytes_left = 0
         for writer, written in writers.items():
-            if writer != BEFORE_THE_CODE and writer not in needed:
+            if writer not in needed:
                 bytes_left |= written
         return bytes_left
 
