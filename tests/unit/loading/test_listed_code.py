@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from array import array
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernlens.loading import unpack
+from kernlens.loading.absent_lines import EMPTY_TABLE
 from kernlens.loading.assemble import listed_program
 from kernlens.loading.context import Context
 from kernlens.loading.listed_code import ListedKernel
@@ -194,3 +196,12 @@ def test_more_code_than_the_table_describes_has_no_lines() -> None:
 
 def _not_decoded() -> ListedInstructions:
     raise AssertionError("of listings the ends alone are compared")
+
+
+def test_a_table_that_only_ends_is_none() -> None:
+    """Generators of code leave one, which may end anywhere: it says nothing of the code."""
+    only_end = replace(table(), offsets=[16], files_of=[1], lines=[1], columns=[0], flags=bytes((2,)))
+    code = memoryview(bytes(range(1, 21)))
+    listed = ListedKernel("sum", code, _not_decoded, find_lines=lambda: only_end, is_described=True)
+    kernel = listed_program("p", "raw", [listed], GFX, code, Context()).kernels["sum"]
+    assert (kernel.line_table, kernel.line_table_reason, kernel.code_change) == (None, EMPTY_TABLE, None)
