@@ -1,4 +1,4 @@
-import type { Kernel } from "../document/kernel";
+import { certainOf, type Kernel } from "../document/kernel";
 import type { HeldAtPeak, LiveRegister, Peak } from "../document/registers";
 import { h, hex, plural, sentence } from "../dom";
 
@@ -46,8 +46,11 @@ export function peakSheet({ code, places }: Kernel, { row, registers, held }: Pe
     h("p", { class: "dim" }, `${plural(registers, "register")} hold a value at ${hex(code.offset[row])}. Here they stand by the line that wrote the value.${twice} The instruction is pinned.`),
     ...parts.map(({ key, origin, live: of }) => {
       const more = of.length > MOST ? [h("details", {}, h("summary", {}, `${of.length - MOST} more`), h("ol", { class: "registers", start: MOST + 1 }, ...of.slice(MOST).map(item)))] : [];
-      const title = key === null || key < 0 ? sentence(`values of ${origin}`).slice(0, -1) : `Line ${places.keyLine[key]}`;
-      return h("section", {}, h("h3", {}, `${title}: ${plural(of.length, "register")}`), h("ol", { class: "registers" }, ...of.slice(0, MOST).map(item)), ...more);
+      const isLine = key !== null && key >= 0;
+      const title = isLine ? `Line ${places.keyLine[key]}` : sentence(`values of ${origin}`).slice(0, -1);
+      const certain = isLine ? of.filter(({ writers }) => certainOf(code, writers.filter((row) => code.key[row] === key)) > 0).length : of.length;
+      const sure = certain < of.length ? `, ${certain} for certain` : "";
+      return h("section", {}, h("h3", {}, `${title}: ${plural(of.length, "register")}${sure}`), h("ol", { class: "registers" }, ...of.slice(0, MOST).map(item)), ...more);
     }),
   ];
 }
