@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from tests.corpus.changed_code import KINDS, NOP_MOVES, alarms, change_of, chang
 from tests.corpus.code_bytes import VARIANTS
 from tests.corpus.compiler import DEBIAN, newest
 from tests.corpus.manifest import program
+from tests.corpus.packages import fetch
+from tests.corpus.unchanged import Asked, run
 
 
 def _check(built: Sequence[Built], count: int) -> None:
@@ -47,6 +51,20 @@ def test_patch_tokens(corpus_sample: list[Built]) -> None:
 def test_zebins(newest_sample: list[Built], newest_root: object) -> None:
     search_also(lambda: {"newest": str(newest_root)})
     _check(newest_sample, 60)
+
+
+def test_small_programs_as_compilers_leave_them(newest_root: Path, tmp_path: Path) -> None:
+    """A few of the many that ``tests.corpus.unchanged`` compiles; a second run goes on where the first ended."""
+    fetch(["piglit"])
+    search_also(lambda: {"newest": str(newest_root)})
+    compilers = {"Debian 12's": DEBIAN, "the newest": newest(newest_root)}
+    first, second = Asked(), Asked()
+    run(Namespace(folder=tmp_path, count=8, seconds=inf, seed=3), compilers, first)
+    assert first.binaries.total() >= 8
+    assert first.kernels.total() >= 8
+    assert first.alarms == []
+    run(Namespace(folder=tmp_path, count=8, seconds=inf, seed=3), compilers, second)
+    assert (second.binaries, second.kernels, second.seen) == (first.binaries, first.kernels, first.seen)
 
 
 @pytest.mark.parametrize("device", ["bmg", "dg2"])

@@ -195,7 +195,7 @@ export class Inspector {
     const first = h("p", {}, instructions === 0 ? "No instruction of its own" : h("b", {}, count(instructions)));
     if (instructions > 0) first.append(` instruction${instructions === 1 ? "" : "s"}, ${percent(instructions, code.count)}% of the kernel`);
     const certain = certainOf(code, code.of(key));
-    if (certain < instructions) first.append(`, ${count(certain)} for certain: the others may have no line`);
+    if (certain < instructions) first.append(`, ${count(certain)} for certain`);
     if (weights.memory[key] > 0) first.append(`, ${count(weights.memory[key])} bytes moved`);
     if (weights.spills[key] > 0) first.append(`, ${count(weights.spills[key])} bytes spilled or filled`);
     const depth = weights.depth[key];
