@@ -239,7 +239,8 @@ def _compiled(process: Process, unit: Unit, folder: Path, asked: Asked) -> tuple
                 if process.compile(str(first / "program.spv"), device, options, results) is not None:
                     failed += 1
                 elif asked.ask(unit.compiler, results / "program"):
-                    results.replace(folder / name)
+                    if not (folder / name).is_dir():  # A run that was ended within this unit may have left it.
+                        results.replace(folder / name)
                     names.append(name)
     return names, failed
 
