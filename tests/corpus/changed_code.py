@@ -9,6 +9,7 @@ is not the instruction's is false. Of binaries as compilers leave them, no code 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import struct
 import sys
@@ -258,6 +259,13 @@ def _binaries(compiler: Compiler, devices: Sequence[str], variants: Sequence[str
             yield [item.binary for item in built]
 
 
+def _small(folder: Path, compiler: Compiler) -> list[Path]:
+    """Return a compiler's binaries in a folder of ``tests.corpus.unchanged``."""
+    lines = map(json.loads, (folder / "compiled.jsonl").read_text().splitlines())
+    is_newest = compiler.root is not None
+    return [folder / name / "program" for key, names in lines for name in names if ("newest" in key) == is_newest]
+
+
 def _print(outcomes: dict[str, Outcome]) -> bool:
     """Print a line for each way in which files follow a change; return whether no line is false."""
     for name, outcome in outcomes.items():
@@ -279,6 +287,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--programs", type=int, default=1 << 20, help="as many programs of the corpus (default: all)")
     parser.add_argument("--count", type=int, default=1000, help="changed binaries of each compiler")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--small", type=Path, metavar="FOLDER", help="change the binaries that unchanged keeps there instead"
+    )
     chosen = parser.parse_args(arguments)
     compilers = [(DEBIAN, DEVICES)]
     if chosen.newest_root:
@@ -291,7 +302,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kernels = 0
         variants = chosen.variant or ["as the corpus is"]
         own = [device for device in chosen.device or devices if device in devices]
-        for some in _binaries(compiler, own, variants, chosen.programs):
+        sources = (
+            [_small(chosen.small, compiler)] if chosen.small else _binaries(compiler, own, variants, chosen.programs)
+        )
+        for some in sources:
             count, more = alarms(some)
             kernels, false, paths = kernels + count, false + more, paths + some
         print(

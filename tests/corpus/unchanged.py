@@ -2,8 +2,8 @@
 
 The programs are all OpenCL sources of piglit, and small ones made by chance. Each is compiled to SPIR-V, and that for many
 devices with several options, by processes that stay (``compile_many``). The binaries are kept in a folder: a run that was ended
-goes on there, and each run asks all of them. Binaries with the same code and line tables count once. The corpus itself is
-asked by ``changed_code``.
+goes on there, and each run asks all of them, and what the corpus's cache holds. Binaries with the same code and line tables
+count once.
 """
 
 from __future__ import annotations
@@ -190,13 +190,12 @@ def _random_source(folder: Path, name: str) -> Path:
     return path
 
 
-def run(chosen: argparse.Namespace, compilers: dict[str, Compiler]) -> Asked:
+def run(chosen: argparse.Namespace, compilers: dict[str, Compiler], asked: Asked) -> None:
     """Ask what the folder holds, then compile and ask until there are as many binaries as are wanted, or the time is over."""
     folder: Path = chosen.folder
     (folder / "sources").mkdir(parents=True, exist_ok=True)
     index = folder / "compiled.jsonl"
     known = dict(json.loads(line) for line in index.read_text().splitlines()) if index.is_file() else {}
-    asked = Asked()
     for key, names in known.items():
         for name in names:
             asked.ask(json.loads(key)[0], folder / name / "program")
@@ -219,7 +218,6 @@ def run(chosen: argparse.Namespace, compilers: dict[str, Compiler]) -> Asked:
                 print(f"{asked}; {failed} compiles failed", flush=True)
     for process in processes.values():
         process.end()
-    return asked
 
 
 def _compiled(process: Process, unit: Unit, folder: Path, asked: Asked) -> tuple[list[str], int]:
@@ -241,7 +239,8 @@ def _compiled(process: Process, unit: Unit, folder: Path, asked: Asked) -> tuple
                 if process.compile(str(first / "program.spv"), device, options, results) is not None:
                     failed += 1
                 elif asked.ask(unit.compiler, results / "program"):
-                    results.replace(folder / name)
+                    if not (folder / name).is_dir():  # A run that was ended within this unit may have left it.
+                        results.replace(folder / name)
                     names.append(name)
     return names, failed
 
@@ -260,7 +259,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         search_also(lambda: {"newest": str(chosen.newest_root)})
         compilers["the newest"] = newest(chosen.newest_root)
     fetch(["piglit"])
-    asked = run(chosen, compilers)
+    asked = Asked()
+    for path in sorted((cache_folder() / "binaries").glob("*/program")):
+        asked.ask("the corpus", path)
+    run(chosen, compilers, asked)
     print(asked)
     for words in asked.alarms[:20]:
         print(f"    {words}")

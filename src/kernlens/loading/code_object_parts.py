@@ -113,6 +113,7 @@ class CodeObjectCode(ListedCode):
             arguments=kernel.metadata.arguments if kernel.metadata else (),
             find_waits=partial(_waits, read, kernel),
             spills_nothing=kernel.metadata is not None and kernel.metadata.vgpr_spill_count == 0,
+            is_described=True,
         )
         super().__init__(listed, debug, device)
         self._read_debug = debug

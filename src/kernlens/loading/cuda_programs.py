@@ -102,6 +102,7 @@ class _CubinCode:
             # What is spilled is a part of the stack.
             spills_nothing=self.cubin.resources(kernel).stack_bytes == 0,
             begins_own=False,  # Nobody has published how ptxas writes line rows.
+            is_described=True,
         )
 
     def _resources(self, kernel: CubinKernel) -> KernelResources:

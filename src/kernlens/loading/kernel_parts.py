@@ -295,18 +295,21 @@ class DebugCode(Code):
         if stated is None:
             return None
         from kernlens.analysis.changed_code import change_of
-        from kernlens.model.intel_instructions import packed_of
-
-        def decode() -> IntelInstructions | None:
-            try:
-                # They are not kept: who only lists kernels has no use for them.
-                return packed_of(vars(kernel).get("instructions") or self.instructions())
-            except UnsupportedError:
-                return None
 
         table = kernel.table_as_held
         # Generators of code (nGEN) leave a table that only ends, anywhere.
-        return change_of(kernel.code, stated, table if table is not None and table.has_lines else None, decode)
+        table = table if table is not None and table.has_lines else None
+        return change_of(kernel.code, stated, table, lambda: self.held_instructions(kernel))
+
+    def held_instructions(self, kernel: Kernel) -> IntelInstructions | None:
+        """Return the instructions that are held against what the binary states, None where nothing decodes them."""
+        from kernlens.model.intel_instructions import packed_of
+
+        try:
+            # They are not kept: who only lists kernels has no use for them.
+            return packed_of(vars(kernel).get("instructions") or self.instructions())
+        except UnsupportedError:
+            return None
 
     def stated_code(self) -> StatedCode | None:
         """Return what the binary states of the code, None where nothing is held against it."""

@@ -14,6 +14,7 @@ from kernlens.loading.kept_debug import LinesDebug
 from kernlens.loading.kernel_parts import DebugCode
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.spills import SPILL_COSTS
+from kernlens.model.stated_code import StatedCode
 
 if TYPE_CHECKING:
     from kernlens.model.allowance import Allowance
@@ -36,7 +37,7 @@ class ListedKernel:
     what is known of its waits, and raises UnsupportedError where nothing is; without it ``waits_reason`` says why.
     ``spills_nothing``: the compiler states so. Else
     its spills are not known: a listing does not tell an access that saves a register from another of the same memory.
-    ``begins_own`` is that of ``SourceMap``.
+    ``begins_own`` is that of ``SourceMap``. ``is_described``: its line table ends where its code does.
     """
 
     name: str
@@ -52,6 +53,7 @@ class ListedKernel:
     spills_nothing: bool = False
     waits_reason: str = ""
     begins_own: bool = True
+    is_described: bool = False
 
 
 class ListedDebug(LinesDebug):
@@ -78,6 +80,12 @@ class ListedCode(DebugCode):
 
     def begins_own(self) -> bool:
         return self._kernel.begins_own
+
+    def stated_code(self) -> StatedCode | None:
+        return StatedCode() if self._kernel.is_described else None
+
+    def held_instructions(self, kernel: Kernel) -> None:
+        """Return nothing: of a listing, the ends alone are compared."""
 
     def instructions(self) -> Instructions:
         return self._kernel.find_instructions()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,12 @@ from kernlens.isa.intel.iga_library import search_also
 from kernlens.loading.context import Context
 from kernlens.loading.open import open_bytes
 from tests.corpus.build import Built, build
-from tests.corpus.changed_code import KINDS, alarms, change_of, changed, changed_binary
+from tests.corpus.changed_code import KINDS, NOP_MOVES, alarms, change_of, changed, changed_binary
 from tests.corpus.code_bytes import VARIANTS
 from tests.corpus.compiler import DEBIAN, newest
 from tests.corpus.manifest import program
+from tests.corpus.packages import fetch
+from tests.corpus.unchanged import Asked, run
 
 
 def _check(built: Sequence[Built], count: int) -> None:
@@ -49,6 +53,20 @@ def test_zebins(newest_sample: list[Built], newest_root: object) -> None:
     _check(newest_sample, 60)
 
 
+def test_small_programs_as_compilers_leave_them(newest_root: Path, tmp_path: Path) -> None:
+    """A few of the many that ``tests.corpus.unchanged`` compiles; a second run goes on where the first ended."""
+    fetch(["piglit"])
+    search_also(lambda: {"newest": str(newest_root)})
+    compilers = {"Debian 12's": DEBIAN, "the newest": newest(newest_root)}
+    first, second = Asked(), Asked()
+    run(Namespace(folder=tmp_path, count=8, seconds=inf, seed=3), compilers, first)
+    assert first.binaries.total() >= 8
+    assert first.kernels.total() >= 8
+    assert first.alarms == []
+    run(Namespace(folder=tmp_path, count=8, seconds=inf, seed=3), compilers, second)
+    assert (second.binaries, second.kernels, second.seen) == (first.binaries, first.kernels, first.seen)
+
+
 @pytest.mark.parametrize("device", ["bmg", "dg2"])
 def test_padding_behind_functions(device: str, newest_root: Path) -> None:
     """What was cut out of a kernel with functions behind it was put in again as padding at the end: no size tells it."""
@@ -64,6 +82,24 @@ def test_padding_behind_functions(device: str, newest_root: Path) -> None:
         assert len(shifted.kernels[kernel.name].code) == len(kernel.code)
         assert shifted.kernels[kernel.name].source_map is None, kernel.name
     assert len(kernels) > 5
+
+
+@pytest.mark.parametrize("device", ["dg2", "mtl"])
+def test_a_nop_that_moved_is_told_by_the_other_kernels(device: str, newest_root: Path) -> None:
+    """This compiler puts one behind the end of each thread for dg2, for mtl none: every size stays as it was."""
+    search_also(lambda: {"newest": str(newest_root)})
+    (built,), _ = build([program("darktable/atrous")], [device], compiler=newest(newest_root))
+    (before,) = kernlens.load(built.binary)
+    generator = random.Random(2)
+    assert len(before.kernels) > 1
+    for kernel in before.kernels.values():
+        assert kernel.source_map is not None
+        change = change_of(kernel, [b""], NOP_MOVES, generator, fixed=True)
+        edited = changed_binary(built.binary.read_bytes(), kernel.name, change, (".rel.text",))
+        (after,) = open_bytes(memoryview(edited), "moved.bin", Context()).programs
+        assert [each.source_map for each in after.kernels.values()] == [None] * len(before.kernels)
+        others = [str(each.code_change) for name, each in after.kernels.items() if name != kernel.name]
+        assert all("have a nop behind the end of the thread, others none" in words for words in others)
 
 
 def test_addresses_of_64_bits_are_fields_too() -> None:

@@ -10,7 +10,7 @@ import pytest
 from kernlens.analysis.changed_code import change_of
 from kernlens.isa.intel.raw_code import nops_at_end
 from kernlens.loading.kernel_parts import ProgramKernels
-from kernlens.model.intel_instructions import END_OF_THREAD, LABEL, IntelInstructions
+from kernlens.model.intel_instructions import END_OF_THREAD, ILLEGAL, LABEL, IntelInstructions
 from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
 from kernlens.model.stated_code import StatedCode
 from tests.writers.instruction_records import record
@@ -204,3 +204,38 @@ def test_kernels_of_one_binary_that_end_differently() -> None:
     assert (differing.ends_differ, alike.ends_differ, ProgramKernels().ends_differ) == (True, False, False)
     words = "some of the binary's kernels have a nop behind the end of the thread, others none"
     assert change(code(), stated=replace(STATED, ends_differ=True)) == words
+
+
+def ending_at(end: int) -> LineTable:
+    return replace(TABLE, offsets=array("I", (0, 16, 40, end)), find_code_ends=dict)
+
+
+def test_what_is_described_ends_between_instructions() -> None:
+    words = "the line table describes 80 bytes, the kernel has 88"
+    assert change(code(), CODE, StatedCode(end=80), ending_at(80)) == words
+
+
+def test_what_no_device_runs_is_no_compilers() -> None:
+    illegal = [record(0), record(16, flags=ILLEGAL), record(32, size=56, opcode=SEND, flags=END_OF_THREAD)]
+    table = replace(TABLE, offsets=array("I", (0, 16, 32, SIZE)))
+    held = IntelInstructions(b"".join(illegal), NAMES, list)
+    assert change(held, CODE, StatedCode(end=SIZE), table) == "what stands at 0x10 is no instruction"
+
+
+def test_moves_that_write_registers_are_no_mark() -> None:
+    writing = [record(88 + 16 * number, destination=(10, 0, 1, 18, 0)) for number in range(4)]
+    assert code(*MARK).ends_thread(10, 0)
+    assert not code(*writing).ends_thread(10, 0)
+
+
+def test_padding_behind_a_copy_needs_no_decoder() -> None:
+    refused = lambda: pytest.fail("zeros are not decoded")  # noqa: E731
+    padded = memoryview(bytes(CODE) + bytes(40))
+    assert change_of(padded, StatedCode(copy=CODE), TABLE, refused) is None
+
+
+def test_generators_put_more_behind_the_end_of_a_thread_than_compilers() -> None:
+    nops = [record(88 + 16 * number, opcode=NOP) for number in range(9)]
+    longer, end = memoryview(bytes(CODE) + b"\x60" * 144), SIZE + 144
+    assert change_of(longer, StatedCode(end=end), None, lambda: code(*nops)) is None
+    assert "no thread ends" in str(change_of(longer, StatedCode(end=end), ending_at(end), lambda: code(*nops)))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from array import array
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernlens.loading import unpack
+from kernlens.loading.absent_lines import EMPTY_TABLE
 from kernlens.loading.assemble import listed_program
 from kernlens.loading.context import Context
 from kernlens.loading.listed_code import ListedKernel
@@ -175,3 +177,31 @@ def test_waits_of_another_estimate_stand_under_its_name(
     asked = kernlens("annotate", path, "--offset", "8")
     assert "waits for 0x0" in asked.out, asked
     assert "20 cycles by llvm-mca's estimate" in asked.out
+
+
+def test_more_code_than_the_table_describes_has_no_lines() -> None:
+    """Where a family's tables end at the code's end, a longer one was changed after the compile."""
+
+    def held(size: int, *, is_described: bool) -> str | None:
+        code = memoryview(bytes(range(1, size + 1)))
+        listed = ListedKernel("sum", code, _not_decoded, find_lines=table, is_described=is_described)
+        program = listed_program("p", "raw", [listed], GFX, code, Context())
+        return program.kernels["sum"].line_table_reason
+
+    assert held(20, is_described=True) is None
+    assert "the line table describes 20 bytes, the kernel has 24" in str(held(24, is_described=True))
+    assert "the line table describes 20 bytes, the kernel has 16" in str(held(16, is_described=True))
+    assert held(24, is_described=False) is None
+
+
+def _not_decoded() -> ListedInstructions:
+    raise AssertionError("of listings the ends alone are compared")
+
+
+def test_a_table_that_only_ends_is_none() -> None:
+    """Generators of code leave one, which may end anywhere: it says nothing of the code."""
+    only_end = replace(table(), offsets=[16], files_of=[1], lines=[1], columns=[0], flags=bytes((2,)))
+    code = memoryview(bytes(range(1, 21)))
+    listed = ListedKernel("sum", code, _not_decoded, find_lines=lambda: only_end, is_described=True)
+    kernel = listed_program("p", "raw", [listed], GFX, code, Context()).kernels["sum"]
+    assert (kernel.line_table, kernel.line_table_reason, kernel.code_change) == (None, EMPTY_TABLE, None)

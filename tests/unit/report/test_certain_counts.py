@@ -7,7 +7,10 @@ from __future__ import annotations
 import json
 from array import array
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+from kernlens.analysis.advice.spill import _held
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.analysis.placed_samples import PlacedSamples
 from kernlens.explorer.line_figures import line_rows
@@ -18,12 +21,14 @@ from kernlens.model.program import Program
 from kernlens.model.samples import Reason
 from kernlens.model.waits import WRITTEN, Wait, Waits
 from kernlens.report.costliest import costliest_table
+from kernlens.report.heat_map import _cost
 from kernlens.report.listing import annotated
 from kernlens.report.pressure_answer import peak_words, pressure_document, pressure_lines
 from kernlens.report.sample_notes import SampleNotes
 from kernlens.report.sample_stacks import folded_lines, sample_stacks
 from kernlens.report.style import rendered
 from kernlens.report.wait_words import WaitNotes, waits_document
+from kernlens.verbs.sweep.measuring import Wanted, _costliest
 from tests.unit.analysis.test_flow import effects
 from tests.unit.report.test_listing import Parts, listed_program
 from tests.writers.instruction_records import record
@@ -114,3 +119,21 @@ def test_stacks() -> None:
         "k;a.cl:12;a.cl:40 1",
         "k;a.cl:40;a.cl:11;[uncertain] 1",
     ]
+
+
+def test_costliest_lines_of_sweeps() -> None:
+    lines = list(_costliest(*uncertain(), Wanted("", order="instructions")))
+    assert [(line.line, line.cost, line.count, line.certain) for line in lines] == [(11, 3, 3, 1), (40, 1, 1, 1)]
+
+
+def test_heat_maps() -> None:
+    (line, _) = _costliest(*uncertain(), Wanted("", order="instructions"))
+    assert _cost(line).endswith("; 1 of 3 instructions certain")
+    assert "certain" not in _cost(replace(line, certain=3))
+
+
+def test_advice_on_spills() -> None:
+    _, kernel = uncertain()
+    facts: Any = SimpleNamespace(kernel=kernel, code=kernel.instructions)
+    words = "hold at most 2 of the 2 live registers at the pressure peak, and the kernel spills"
+    assert _held(facts)[1] == words

@@ -1,4 +1,4 @@
-import { INHERITED, type Kernel, PROLOGUE, UNCERTAIN } from "../document/kernel";
+import { certainOf, INHERITED, type Kernel, PROLOGUE } from "../document/kernel";
 import { Code } from "./forms";
 import { commonPairs } from "./matching";
 import { type LineKey, lineWord, SourceLines, type SourceText, wordOf } from "./source_lines";
@@ -118,11 +118,6 @@ function groupsOf(keys: readonly LineKey[]): Groups {
   return groups;
 }
 
-/** How many of these rows are certainly of their line. */
-function certainOf({ code }: Kernel, rows: readonly number[]): number {
-  return rows.filter((row) => (code.flags[row] & (UNCERTAIN | INHERITED)) === 0).length;
-}
-
 function changedLines(kernels: readonly [Kernel, Kernel], codes: [Code, Code], keys: readonly [LineKey[], LineKey[]], groups: [Groups, Groups], known: Map<string, LineKey>, edited: ReadonlySet<string>): Pick<KernelChange, "waiting"> & { changes: LineChange[] } {
   const prologue = groups.map((of, side) => (of.get(wordOf(THE_PROLOGUE)) ?? []).map((row) => codes[side].texts[row]).join("\n"));
   const hasSamePrologue = prologue[0] === prologue[1];
@@ -141,7 +136,7 @@ function changedLines(kernels: readonly [Kernel, Kernel], codes: [Code, Code], k
       continue;
     }
     const [oldWaits, newWaits] = waits.map(({ length }) => length);
-    const certain = WITHOUT_LINE.includes(key) ? null : ([certainOf(kernels[0], rows[0]), certainOf(kernels[1], rows[1])] as const);
+    const certain = WITHOUT_LINE.includes(key) ? null : ([certainOf(kernels[0].code, rows[0]), certainOf(kernels[1].code, rows[1])] as const);
     changes.push({ key, isLine: certain !== null, certain, change, isCause: edited.size > 0 ? edited.has(word) : null, old: rows[0], new: rows[1], pairs: linePairs(codes, rows), removed, added, oldWaits, newWaits });
   }
   const [oldWaits, newWaits] = others.map(({ length }) => length);

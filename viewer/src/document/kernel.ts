@@ -18,6 +18,13 @@ export const FROM_STAGE = 8;
 export const ILLEGAL = 16;
 /** The row may have no line: the line table, which is all that tells it, shows a neighbour's where there is none. */
 export const UNCERTAIN = 32;
+
+/** How many of these rows are certainly of their line. */
+export function certainOf({ flags }: { flags: ArrayLike<number> }, rows: Iterable<number>): number {
+  let certain = 0;
+  for (const row of rows) if ((flags[row] & (UNCERTAIN | INHERITED)) === 0) certain++;
+  return certain;
+}
 /** With one of these a row's place is another row's: it counts in no line's share. */
 const NOT_OWN = PROLOGUE | INHERITED | LOST;
 

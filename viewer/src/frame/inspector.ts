@@ -1,5 +1,5 @@
 import type { Kernel } from "../document/kernel";
-import { FROM_STAGE, INHERITED, LOST, PROLOGUE, UNCERTAIN } from "../document/kernel";
+import { certainOf, FROM_STAGE, INHERITED, LOST, PROLOGUE, UNCERTAIN } from "../document/kernel";
 import type { Advice } from "../document/advice";
 import { rowsOf } from "../document/csr";
 import type { Held } from "../document/registers";
@@ -194,8 +194,8 @@ export class Inspector {
     const body = h("div", { class: "line" });
     const first = h("p", {}, instructions === 0 ? "No instruction of its own" : h("b", {}, count(instructions)));
     if (instructions > 0) first.append(` instruction${instructions === 1 ? "" : "s"}, ${percent(instructions, code.count)}% of the kernel`);
-    const uncertain = code.of(key).reduce((sum, row) => sum + (code.flags[row] & UNCERTAIN ? 1 : 0), 0);
-    if (uncertain > 0) first.append(`, ${count(instructions - uncertain)} for certain: the others may have no line`);
+    const certain = certainOf(code, code.of(key));
+    if (certain < instructions) first.append(`, ${count(certain)} for certain`);
     if (weights.memory[key] > 0) first.append(`, ${count(weights.memory[key])} bytes moved`);
     if (weights.spills[key] > 0) first.append(`, ${count(weights.spills[key])} bytes spilled or filled`);
     const depth = weights.depth[key];

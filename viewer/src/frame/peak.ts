@@ -1,4 +1,4 @@
-import type { Kernel } from "../document/kernel";
+import { certainOf, type Kernel } from "../document/kernel";
 import type { HeldAtPeak, LiveRegister, Peak } from "../document/registers";
 import { h, hex, plural, sentence } from "../dom";
 
@@ -36,18 +36,21 @@ export function byLine(held: readonly HeldAtPeak[], live: readonly LiveRegister[
 export function peakSheet({ code, places }: Kernel, { row, registers, held }: Peak, goTo: (register: number, writer: number) => void): HTMLElement[] {
   const live = code.registers?.liveAt(row) ?? [];
   const item = ({ register, writers }: LiveRegister): HTMLElement => {
-    const links = writers.map((writer) => h("button", { class: "link", type: "button", title: `Show who wrote r${register}: ${code.opcode(writer)}`, onclick: () => goTo(register, writer) }, hex(code.offset[writer])));
+    const links = writers.map((writer) => h("button", { class: "link", type: "button", title: `Who wrote r${register}: ${code.opcode(writer)}`, onclick: () => goTo(register, writer) }, hex(code.offset[writer])));
     return h("li", { class: "mono" }, `r${register}`, ...links.flatMap((link, at) => [at === 0 ? " from " : ", ", link]));
   };
   const parts = byLine(held, live, (file, line) => places.keyOf(file, line), (writer) => code.key[writer]);
   const counted = parts.reduce((sum, { live: of }) => sum + of.length, 0);
-  const twice = counted > registers ? " A register with values of several lines stands at each of them." : "";
+  const twice = counted > registers ? " One of several lines counts for each." : "";
   return [
-    h("p", { class: "dim" }, `${plural(registers, "register")} hold a value at ${hex(code.offset[row])}. Here they stand by the line that wrote the value.${twice} The instruction is pinned.`),
+    h("p", { class: "dim" }, `${plural(registers, "register")} hold a value at ${hex(code.offset[row])}, by the line that wrote it.${twice}`),
     ...parts.map(({ key, origin, live: of }) => {
       const more = of.length > MOST ? [h("details", {}, h("summary", {}, `${of.length - MOST} more`), h("ol", { class: "registers", start: MOST + 1 }, ...of.slice(MOST).map(item)))] : [];
-      const title = key === null || key < 0 ? sentence(`values of ${origin}`).slice(0, -1) : `Line ${places.keyLine[key]}`;
-      return h("section", {}, h("h3", {}, `${title}: ${plural(of.length, "register")}`), h("ol", { class: "registers" }, ...of.slice(0, MOST).map(item)), ...more);
+      const isLine = key !== null && key >= 0;
+      const title = isLine ? `Line ${places.keyLine[key]}` : sentence(`values of ${origin}`).slice(0, -1);
+      const certain = of.filter(({ writers }) => certainOf(code, writers.filter((row) => code.key[row] === key))).length;
+      const sure = isLine && certain < of.length ? `, ${certain} for certain` : "";
+      return h("section", {}, h("h3", {}, `${title}: ${plural(of.length, "register")}${sure}`), h("ol", { class: "registers" }, ...of.slice(0, MOST).map(item)), ...more);
     }),
   ];
 }

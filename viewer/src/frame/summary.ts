@@ -1,4 +1,4 @@
-import type { Kernel } from "../document/kernel";
+import { certainOf, type Kernel } from "../document/kernel";
 import type { ProgramInfo } from "../document/schema";
 import { LONG, ORIGIN } from "../document/waits";
 import { count, fill, h, hex, percent, plural } from "../dom";
@@ -89,9 +89,9 @@ function table(kernel: Kernel, { texts }: Sheet, lines: number[]): HTMLElement[]
     const line = places.keyLine[key];
     const wait = weights.waits[key];
     const at = several ? `${path.slice(path.lastIndexOf("/") + 1)}:${line}` : String(line);
-    return h("tr", {}, h("td", {}, at), h("td", {}, count(weights.instructions[key])), h("td", {}, `${percent(weights.instructions[key], code.count)} %`), h("td", {}, wait > 0 ? count(wait) : "–"), h("td", {}, texts.get(path)?.[line - 1]?.trim() ?? ""));
+    return h("tr", {}, h("td", {}, at), h("td", {}, count(weights.instructions[key])), h("td", {}, `${percent(weights.instructions[key], code.count)} %`), h("td", {}, count(certainOf(code, code.of(key)))), h("td", {}, wait > 0 ? count(wait) : "–"), h("td", {}, texts.get(path)?.[line - 1]?.trim() ?? ""));
   });
-  const heads = ["Line", "Instructions", "Share", "Waits", "Source"].map((word) => h("th", { scope: "col" }, word));
+  const heads = ["Line", "Instructions", "Share", "Certain", "Waits", "Source"].map((word) => h("th", { scope: "col" }, word));
   const origin = code.waits === null ? null : h("p", { class: "from" }, `Waits are in cycles: ${ORIGIN}.`);
   return [h("h2", {}, lines.length < LINES ? "Lines by instructions" : `The ${LINES} costliest lines`), h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows)), ...(origin === null ? [] : [origin])];
 }

@@ -106,6 +106,7 @@ def _cut(table: LineTable, sequences: list[_Sequence], start: int, stop: int) ->
         flags=flags,
         find_inlined=lambda: _inlined(table, start, stop),
         find_functions=lambda: _functions(table, start, stop),
+        find_code_ends=dict,  # The unit's and the frames' are not this kernel's alone.
     )
 
 
