@@ -98,6 +98,7 @@ def test_a_static_link_keeps_its_inputs(driver: Driver, tmp_path: Path) -> None:
     ]
     assert {part.options for part in inputs} == {linked.options} == {"-ze-opt-level=2"}
     assert "1 build," in done.err
+    assert [build.outcome for build in done.builds] == ["built", "consumed", "consumed"]
 
 
 @pytest.mark.parametrize("word", ["link", "link-without-log"])
@@ -105,6 +106,7 @@ def test_a_dynamic_link_keeps_its_log(word: str, driver: Driver, tmp_path: Path)
     importer, exporter, link = driver.captured(tmp_path, word).builds
     assert importer.ok
     assert exporter.ok
+    assert [build.outcome for build in (importer, exporter, link)] == ["built", "built", "linked"]
     assert link.reason == "a dynamic link makes no binary: it connects program-1, program-2"
     assert "Unresolved Symbol <helper> Successfully Resolved" in link.log
 

@@ -16,7 +16,18 @@ from kernlens.errors import KernlensError
 from kernlens.formats.ptx.ptx_text import is_ptx
 from kernlens.isa.devices import known_device
 from kernlens.loading import open_build
-from kernlens.model.build import BUILT_IN, CONNECTED, LINKED_AT_ONCE, Build, BuildToolchain, HeldParts, Source
+from kernlens.model.build import (
+    BUILT,
+    BUILT_IN,
+    CONNECTED,
+    CONSUMED,
+    LINKED,
+    LINKED_AT_ONCE,
+    Build,
+    BuildToolchain,
+    HeldParts,
+    Source,
+)
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
 from kernlens.recording.capture_notes import CAPTURE
@@ -35,6 +46,8 @@ if TYPE_CHECKING:
 
 _Place = TypeVar("_Place")
 _Content = TypeVar("_Content")
+#: The outcomes of operations that make no binary when they end well.
+_WITHOUT_BINARY = {"dynamic link": LINKED, "built-in kernels": BUILT}
 #: Is called with the number of builds that are in the recording, and that of all.
 Progress = Callable[[int, int], None]
 
@@ -278,6 +291,7 @@ class Merging:
 
 
 def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, linked: Sequence[str]) -> Build:
+    ok, reason = device.built and bool(device.binary), _reason(event, device, linked)
     sources = [Source("", event.source, "program")] if event.source is not None else []
     sources += [Source(path, text, "program") for path, text in event.headers]
     return Build(
@@ -285,8 +299,11 @@ def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, 
         device=device_name,
         toolchain=_toolchain(event, device),
         options=_options(event),
-        ok=device.built and bool(device.binary),
-        reason=_reason(event, device, linked),
+        ok=ok,
+        reason=reason,
+        without_binary=_WITHOUT_BINARY.get(event.operation, "")
+        if not ok and event.has_ended and event.status == 0
+        else "",
         seconds=event.duration / 1e9,
         created=_created(event),
         parts=HeldParts(
@@ -309,7 +326,8 @@ def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[t
             toolchain=_toolchain(event, device),
             options=linked.options.strip(),
             ok=False,
-            reason=f"{LINKED_AT_ONCE}: the binary is that of {name}",
+            reason=f"{LINKED_AT_ONCE}: {'the binary is that of' if device.built else 'why that failed is told of'} {name}",
+            without_binary=CONSUMED,
             created=_created(event),
             parts=HeldParts(spirv=linked.spirv),
         )
