@@ -242,8 +242,10 @@ class Findings:
                     reason = "kernlens does not read it"
             except KernlensError as error:
                 reason = str(error)
+        elif isinstance(plain, Build):
+            reason = f"the compiler refused it when it was built again without them: {plain.reason}"
         else:
-            reason = f"without them it does not build: {plain.reason if isinstance(plain, Build) else plain}"
+            reason = f"kernlens did not build it again without them: {plain}"
         if reason:
             self.not_compared[reason].append(build.name)
         return same
