@@ -22,7 +22,7 @@ _NAMED = re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|
 #: The outcomes of a build. A dynamic link that connected programs is ``linked``; what was compiled and linked in one call is
 #: ``consumed`` by that link. Both went well, and have no binary of their own.
 BUILT, LINKED, CONSUMED, REFUSED = OUTCOMES = ("built", "linked", "consumed", "refused")
-#: The beginnings of the reasons for which a build that went well has no binary, which older recordings tell it by.
+#: The beginnings of the reasons for which a build that went well has no binary.
 LINKED_AT_ONCE, CONNECTED, BUILT_IN = (
     "it was compiled and linked in one call",
     "a dynamic link makes no binary",
@@ -30,6 +30,12 @@ LINKED_AT_ONCE, CONNECTED, BUILT_IN = (
 )
 #: The build options that have compilers write line tables. The first is what kernlens adds.
 LINE_OPTIONS = ("-gline-tables-only", "-g")
+
+
+def outcome_told(reason: str) -> str:
+    """Return the outcome of a build that went well and has no binary for this reason; "" if it is none of these."""
+    outcomes = {LINKED_AT_ONCE: CONSUMED, CONNECTED: LINKED, BUILT_IN: BUILT}
+    return next((outcome for start, outcome in outcomes.items() if reason.startswith(start)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,17 +22,13 @@ from kernlens.errors import FormatError, KernlensError, NotFoundError, Unsupport
 from kernlens.model.allowance import Allowance
 from kernlens.model.build import (
     BUILT,
-    BUILT_IN,
-    CONNECTED,
-    CONSUMED,
-    LINKED,
-    LINKED_AT_ONCE,
     OUTCOMES,
     REFUSED,
     Build,
     BuildParts,
     BuildToolchain,
     Source,
+    outcome_told,
 )
 from kernlens.model.stage import Snapshot
 from kernlens.recording import schema
@@ -356,7 +352,4 @@ def _outcome(status: object, reason: str) -> tuple[str, bool]:
     if status not in schema.FORMER_STATUS:
         raise damaged(f"a program has the status {status!r}")
     outcome = schema.FORMER_STATUS[str(status)]
-    told = {LINKED_AT_ONCE: CONSUMED, CONNECTED: LINKED, BUILT_IN: BUILT}
-    if outcome == REFUSED:
-        return next((well for start, well in told.items() if reason.startswith(start)), REFUSED), False
-    return outcome, True
+    return (outcome, True) if outcome == BUILT else (outcome_told(reason) or REFUSED, False)

@@ -14,19 +14,18 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.ptx.ptx_text import is_ptx
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.devices import known_device
 from kernlens.loading import open_build
 from kernlens.model.build import (
-    BUILT,
     BUILT_IN,
     CONNECTED,
-    CONSUMED,
-    LINKED,
     LINKED_AT_ONCE,
     Build,
     BuildToolchain,
     HeldParts,
     Source,
+    outcome_told,
 )
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
 
 _Place = TypeVar("_Place")
 _Content = TypeVar("_Content")
-#: The outcomes of operations that make no binary when they end well.
-_WITHOUT_BINARY = {"dynamic link": LINKED, "built-in kernels": BUILT}
 #: Is called with the number of builds that are in the recording, and that of all.
 Progress = Callable[[int, int], None]
 
@@ -301,9 +298,7 @@ def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, 
         options=_options(event),
         ok=ok,
         reason=reason,
-        without_binary=_WITHOUT_BINARY.get(event.operation, "")
-        if not ok and event.has_ended and event.status == 0
-        else "",
+        without_binary="" if ok else outcome_told(reason or ""),
         seconds=event.duration / 1e9,
         created=_created(event),
         parts=HeldParts(
@@ -327,9 +322,9 @@ def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[t
             options=linked.options.strip(),
             ok=False,
             reason=f"{LINKED_AT_ONCE}: {'the binary is that of' if device.built else 'why that failed is told of'} {name}",
-            without_binary=CONSUMED,
+            without_binary=outcome_told(LINKED_AT_ONCE),
             created=_created(event),
-            parts=HeldParts(spirv=linked.spirv),
+            parts=HeldParts(spirv=linked.spirv) if is_spirv(linked.spirv) else HeldParts(binary=linked.spirv),
         )
         yield linked, build
 
