@@ -56,7 +56,6 @@ static bool was_call(ze_result_t result)
     case ZE_RESULT_ERROR_UNINITIALIZED:
     case ZE_RESULT_ERROR_INVALID_NULL_HANDLE:
     case ZE_RESULT_ERROR_INVALID_NULL_POINTER:
-    case ZE_RESULT_ERROR_INVALID_SIZE:
     case ZE_RESULT_ERROR_INVALID_ENUMERATION:
         return false;
     default:

@@ -114,11 +114,11 @@ struct build_event *build_event_begin(const char *operation, cl_uint count, cons
     event_begin(&event->event, operation);
     if (options != NULL)
         field_text(&event->event.fields, "options", options);
-    FREED char *given = added != NULL ? text_format("%s%s%s", options != NULL ? options : "",
+    FREED char *whole = added != NULL ? text_format("%s%s%s", options != NULL ? options : "",
                                                     options != NULL && options[0] != '\0' ? " " : "", added)
                                       : NULL;
-    if (given != NULL)
-        field_text(&event->event.fields, "given options", given);
+    if (whole != NULL)
+        field_text(&event->event.fields, "given options", whole);
     return event;
 }
 

@@ -156,7 +156,7 @@ class Build:
 
     @property
     def outcome(self) -> str:
-        """What came of it, one of ``OUTCOMES``."""
+        """The outcome, one of ``OUTCOMES``."""
         return self.without_binary or (BUILT if self.ok else REFUSED)
 
     @property

@@ -162,11 +162,11 @@ def main() -> None:
     parser.add_argument("--driver", choices=list(DRIVERS), action="append")
     parser.add_argument("--interface", choices=list(PROGRAMS), action="append")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     pairs = [
         (interface, driver)
-        for interface in given.interface or PROGRAMS
-        for driver in given.driver or DRIVERS
+        for interface in arguments.interface or PROGRAMS
+        for driver in arguments.driver or DRIVERS
         if (interface, driver) != ("level-zero", "pocl")
     ]
     ways = {"opencl": list(WAYS), "level-zero": [way for way in WAYS if way != "replace"]}
@@ -176,7 +176,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             asker = make(Path(folder), interface, driver)
             compile_spirv(CONSTANTS, Path(folder) / "constants.cl")
-            for way, compared in trial(asker, ways[interface], given.seed, -(-given.calls // runs)).items():
+            for way, compared in trial(asker, ways[interface], arguments.seed, -(-arguments.calls // runs)).items():
                 different += len(compared.differences)
                 print(
                     f"{interface:10} {driver:5} {way:8} {compared.same:9,} the same, {len(compared.differences):,} differ,"

@@ -56,8 +56,8 @@ def test_a_loader_that_is_linked_in(tmp_path: Path) -> None:
 )
 def test_another_interface(library: str, title: str, tmp_path: Path) -> None:
     app = program(tmp_path, OPENER, "-ldl")
-    made = ["gcc", "-shared", "-x", "c", "-o", str(tmp_path / library), "/dev/null"]
-    subprocess.run(made, check=True, timeout=60)
+    words = ["gcc", "-shared", "-x", "c", "-o", str(tmp_path / library), "/dev/null"]
+    subprocess.run(words, check=True, timeout=60)
     done = kernlens("capture", "-o", tmp_path / "x.klens", "--", app, tmp_path / library)
     assert done.returncode == 0
     assert f"the application loaded {library} ({title})" in done.stderr
