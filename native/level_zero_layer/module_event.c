@@ -47,9 +47,10 @@ static const char *input_options(const ze_module_program_exp_desc_t *program, ui
 
 static void add_inputs(struct event *event, const ze_module_program_exp_desc_t *program, const ze_module_program_exp_desc_t *passed)
 {
-    for (uint32_t index = 0; index < program->count; ++index) {
+    for (uint32_t index = 0; program->pInputModules != NULL && program->inputSizes != NULL && index < program->count; ++index) {
         const char *own = input_options(program, index), *options = input_options(passed, index);
-        field_bytes(&event->fields, "input spirv", program->pInputModules[index], program->inputSizes[index]);
+        const uint8_t *spirv = program->pInputModules[index];
+        field_bytes(&event->fields, "input spirv", spirv != NULL ? spirv : (const uint8_t *)"", spirv != NULL ? program->inputSizes[index] : 0);
         if (own != NULL)
             field_text(&event->fields, "input options", own);
         if (options != own)
@@ -70,7 +71,7 @@ void module_event_describe(struct event *event, const ze_module_desc_t *descript
         field_text(&event->fields, "options", description->pBuildFlags);
     if (passed->pBuildFlags != description->pBuildFlags)
         field_text(&event->fields, "given options", passed->pBuildFlags);
-    if (description->format == ZE_MODULE_FORMAT_IL_SPIRV)
+    if (description->format == ZE_MODULE_FORMAT_IL_SPIRV && description->pInputModule != NULL)
         field_bytes(&event->fields, "spirv", description->pInputModule, description->inputSize);
     add_constants(event, description->pConstants);
 }

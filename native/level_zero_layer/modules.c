@@ -48,21 +48,18 @@ static void log_give(const struct asked_log *log)
         driver.log_destroy(log->handle);
 }
 
-/* Tells whether the driver took the call: of what it refused, nothing may be asked. */
-static bool was_taken(ze_result_t result)
+/* Tells whether the call was one: these say that its arguments are none, so nothing may be asked of them either. Whatever else a driver
+ * answers is the end of a build. */
+static bool was_call(ze_result_t result)
 {
     switch (result) {
-    case ZE_RESULT_SUCCESS:
-    case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
-    case ZE_RESULT_ERROR_MODULE_LINK_FAILURE:
-    case ZE_RESULT_ERROR_INVALID_NATIVE_BINARY:
-    case ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY:
-    case ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY:
-    case ZE_RESULT_ERROR_DEVICE_LOST:
-    case ZE_RESULT_ERROR_UNKNOWN:
-        return true;
-    default:
+    case ZE_RESULT_ERROR_UNINITIALIZED:
+    case ZE_RESULT_ERROR_INVALID_NULL_HANDLE:
+    case ZE_RESULT_ERROR_INVALID_NULL_POINTER:
+    case ZE_RESULT_ERROR_INVALID_ENUMERATION:
         return false;
+    default:
+        return true;
     }
 }
 
@@ -166,7 +163,7 @@ static ze_result_t create_recorded(ze_context_handle_t context, ze_device_handle
     if (is_refused)
         asked.given_back = NULL;
     log_give(&asked);
-    if (!was_taken(result) || is_refused)
+    if (!was_call(result) || is_refused)
         return result;
     module_event_describe(&event, description, passed);
     module_event_device(&event, device);
@@ -211,7 +208,7 @@ static ze_result_t ZE_APICALL dynamic_link(uint32_t count, ze_module_handle_t *m
     if (text != NULL)
         field_text(&event.fields, "log", text);
     log_give(&asked);
-    if (was_taken(result))
+    if (was_call(result))
         event_write(&event);
     return result;
 }

@@ -9,6 +9,19 @@
 
 const cl_icd_dispatch *below;
 
+cl_int info_answer(const void *value, size_t size, size_t room, void *value_ret, size_t *size_ret)
+{
+    if (value_ret != NULL) {
+        if (room < size)
+            return CL_INVALID_VALUE;
+        if (size > 0)
+            memcpy(value_ret, value, size);
+    }
+    if (size_ret != NULL)
+        *size_ret = size;
+    return CL_SUCCESS;
+}
+
 bool platform_name(cl_device_id device, char *name, size_t size)
 {
     cl_platform_id platform = NULL;

@@ -11,6 +11,9 @@
 /* The next layer's functions, or the loader's. Set once, before any OpenCL call; NULL if no loader took the layer. */
 extern const cl_icd_dispatch *below;
 
+/* Answers a query of the application with these bytes, as drivers do. */
+cl_int info_answer(const void *value, size_t size, size_t room, void *value_ret, size_t *size_ret);
+
 /* Writes the name of a device's platform; false if the driver does not tell. */
 bool platform_name(cl_device_id device, char *name, size_t size);
 /* Returns the device of a queue; NULL if the driver does not tell. */

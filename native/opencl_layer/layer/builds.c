@@ -173,7 +173,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint device_co
                                                  notify, user_data, error_ret);
         builds_unshare();
         if (linked != NULL)
-            program_forget(linked);
+            program_begins(linked);
         return linked;
     }
     const struct building building = {
@@ -188,7 +188,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint device_co
                                              &error);
     bool notified = completion_await(&completion, notify != NULL && error == CL_SUCCESS && linked != NULL);
     if (linked != NULL)
-        program_forget(linked);
+        program_begins(linked);
     finish_link(&servings, &building, linked, error);
     if (notified)
         notify(linked, user_data);

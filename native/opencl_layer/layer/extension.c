@@ -16,12 +16,14 @@
 
 enum { WAITING_BUILDS = 4 }; /* processes started ahead of the builds they wait for */
 
-/* Tells whether the device belongs to the program's context; CL_INVALID_PROGRAM if there is no such program. */
+/* Tells whether the device belongs to the program's context; CL_INVALID_PROGRAM if there is no such program: drivers read what a handle
+ * points to, whatever that is. */
 static cl_int check_device(cl_program program, cl_device_id device)
 {
     cl_context context = NULL;
     size_t size = 0;
-    if (below->clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
+    if (!program_is_known(program) ||
+        below->clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
         return CL_INVALID_PROGRAM;
     if (below->clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size) != CL_SUCCESS)
         return CL_INVALID_VALUE;
@@ -32,6 +34,26 @@ static cl_int check_device(cl_program program, cl_device_id device)
         if (devices[index] == device)
             return CL_SUCCESS;
     return CL_INVALID_DEVICE;
+}
+
+/* Tells whether the program is built, and with options that leave debug data out. */
+static bool is_built_without_debug(cl_program program, cl_device_id device)
+{
+    cl_build_status status = CL_BUILD_NONE;
+    size_t size = 0;
+    if (program_is_unbuilt(program) ||
+        below->clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_STATUS, sizeof status, &status, NULL) != CL_SUCCESS ||
+        status != CL_BUILD_SUCCESS ||
+        below->clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, 0, NULL, &size) != CL_SUCCESS)
+        return false;
+    FREED char *options = calloc(1, size + 1);
+    if (options == NULL ||
+        below->clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, size, options, NULL) != CL_SUCCESS)
+        return false;
+    for (const char *word = strstr(options, "-g"); word != NULL; word = strstr(word + 1, "-g"))
+        if (word == options || word[-1] == ' ')
+            return false;
+    return true;
 }
 
 /* Tells whether the stage can come. A compiler that keeps no SPIR-V of what it compiles gives only what the program was made
@@ -70,7 +92,8 @@ static cl_int CL_API_CALL request_snapshot_list(cl_program program, cl_device_id
     cl_uint count = 0;
     for (cl_uint index = 0; index < compiler->count; ++index) {
         const struct stage *stage = &compiler->stages[index];
-        if ((stages != NULL && count == room) || !can_come(stage, compiler, program, device))
+        if ((stages != NULL && count == room) || !can_come(stage, compiler, program, device) ||
+            (strcmp(stage->name, "debug") == 0 && is_built_without_debug(program, device)))
             continue;
         if (stages != NULL)
             stages[count] = stage->name;
@@ -151,18 +174,6 @@ static cl_int query_device(void *device, cl_uint name, size_t size, void *value,
     return below->clGetDeviceInfo(device, name, size, value, size_ret);
 }
 
-static cl_int answer(const void *value, size_t size, size_t room, void *value_ret, size_t *size_ret)
-{
-    if (value_ret != NULL) {
-        if (room < size)
-            return CL_INVALID_VALUE;
-        memcpy(value_ret, value, size);
-    }
-    if (size_ret != NULL)
-        *size_ret = size;
-    return CL_SUCCESS;
-}
-
 /* Asks for the driver's answer, with `more` bytes of room behind it; NULL and an error if there is none. */
 static void *driver_answer(query ask, void *object, cl_uint name, size_t more, size_t *size, cl_int *error)
 {
@@ -188,7 +199,7 @@ static cl_int extension_string(query ask, void *object, cl_uint name, size_t roo
     if (length > 0)
         value[length++] = ' ';
     memcpy(value + length, EXTENSION, sizeof EXTENSION);
-    return answer(value, length + sizeof EXTENSION, room, value_ret, size_ret);
+    return info_answer(value, length + sizeof EXTENSION, room, value_ret, size_ret);
 }
 
 static cl_int extension_versions(query ask, void *object, cl_uint name, size_t room, void *value_ret, size_t *size_ret)
@@ -201,7 +212,7 @@ static cl_int extension_versions(query ask, void *object, cl_uint name, size_t r
     if (value == NULL)
         return error;
     memcpy(value + size, &entry, sizeof entry);
-    return answer(value, size + sizeof entry, room, value_ret, size_ret);
+    return info_answer(value, size + sizeof entry, room, value_ret, size_ret);
 }
 
 static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void *value,
@@ -280,6 +291,7 @@ void extension_hook(cl_icd_dispatch *dispatch)
     const char *setting = getenv("KERNLENS_SNAPSHOTS");
     is_offered = setting == NULL || strcmp(setting, "0") != 0;
     if (is_offered) {
+        programs_track();
         dispatch->clGetPlatformInfo = get_platform_info;
         dispatch->clGetDeviceInfo = get_device_info;
     }

@@ -8,7 +8,7 @@
 static cl_program new_program(cl_program program)
 {
     if (program != NULL) {
-        program_forget(program);
+        program_begins(program);
         recorder_new_program(program);
     }
     return program;

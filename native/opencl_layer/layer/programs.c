@@ -28,6 +28,7 @@ struct program {
 };
 
 static struct records programs;
+static bool are_tracked;
 
 static void lock(void)
 {
@@ -96,6 +97,21 @@ void program_forget(cl_program handle)
     struct program *program = (struct program *)(void *)records_remove(&programs, handle);
     unlock();
     program_free(program);
+}
+
+void programs_track(void)
+{
+    are_tracked = true;
+}
+
+void program_begins(cl_program handle)
+{
+    program_forget(handle);
+    if (!are_tracked)
+        return;
+    lock();
+    find_or_add(handle);
+    unlock();
 }
 
 bool program_is_known(cl_program handle)

@@ -19,7 +19,11 @@ struct request {
     void *user_data;
 };
 
-/* Forgets all that is known: for a program that ends, and for a new one, whose handle may have been another program's. */
+/* Has every program known from its beginning on: a handle that is none can be told then. For a loading layer. */
+void programs_track(void);
+/* A new program: its handle may have been another's. */
+void program_begins(cl_program program);
+/* Forgets all that is known: for a program that ends. */
 void program_forget(cl_program program);
 bool program_is_known(cl_program program);
 

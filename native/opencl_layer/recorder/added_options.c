@@ -38,12 +38,29 @@ static bool is_compiled_by(const struct compiler *compiler, cl_program program, 
     return is;
 }
 
-static char *with(const char *options, const char *added)
+/* Stands before what is added. Drivers give options back, in words of their own for what was added, and write them into binaries, where
+ * the next process reads them: all from here on is not the application's. Every compiler takes a macro. */
+static const char MARK[] = "-DKERNLENS_ADDED";
+
+char *with_added(const char *options, const char *added)
 {
-    return options != NULL && options[0] != '\0' ? text_format("%s %s", options, added) : strdup(added);
+    const char *own = options != NULL ? options : "";
+    return added != NULL ? text_format("%s%s%s %s", own, own[0] != '\0' ? " " : "", MARK, added) : NULL;
 }
 
-char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
+bool options_are_added(void)
+{
+    return all != NULL;
+}
+
+void added_take_out(char *options)
+{
+    char *mark = strstr(options, MARK);
+    if (mark != NULL)
+        *(mark > options && mark[-1] == ' ' ? mark - 1 : mark) = '\0';
+}
+
+const char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devices)
 {
     if (all == NULL || program == NULL)
         return NULL;
@@ -54,19 +71,19 @@ char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devi
     size_t size = 0;
     FREED char *source = added[0] != '\0' ? program_source(program, &size) : NULL;
     FREED char *il = added[0] != '\0' && source == NULL ? program_il(program, &size) : NULL;
-    return source != NULL || il != NULL ? with(options, added) : NULL;
+    return source != NULL || il != NULL ? added : NULL;
 }
 
 /* Intel's compiler for GPUs makes machine code as it links: options for that act there alone, and it passes over those for sources.
  * Other linkers refuse what is no option for linkers. */
-char *added_to_link(cl_uint program_count, const cl_program *programs, cl_uint count, const cl_device_id *devices,
-                    const char *options)
+const char *added_to_link(cl_uint program_count, const cl_program *programs, cl_uint count, const cl_device_id *devices,
+                          const char *options)
 {
     if (all == NULL || without_lines[0] == '\0' || programs == NULL || program_count == 0 || programs[0] == NULL ||
         (options != NULL && strstr(options, "-create-library") != NULL) ||
         !is_compiled_by(&igc_compiler, programs[0], count, devices))
         return NULL;
-    return with(options, without_lines);
+    return without_lines;
 }
 
 void added_options_open(void)
@@ -77,5 +94,5 @@ void added_options_open(void)
         without_lines = text_starts_with(all, LINES) ? all + strlen(LINES) + (all[strlen(LINES)] == ' ') : all;
     if (all != NULL && without_lines != all)
         for (size_t index = 0; index < OTHERS; ++index)
-            others[index].all = without_lines[0] == '\0' ? others[index].lines : with(others[index].lines, without_lines);
+            others[index].all = without_lines[0] == '\0' ? others[index].lines : text_format("%s %s", others[index].lines, without_lines);
 }

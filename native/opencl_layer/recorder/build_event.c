@@ -99,7 +99,7 @@ struct build_event {
 };
 
 struct build_event *build_event_begin(const char *operation, cl_uint count, const cl_device_id *devices,
-                                      const char *options, const char *driver_options)
+                                      const char *options, const char *added)
 {
     count = devices != NULL ? count : 0;
     struct build_event *event = calloc(1, sizeof *event + count * sizeof *devices);
@@ -114,8 +114,11 @@ struct build_event *build_event_begin(const char *operation, cl_uint count, cons
     event_begin(&event->event, operation);
     if (options != NULL)
         field_text(&event->event.fields, "options", options);
-    if (driver_options != NULL)
-        field_text(&event->event.fields, "given options", driver_options);
+    FREED char *whole = added != NULL ? text_format("%s%s%s", options != NULL ? options : "",
+                                                    options != NULL && options[0] != '\0' ? " " : "", added)
+                                      : NULL;
+    if (whole != NULL)
+        field_text(&event->event.fields, "given options", whole);
     return event;
 }
 
@@ -142,24 +145,11 @@ void build_event_header(struct build_event *event, cl_program program, const cha
     add_owned(event, "header source", source, size);
 }
 
-/* Tells whether the driver took the call: of a program that it refused, nothing may be asked. */
-static bool was_taken(cl_int status)
+/* Tells whether the call was one: these say that its arguments are none, so nothing may be asked of them either. Whatever else a driver
+ * answers is the end of a build; they have answers of their own for the same refusal. */
+static bool was_call(cl_int status)
 {
-    switch (status) {
-    case CL_SUCCESS:
-    case CL_COMPILER_NOT_AVAILABLE:
-    case CL_OUT_OF_RESOURCES:
-    case CL_OUT_OF_HOST_MEMORY:
-    case CL_BUILD_PROGRAM_FAILURE:
-    case CL_COMPILE_PROGRAM_FAILURE:
-    case CL_LINK_PROGRAM_FAILURE:
-    case CL_INVALID_BUILD_OPTIONS:
-    case CL_INVALID_COMPILER_OPTIONS:
-    case CL_INVALID_LINKER_OPTIONS:
-        return true;
-    default:
-        return false;
-    }
+    return status != CL_INVALID_PROGRAM && status != CL_INVALID_DEVICE && status != CL_INVALID_CONTEXT && status != CL_INVALID_VALUE;
 }
 
 static void add_device(struct build_event *event, cl_device_id device)
@@ -232,7 +222,8 @@ static void add_devices(struct build_event *event, cl_program program, cl_int re
             continue;
         add_device(event, devices[index]);
         field_number(&event->event.fields, "built", successful && built[index]);
-        add_log(event, program, devices[index]);
+        if (result != CL_INVALID_OPERATION) /* nothing was begun: the log is that of another build, which may go on */
+            add_log(event, program, devices[index]);
         if (result == CL_OUT_OF_RESOURCES)
             add_refused(event, program, devices[index]);
         if (has_binaries && built[index])
@@ -274,7 +265,7 @@ void build_event_end(struct build_event *event, cl_program program, cl_int statu
 {
     if (event == NULL)
         return;
-    if (was_taken(status)) {
+    if (was_call(status)) {
         event_ended(&event->event, status);
         if (program != NULL) {
             add_source(event, program);

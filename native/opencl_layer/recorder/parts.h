@@ -3,21 +3,22 @@
 #define KERNLENS_RECORDER_PARTS_H
 
 #include "recording/counters.h"
+#include "recording/kernel_names.h"
 
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* build_event.c: one call of a function that builds, described as it begins, written down when it has ended. */
 struct build_event;
 
 /* Begins one: a call of clBuildProgram ("build"), clCompileProgram ("compile") or clLinkProgram ("link"), or the creation of
- * "built-in kernels", whose names are the options. It is for these devices (NULL: all that the program has). `driver_options` are the
- * options that the driver gets in place of the application's, NULL if it gets those. Returns NULL if there is no memory; the
- * others take that. */
+ * "built-in kernels", whose names are the options. It is for these devices (NULL: all that the program has). `added` is what
+ * the driver gets behind the application's options, NULL if nothing. Returns NULL if there is no memory; the others take that. */
 struct build_event *build_event_begin(const char *operation, cl_uint count, const cl_device_id *devices,
-                                      const char *options, const char *driver_options);
+                                      const char *options, const char *added);
 /* Notes a linked program, or a header under its name. */
 void build_event_input(struct build_event *event, cl_program program);
 void build_event_header(struct build_event *event, cl_program program, const char *name);
@@ -38,11 +39,24 @@ void constants_forget(cl_program program);
 /* added_options.c: options that a capture adds to what the application builds. */
 /* Takes them from the environment. For a loading layer. */
 void added_options_open(void);
-/* Make the options with what is added to them, in memory of their own; NULL if nothing is. Without devices all that the program has
- * are meant. */
-char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options);
-char *added_to_link(cl_uint program_count, const cl_program *programs, cl_uint count, const cl_device_id *devices,
-                    const char *options);
+/* Return what is added to a build's options, which lasts; NULL if nothing is. Without devices all that the program has are meant. */
+const char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devices);
+const char *added_to_link(cl_uint program_count, const cl_program *programs, cl_uint count, const cl_device_id *devices,
+                          const char *options);
+/* Makes the options with what is added to them, as the driver gets them, in memory of their own; NULL if nothing is. */
+char *with_added(const char *options, const char *added);
+/* Tells whether anything is added to any build. */
+bool options_are_added(void);
+/* Takes out of the options that a driver answers with what was added to them, also if they come from a binary. */
+void added_take_out(char *options);
+
+/* own_answers.c: what programs answer, where a capture changed what the driver got, is what the application gave. */
+/* Puts its functions into the table, in front of those `behind`. For a loading layer. */
+void own_answers_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+/* Notes what the application made a program from that something else stands in for. */
+void own_answers_made_from(cl_program program, enum made_from form, const struct view *bytes);
+/* The handle is a new program's. */
+void own_answers_forget(cl_program program);
 
 /* extension_launches.c: launches through functions that platforms give out by their names. */
 /* Has forks looked after. For a loading layer. */

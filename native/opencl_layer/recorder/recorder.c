@@ -38,7 +38,7 @@ static void let_go(struct notified_build *build, int holders)
 static void name_linked(struct notified_build *build, cl_program linked)
 {
     if (build->links && linked != NULL && !atomic_exchange(&build->named, true))
-        counters_new_program(linked);
+        recorder_new_program(linked);
 }
 
 static void CL_CALLBACK build_ended(cl_program program, void *user_data)
@@ -98,8 +98,9 @@ static void call_end(struct call *call, cl_program program, cl_int status)
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
                                         const char *options, notification notify, void *user_data)
 {
-    FREED char *extended = added_to_build(program, count, devices, options);
-    struct build_event *event = build_event_begin("build", count, devices, options, extended);
+    const char *added = added_to_build(program, count, devices);
+    FREED char *extended = with_added(options, added);
+    struct build_event *event = build_event_begin("build", count, devices, options, extended != NULL ? added : NULL);
     build_event_start(event, program);
     struct call call = call_begin(event, false, notify, user_data);
     cl_int status = next->clBuildProgram(program, count, devices, extended != NULL ? extended : options, call.notify, call.user_data);
@@ -111,8 +112,9 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
                                           const char *options, cl_uint header_count, const cl_program *headers,
                                           const char **header_names, notification notify, void *user_data)
 {
-    FREED char *extended = added_to_build(program, count, devices, options);
-    struct build_event *event = build_event_begin("compile", count, devices, options, extended);
+    const char *added = added_to_build(program, count, devices);
+    FREED char *extended = with_added(options, added);
+    struct build_event *event = build_event_begin("compile", count, devices, options, extended != NULL ? added : NULL);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
     build_event_start(event, program);
@@ -127,8 +129,9 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
                                            const char *options, cl_uint program_count, const cl_program *programs,
                                            notification notify, void *user_data, cl_int *error_ret)
 {
-    FREED char *extended = added_to_link(program_count, programs, count, devices, options);
-    struct build_event *event = build_event_begin("link", count, devices, options, extended);
+    const char *added = added_to_link(program_count, programs, count, devices, options);
+    FREED char *extended = with_added(options, added);
+    struct build_event *event = build_event_begin("link", count, devices, options, extended != NULL ? added : NULL);
     for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
         build_event_input(event, programs[index]);
     build_event_start(event, NULL);
@@ -137,7 +140,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
     cl_program linked = next->clLinkProgram(context, count, devices, extended != NULL ? extended : options, program_count, programs,
                                             call.notify, call.user_data, &error);
     if (linked != NULL && call.notified == NULL)
-        counters_new_program(linked);
+        recorder_new_program(linked);
     call_end(&call, linked, error);
     if (error_ret != NULL)
         *error_ret = error;
@@ -246,6 +249,7 @@ void recorder_new_program(cl_program program)
         return;
     counters_new_program(program);
     constants_forget(program);
+    own_answers_forget(program);
 }
 
 cl_program recorder_replace_il(cl_context context, const void *il, size_t length, cl_int *error_ret)
@@ -273,6 +277,7 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
     queues_hook(dispatch, next);
+    own_answers_hook(dispatch, next);
     replaced_programs_hook(dispatch, next);
     simulated_memory_hook(dispatch, next);
     spool_here();

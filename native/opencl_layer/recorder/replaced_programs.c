@@ -45,6 +45,7 @@ static cl_program replaced(cl_context context, enum made_from form, const struct
     struct program_identity identity = {0, 0};
     if (program != NULL) {
         identity = counters_identity(program);
+        own_answers_made_from(program, form, bytes);
         if (error_ret != NULL)
             *error_ret = CL_SUCCESS;
     }

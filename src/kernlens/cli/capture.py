@@ -121,7 +121,10 @@ def command(
             on_start=partial(_tell_start, device),
             on_progress=progress.show,
         )
-    _tell(done, command_line[0])
+    try:
+        _tell(done, command_line[0])
+    except KernlensError as error:
+        print_message(f"kernlens: {error}")  # The exit status is the application's, whatever can be told of it.
     _give_answers(done, html, as_json, json_file)
     _end_like(done.exit_status or (_UNMATCHED if done.unmatched else 0))
 

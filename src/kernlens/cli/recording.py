@@ -191,7 +191,7 @@ def _listing(document: dict[str, Any], *, has_launches: bool) -> list[str]:
             program["name"],
             program["device"],
             program["toolchain"],
-            "yes" if program["ok"] else "no",
+            program["outcome"],
             program["kernels"],
             *([program["launches"]] if has_launches else []),
             len(program["sources"]),
@@ -202,7 +202,7 @@ def _listing(document: dict[str, Any], *, has_launches: bool) -> list[str]:
         ]
         for program in document["programs"]
     ]
-    titles = ["program", "device", "toolchain", "ok", "kernels", *(["launches"] if has_launches else [])]
+    titles = ["program", "device", "toolchain", "outcome", "kernels", *(["launches"] if has_launches else [])]
     titles += ["sources", "stages", "bytes", "seconds", "built (UTC)"]
     room: list[list[Cell]] = [list(content.values()) for content in document["contents"]]
     redacted = ", without source text" if document["metadata"].get("redacted") else ""
@@ -234,6 +234,7 @@ def _document(
                 "device": program.build.device,
                 **toolchain_keys(program.build),
                 "ok": program.build.ok,
+                "outcome": program.build.outcome,
                 "reason": program.build.reason,
                 "kernels": count,
                 "launches": None if launches is None else launches[program.build.name, program.build.device],

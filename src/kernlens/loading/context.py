@@ -75,6 +75,10 @@ def _bytes(view: memoryview) -> bytes:
     return whole if isinstance(whole, bytes) and len(whole) == view.nbytes else bytes(view)
 
 
+#: A capture puts this before the options that it adds (``native/opencl_layer/recorder/added_options.c``).
+_CAPTURE_MARK = "-DKERNLENS_ADDED "
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """The context of bytes: ``build`` is what is known of the build beside them.
@@ -109,7 +113,8 @@ class Context:
             return self
         build = self.build
         parts = ContainerParts(build.parts, debug, spirv, source, find_snapshots)
-        return replace(self, build=replace(build, options=options or build.options, parts=parts))
+        options = options.replace(_CAPTURE_MARK, "") if options else build.options
+        return replace(self, build=replace(build, options=options, parts=parts))
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernlens.errors import FormatError
+from kernlens.errors import FormatError, TooManyError
 from kernlens.model.binary import EMPTY, Section
 from kernlens.model.build import Build
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
@@ -85,7 +86,34 @@ def _spirv(build: Build) -> memoryview:
 
 
 class LinesDebug(KeptDebug):
-    """The line tables of a program's kernels, by their names."""
+    """The line tables of a program's kernels, by their names. Debug data that cannot be read is the reason why a kernel has no
+    lines, and no other answer's business; too much of it is all answers'."""
+
+    def __init__(self, build: Build, allowance: Allowance) -> None:
+        super().__init__(build, allowance)
+        #: Why the line table of a kernel cannot be read.
+        self.unreadable: dict[str, str] = {}
+
+    def readable_table(self, name: str) -> LineTable | None:
+        """Return a kernel's line table; None if there is none, or it cannot be read."""
+        with self._noting(name):
+            return self.line_table(name)
+        return None
+
+    def absent_lines(self, name: str) -> str | None:
+        """Return why a kernel has no line table, or none that can be read as far as was tried; None if it has one."""
+        with self._noting(name):
+            return self.unreadable.get(name) or self.line_table_reason(name)
+        return self.unreadable[name]
+
+    @contextmanager
+    def _noting(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except TooManyError:
+            raise
+        except FormatError as error:
+            self.unreadable[name] = f"its debug data cannot be read: {error}"
 
     def line_table(self, name: str) -> LineTable | None:
         """Return a kernel's line table."""
@@ -128,7 +156,9 @@ class ProgramDebug(LinesDebug):
         return None if section is not None and section.size else NO_TABLE
 
     def code_copy(self, name: str) -> memoryview | None:
-        section = self._section(name, ".text")
+        section = None
+        with self._noting(name):
+            section = self._section(name, ".text")
         return section.data if section is not None and section.size else None
 
     def _section(self, name: str, section: str) -> Section | None:

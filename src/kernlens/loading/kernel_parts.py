@@ -272,16 +272,18 @@ class DebugCode(Code):
         return self._debug.compiler
 
     def line_table(self) -> LineTable | None:
-        table, folder = self._debug.line_table(self.name), self._debug.folder
+        table, folder = self._debug.readable_table(self.name), self._debug.folder
         return table.named_below(folder) if table is not None and folder else table
 
     def line_table_reason(self, kernel: Kernel) -> str | None:
         from kernlens.loading.absent_lines import ASSEMBLY, CHANGED, EMPTY_TABLE
 
-        if reason := self._debug.line_table_reason(self.name):
+        if reason := self._debug.absent_lines(self.name):
             return reason
         try:
             table = kernel.table_as_held
+            if unreadable := self._debug.unreadable.get(self.name):
+                return unreadable
             if table is not None and not table.has_lines:
                 return EMPTY_TABLE
             if kernel.code_change:
@@ -384,7 +386,7 @@ class ZebinCode(DebugCode):
         )
 
     def lines_need_instructions(self) -> bool:
-        return self._debug.line_table_reason(self.name) is None
+        return self._debug.absent_lines(self.name) is None
 
     def set_up_bytes(self, kernel: Kernel) -> int:
         # Behind the loads the newest compiler sets the thread up, and the stack if there is one. The row that it marks as

@@ -137,9 +137,11 @@ class Unpacker:
 
         members = [member for member in read_ar(content) if len(member.data) and not member.is_padding]
         context.allowance.count(len(members), "members", format="ar", weight=KERNEL_WEIGHT)
+        debug = _debug_of_units(context)
         return tuple(
-            self._part(member.data.toreadonly, member.name, offset + member.offset, member.data, context, depth)
+            self._part(member.data.toreadonly, member.name, offset + member.offset, member.data, inside, depth)
             for member in members
+            for inside in (context.holding(debug=debug.get(member.name, EMPTY)),)
         )
 
     def _images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
@@ -284,6 +286,19 @@ class Unpacker:
         if spirv is not None:
             children.append(Container("spirv", "", offset + spirv.offset, spirv.data))
         return tuple(children)
+
+
+def _debug_of_units(context: Context) -> dict[str, memoryview]:
+    """Return the debug data of each unit of a package of modules, by the unit's name: the driver gives out a package of these
+    too. Empty where the build's debug data is none, or cannot be read: then each unit says so."""
+    from kernlens.formats.ar import read_ar
+
+    try:
+        debug = memoryview(context.build.debug)
+        return {member.name: member.data for member in read_ar(debug)} if identify(debug) == "ar" else {}
+    except FormatError as error:
+        log.debug("loading", "the debug data of a package is passed over: %s", error)
+        return {}
 
 
 def _elf_sections(content: memoryview, kind: str) -> tuple[Section, ...]:

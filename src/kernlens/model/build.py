@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 #: What kernlens adds to the options of a source (``toolchain/includes.py``), and compilers write into their binaries.
 _NAMED = re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
-#: The beginnings of the reasons for which a build that went well has no binary: a capture records what the application did.
+#: The outcomes of a build. A dynamic link that connected programs is ``linked``; what was compiled and linked in one call is
+#: ``consumed`` by that link. Both went well, and have no binary of their own.
+BUILT, LINKED, CONSUMED, REFUSED = OUTCOMES = ("built", "linked", "consumed", "refused")
+#: The beginnings of the reasons for which a build that went well has no binary.
 LINKED_AT_ONCE, CONNECTED, BUILT_IN = (
     "it was compiled and linked in one call",
     "a dynamic link makes no binary",
@@ -27,6 +30,12 @@ LINKED_AT_ONCE, CONNECTED, BUILT_IN = (
 )
 #: The build options that have compilers write line tables. The first is what kernlens adds.
 LINE_OPTIONS = ("-gline-tables-only", "-g")
+
+
+def outcome_told(reason: str) -> str:
+    """Return the outcome of a build that went well and has no binary for this reason; "" if it is none of these."""
+    outcomes = {LINKED_AT_ONCE: CONSUMED, CONNECTED: LINKED, BUILT_IN: BUILT}
+    return next((outcome for start, outcome in outcomes.items() if reason.startswith(start)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +130,9 @@ class Build:
     ``kernels`` what that driver reports of each kernel. ``missing`` says of a part that is not there, by its name, why.
     ``inputs`` are the builds that it was linked from, as far as they are known. ``constants`` are the values that it gave
     specialization constants of its SPIR-V, as bits by number. ``folder`` is the temporary folder that a compiler worked in, ""
-    if it was the caller's: line tables name files in it, which are called by their names below it.
+    if it was the caller's: line tables name files in it, which are called by their names below it. ``without_binary`` is the
+    outcome of a build that went well and has no binary of its own (``LINKED``, ``CONSUMED``; ``BUILT``: of kernels that the
+    device has built in), "" of others.
     """
 
     name: str
@@ -141,11 +152,17 @@ class Build:
     inputs: tuple[Build, ...] = field(default=(), repr=False)
     constants: Mapping[int, int] = field(default_factory=dict)
     folder: str = ""
+    without_binary: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """The outcome, one of ``OUTCOMES``."""
+        return self.without_binary or (BUILT if self.ok else REFUSED)
 
     @property
     def has_failed(self) -> bool:
         """True if there is no binary though there should be one."""
-        return not self.ok and not (self.reason or "").startswith((LINKED_AT_ONCE, CONNECTED, BUILT_IN))
+        return self.outcome == REFUSED
 
     @property
     def title(self) -> str:

@@ -55,7 +55,7 @@ class StoredProgram:
         build = self.build
         parts = [(part.kind, part.label, part.blob and part.blob.sha256) for part in self.parts]
         toolchain = build.toolchain and astuple(build.toolchain)
-        what = (build.device, toolchain, build.options, build.ok, build.reason, parts)
+        what = (build.device, toolchain, build.options, build.outcome, build.reason, parts)
         return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).digest()
 
 

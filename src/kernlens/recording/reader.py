@@ -20,7 +20,16 @@ from typing import TYPE_CHECKING, Any, Self
 from kernlens import log
 from kernlens.errors import FormatError, KernlensError, NotFoundError, UnsupportedError
 from kernlens.model.allowance import Allowance
-from kernlens.model.build import Build, BuildParts, BuildToolchain, Source
+from kernlens.model.build import (
+    BUILT,
+    OUTCOMES,
+    REFUSED,
+    Build,
+    BuildParts,
+    BuildToolchain,
+    Source,
+    outcome_told,
+)
 from kernlens.model.stage import Snapshot
 from kernlens.recording import schema
 from kernlens.recording.blobs import RecordedContents
@@ -181,21 +190,21 @@ class Recording:
         number, name, device, toolchain, options, status, reason, seconds, command, created = row
         if toolchain is not None and toolchain not in toolchains:
             raise damaged("a program names a toolchain that is not there")
-        if status not in (schema.OK, schema.FAILED):
-            raise damaged(f"a program has the status {status!r}")
+        outcome, ok = _outcome(status, typed(reason, str, "program"))
         return Build(
             name=typed(name, str, "program"),
             device=typed(device, str, "program"),
             toolchain=None if toolchain is None else toolchains[toolchain],
             options=typed(options, str, "program"),
             command=typed(command, str, "program"),
-            ok=status == schema.OK,
+            ok=ok,
             reason=typed(reason, str, "program") or None,
             seconds=typed(seconds, float, "program"),
             created=typed(created, str, "program"),
             parts=_RecordedParts(self, typed(number, int, "program")),
             inputs=linked,
             constants=constants,
+            without_binary="" if ok or outcome == REFUSED else outcome,
         )
 
     def unread(self, program: int, without: Collection[str] = ()) -> BuildParts:
@@ -334,3 +343,13 @@ def _cut_off(path: Path) -> str:
     page = int.from_bytes(head[16:18], "big")
     whole = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
     return f": it was cut off after {size:,} of {whole:,} bytes" if size < whole else ""
+
+
+def _outcome(status: object, reason: str) -> tuple[str, bool]:
+    """Return the outcome of a build, and whether it has a binary. Raises FormatError if the status is none."""
+    if status in OUTCOMES:
+        return str(status), status == BUILT and not reason
+    if status not in schema.FORMER_STATUS:
+        raise damaged(f"a program has the status {status!r}")
+    outcome = schema.FORMER_STATUS[str(status)]
+    return (outcome, True) if outcome == BUILT else (outcome_told(reason) or REFUSED, False)

@@ -6,13 +6,14 @@ import re
 from typing import TypeVar
 
 from kernlens.errors import FormatError
+from kernlens.model.build import BUILT, REFUSED
 
 T = TypeVar("T")
 
 #: SQLite's application id, at offset 68 of the file, big-endian: "klns".
 APPLICATION_ID = 0x6B6C6E73
-#: The schema that is written: SQLite's user version, at offset 60 of the file, big-endian. Schema 1 can be read too.
-SCHEMA_VERSION = 2
+#: The schema that is written: SQLite's user version, at offset 60 of the file, big-endian. Older ones can be read too.
+SCHEMA_VERSION = 3
 SQLITE_MAGIC = b"SQLite format 3\0"
 #: Bytes of SQLite's file header.
 HEADER_SIZE = 100
@@ -38,16 +39,19 @@ TABLES = {
         kernel TEXT NOT NULL, form TEXT NOT NULL, ending TEXT NOT NULL, attempt INTEGER NOT NULL,
         blob INTEGER NOT NULL REFERENCES blob (id), PRIMARY KEY (program, position)) WITHOUT ROWID""",
 }
-#: The tables of each schema. Schema 1 kept one attempt of each stage and did not say which.
+#: The tables of each schema. Schema 1 kept one attempt of each stage and did not say which; in both older ones
+#: a build is ok or failed.
 SCHEMAS = {
     1: {**TABLES, "snapshot": TABLES["snapshot"].replace(" attempt INTEGER NOT NULL,", "")},
+    2: TABLES,
     SCHEMA_VERSION: TABLES,
 }
 
 #: The roles that a part can have in its program.
 ROLES = ("source", "binary", "debug", "spirv", "log")
 FORMS = ("text", "binary")
-OK, FAILED = "ok", "failed"
+#: The status of a build in older schemas, and the outcome that it means but for those that its reason tells.
+FORMER_STATUS = {"ok": BUILT, "failed": REFUSED}
 
 
 def same_definition(first: str, second: str) -> bool:

@@ -22,7 +22,7 @@ from kernlens import __version__
 from kernlens.errors import KernlensError, OutputError
 from kernlens.recording.blobs import SIZE_LIMIT, PackedBlob, pack
 from kernlens.recording.redaction import SOURCE_STAGE, Redaction, contents_of
-from kernlens.recording.schema import APPLICATION_ID, FAILED, FORMS, OK, SCHEMA_VERSION, TABLES
+from kernlens.recording.schema import APPLICATION_ID, FORMS, SCHEMA_VERSION, TABLES
 from kernlens.recording.target import Target
 
 if TYPE_CHECKING:
@@ -291,7 +291,6 @@ def _text(text: str) -> str:
 
 def _insert_program(connection: sqlite3.Connection, build: Build, number: int | None, stored: _Stored) -> int:
     toolchain = None if build.toolchain is None else _toolchain(connection, build.toolchain, stored)
-    status = OK if build.ok else FAILED
     cursor = connection.execute(
         "INSERT INTO program (id, name, device, toolchain, options, status, reason, seconds, command, created)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -299,7 +298,7 @@ def _insert_program(connection: sqlite3.Connection, build: Build, number: int | 
             number,
             *map(_text, (build.name, build.device)),
             toolchain,
-            *map(_text, (build.options or "", status, build.reason or "")),
+            *map(_text, (build.options or "", build.outcome, build.reason or "")),
             float(build.seconds),
             *map(_text, (build.command, build.created or _now())),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import shlex
@@ -17,9 +18,15 @@ from kernlens.toolchain.opencl_loader import LOADER, LOADER_NAME, Loader, loader
 ABSOLUTE, BUNDLED = "an absolute path", "a Python package"
 #: Bytes of a script that are read, words of it and of a command line that are looked at, and names of loaders in a program.
 _SCRIPT, _MOST_WORDS, _MOST_NAMES = 1 << 16, 256, 64
-#: A line of /proc/PID/maps with an OpenCL loader, and the most processes that are looked at.
-_MAPPED = re.compile(rb"(/[^\n]*/(libOpenCL[^/\n]*))$", re.MULTILINE)
+#: A line of /proc/PID/maps with a file of code, and the most processes that are looked at.
+_MAPPED = re.compile(rb"^\S+ r-x\S* .*?(/[^\n]*)$", re.MULTILINE)
 _MOST_PROCESSES = 4096
+#: What the code of every OpenCL loader says: where it looks for drivers; and what is in those that take layers.
+_VENDORS, _LAYERS = b"/OpenCL/vendors", b"OPENCL_LAYERS"
+#: The libraries of interfaces of which kernlens records nothing, or nothing of what goes past Intel's driver.
+_INTERFACES = {
+    "libcuda.so": "CUDA", "libamdhip64.so": "HIP", "libvulkan.so": "Vulkan", "libze_loader.so": "Level Zero"
+}  # fmt: skip
 #: What begins a path in a script that is mostly the script's own folder: "$HERE/", "${0%/*}/", "$(dirname "$0")/".
 _OWN_FOLDER = re.compile(r"(?:\$\{?(?:\w+|0%/\*)\}?|\$\(.*\))(?=/)")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
@@ -147,8 +154,23 @@ def _absolute(path: str) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
-def mapped_loaders(process: int) -> list[set[str]]:
-    """Return the OpenCL loaders that a process and its descendants have mapped now: a set for each process that has some."""
+def holds_own_loader(path: str) -> bool:
+    """Return whether a program or library has an OpenCL loader linked in that takes no layers."""
+    content = file_content(path)
+    if content is None or LOADER_NAME.fullmatch(os.path.basename(path)):
+        return False
+    mapped = content.obj
+    return isinstance(mapped, mmap.mmap) and mapped.find(_VENDORS) >= 0 and mapped.find(_LAYERS) < 0
+
+
+def interface_of(path: str) -> str | None:
+    """Return the interface to GPUs that a library is the way to, beside OpenCL; None if it is none's."""
+    name = os.path.basename(path)
+    return next((title for start, title in _INTERFACES.items() if name.startswith(start)), None)
+
+
+def mapped_code(process: int) -> list[set[str]]:
+    """Return the files of code that a process and its descendants have mapped now: a set for each process."""
     waiting, mapped = [process], []
     for each in waiting:
         if len(waiting) > _MOST_PROCESSES:
@@ -160,7 +182,5 @@ def mapped_loaders(process: int) -> list[set[str]]:
             maps = (folder / "maps").read_bytes()
         except (OSError, ValueError):
             continue  # It has ended, or is somebody else's.
-        paths = {match[1] for match in _MAPPED.finditer(maps) if LOADER_NAME.fullmatch(os.fsdecode(match[2]))}
-        if paths:
-            mapped.append({os.fsdecode(path) for path in paths})
+        mapped.append({os.fsdecode(match[1]) for match in _MAPPED.finditer(maps)})
     return mapped

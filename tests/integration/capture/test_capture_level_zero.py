@@ -98,6 +98,34 @@ def test_a_static_link_keeps_its_inputs(driver: Driver, tmp_path: Path) -> None:
     ]
     assert {part.options for part in inputs} == {linked.options} == {"-ze-opt-level=2"}
     assert "1 build," in done.err
+    assert [build.outcome for build in done.builds] == ["built", "consumed", "consumed"]
+
+
+def test_a_package_of_native_modules(level_zero_folder: Path, newest_root: Path, tmp_path: Path) -> None:
+    """The newest driver makes one binary of several, and one of their debug data: each unit has its own lines."""
+    done = Driver(NEWEST, "bmg", level_zero_folder).captured(tmp_path, "natives", options=("--stages",))
+    assert (done.status, "natives 1" in done.out) == (0, True)
+    exporter, plain, package, *inputs = done.builds
+    assert package.binary[:8] == package.debug[:8] == b"!<arch>\n"
+    assert [(each.outcome, each.binary) for each in inputs] == [
+        ("consumed", plain.binary),
+        ("consumed", exporter.binary),
+    ]
+    assert "no stages of program-3: the program was created from a binary" in done.err
+    alone = {
+        name: [(place.line, place.path) if place else None for place in kernel.source_map.places]
+        for program in kernlens.load(done.recording)
+        if program.name in ("program-1", "program-2")
+        for name, kernel in program.kernels.items()
+        if kernel.source_map is not None
+    }
+    units = [program for program in kernlens.load(done.recording) if program.name.startswith("pkg.unit")]
+    assert len(units) == 2
+    assert alone.keys() >= {"scale", "clear", "exporting"}
+    for kernel in (kernel for unit in units for kernel in unit.kernels.values() if kernel.name in alone):
+        assert kernel.source_map is not None
+        places = [(place.line, place.path) if place else None for place in kernel.source_map.places]
+        assert places == alone[kernel.name]
 
 
 @pytest.mark.parametrize("word", ["link", "link-without-log"])
@@ -105,6 +133,7 @@ def test_a_dynamic_link_keeps_its_log(word: str, driver: Driver, tmp_path: Path)
     importer, exporter, link = driver.captured(tmp_path, word).builds
     assert importer.ok
     assert exporter.ok
+    assert [build.outcome for build in (importer, exporter, link)] == ["built", "built", "linked"]
     assert link.reason == "a dynamic link makes no binary: it connects program-1, program-2"
     assert "Unresolved Symbol <helper> Successfully Resolved" in link.log
 

@@ -91,6 +91,7 @@ def test_wrong_buffers_and_handles(
         "destroyed kernel": "HandleError: the",
         "kernel of a closed context": "HandleError: this Level Zero kernel is closed;",
         "kernel of a closed module": "HandleError: this Level Zero kernel is closed;",
+        "code of a closed module": "HandleError: this Level Zero kernel is closed;",
         "kernel names of a closed module": "HandleError: this Level Zero module is closed;",
     }
     assert {what: answer[: len(expected[what])] for what, answer in answers.items()} == expected

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -13,7 +15,19 @@ import pytest
 
 import kernlens as package
 from kernlens.loading import open_file
-from kernlens.model.build import BUILT_IN, CONNECTED, LINKED_AT_ONCE, Build, HeldParts, Source
+from kernlens.model.build import (
+    BUILT,
+    BUILT_IN,
+    CONNECTED,
+    CONSUMED,
+    LINKED,
+    LINKED_AT_ONCE,
+    REFUSED,
+    Build,
+    HeldParts,
+    Source,
+)
+from kernlens.recording.schema import SCHEMA_VERSION
 from kernlens.recording.writer import RecordingWriter
 from tests.explore_reader import Page
 from tests.tree import ROOT
@@ -221,9 +235,27 @@ def test_where_all_failed_there_is_nothing_else_to_say(kernlens: Kernlens, folde
     assert "all 2 builds failed" in kernlens("inspect", "bad.klens").out
 
 
-@pytest.mark.parametrize("reason", [LINKED_AT_ONCE, CONNECTED, BUILT_IN])
-def test_a_build_that_was_to_have_no_binary_did_not_fail(reason: str, kernlens: Kernlens, folder: Path) -> None:
-    record(folder / "linked.klens", GOOD, replace(BAD, reason=f"{reason}: ...", parts=HeldParts()))
+@pytest.mark.parametrize("schema", [2, SCHEMA_VERSION])
+@pytest.mark.parametrize(
+    ("outcome", "reason"), [(CONSUMED, LINKED_AT_ONCE), (LINKED, CONNECTED), (BUILT, BUILT_IN), (REFUSED, "no")]
+)
+def test_a_build_that_was_to_have_no_binary_did_not_fail(
+    outcome: str, reason: str, schema: int, kernlens: Kernlens, folder: Path
+) -> None:
+    without = "" if outcome == REFUSED else outcome
+    bare = replace(BAD, reason=f"{reason}: ...", parts=HeldParts(), without_binary=without)
+    record(folder / "linked.klens", GOOD, bare)
+    if schema == 2:
+        with closing(sqlite3.connect(folder / "linked.klens")) as older:
+            older.execute("UPDATE program SET status = iif(reason = '', 'ok', 'failed')")
+            older.execute("PRAGMA user_version = 2")
+            older.commit()
+    listed = json.loads(kernlens("recording", "list", "linked.klens", "--json").out)["programs"]
+    assert [(each["ok"], each["outcome"]) for each in listed] == [(True, BUILT), (False, outcome)]
+    assert f" {outcome} " in kernlens("recording", "list", "linked.klens").out.splitlines()[2]
+    if outcome == REFUSED:
+        assert kernlens("check", "linked.klens", "--max-spill", "0").status == 1
+        return
     done = kernlens("check", "linked.klens", "--max-spill", "0")
     assert (done.status, "failed" in done.out) == (0, False)
     contents = open_file(folder / "linked.klens")

@@ -183,7 +183,8 @@ class LiveKernel(HandleOwner):
     @property
     def code(self) -> bytes:
         """The machine code without its padding, from before relocation. The module's binary holds its length: the
-        kernel's symbol in a zebin, the unpadded size in patch tokens."""
+        kernel's symbol in a zebin, the unpadded size in patch tokens. Raises HandleError after ``close``."""
+        self._check_open()
         return bytes(self._native.code(self.name))
 
     @property

@@ -7,7 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kernlens import log
 from kernlens.dataclass import dataclass, field
+from kernlens.errors import KernlensError
 from kernlens.loading import open_build
 from kernlens.model.build import Build
 from kernlens.model.figures import FIGURES, figures_of, own_figures
@@ -58,12 +60,20 @@ class CapturedKernel:
     @cached_property
     def kernel(self) -> Kernel | None:
         """The kernel in the recording, read on first use; None if kernlens cannot read its code."""
-        return self.recorded.get(self.number, self.name) if self.recorded is not None and self.number else None
+        try:
+            return self.recorded.get(self.number, self.name) if self.recorded is not None and self.number else None
+        except KernlensError as error:
+            log.debug("verbs", "%s of the recording cannot be read: %s", self.name, error)
+            return None
 
     @cached_property
     def figures(self) -> dict[str, int | None]:
         """The figures of its machine code by their keys, None where they are not known; empty if it cannot be read."""
-        return {} if self.kernel is None else figures_of(self.kernel, (*FIGURES, *own_figures(self.kernel)))
+        try:
+            return {} if self.kernel is None else figures_of(self.kernel, (*FIGURES, *own_figures(self.kernel)))
+        except KernlensError as error:
+            log.debug("verbs", "the figures of %s cannot be read: %s", self.name, error)
+            return {}
 
     @property
     def known_launches(self) -> int | None:

@@ -14,9 +14,19 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.ptx.ptx_text import is_ptx
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.devices import known_device
 from kernlens.loading import open_build
-from kernlens.model.build import BUILT_IN, CONNECTED, LINKED_AT_ONCE, Build, BuildToolchain, HeldParts, Source
+from kernlens.model.build import (
+    BUILT_IN,
+    CONNECTED,
+    LINKED_AT_ONCE,
+    Build,
+    BuildToolchain,
+    HeldParts,
+    Source,
+    outcome_told,
+)
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
 from kernlens.recording.capture_notes import CAPTURE
@@ -278,6 +288,7 @@ class Merging:
 
 
 def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, linked: Sequence[str]) -> Build:
+    ok, reason = device.built and bool(device.binary), _reason(event, device, linked)
     sources = [Source("", event.source, "program")] if event.source is not None else []
     sources += [Source(path, text, "program") for path, text in event.headers]
     return Build(
@@ -285,8 +296,9 @@ def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, 
         device=device_name,
         toolchain=_toolchain(event, device),
         options=_options(event),
-        ok=device.built and bool(device.binary),
-        reason=_reason(event, device, linked),
+        ok=ok,
+        reason=reason,
+        without_binary="" if ok else outcome_told(reason or ""),
         seconds=event.duration / 1e9,
         created=_created(event),
         parts=HeldParts(
@@ -309,9 +321,10 @@ def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[t
             toolchain=_toolchain(event, device),
             options=linked.options.strip(),
             ok=False,
-            reason=f"{LINKED_AT_ONCE}: the binary is that of {name}",
+            reason=f"{LINKED_AT_ONCE}: {'the binary is that of' if device.built else 'why that failed is told of'} {name}",
+            without_binary=outcome_told(LINKED_AT_ONCE),
             created=_created(event),
-            parts=HeldParts(spirv=linked.spirv),
+            parts=HeldParts(spirv=linked.spirv) if is_spirv(linked.spirv) else HeldParts(binary=linked.spirv),
         )
         yield linked, build
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from kernlens.dataclass import dataclass, field
 from kernlens.toolchain.application import is_static
 from kernlens.toolchain.loader_front import LoaderFront, instead_of_path
-from kernlens.toolchain.opencl_loader import LOADER, Loader, fronts, read_loader
+from kernlens.toolchain.opencl_loader import LOADER, LOADER_NAME, Loader, fronts, read_loader
 from kernlens.toolchain.packages import how_to_get
-from kernlens.toolchain.used_loaders import mapped_loaders
+from kernlens.toolchain.used_loaders import holds_own_loader, interface_of, mapped_code
 from kernlens.verbs.capture.captured import Captured
 from kernlens.verbs.capture.level_zero_layer import why_not_recorded
 
@@ -26,10 +26,14 @@ class LoaderWatch:
     without_layers: set[str] = field(default_factory=set)
     beside: set[str] = field(default_factory=set)
     with_layers: set[str] = field(default_factory=set)
+    #: All other files of code that were seen.
+    code: set[str] = field(default_factory=set)
 
     def look(self, process: int) -> None:
         """Note what the process and its descendants have loaded now."""
-        for paths in mapped_loaders(process):
+        for code in mapped_code(process):
+            paths = {path for path in code if LOADER_NAME.fullmatch(os.path.basename(path))}
+            self.code |= code - paths
             loaders = [loader for path in sorted(paths) if (loader := read_loader(path)) is not None]
             taking = {loader.path for loader in loaders if loader.takes_layers}
             self.with_layers |= taking
@@ -46,8 +50,20 @@ class LoaderWatch:
         told = [self.front.sentence] if self.front.sentence else []
         return [*told, self._not_recorded()] if self.without_layers else told
 
+    @property
+    def other_interfaces(self) -> str:
+        """The libraries of other interfaces that were loaded, in words; "" if none was."""
+        named = {title: os.path.basename(path) for path in sorted(self.code) if (title := interface_of(path))}
+        return " and ".join(f"{name} ({title})" for title, name in named.items())
+
     def reason(self) -> str:
         """Return what the loaders say on why nothing was recorded; "" if that is nothing."""
+        own = next(filter(holds_own_loader, sorted(self.code)), None) if not self.with_layers else None
+        if own is not None:
+            return (
+                f"nothing was recorded: a process loaded {own}, which has an OpenCL loader of its own linked in. That loader"
+                " takes no layers, so kernlens sees nothing that is built through it; link libOpenCL.so.1 in its place"
+            )
         if self.without_layers:
             return f"nothing was recorded: {self._not_recorded()}"
         if self.with_layers and self.beside:
@@ -61,7 +77,14 @@ class LoaderWatch:
                 f"nothing was built: the application loaded {min(self.with_layers)}, an OpenCL loader that takes layers, but"
                 " called none of its functions, or the process has other variables than its parent (env -i, sudo)"
             )
-        return f"nothing was recorded: {self.front.obstacle}" if self.front.obstacle else ""
+        if self.front.obstacle:
+            return f"nothing was recorded: {self.front.obstacle}"
+        if self.other_interfaces:
+            return (
+                f"nothing was built with OpenCL or through Intel's Level Zero driver, which kernlens records: the application"
+                f" loaded {self.other_interfaces}"
+            )
+        return ""
 
     def _not_recorded(self) -> str:
         names = " and ".join(sorted(self.without_layers))

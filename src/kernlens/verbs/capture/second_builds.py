@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
 from kernlens.processors import processors
@@ -106,7 +107,8 @@ class _SecondBuilds:
     def _second(
         self, event: BuildEvent, device: BuiltDevice, inputs: list[BuildEvent | None], *, plain: bool
     ) -> SecondBuild:
-        if event.operation != "link" and event.source is None and not event.spirv and not event.static_inputs:
+        has_il = event.spirv or any(is_spirv(each.spirv) for each in event.static_inputs)
+        if event.operation != "link" and event.source is None and not has_il:
             raise UnsupportedError("the program was created from a binary")
         if event.operation == "link" and not (inputs and all(inputs)):
             raise UnsupportedError("the recorder has not seen how an input of the link was made")
@@ -242,8 +244,10 @@ class Findings:
                     reason = "kernlens does not read it"
             except KernlensError as error:
                 reason = str(error)
+        elif isinstance(plain, Build):
+            reason = f"the compiler refused it when it was built again without them: {plain.reason}"
         else:
-            reason = f"without them it does not build: {plain.reason if isinstance(plain, Build) else plain}"
+            reason = f"kernlens did not build it again without them: {plain}"
         if reason:
             self.not_compared[reason].append(build.name)
         return same

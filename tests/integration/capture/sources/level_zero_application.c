@@ -112,6 +112,22 @@ static ze_module_handle_t from_native(ze_module_handle_t other)
     return module;
 }
 
+/* Two modules in one, which are native already. */
+static void link_natives(ze_module_handle_t first, ze_module_handle_t second)
+{
+    size_t sizes[2];
+    uint8_t *binaries[] = {binary_of(first, &sizes[0]), binary_of(second, &sizes[1])};
+    const uint8_t *inputs[] = {binaries[0], binaries[1]};
+    ze_module_program_exp_desc_t program = {
+        .stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC, .count = 2, .inputSizes = sizes, .pInputModules = inputs};
+    ze_module_desc_t description = {
+        .stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .pNext = &program, .format = ZE_MODULE_FORMAT_NATIVE};
+    ze_module_handle_t module;
+    printf("natives %d\n", zeModuleCreate(context, device, &description, &module, NULL) == ZE_RESULT_SUCCESS);
+    free(binaries[0]);
+    free(binaries[1]);
+}
+
 static void link_statically(void)
 {
     size_t sizes[2];
@@ -309,6 +325,8 @@ int main(int count, char **words)
             check(zeModuleDestroy(module), "zeModuleDestroy");
         } else if (strcmp(word, "static") == 0) {
             link_statically();
+        } else if (strcmp(word, "natives") == 0) {
+            link_natives(from_spirv("plain", "-g", NULL), from_spirv("exporter", "-g", NULL));
         } else if (strcmp(word, "link") == 0) {
             link_dynamically(1);
         } else if (strcmp(word, "link-without-log") == 0) {

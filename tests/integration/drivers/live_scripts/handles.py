@@ -57,6 +57,7 @@ def main() -> None:
     attempt("kernel of a closed context", other_kernel.binary)
     module.close()
     attempt("kernel of a closed module", kernel.binary)
+    attempt("code of a closed module", lambda: kernel.code)
     attempt("kernel names of a closed module", lambda: module.native_binary and LiveKernel.create(module, "x"))
     print(json.dumps(answers))
 

@@ -7,6 +7,7 @@
 /* request_checks.c */
 void check_extension_strings(void);
 void check_list(void);
+void check_wrong_handles(void);
 void check_foreign_device(void);
 void check_request_errors(void);
 void check_latest(void);

@@ -60,9 +60,35 @@ void check_list(void)
     CHECK_EQUAL(request_list(program, device, NULL, NULL), CL_INVALID_ARG_VALUE);
     CHECK_EQUAL(request_list(program, device, stages, (cl_uint *)&zero), CL_INVALID_VALUE);
 
+    cl_uint without_debug = expected_count;
+    for (cl_uint index = 0; index < expected_count; ++index)
+        without_debug -= strcmp(expected[index].name, "debug") == 0;
     CHECK_EQUAL(clBuildProgram(program, 1, &device, "", NULL, NULL), CL_SUCCESS);
     CHECK_EQUAL(request_list(program, device, NULL, &count), CL_SUCCESS);
+    CHECK_EQUAL(count, without_debug);
+    CHECK_EQUAL(clBuildProgram(program, 1, &device, "-DX -g", NULL, NULL), CL_SUCCESS);
+    CHECK_EQUAL(request_list(program, device, NULL, &count), CL_SUCCESS);
+    CHECK_EQUAL(count, expected_count);
     clReleaseProgram(program);
+}
+
+/* Handles that are no program's: another object's, memory that is no object, one that was released. */
+void check_wrong_handles(void)
+{
+    checking("wrong handles");
+    static void *nothing[8];
+    cl_uint count = 0;
+    struct received none = expecting();
+    cl_program released = program_with(SOURCE);
+    clReleaseProgram(released);
+    const void *wrong[] = {context, device, platform, nothing, (const void *)8, released};
+    for (size_t index = 0; index < sizeof wrong / sizeof *wrong; ++index) {
+        cl_program program;
+        memcpy(&program, &wrong[index], sizeof program);
+        CHECK_EQUAL(request_list(program, device, NULL, &count), CL_INVALID_PROGRAM);
+        CHECK_EQUAL(request(program, device, "source", 0, receive, &none), CL_INVALID_PROGRAM);
+    }
+    CHECK_EQUAL(none.calls, 0);
 }
 
 /* A device of another platform or of this one that is not in the context. Needs two devices. */

@@ -134,6 +134,7 @@ static const struct {
 } CHECKS[] = {
     {.name = "extension-strings", .run = check_extension_strings},
     {.name = "list", .run = check_list},
+    {.name = "wrong-handles", .run = check_wrong_handles},
     {.name = "foreign-device", .run = check_foreign_device},
     {.name = "request-errors", .run = check_request_errors},
     {.name = "default-stages", .run = check_default_stages},
