@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import kernlens
 from kernlens.analysis.cxx_names import kernel_title
 from tests.corpus.outcome import Outcome
 from tests.documents import check_printed
@@ -50,12 +51,15 @@ def _commands(inspected: dict[str, Any], recording: Path, folder: Path) -> Itera
     path = str(recording)
     kernels = [kernel for program in inspected["programs"] for kernel in program["kernels"]]
     names = tuple(dict.fromkeys(kernel["name"] for kernel in kernels))
+    has_log = bool(inspected["failed_builds"]) or any(program.build.log.strip() for program in kernlens.load(recording))
+    yield _Command(("inspect", "--log", path), (0,) if has_log else (2,))
+    yield _Command(("inspect", "--log", path, "--json"), (0,) if has_log else (2,))
     for words in (
-        ("inspect",), ("inspect", "--log"), ("inspect", "--sort", "code-size"), ("annotate",), ("annotate", "--top", "5"),
+        ("inspect",), ("inspect", "--sort", "code-size"), ("annotate",), ("annotate", "--top", "5"),
         ("annotate", "--waits"), ("annotate", "--pressure"), ("annotate", "--own-lines"), ("annotate", "--format", "csv"),
         ("disasm",), ("advise",), ("symbols", "--all"), ("diff", path), ("recording", "list"),
     ):  # fmt: skip
-        has_names = words[0] in ("annotate", "disasm", "inspect") and words[-1] not in ("--log", "5", "csv")
+        has_names = words[0] in ("annotate", "disasm", "inspect") and words[-1] not in ("5", "csv")
         yield _Command((*words, path), names=names if has_names else ())
         if "csv" not in words:
             yield _Command((*words, path, "--json"), names=names if has_names else ())

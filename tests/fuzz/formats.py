@@ -22,6 +22,7 @@ from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.formats.poclbin import read_poclbin
 from kernlens.formats.spirv.embedded_text import embedded_texts, without_embedded_texts
+from kernlens.formats.spirv.inline_assembly import kernels_with_assembly
 from kernlens.formats.spirv.line_information import has_line_information
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.formats.spirv.spirv_module import read_spirv
@@ -142,6 +143,7 @@ def spirv(data: bytes) -> None:
         assert len(specialized(view, values)) == len(data)
     module = read_spirv(view)
     assert has_line_information(view) or not module.lines
+    kernels_with_assembly([view])
     _ = module.linkages, module.entry_points, module.sources, module.lines
     uses = read_spirv_uses(view)
     assert uses == read_spirv_uses(view, module.use_words)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import kernlens
-from kernlens.verbs.capture.caches import CACHE_VARIABLES
+from kernlens.verbs.capture.caches import CACHE_VARIABLES, empty_caches
 from kernlens.verbs.capture.capture import attach, recover
 from kernlens.verbs.capture.spool import Spool, spool_folder
 from tests.integration.capture.capture_fixtures import Done, alone, captured, dg2, environment, folder
@@ -147,3 +147,11 @@ def test_layer_takes_the_variables_away_again(tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=tmp_path, env=own, capture_output=True, text=True, check=True, timeout=60)
     left = {line.partition("=")[0] for line in done.stdout.splitlines()}
     assert not left & {*CACHE_VARIABLES, "KERNLENS_CAPTURE", "OPENCL_LAYERS"}
+
+
+def test_caches_outside_the_users_folder_have_variables_of_their_own(tmp_path: Path) -> None:
+    """llama.cpp keeps its kernels in the temporary folder, clFFT where its variable says, and nowhere without it."""
+    caches = empty_caches({}, tmp_path)
+    assert caches["GGML_OPENCL_KERNEL_CACHE_DIR"].startswith(f"{tmp_path}/")
+    assert "CLFFT_CACHE_PATH" not in caches
+    assert empty_caches({"CLFFT_CACHE_PATH": "/x"}, tmp_path)["CLFFT_CACHE_PATH"].startswith(f"{tmp_path}/")
