@@ -13,9 +13,9 @@ from kernlens.loading.kernel_parts import (
     Code,
     DebugCode,
     PatchTokenCode,
-    ProgramKernels,
     ZebinCode,
 )
+from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Source

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernlens import __version__
@@ -14,6 +13,7 @@ from kernlens.isa.devices import has_nop_behind
 from kernlens.isa.intel import raw_code
 from kernlens.loading.analysed_code import AnalysedCode
 from kernlens.loading.kept_debug import LinesDebug, ProgramDebug, ZebinDebug
+from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -24,7 +24,6 @@ from kernlens.model.stated_code import StatedCode
 if TYPE_CHECKING:
     from kernlens.formats.patch_tokens.program_binary import PatchTokenKernel
     from kernlens.formats.zebin.zebin_file import Zebin, ZebinKernel
-    from kernlens.isa.intel.launch_rules import ProgramFacts
     from kernlens.loading.stage_maps import Beside
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.instruction import Instructions
@@ -34,35 +33,6 @@ if TYPE_CHECKING:
     from kernlens.model.source_map import SourceMap
     from kernlens.model.spilled_value import SpilledValue
     from kernlens.model.waits import Waits
-
-
-class ProgramKernels:
-    """The resources of a program's kernels, which drivers load together, by name, and the code that is stated of each."""
-
-    def __init__(
-        self,
-        resources: Callable[[], Iterable[tuple[str, KernelResources]]] = tuple,
-        codes: Callable[[], Iterable[memoryview]] = tuple,
-        *,
-        has_spirv: bool = True,
-    ) -> None:
-        self._resources = resources
-        self._codes = codes
-        self._has_spirv = has_spirv
-
-    @cached_property
-    def ends_differ(self) -> bool:
-        """True if behind the ends of their threads some of the kernels for Xe-LP to Xe-HPC have a ``nop``, and others none."""
-        return len({raw_code.nops_at_end(code) for code in self._codes()} - {None}) > 1
-
-    @cached_property
-    def facts(self) -> ProgramFacts:
-        """Facts of the program by which a driver loads it, or does not."""
-        from kernlens.analysis.cxx_names import kernel_title
-        from kernlens.isa.intel.launch_rules import program_facts
-
-        facts = program_facts(self._resources(), has_spirv=self._has_spirv)
-        return facts._replace(kernel=kernel_title(facts.kernel), bindless=kernel_title(facts.bindless))
 
 
 class Code(AnalysedCode):

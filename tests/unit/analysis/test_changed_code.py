@@ -9,7 +9,7 @@ import pytest
 
 from kernlens.analysis.changed_code import change_of
 from kernlens.isa.intel.raw_code import nops_at_end
-from kernlens.loading.kernel_parts import ProgramKernels
+from kernlens.loading.program_kernels import ProgramKernels
 from kernlens.model.intel_instructions import END_OF_THREAD, ILLEGAL, LABEL, IntelInstructions
 from kernlens.model.line_table import InlinedCall, LineTable, SourceFile
 from kernlens.model.stated_code import StatedCode
