@@ -15,6 +15,7 @@ from typing import Self
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, ToolError
+from kernlens.model.source_path import why_unfit
 from kernlens.toolchain.process import run
 
 #: Seconds that one question may take.
@@ -168,7 +169,8 @@ class Repository:
 def is_plain(name: str) -> bool:
     """Return whether a name leads to a place below the folder that it is in, and to no part of git's own."""
     pieces = name.split("/")
-    return bool(name) and not {"", ".", "..", ".git"} & set(pieces) and "\0" not in name and "\\" not in name
+    is_plain_path = not {"", ".", "..", ".git"} & set(pieces) and "\0" not in name and "\\" not in name
+    return bool(name) and is_plain_path and why_unfit(name) is None
 
 
 def _refusal(folder: str, complaint: str) -> KernlensError:
