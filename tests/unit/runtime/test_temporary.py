@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,18 @@ from kernlens.runtime.temporary import TemporaryFolder, remove_folder
 LEVELS, NAME = 2000, "folder"
 
 
-def make_deep(folder: Path, levels: int = LEVELS) -> None:
-    """Make folders in one another, as a compiler does that is told to write into such a path piece by piece."""
+@contextmanager
+def deep(folder: Path, levels: int = LEVELS) -> Iterator[None]:
+    """Have folders in one another below a folder, as a compiler leaves that is told to write into such a path. What is left of
+    them goes, as pytest cannot remove it either."""
+    _make_deep(folder, levels)
+    try:
+        yield
+    finally:
+        subprocess.run(["rm", "-rf", folder / NAME], check=True)
+
+
+def _make_deep(folder: Path, levels: int) -> None:
     place = os.open(folder, os.O_RDONLY)
     for _ in range(levels):
         os.mkdir(NAME, dir_fd=place)
@@ -29,11 +42,11 @@ def make_deep(folder: Path, levels: int = LEVELS) -> None:
 def test_folders_in_one_another_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "deep"
     folder.mkdir()
-    make_deep(folder)
-    with pytest.raises((RecursionError, OSError)):
-        shutil.rmtree(folder)  # Which is why there is another.
-    remove_folder(folder)
-    assert not folder.exists()
+    with deep(folder):
+        with pytest.raises((RecursionError, OSError)):
+            shutil.rmtree(folder)  # Which is why there is another.
+        remove_folder(folder)
+        assert not folder.exists()
 
 
 def test_links_are_removed_and_not_what_they_lead_to(tmp_path: Path) -> None:

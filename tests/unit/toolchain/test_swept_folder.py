@@ -13,7 +13,7 @@ import pytest
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.swept_folder import LOCK, PREFIX, swept_folder
 from tests.processes import PATIENCE
-from tests.unit.runtime.test_temporary import make_deep
+from tests.unit.runtime.test_temporary import deep
 
 HOLDS = """
 import sys, time
@@ -82,8 +82,7 @@ def test_a_folder_that_the_standard_library_cannot_remove_is_swept(temporary: Pa
     left = temporary / f"{PREFIX}left"
     left.mkdir()
     (left / LOCK).touch()
-    make_deep(left)
-    with swept_folder():
+    with deep(left), swept_folder():
         assert not left.exists()
 
 
