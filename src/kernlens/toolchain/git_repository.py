@@ -23,7 +23,11 @@ _TIMEOUT = 300.0
 #: Bytes of the list of a tree's files, at most: some two million files.
 _LIST_LIMIT = 256 << 20
 _SETTINGS = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never", "core.quotePath=false")
-_VARIABLES = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+#: The repository's own settings could allow a protocol that starts a program (``protocol.ext.allow``). GIT_ALLOW_PROTOCOL goes
+#: before all settings; older gits do not know the variable that forbids to fetch missing objects.
+_VARIABLES = {
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "LC_ALL": "C",
+}  # fmt: skip
 _CHUNK = 1 << 20
 
 FILE, LINK = "file", "link"
