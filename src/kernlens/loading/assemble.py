@@ -250,6 +250,8 @@ def _program(
             binary=binary,
             debug=debug,
         )
+    code = sum(len(kernel.code) for kernel in kernels.values())
+    context.allowance.count_code(code, len(binary), format=format_name)
     is_all = format_name == "spirv"
     program = Program(
         name=name,
