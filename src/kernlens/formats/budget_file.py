@@ -83,7 +83,9 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
     toolchain = document.get(_TOOLCHAIN)
     if not isinstance(toolchain, str | None):
         raise KernlensError(f"{name}: {_TOOLCHAIN} must be the name of a toolchain, not {told(toolchain)}")
-    _check_patterns([*document.get("kernel", {}), *document.get("source", {})], name)
+    _check_patterns(
+        [pattern for key in _TABLES[:2] for pattern in _table(document.get(key, {}), f"{name}, {key}")], name
+    )
     rules = [
         rule
         for pattern, table in _tables(document.get("kernel", {}), f"{name}, kernel").items()

@@ -106,17 +106,17 @@ def test_attributes_of_four_bytes() -> None:
 def test_packed_bundles_in_a_row() -> None:
     """zlib copies what lies behind its end, which are all other bundles: they took the square of their number."""
     plain = code_objects.bundle({"host-x86_64": b"x"}, align=1)
-    one = code_objects.packed_bundle(plain, zlib.compress(plain), version=1)
+    small = code_objects.packed_bundle(plain, zlib.compress(plain), version=1)
     behind = code_objects.packed_bundle(plain, zlib.compress(plain), version=1, method=0)
-    row = one * 9_000 + behind + bytes(12 << 20)
+    row = small * 9_000 + behind + bytes(12 << 20)
     with processor_time(5.0):
         assert len(read_bundles(memoryview(row))) == 9_001
     image = bytes(range(256)) * 1000
     large = code_objects.bundle({"host-x86_64": image}, align=1)
     packed = code_objects.packed_bundle(large, zlib.compress(large, 0), version=1)
-    (first, second) = read_bundles(memoryview(packed + one))
+    (first, second) = read_bundles(memoryview(packed + small))
     assert first.images[0].data == image
-    assert second.images[0].data == b"x"
+    assert bytes(second.images[0].data) == b"x"
 
 
 def test_patterns_of_a_project_file() -> None:
@@ -130,18 +130,18 @@ def test_patterns_of_a_project_file() -> None:
 
 def test_a_revision_of_countless_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten trees of ten, ten times: git listed them for five minutes."""
-    made = repositories.Repository(tmp_path / "repository")
-    made.commit("First", {"a.cl": "x"})
-    tree = repositories.git(made.folder, "rev-parse", "HEAD^{tree}").strip()
+    written = repositories.Repository(tmp_path / "repository")
+    written.commit("First", {"a.cl": "x"})
+    tree = repositories.git(written.folder, "rev-parse", "HEAD^{tree}").strip()
     for _ in range(10):
         listed = "".join(f"040000 tree {tree}\tt{number}\n" for number in range(10))
-        (made.folder / "listed").write_text(listed)
-        tree = repositories.git(made.folder, "-c", "alias.made=!git mktree < listed", "made").strip()
+        (written.folder / "listed").write_text(listed)
+        tree = repositories.git(written.folder, "-c", "alias.made=!git mktree < listed", "made").strip()
     monkeypatch.setattr(git_repository, "_LIST_LIMIT", 1 << 20)
-    number = repositories.git(made.folder, "commit-tree", tree, "-m", "x").strip()
+    number = repositories.git(written.folder, "commit-tree", tree, "-m", "x").strip()
     with (
         processor_time(5.0),
-        Repository(str(made.folder)) as repository,
+        Repository(str(written.folder)) as repository,
         pytest.raises(KernlensError, match="more than 1 MB of file names"),
     ):
         repository.entries(Commit(number, "x"))

@@ -26,16 +26,16 @@ def partial(tmp_path: Path) -> tuple[Path, Path]:
     proof, program = tmp_path / "proof", tmp_path / "program.sh"
     program.write_text(f"#!/bin/sh\ntouch {proof}\n")
     program.chmod(0o755)
-    made = repositories.Repository(tmp_path / "repository")
-    made.commit("First", {"a.cl": TEXT})
-    number = repositories.git(made.folder, "rev-parse", "HEAD:a.cl").strip()
-    (made.folder / ".git" / "objects" / number[:2] / number[2:]).unlink()
+    written = repositories.Repository(tmp_path / "repository")
+    written.commit("First", {"a.cl": TEXT})
+    number = repositories.git(written.folder, "rev-parse", "HEAD:a.cl").strip()
+    (written.folder / ".git" / "objects" / number[:2] / number[2:]).unlink()
     for name, value in (
         ("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin"), ("remote.origin.promisor", "true"),
         ("remote.origin.url", f"ext::{program}"), ("protocol.ext.allow", "always"), ("protocol.allow", "always"),
     ):  # fmt: skip
-        repositories.git(made.folder, "config", name, value)
-    return made.folder, proof
+        repositories.git(written.folder, "config", name, value)
+    return written.folder, proof
 
 
 def ask(folder: Path) -> None:
