@@ -50,7 +50,7 @@ def test_code_that_many_kernels_share_is_counted_for_each() -> None:
     ("head", "unit"),
     [
         (BODY, "ret;\n"), (BODY, ";"), ("", "{"), (BODY, ".loc 1 1 1\n"), ("", ".func f(){ret;}\n"), (BODY, "call f;\n"),
-        ("", '"'), ("", "/**/"), ("", "\n"), (BODY, "//\n"),
+        ("", '"'), ("", "/**/"), ("", "\n"), (BODY, "//\n"), (BODY, "$a:"), (BODY, ".reg .b32 %r<9>;\n"),
     ],
 )  # fmt: skip
 def test_texts_of_nothing_but_statements(head: str, unit: str) -> None:

@@ -40,8 +40,9 @@ _CALL_WITHIN = 64
 _MARK, _SPACE = re.compile(r"[;{}\n]"), re.compile(r"\s*")
 #: Directives that end with their line.
 _WHOLE_LINES = (".loc", ".file", ".version", ".target", ".address_size", ".section", ".pragma", "@@")
-#: What each costs to read: the ends of statements and lines, comments and strings; a ``.loc`` costs as much as several.
-_MARKS, _LOC_WEIGHT = (";", "{", "}", "\n", '"', "//", "/*"), 3
+#: What each costs to read: the ends of statements, lines and labels, comments, strings, declarations of registers; a ``.loc``
+#: costs as much as several.
+_MARKS, _LOC_WEIGHT = (";", "{", "}", "\n", ":", '"', "//", "/*", ".reg"), 3
 #: The calls that the places of one text may have together.
 _MOST_CALLS = 1 << 20
 #: What a body's brace stands behind.
