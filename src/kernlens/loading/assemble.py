@@ -238,6 +238,7 @@ def _program(
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
     find_code_order: Callable[[], tuple[str, ...]] | None = None,
     debug: KeptDebug | None = None,
+    is_counted: bool = False,
 ) -> Program:
     if debug is not None:
         debug.make_program = lambda kernel, debug: _program(
@@ -249,9 +250,11 @@ def _program(
             device_id=device_id,
             binary=binary,
             debug=debug,
+            is_counted=True,
         )
-    code = sum(len(kernel.code) for kernel in kernels.values())
-    context.allowance.count_code(code, len(binary), format=format_name)
+    if not is_counted:
+        code = sum(len(kernel.code) for kernel in kernels.values())
+        context.allowance.count_code(code, len(binary), format=format_name)
     is_all = format_name == "spirv"
     program = Program(
         name=name,
