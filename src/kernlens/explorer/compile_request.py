@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from kernlens.dataclass import dataclass
 from kernlens.explorer.responses import JSON, RefusedError
+from kernlens.model.source_path import why_unfit
 
 #: Bytes of a request's body, at most.
 BODY_LIMIT = 2 << 20
@@ -102,7 +103,7 @@ def compile_request(document: Any) -> CompileRequest:
     return CompileRequest(
         session=checked_text(top["session"], "session", _NAME),
         serial=serial,
-        path=checked_text(source["path"], "source.path", _PATH),
+        path=_checked_path(source["path"], "source.path"),
         text=checked_text(source["text"], "source.text", None, least=0),
         program=None if program is None else checked_text(program, "source.program", _NAME),
         configurations=tuple(_configurations(items)),
@@ -115,7 +116,7 @@ def _others(items: list[Any]) -> Iterator[tuple[str, str]]:
         where = f"source.others[{number}]"
         fields = checked_object(item, where, {"path", "text"})
         yield (
-            checked_text(fields["path"], f"{where}.path", _PATH),
+            _checked_path(fields["path"], f"{where}.path"),
             checked_text(fields["text"], f"{where}.text", None, least=0),
         )
 
@@ -147,6 +148,14 @@ def checked_object(value: Any, where: str, needed: Set[str], possible: Set[str] 
     for key in sorted(value.keys() - needed - possible):
         raise RefusedError(400, f"{where} has an unknown key {key!r}")
     return value
+
+
+def _checked_path(value: Any, where: str) -> str:
+    """Return the path of a source. Raises RefusedError 400 for one of which no file is made."""
+    path = checked_text(value, where, _PATH)
+    if why := why_unfit(path):
+        raise RefusedError(400, f"{where} {why}")
+    return path
 
 
 def checked_text(value: Any, where: str, most: int | None, least: int = 1) -> str:

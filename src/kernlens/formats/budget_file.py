@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, KernlensError, NotFoundError, likeliest
@@ -47,6 +47,8 @@ _OF_SOURCES = ("options", "include", "define")
 _MACRO = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: A word of options, and a macro's value, have so many characters at most.
 _LONGEST = 10_000
+#: And a pattern: names of C++ kernels have some hundreds.
+_LONGEST_PATTERN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,9 @@ def read_budget_file(content: bytes, name: str) -> BudgetFile:
     toolchain = document.get(_TOOLCHAIN)
     if not isinstance(toolchain, str | None):
         raise KernlensError(f"{name}: {_TOOLCHAIN} must be the name of a toolchain, not {told(toolchain)}")
+    _check_patterns(
+        [pattern for key in _TABLES[:2] for pattern in _table(document.get(key, {}), f"{name}, {key}")], name
+    )
     rules = [
         rule
         for pattern, table in _tables(document.get("kernel", {}), f"{name}, kernel").items()
@@ -114,6 +119,14 @@ def _check_depth(text: str, name: str) -> None:
             raise FormatError(f"line {line}: more than {_DEEPEST} arrays and tables are in one another", format=name)
         if dots >= _DEEPEST:
             raise FormatError(f"line {line}: a key has more than {_DEEPEST} parts; limits need at most 5", format=name)
+
+
+def _check_patterns(patterns: Iterable[str], name: str) -> None:
+    """Raise FormatError for a pattern that is too long: what ``fnmatch`` makes of ``[a-[a-`` takes the square of its length."""
+    if (longest := max(map(len, patterns), default=0)) > _LONGEST_PATTERN:
+        raise FormatError(
+            f"a pattern has {longest:,} characters, at most {_LONGEST_PATTERN:,} are allowed", format=name
+        )
 
 
 def _rules(pattern: str, table: Mapping[str, object], place: str) -> Iterator[Rule]:

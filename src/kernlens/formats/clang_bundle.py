@@ -31,6 +31,8 @@ _LONGEST_ID = 1024
 _PACKED_HEADER = struct.Struct("<4sHH")
 _PACKED_SIZES = {1: struct.Struct("<I8x"), 2: struct.Struct("<II8x"), 3: struct.Struct("<QQ8x")}
 _ZLIB, _ZSTD = 0, 1
+#: Packed bytes that zlib gets at once.
+_PIECE = 1 << 14
 _NO_PADDING = re.compile(rb"[^\0]")
 
 
@@ -136,11 +138,17 @@ def _unpacked(packed: memoryview, method: int, size: int, start: int) -> tuple[m
         import zlib
 
         inflater = zlib.decompressobj()
+        pieces, left, used = [], size, 0 if size else len(packed)
         try:
-            content = inflater.decompress(packed, size) if size else b""
+            # Piece by piece, as zlib copies what lies behind its end: all other bundles of the file.
+            while used < len(packed) and not inflater.eof and left:
+                piece = packed[used : used + _PIECE]
+                pieces.append(inflater.decompress(piece, left))
+                left -= len(pieces[-1])
+                used += len(piece) - len(inflater.unused_data) - len(inflater.unconsumed_tail)
         except zlib.error as error:
             raise _error(f"its packed bytes are damaged ({error})", start) from error
-        used = len(packed) - len(inflater.unused_data) - len(inflater.unconsumed_tail)
+        content = b"".join(pieces)
     else:
         raise _error(f"packed by method {method}; zlib (0) and zstd (1) are read", start)
     if len(content) != size:

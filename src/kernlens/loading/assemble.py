@@ -253,6 +253,7 @@ def _program(
     find_relocations: Callable[[], tuple[Relocation, ...]] = tuple,
     find_code_order: Callable[[], tuple[str, ...]] | None = None,
     debug: KeptDebug | None = None,
+    is_counted: bool = False,
 ) -> Program:
     if debug is not None:
         debug.make_program = lambda kernel, debug: _program(
@@ -265,7 +266,11 @@ def _program(
             format_version=format_version,
             binary=binary,
             debug=debug,
+            is_counted=True,
         )
+    if not is_counted:
+        code = sum(len(kernel.code) for kernel in kernels.values())
+        context.allowance.count_code(code, len(binary), format=format_name)
     is_all = format_name == "spirv"
     program = Program(
         name=name,

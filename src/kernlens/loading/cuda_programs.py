@@ -145,7 +145,7 @@ def ptx_program(name: str, content: memoryview, context: Context) -> Program:
     """Return a Program of PTX: its kernels are symbols without code, its text is a stage."""
     from kernlens.formats.ptx.ptx_text import read_ptx
 
-    read = read_ptx(content)
+    read = read_ptx(content, context.allowance)
     staged = with_ptx(content, context)
     program = stages_program(name, replace(staged, device=nvidia_device(read.target) or context.device))
     return replace(

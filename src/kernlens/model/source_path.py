@@ -10,6 +10,19 @@ _NAMELESS = re.compile(r"(?:.*/)?(?:<stdin>|<source>|\d+|<kernel>)")
 NAMES_OF_THE_NAMELESS = ("1", "<stdin>", "<source>", "<kernel>")
 
 
+#: The most folders in one another, and bytes, of a path that is written to disk: with the folder around, a system's paths have
+#: 4,096 bytes at most.
+DEEPEST, LONGEST = 100, 2048
+
+
+def why_unfit(path: str) -> str | None:
+    """Return why no file is made of a source of this path, as the rest of a sentence; None if one can be."""
+    size, depth = len(path.encode("utf-8", "surrogatepass")), len(path.replace("\\", "/").split("/"))
+    if size > LONGEST:
+        return f"has {size:,} bytes, at most {LONGEST:,} are allowed"
+    return f"has {depth:,} folders in one another, at most {DEEPEST} are allowed" if depth > DEEPEST else None
+
+
 def is_nameless(path: str) -> bool:
     """Return whether this is what a compiler calls a program's source that came to it without a name."""
     return _NAMELESS.fullmatch(path) is not None

@@ -26,6 +26,7 @@ from kernlens.runtime.level_zero.module_links import DynamicLink, ModuleLinkage,
 from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 from kernlens.runtime.lifeline import Lifeline
 from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.temporary import TemporaryFolder
 from kernlens.runtime.worker import FILE_SIZE_VARIABLE
 from kernlens.runtime.worker_answers import build_of, from_json, object_of, to_json
 
@@ -207,7 +208,7 @@ class _Worker:
         below = None if environment.root is None else environment.root / "tmp"
         if below is not None:  # A root whose packages are only unpacked may have none.
             below.mkdir(exist_ok=True)
-        self._folder = tempfile.TemporaryDirectory(prefix="kernlens-", dir=below, ignore_cleanup_errors=True)
+        self._folder = TemporaryFolder("kernlens-", below)
         modules = str(package_folder())
         if environment.root is not None:
             copy_worker(Path(self._folder.name))

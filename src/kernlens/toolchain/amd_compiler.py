@@ -11,6 +11,7 @@ from pathlib import Path
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.model.build import BuildToolchain
+from kernlens.toolchain.includes import operand
 from kernlens.toolchain.toolchains import Toolchain, library_folders, loader
 
 TARGET = "amdgcn-amd-amdhsa"
@@ -62,7 +63,7 @@ class AmdCompiler:
         return self.toolchain.command(
             self.clang, "-resource-dir", str(self.headers), "-x", "cl", f"--target={TARGET}", f"-mcpu={processor}",
             f"--rocm-device-lib-path={self.libraries}", "-Xclang", "-finclude-default-header", *language, *level, *own,
-            "-I", os.curdir, "-c", source, "-o", output,
+            "-I", os.curdir, "-c", operand(source), "-o", output,
         )  # fmt: skip
 
     def link_command(self, source: str, output: str) -> list[str]:

@@ -16,7 +16,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import existing_source, split_options
+from kernlens.toolchain.includes import existing_source, operand, split_options
 from kernlens.toolchain.packages import first_known, how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 from kernlens.toolchain.source_reading import read_beside
@@ -94,7 +94,7 @@ def clang_command(front_end: FrontEnd, source: Path, options: str, output: str) 
     language = [] if any(word.startswith("-cl-std=") for word in words) else [_LANGUAGE]
     return [
         front_end.clang, "--target=spir64-unknown-unknown", "-x", "cl", *language, "-Xclang", "-finclude-default-header",
-        *_typed_pointers(front_end), "-O0", *words, "-c", "-emit-llvm", str(source), "-o", output,
+        *_typed_pointers(front_end), "-O0", *words, "-c", "-emit-llvm", operand(source), "-o", output,
     ]  # fmt: skip
 
 

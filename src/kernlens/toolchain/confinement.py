@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from kernlens.dataclass import dataclass, replace
 from kernlens.errors import ToolError
 from kernlens.runtime.driver_environment import WORKER_VARIABLES, DriverEnvironment
 from kernlens.runtime.lifeline import Lifeline
+from kernlens.toolchain.folders import entries_below
 from kernlens.toolchain.shown_files import confining, inherited, mechanism, program_path, python_words
 
 if TYPE_CHECKING:
@@ -129,18 +129,22 @@ class Confinement(Children):
 
     def excess(self) -> str | None:
         """Return what was taken beyond the limits, as the rest of a sentence; None as long as all is well."""
-        if _bytes_below(self.folder, self.limits.written) > self.limits.written:
-            return f"wrote more than {self.limits.written >> 20} MB"
+        try:
+            if _bytes_below(self.folder, self.limits.written) > self.limits.written:
+                return f"wrote more than {self.limits.written >> 20} MB"
+        except OSError as error:
+            return f"made folders in one another that cannot be read ({error.strerror})"
         return None
 
     def trap(self) -> str | None:
         """Return what children that have ended left for who reads their files: a link that leads elsewhere, or a pipe
         that would be waited for; as the rest of a sentence, None if there is none. Compilers leave none."""
-        for path, folders, names in os.walk(self.folder) if self.shown is not None else ():
-            for name in (*folders, *names):
-                mode = os.lstat(os.path.join(path, name)).st_mode
-                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                    return f"left {name!a}, which is neither a file nor a folder,"
+        try:
+            for entry in entries_below(self.folder) if self.shown is not None else ():
+                if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)):
+                    return f"left {entry.name!a}, which is neither a file nor a folder,"
+        except OSError as error:
+            return f"left folders in one another that cannot be read ({error.strerror}),"
         return None
 
 
@@ -169,14 +173,11 @@ def confined_driver(environment: DriverEnvironment) -> DriverEnvironment:
 def _bytes_below(folder: str, enough: int) -> int:
     """Return the bytes in all files below a folder; counting ends when there are more than ``enough``."""
     total = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(path, name)).st_size
-            except OSError:
-                continue  # It was removed meanwhile.
-            if total > enough:
-                return total
+    for entry in entries_below(folder):
+        with contextlib.suppress(FileNotFoundError):  # It was removed meanwhile.
+            total += 0 if entry.is_dir(follow_symlinks=False) else entry.stat(follow_symlinks=False).st_size
+        if total > enough:
+            return total
     return total
 
 

@@ -30,6 +30,22 @@ def paths_below(folder: str) -> Iterator[str]:
         waiting += reversed(folders)
 
 
+def entries_below(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yield all that lies below a folder, in no order; links are not followed. Folders that cannot be read, or are gone, are
+    left out. Raises OSError for a folder whose path is too long."""
+    waiting = [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise
+
+
 def make_folder(path: Path) -> None:
     """Make a folder, and those that it lies in, where they are not there. Raises OSError."""
     missing = []

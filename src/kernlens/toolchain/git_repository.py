@@ -15,14 +15,19 @@ from typing import Self
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, ToolError
+from kernlens.model.source_path import why_unfit
 from kernlens.toolchain.process import run
 
 #: Seconds that one question may take.
 _TIMEOUT = 300.0
-#: Bytes of the list of a tree's files, at most: some two million files.
-_LIST_LIMIT = 256 << 20
+#: Bytes of the list of a tree's files, at most: some half a million files.
+_LIST_LIMIT = 48 << 20
 _SETTINGS = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never", "core.quotePath=false")
-_VARIABLES = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+#: The repository's own settings could allow a protocol that starts a program (``protocol.ext.allow``). GIT_ALLOW_PROTOCOL goes
+#: before all settings; older gits do not know the variable that forbids to fetch missing objects.
+_VARIABLES = {
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "LC_ALL": "C",
+}  # fmt: skip
 _CHUNK = 1 << 20
 
 FILE, LINK = "file", "link"
@@ -96,9 +101,7 @@ class Repository:
 
     def entries(self, commit: Commit) -> dict[str, Entry]:
         """Return the files and links of a commit by their names, which hold no ``..``."""
-        listed = (
-            line.partition("\t") for line in self._answer("ls-tree", "-r", "-z", "--full-tree", commit.id).split("\0")
-        )
+        listed = (line.partition("\t") for line in self._list("ls-tree", "-r", "-z", "--full-tree", commit.id))
         entries = {}
         for words, _, name in listed:
             mode, _, number = words.partition(" ")
@@ -108,8 +111,8 @@ class Repository:
 
     def files_at_work(self) -> Iterator[str]:
         """Yield the names of the working tree's files that git tracks or would: ignored ones are left out."""
-        answer = self._answer("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", ":/")
-        return (name for name in answer.split("\0") if is_plain(name))
+        names = self._list("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", ":/")
+        return (name for name in names if is_plain(name))
 
     def content(self, number: str, limit: int = 16 << 20) -> bytes:
         """Return the content of an object. Raises KernlensError for one that is missing, or larger than ``limit`` bytes."""
@@ -145,6 +148,24 @@ class Repository:
             )
         return b"".join(pieces)[:size]
 
+    def _list(self, *words: str) -> list[str]:
+        """Return the names that git lists. Raises KernlensError, and ends git, for too many: a tree that holds another one ten
+        times, as that does, has 10,000,000,000."""
+        with subprocess.Popen(
+            self._command(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=os.environ | _VARIABLES, start_new_session=True,
+        ) as listing:  # fmt: skip
+            assert listing.stdout is not None
+            answer = listing.stdout.read(_LIST_LIMIT + 1)
+            if len(answer) > _LIST_LIMIT:
+                listing.kill()
+                raise KernlensError(
+                    f"the revision lists more than {_LIST_LIMIT >> 20} MB of file names, too many to compare"
+                )
+        if listing.returncode:
+            self._answer(*words)  # Raises, with git's reason.
+        return answer.decode("utf-8", "replace").split("\0")
+
     def _answer(self, *words: str) -> str:
         is_done, answer, complaint = self._run(*words)
         if not is_done:
@@ -168,7 +189,8 @@ class Repository:
 def is_plain(name: str) -> bool:
     """Return whether a name leads to a place below the folder that it is in, and to no part of git's own."""
     pieces = name.split("/")
-    return bool(name) and not {"", ".", "..", ".git"} & set(pieces) and "\0" not in name and "\\" not in name
+    is_plain_path = not {"", ".", "..", ".git"} & set(pieces) and "\0" not in name and "\\" not in name
+    return bool(name) and is_plain_path and why_unfit(name) is None
 
 
 def _refusal(folder: str, complaint: str) -> KernlensError:

@@ -79,12 +79,19 @@ def with_lines(options: str) -> str:
     return f"{LINE_OPTIONS[0]} {options}".strip()
 
 
+def operand(path: str | os.PathLike[str]) -> str:
+    """Return the path of a file as a word of a command line: clang takes one that begins with ``-`` for an option, and what
+    follows ``@`` for a file of options."""
+    name = os.fspath(path)
+    return os.path.join(os.curdir, name) if name.startswith(("-", "@")) else name
+
+
 def source_options(source: Path, options: str, *, naming: Sequence[str], folder: str = "") -> str:
     """Return the options for Intel's compilers, with the source's folder added for includes, and its name for the line
     table if ``options`` hold one of ``naming``. All of Intel's OpenCL compilers have ``-s FILE``; without it a line
     table calls the source ``1``. ``folder`` is where the compiler works, if that is not the caller's folder: ``source`` is
     its name there."""
-    path = os.fspath(source) if folder else os.path.abspath(source)
+    path = operand(source) if folder else os.path.abspath(source)
     if '"' in path:
         raise UnsupportedError(
             f"the path {path} contains a double quote, which build options cannot hold; rename the file"
@@ -93,7 +100,7 @@ def source_options(source: Path, options: str, *, naming: Sequence[str], folder:
     added = [options] if options.strip() else []
     if not set(naming).isdisjoint(words) and "-s" not in words:
         added.append(f"-s {_quoted(path)}")
-    if os.path.dirname(path) != ("" if folder else os.getcwd()):
+    if os.path.dirname(path) not in (("", os.curdir) if folder else (os.getcwd(),)):
         added.append(f"-I {_quoted(os.path.dirname(path))}")
     return " ".join(added)
 

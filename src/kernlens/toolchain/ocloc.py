@@ -31,7 +31,7 @@ from kernlens.model.stages import OTHER_DEVICES
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import existing_source, source_files, source_options, split_options
+from kernlens.toolchain.includes import existing_source, operand, source_files, source_options, split_options
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 from kernlens.toolchain.registered import NEWEST
@@ -105,7 +105,7 @@ def compile_source(
         return Build(path.stem, device, chosen.of_build, options, ok=False, reason=reason, path=str(path))
     name, cwd = (str(path), None) if copy is None else (copy.name, copy.folder)
     with temporary_folder() as folder:
-        command = chosen.command(compiler(chosen), "compile", "-file", name, "-device", device)
+        command = chosen.command(compiler(chosen), "compile", "-file", operand(name), "-device", device)
         command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
         command += ["-spirv_input"] if from_spirv else []
         if copy is not None:

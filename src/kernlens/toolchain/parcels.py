@@ -16,6 +16,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import LINE_OPTIONS, Source
+from kernlens.model.source_path import why_unfit
 from kernlens.toolchain.compile_keys import SETTINGS, SYSTEM_INCLUDES, files_read
 from kernlens.toolchain.includes import (
     COUNT_LIMIT,
@@ -178,6 +179,8 @@ def _checked(path: str) -> str:
     """Return a path that stays below a folder to which it is appended. Raises ValueError for any other."""
     if not os.path.isabs(path) or os.path.normpath(path) != path or path.startswith("//") or "\0" in path:
         raise ValueError(f"{path!a} is no full path")
+    if why := why_unfit(path):
+        raise ValueError(f"a path {why}")
     return path
 
 

@@ -19,6 +19,7 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError, ToolError
 from kernlens.runtime.file_limit import limit_file_size
+from kernlens.runtime.temporary import TemporaryFolder
 from kernlens.toolchain.child import Child, Starter
 from kernlens.toolchain.confinement import Confinement, Leash, confinement
 from kernlens.toolchain.shown_files import COMPLAINT, FAILED
@@ -26,7 +27,6 @@ from kernlens.toolchain.shown_files import COMPLAINT, FAILED
 if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
-    from tempfile import TemporaryDirectory
 
 #: Bytes kept of standard output, and of standard error; the rest is read and dropped.
 OUTPUT_LIMIT = 16 << 20
@@ -215,16 +215,14 @@ def run(
     return done
 
 
-def temporary_folder(below: Path | None = None, prefix: str = "kernlens-") -> TemporaryDirectory[str]:
+def temporary_folder(below: Path | None = None, prefix: str = "kernlens-") -> TemporaryFolder:
     """Make a folder in ``below`` (None: that of the confinement, or the system's) that is removed after use.
 
     Raises OutputError if that fails."""
-    from tempfile import TemporaryDirectory
-
     confined = confinement()
     inside = below if below is not None or confined is None else confined.folder
     try:
-        return TemporaryDirectory(prefix=prefix, dir=inside, ignore_cleanup_errors=True)
+        return TemporaryFolder(prefix, inside)
     except OSError as error:
         raise OutputError(f"no temporary folder can be made ({error}); point TMPDIR at one that is writable") from error
 

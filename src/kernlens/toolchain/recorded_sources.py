@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernlens.errors import OutputError, UnsupportedError
 from kernlens.model.build import Source
+from kernlens.model.source_path import why_unfit
 from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.folders import make_folder
 from kernlens.toolchain.includes import join_options, options_with_values, split_options
@@ -90,7 +91,10 @@ def _file_below(folder: Path, path: str) -> Path:
 
 
 def _below(folder: Path, path: str) -> Path:
-    """Return the place below ``folder`` of a recorded path, Windows's too; it stays inside whatever the path is."""
+    """Return the place below ``folder`` of a recorded path, Windows's too; it stays inside whatever the path is. Raises
+    UnsupportedError for one that is too long or too deep."""
+    if why := why_unfit(path):
+        raise UnsupportedError(f"a path of the recording {why}: {path[:60]}...")
     absolute = os.path.normpath("/" + path.replace("\\", "/").replace("\0", "").lstrip("/"))
     return folder / absolute.lstrip("/").replace(":", "_")
 

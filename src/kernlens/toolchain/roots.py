@@ -22,6 +22,7 @@ from pathlib import Path
 
 from kernlens.errors import KernlensError, NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.isa.llvm.llvm_libraries import libraries_of
+from kernlens.runtime.temporary import remove_folder
 from kernlens.toolchain.amd_clang import amd_devices_of
 from kernlens.toolchain.amd_compiler import amd_compiler
 from kernlens.toolchain.apt import Progress, debian_keyring, debian_mirror, download
@@ -284,8 +285,7 @@ def _delete(path: Path) -> None:
     _refuse_mounts(path)
     for left in reversed(range(DELETE_ATTEMPTS)):
         try:
-            # rmtree does not follow links, on Linux not even those that appear meanwhile.
-            shutil.rmtree(path)
+            remove_folder(path)
             return
         except OSError as error:
             # A process that was killed finishes its current system call when it is next scheduled, which on a busy

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kernlens import log
+from kernlens.runtime.temporary import remove_folder
 from kernlens.toolchain.process import temporary_folder
 
 PREFIX = "kernlens-serve-"
@@ -37,8 +37,12 @@ def swept_folder() -> Iterator[str]:
 def _sweep(below: str) -> None:
     if sys.platform == "win32":
         return
-    with os.scandir(below) as entries:
-        left = [entry for entry in entries if entry.name.startswith(PREFIX)]
+    try:
+        with os.scandir(below) as entries:
+            left = [entry for entry in entries if entry.name.startswith(PREFIX)]
+    except OSError as error:
+        log.debug("toolchain", "%s is not swept: %s", below, error.strerror)
+        return
     for entry in left:
         try:
             if entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid():
@@ -56,7 +60,7 @@ def _remove_unused(folder: str) -> None:
     lock = os.open(os.path.join(folder, LOCK), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its process lives.
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
         log.debug("toolchain", "removed %s, which a process left that was killed", folder)
     finally:
         os.close(lock)

@@ -94,7 +94,7 @@ def test_what_is_no_ptx() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["/*" * 200_000, "a" * 400_000 + "\n" * 400_000, "{" * 400_000, ".loc 1 2 3, function_name " * 30_000, "a:\n" * 200_000,
+    ["/*" * 200_000, "a" * 400_000 + "\n" * 150_000, "{" * 150_000, ".loc 1 2 3, function_name " * 30_000, "a:\n" * 100_000,
      "call (" * 100_000, ".func (" * 100_000],
 )  # fmt: skip
 def test_texts_made_to_be_slow(body: str) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import os
-import shutil
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -195,7 +194,7 @@ def test_attempts_to_delete_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         assert len(attempts) < 6, "there is no end to it"
         raise OSError(errno.ENOTEMPTY, "Directory not empty")
 
-    monkeypatch.setattr(shutil, "rmtree", busy)
+    monkeypatch.setattr(roots, "remove_folder", busy)
     monkeypatch.setattr(roots, "DELETE_ATTEMPTS", 3)
     with pytest.raises(OSError, match="not empty"):
         roots._delete(tmp_path)

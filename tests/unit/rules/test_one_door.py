@@ -40,6 +40,7 @@ OWNERS = {
     # The system.
     "runtime/driver_library.py": (1, "/proc/self/mem"),
     "runtime/opencl/opencl_library.py": (1, "/proc/self/maps"),
+    "runtime/temporary.py": (3, "folders that are removed"),
     "runtime/worker.py": (1, "/dev/null"),
     "pipeline/second_build.py": (1, "/proc/self/cmdline"),
     "toolchain/gpus.py": (1, "/sys"),

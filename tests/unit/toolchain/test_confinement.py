@@ -14,6 +14,7 @@ from kernlens.toolchain.child import Child
 from kernlens.toolchain.confinement import Confinement, Limits
 from kernlens.toolchain.process import run, temporary_folder
 from tests.processes import ASLEEP, LATE, OVERSTAY, PATIENCE, have_ended
+from tests.unit.runtime.test_temporary import deep
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits are Linux's")
 
@@ -105,3 +106,12 @@ def test_nothing_is_confined_outside(tmp_path: Path) -> None:
     with Confinement(str(tmp_path), Limits()):
         pass
     assert run([PYTHON, "-c", "import os; print(os.getcwd())"], timeout=30).stdout == f"{os.getcwd()}\n"
+
+
+def test_folders_that_no_path_leads_to_are_seen(tmp_path: Path) -> None:
+    """What is written so deep could not be counted, nor could the links in it be seen."""
+    confined = Confinement(str(tmp_path), Limits())
+    confined.shown = ()
+    with deep(tmp_path):
+        assert confined.excess() == "made folders in one another that cannot be read (File name too long)"
+        assert confined.trap() == "left folders in one another that cannot be read (File name too long),"

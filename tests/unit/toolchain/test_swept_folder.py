@@ -13,6 +13,7 @@ import pytest
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.swept_folder import LOCK, PREFIX, swept_folder
 from tests.processes import PATIENCE
+from tests.unit.runtime.test_temporary import deep
 
 HOLDS = """
 import sys, time
@@ -74,3 +75,25 @@ def test_other_temporary_folders_lie_in_it() -> None:
         assert os.path.dirname(inner) == folder
     with temporary_folder() as after:
         assert os.path.dirname(after) != folder
+
+
+def test_a_folder_that_the_standard_library_cannot_remove_is_swept(temporary: Path) -> None:
+    """A compile of a source 2,000 folders deep left one, and each later start ended with a traceback."""
+    left = temporary / f"{PREFIX}left"
+    left.mkdir()
+    (left / LOCK).touch()
+    with deep(left), swept_folder():
+        assert not left.exists()
+
+
+def test_a_sweep_that_fails_stops_nothing(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("kernlens.toolchain.swept_folder.remove_folder", fail)
+    left = temporary / f"{PREFIX}left"
+    left.mkdir()
+    (left / LOCK).touch()
+    with swept_folder() as own:
+        assert left.exists()
+        assert os.path.isdir(own)

@@ -29,6 +29,8 @@ _ABI_OF_WIDE_FLAGS = 8
 _SHF_EXECINSTR = 4
 _BARRIERS_BIT, _BARRIERS = 20, 0x7F
 _REGISTERS_BIT = 24
+#: Attributes for which an entry of the allowance is taken: a kernel of 2 KB has 30.
+_ATTRIBUTES_PER_ENTRY = 8
 #: The byte of a symbol with ``st_other``, and the bit of that which kernels have.
 _ST_OTHER, _STO_CUDA_ENTRY = 5, 0x10
 
@@ -70,6 +72,10 @@ class Cubin:
     elf: Elf = field(repr=False)
     architecture: str
     kernels: tuple[CubinKernel, ...]
+    #: The attributes of a section, which several kernels of one name share.
+    _read_attributes: dict[str, tuple[nv_info.Attribute, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def resources(self, kernel: CubinKernel) -> CubinResources:
         """Return the resources of a kernel. Raises FormatError if the sections with its attributes are damaged."""
@@ -118,8 +124,15 @@ class Cubin:
         return self.elf.relocations()
 
     def _attributes(self, section: str) -> tuple[nv_info.Attribute, ...]:
-        data = self._sections[section].data if section in self._sections else EMPTY
-        return tuple(nv_info.read_attributes(data, section))
+        if section not in self._read_attributes:
+            data = self._sections[section].data if section in self._sections else EMPTY
+            attributes = []
+            for attribute in nv_info.read_attributes(data, section):
+                attributes.append(attribute)
+                if len(attributes) % _ATTRIBUTES_PER_ENTRY == 0:
+                    self.elf.allowance.count(1, "attribute", format=FORMAT, section=section)
+            self._read_attributes[section] = tuple(attributes)
+        return self._read_attributes[section]
 
     @cached_property
     def _stated(self) -> dict[tuple[int, int], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernlens.formats.ptx.ptx_text import PtxFunction, read_ptx_functions
+from kernlens.model.allowance import Allowance
 
 
 class PtxParts:
@@ -14,7 +15,7 @@ class PtxParts:
 
     def __init__(self, text: str) -> None:
         self.rows = text.split("\n")
-        functions, self.stage_rows = read_ptx_functions(text)
+        functions, self.stage_rows = read_ptx_functions(text, Allowance(len(text)))
         self._functions: dict[str, PtxFunction] = {}
         for function in functions:
             self._functions.setdefault(function.name, function)

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kernlens.dataclass import dataclass, field
-from kernlens.errors import FormatError
+from kernlens.errors import FormatError, TooManyError
 from kernlens.formats.listings.host_assembly import FILE, file_path
+from kernlens.model.allowance import Allowance
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
@@ -39,6 +40,11 @@ _CALL_WITHIN = 64
 _MARK, _SPACE = re.compile(r"[;{}\n]"), re.compile(r"\s*")
 #: Directives that end with their line.
 _WHOLE_LINES = (".loc", ".file", ".version", ".target", ".address_size", ".section", ".pragma", "@@")
+#: What each costs to read: the ends of statements, lines and labels, comments, strings, declarations of registers; a ``.loc``
+#: costs as much as several.
+_MARKS, _LOC_WEIGHT = (";", "{", "}", "\n", ":", '"', "//", "/*", ".reg"), 3
+#: The calls that the places of one text may have together.
+_MOST_CALLS = 1 << 20
 #: What a body's brace stands behind.
 _OPENING = (".entry", ".func", ".visible", ".weak", ".extern", ".section")
 #: A longer chain of calls is one that leads back to itself.
@@ -76,6 +82,7 @@ class PtxModule:
     text: str = field(repr=False)
     version: tuple[int, int]
     target: str
+    allowance: Allowance = field(default_factory=Allowance, repr=False, compare=False)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -103,7 +110,7 @@ class PtxModule:
 
     @cached_property
     def _read(self) -> tuple[tuple[PtxFunction, ...], StageRows]:
-        return read_ptx_functions(self.text)
+        return read_ptx_functions(self.text, self.allowance)
 
 
 def is_ptx(start: bytes) -> bool:
@@ -115,21 +122,21 @@ def is_ptx(start: bytes) -> bool:
     return not _COMMENT.sub("", before).strip() and _VERSION.search(text) is not None
 
 
-def read_ptx(data: memoryview) -> PtxModule:
-    """Read the directives of a PTX text; its functions are read when asked for. NUL ends the text. Raises FormatError if it
-    names no version or target."""
+def read_ptx(data: memoryview, allowance: Allowance | None = None) -> PtxModule:
+    """Read the directives of a PTX text; its functions are read when asked for. NUL ends the text. ``allowance`` is that of the
+    whole input (None: this is it). Raises FormatError if it names no version or target."""
     content = bytes(data).partition(b"\0")[0]
     text = content.decode("utf-8", "replace")
     head = _blanked(text[: 4 * _HEAD])
     version, target = _VERSION.search(head), _TARGET.search(head)
     if version is None or target is None:
         raise FormatError("the text names no .version and .target", format="ptx", offset=0)
-    return PtxModule(text, (int(version[1][:9]), int(version[2][:9])), target[1])
+    return PtxModule(text, (int(version[1][:9]), int(version[2][:9])), target[1], allowance or Allowance(len(data)))
 
 
 def read_ptx_lines(text: str) -> StageRows:
     """Return the statements of a PTX text and the places that its ``.loc`` lines give them."""
-    return read_ptx_functions(text.partition("\0")[0])[1]
+    return read_ptx_functions(text.partition("\0")[0], Allowance(len(text)))[1]
 
 
 def _blanked(text: str) -> str:
@@ -182,8 +189,11 @@ def _pieces(text: str) -> Iterator[_Piece]:
         start, start_line = position + 1, line
 
 
-def read_ptx_functions(text: str) -> tuple[tuple[PtxFunction, ...], StageRows]:
-    """Return the functions of a PTX text, and its statements with the places that ``.loc`` gives them."""
+def read_ptx_functions(text: str, allowance: Allowance) -> tuple[tuple[PtxFunction, ...], StageRows]:
+    """Return the functions of a PTX text, and its statements with the places that ``.loc`` gives them. Raises TooManyError for
+    more than ``allowance`` has room for."""
+    marks = sum(map(text.count, (*_MARKS, *[".loc"] * _LOC_WEIGHT)))
+    allowance.count_statements(marks, len(text), format="ptx")
     bare = _blanked(text)
     # They may stand anywhere.
     files = {int(match[1][:9]): file_path(match[2], match[3]) for match in FILE.finditer(bare)}
@@ -194,6 +204,7 @@ def read_ptx_functions(text: str) -> tuple[tuple[PtxFunction, ...], StageRows]:
     place: SourcePlace | None = None
     calls: tuple[SourcePlace, ...] = ()
     chains: dict[tuple[int, int, int], tuple[SourcePlace, ...]] = {}
+    left = _MOST_CALLS
     for piece in _pieces(_without_strings(bare)):
         if scope is None:
             header = _HEADER.search(piece.text) if piece.end == "{" else None
@@ -203,6 +214,9 @@ def read_ptx_functions(text: str) -> tuple[tuple[PtxFunction, ...], StageRows]:
             continue
         if piece.text.startswith(".loc"):
             place, calls = _located(piece.text, files, chains)
+            left -= len(calls)
+            if left < 0:
+                raise TooManyError(f"more than {_MOST_CALLS:,} inlined calls are too many for one text", format="ptx")
         elif piece.text.startswith(".reg"):
             for match in _REGISTERS.finditer(piece.text):
                 kind = match[1].removeprefix(".")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import sys
 from collections.abc import Callable
 from hashlib import sha256
@@ -24,6 +23,7 @@ from kernlens.errors import FormatError, KernlensError, NotFoundError, OutputErr
 from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.model.spirv import SpecConstant
 from kernlens.runtime.level_zero.module_build import version_text
+from kernlens.runtime.temporary import try_to_remove
 from kernlens.toolchain.source_reading import open_beside, read_beside
 from kernlens.verbs.capture.caches import is_made_again
 from kernlens.verbs.capture.spooled import Entry, Identity, read_fields
@@ -148,7 +148,7 @@ class Spool:
         """Make the folder beside the recording that it is for. Raises OutputError if it is there, or cannot be made."""
         folder = spool_folder(recording)
         if is_made_again(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+            try_to_remove(folder)
         try:
             # Whole at once, as several may begin at the same time.
             with TemporaryDirectory(prefix=".kernlens-", dir=folder.parent) as outer:
@@ -271,12 +271,12 @@ class Spool:
     def remove(self) -> None:
         """Remove the folder. A process that is killed in the middle of that leaves none that looks like a capture's."""
         removed = self.folder.with_name(f"{self.folder.name}.removed")
-        shutil.rmtree(removed, ignore_errors=True)
+        try_to_remove(removed)
         try:
             self.folder.rename(removed)
         except OSError as error:
             log.debug("verbs", "cannot remove %s: %s", self.folder, error)
-        shutil.rmtree(removed, ignore_errors=True)
+        try_to_remove(removed)
         self.close()
 
     def files(self, kind: str) -> list[Path]:

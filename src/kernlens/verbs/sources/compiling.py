@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError
 from kernlens.model.build import LINE_OPTIONS, Build, HeldParts, Source
+from kernlens.runtime.temporary import try_to_remove
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.folders import make_folder
@@ -86,7 +86,7 @@ def compiled(
         try:
             return task.number, _built(task, place, cache, timeout, unconfined, on_start)
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            try_to_remove(place)
 
     with closing(do_many(tasks(), work, workers)) as finished:
         for count, (number, build) in enumerate(finished, start=1):
