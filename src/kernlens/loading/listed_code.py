@@ -36,7 +36,7 @@ class ListedKernel:
     what is known of its waits, and raises UnsupportedError where nothing is; without it ``waits_reason`` says why.
     ``spills_nothing``: the compiler states so. Else
     its spills are not known: a listing does not tell an access that saves a register from another of the same memory.
-    ``begins_own`` is that of ``SourceMap``.
+    ``begins_own`` is that of ``SourceMap``. ``is_entry``: it is no function that kernels call.
     """
 
     name: str
@@ -52,6 +52,7 @@ class ListedKernel:
     spills_nothing: bool = False
     waits_reason: str = ""
     begins_own: bool = True
+    is_entry: bool = True
 
 
 class ListedDebug(LinesDebug):
@@ -78,6 +79,9 @@ class ListedCode(DebugCode):
 
     def begins_own(self) -> bool:
         return self._kernel.begins_own
+
+    def is_entry(self) -> bool:
+        return self._kernel.is_entry
 
     def instructions(self) -> Instructions:
         return self._kernel.find_instructions()

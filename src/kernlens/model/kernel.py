@@ -106,6 +106,10 @@ class KernelParts(Protocol):
 
     def advice_reason(self) -> str | None: ...
 
+    def is_entry(self) -> bool:
+        """Return whether it is a kernel, and no function that kernels call."""
+        ...
+
     def may_call(self) -> bool:
         """Return False if it is known, without decoding the code, that it calls nothing by a place in the code."""
         ...
@@ -210,6 +214,11 @@ class Kernel:
     def arguments(self) -> tuple[KernelArgument, ...]:
         """Its arguments by number; empty where the binary does not describe them."""
         return self._parts.arguments()
+
+    @property
+    def is_entry(self) -> bool:
+        """False of a function whose code is apart from that of the kernels that call it."""
+        return self._parts.is_entry()
 
     @property
     def compiler(self) -> Compiler:
