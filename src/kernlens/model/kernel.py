@@ -234,7 +234,7 @@ class Kernel:
     def whole_instructions(self) -> Instructions:
         """The decoded machine code, for who counts, compares or judges it. Raises UnsupportedError like ``instructions``, and
         if some of the code was not decoded: what follows then may be wrong too."""
-        if self.instructions.illegal:
+        if not self.instructions.is_whole:
             raise UnsupportedError(f"{self.name}: {self.instructions.warning}")
         return self.instructions
 
