@@ -82,6 +82,12 @@ def test_the_page_shows_no_such_code(path: Path) -> None:
     assert "does not decode" in document["missing"]["code"]
 
 
+def test_a_report_says_whose_code_is_missing(path: Path, kernlens: Kernlens) -> None:
+    done = kernlens("report", path, "-o", path.with_suffix(".html"))
+    assert done.status == 0
+    assert "softmax_kernel of softmax has no machine code on the page: LLVM" in done.err
+
+
 class _Decoder(LlvmLibrary):
     """A disassembler that decodes all but so many of the words."""
 
