@@ -127,7 +127,7 @@ def package(name: str, *, is_wheel: bool, has_all: bool) -> tuple[Counter[str], 
     with tempfile.TemporaryDirectory(prefix="kernlens-wheels-") as folder:
         for path in candidates(fetched(name, is_wheel=is_wheel, folder=Path(folder))):
             counts["files"] += 1
-            words = [sys.executable, "-m", "tests.corpus.wheels", "--file", path, *(["--all"] if has_all else [])]
+            words = [sys.executable, "-m", "tests.corpus.wheels", "--file", str(path), *(["--all"] if has_all else [])]
             try:
                 done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
             except subprocess.TimeoutExpired:
