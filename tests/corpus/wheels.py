@@ -123,7 +123,7 @@ def fetched(name: str, *, is_wheel: bool, folder: Path) -> Path:
 def package(name: str, *, is_wheel: bool, has_all: bool) -> tuple[Counter[str], dict[str, Counter[str]]]:
     """Return the counts of one package, and the sentences on what was refused and not decoded."""
     counts: Counter[str] = Counter()
-    said: dict[str, Counter[str]] = {"refused": Counter(), "undecoded": Counter()}
+    sentences_of: dict[str, Counter[str]] = {"refused": Counter(), "undecoded": Counter()}
     with tempfile.TemporaryDirectory(prefix="kernlens-wheels-") as folder:
         for path in candidates(fetched(name, is_wheel=is_wheel, folder=Path(folder))):
             counts["files"] += 1
@@ -131,17 +131,17 @@ def package(name: str, *, is_wheel: bool, has_all: bool) -> tuple[Counter[str], 
             try:
                 done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
             except subprocess.TimeoutExpired:
-                said["refused"][f"{path.name}: more than {SECONDS} seconds"] += 1
+                sentences_of["refused"][f"{path.name}: more than {SECONDS} seconds"] += 1
                 continue
             if done.returncode:
-                said["refused"][f"{path.name}: {done.stderr.strip().splitlines()[-1]}"] += 1
+                sentences_of["refused"][f"{path.name}: {done.stderr.strip().splitlines()[-1]}"] += 1
                 continue
             answer = json.loads(done.stdout)
             counts.update(answer["counts"])
             counts["files with GPU code"] += bool(answer["counts"])
-            for key in said:
-                said[key].update({f"{path.name}: {words}": number for words, number in answer[key].items()})
-    return counts, said
+            for key in sentences_of:
+                sentences_of[key].update({f"{path.name}: {words}": number for words, number in answer[key].items()})
+    return counts, sentences_of
 
 
 def main() -> int:
@@ -160,16 +160,16 @@ def main() -> int:
             if arguments.names and not any(each in name for each in arguments.names):
                 continue
             try:
-                counts, said = package(name, is_wheel=kind == "wheels", has_all=arguments.all)
+                counts, sentences_of = package(name, is_wheel=kind == "wheels", has_all=arguments.all)
             except subprocess.CalledProcessError as error:
                 total["packages that cannot be had"] += 1
                 print(f"{name}: cannot be had: {str(error.stderr).strip().splitlines()[-1:]}", flush=True)
                 continue
             counts["packages"] += 1
-            counts["refused"] += sum(said["refused"].values())
+            counts["refused"] += sum(sentences_of["refused"].values())
             total.update(counts)
             print(f"{name}: {', '.join(f'{number:,} {what}' for what, number in counts.items())}", flush=True)
-            for key, sentences in said.items():
+            for key, sentences in sentences_of.items():
                 for sentence, number in sentences.most_common(4):
                     print(f"    {key}: {sentence} ({number:,})", flush=True)
     print(f"all: {', '.join(f'{number:,} {what}' for what, number in total.items())}")

@@ -173,9 +173,9 @@ def test_the_remedy_is_carried_out(folder: Path, tmp_path: Path) -> None:
     """The command that a listing with undecoded words names decodes all of them."""
     path = tmp_path / "softmax.hsaco"
     path.write_bytes(triton_softmax("gfx1100.hsaco"))
-    found = re.search(r"kernlens (toolchain add llvm-\d+)", kernlens("disasm", path).stdout)
-    assert found is not None, "this machine's libLLVM decodes all: nothing is to be remedied"
-    assert kernlens(*found[1].split()).returncode == 0
+    remedy = re.search(r"kernlens (toolchain add llvm-\d+)", kernlens("disasm", path).stdout)
+    assert remedy is not None, "this machine's libLLVM decodes all: nothing is to be remedied"
+    assert kernlens(*remedy[1].split()).returncode == 0
     listed = kernlens("disasm", path)
     assert listed.returncode == 0
     assert ".long" not in listed.stdout

@@ -1,4 +1,4 @@
-"""What a cubin says of the tool that made it: the note in ``.note.nv.tkinfo``, and older files' ``.comment``.
+"""The tool that made a cubin, as the cubin states it: in the note of ``.note.nv.tkinfo``, in older files in ``.comment``.
 
 NVIDIA publishes no description. Observed in cubins of ptxas 12.8 to 13.5: an ELF note of ``NVIDIA Corp``, type 2000; its
 content has six words (version 2, four of them the offsets of strings) and then the strings that these name: the tool, its
