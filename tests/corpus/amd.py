@@ -7,6 +7,7 @@ It takes every toolchain's compiler for AMD: the machine's (Debian 12: clang-15,
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ from tests.corpus.outcome import Outcome
 from tests.corpus.packages import fetch, packages_folder
 
 #: One of each generation that OpenCL's images are on, and one that has none.
+#: A branch as llvm-objdump prints it.
+_BRANCH = re.compile(r"(s_(?:c?branch\w*|call_b64 \S+|subvector_loop_\w+ \S+)) (-?\d+|0x[0-9a-f]+)")
 DEVICES = ("gfx900", "gfx90a", "gfx1030", "gfx1100", "gfx1201", "gfx942")
 #: What readelf calls a figure -> what kernlens does.
 _FIGURES = {
@@ -36,6 +39,17 @@ _FIGURES = {
     "private_segment_fixed_size": "private_segment_bytes", "wavefront_size": "wave_size",
     "max_flat_workgroup_size": "max_work_group",
 }  # fmt: skip
+
+
+def labelled(text: str, offset: int, size: int) -> str:
+    """Return llvm-objdump's text of a branch with a label, ``L96``, in place of the words that it goes on from the next
+    instruction; one that leaves the kernel's code keeps them."""
+    branch = _BRANCH.fullmatch(text)
+    if branch is None:
+        return text
+    words = int(branch[2], 0) & 0xFFFF
+    target = offset + 4 + 4 * (words - 0x10000 if words & 0x8000 else words)
+    return f"{branch[1]} L{target}" if 0 <= target < size else text
 
 
 def compiled(program: CorpusProgram, device: str, compiler: AmdCompiler) -> Build:
@@ -64,7 +78,11 @@ def check(build: Build, compiler: AmdCompiler) -> dict[str, Outcome]:
     for kernel in program.kernels.values():
         where, start = f"{build.name}@{build.device} {kernel.name}", starts[kernel.name]
         offsets, end = kernel.instructions.offsets, start + kernel.code_size
-        theirs = [texts[address] for address in sorted(texts) if start <= address < end]
+        theirs = [
+            labelled(texts[address], address - start, end - start)
+            for address in sorted(texts)
+            if start <= address < end
+        ]
         outcomes["texts"].compare(where, list(kernel.instructions.texts), theirs)
         assert [address for address in sorted(texts) if start <= address < end] == [
             start + offset for offset in offsets

@@ -191,7 +191,8 @@ def _by_counterpart(finding: Finding) -> Finding:
     if finding.value is not None or bound is None or bound.is_least:
         return finding
     is_of_others = kernel.resources.is_particular or figure in OF_FAMILIES
-    for other in map(figure_named, figure.counterparts if is_of_others else ()):
+    named = (*figure.counterparts, *(figure.former_counterparts if bound.has_former_name else ()))
+    for other in map(figure_named, named if is_of_others else ()):
         if (value := other.read(kernel)) is not None:
             return replace(finding, figure=other, value=value)
     if figure.part_of:

@@ -31,7 +31,9 @@ def bound_options() -> option.Decorator:
         dict[str, list[str]](),
     )  # Each name that the help shows, and all names of the same bound.
     for name, current in current_bound_names().items():
-        names.setdefault(current, []).append(name)
+        # The former name of a bound that holds other vendors' figures too is an option of its own.
+        is_own = bounds[name][0].former_counterparts and bound(name, 0).has_former_name
+        names.setdefault(name if is_own else current, []).append(name)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -45,6 +47,7 @@ def bound_options() -> option.Decorator:
             figure, is_least = bounds[name]
             words = " of a kernel" if figure.unit == figure.heading else f" of a kernel ({figure.unit})"
             is_usual = (figure in FIGURES or figure.key in (PEAK, WAIT_SHARE)) and is_least == figure.more_is_better
+            is_usual = is_usual and not bound(name, 0).has_former_name
             click.option(
                 f"--{name}",
                 _parameter(name),

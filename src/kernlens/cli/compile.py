@@ -337,10 +337,18 @@ def _print_remedies(builds: Sequence[Build], messages: Sequence[str]) -> None:
         if meant := misspelt_built_in(name):
             print_message(f"kernlens: {name} is no built-in function; {meant} is one")
     if absent := [name for name in unknown if name in opencl_built_ins()]:
-        is_newest = any(_NEW_OPENCL_C.search(build.options or "") for build in builds)
+        from kernlens.toolchain.device_compilers import fullest_language
+
+        options = " ".join(build.options or "" for build in builds)
+        languages = dict.fromkeys(fullest_language(build.device) for build in builds if build.device)
+        untried = [
+            f"--build-options -cl-std={each}"
+            for each in languages
+            if each not in options and not (each == "CL3.0" and _NEW_OPENCL_C.search(options))
+        ]
         print_message(
             f"kernlens: the device or this version of OpenCL C lacks built-in functions: {', '.join(absent)}"
-            + ("" if is_newest else "; try --build-options -cl-std=CL3.0")
+            + (f"; try {' or '.join(untried)}" if untried else "")
         )
     if any(_TOO_MUCH_SCRATCH.search(message) for message in messages):
         print_message(

@@ -27,7 +27,8 @@ from kernlens.verbs.programs import containers_for, for_device, names_in, narrow
 @dataclass(frozen=True, slots=True)
 class Form:
     """A way to show a folder: the texts of its containers and programs, and what stands around them. The first of each
-    list begins with a separator of so many characters that is left out."""
+    list begins with a separator of so many characters that is left out. ``has_programs_first``: ``middle`` stands
+    behind them."""
 
     begin: str
     container: Callable[[Container], str]
@@ -35,21 +36,23 @@ class Form:
     program: Callable[[Program], str]
     end: str
     separator: int
+    has_programs_first: bool = False
 
 
-def lines_form(path: str, order: Figure | None, failed: FailedBuilds) -> Form:
-    """Return the form of the lines that ``inspect`` prints."""
+def lines_form(path: str, order: Figure | None, failed: FailedBuilds, *, has_sections: bool = False) -> Form:
+    """Return the form of the lines that ``inspect`` prints: all programs, then all containers."""
 
     def lines(program: Program) -> str:
         return printable(["", *program_overview(with_line_tables(program, keeps=order is not None), order)])
 
     return Form(
         begin=printable([style(path, bold=True)]),
-        container=lambda container: printable(container_overview(container)),
-        middle="",
+        container=lambda container: printable(container_overview(container, has_sections=has_sections)),
+        middle="\n",
         program=lines,
         end=printable(failed_section(failed)),
         separator=0,
+        has_programs_first=True,
     )
 
 
@@ -79,8 +82,8 @@ def json_form(order: Figure | None, failed: FailedBuilds, *, is_indented: bool) 
 
 
 def folder_overview(folder: Folder, kernel_names: Sequence[str], device: str | None, form: Form) -> Iterator[str]:
-    """Yield the text in pieces: of programs with these kernels, if any are named, and then of no containers. The programs'
-    wait in a file until the last container is shown.
+    """Yield the text in pieces: of programs with these kernels, if any are named, and then of no containers. What comes
+    second waits in a file until the last of the first is shown.
 
     Damaged files are left out, for ``folder.check`` to tell. Raises NotFoundError if no program is for ``device``.
     """
@@ -95,6 +98,8 @@ def folder_overview(folder: Folder, kernel_names: Sequence[str], device: str | N
                 if names is not None:
                     programs = [narrowed(each, names) for each in programs if not names.isdisjoint(each.kernels)]
                 above, below = "".join(map(form.container, containers)), "".join(map(form.program, programs))
+                if form.has_programs_first:
+                    above, below = below, above
             except KernlensError as error:
                 folder.note_damage(contents.path, error)
                 continue

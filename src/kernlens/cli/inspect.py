@@ -30,10 +30,17 @@ _MANY = 500
 @option.chosen_device()
 @option.sort("Sort kernels by this metric, largest first")
 @option.flag("Print the compilers' whole logs, by kernel and line, of a recording's builds.", "--log", "has_logs")
+@option.flag("Print the sections of each container too.", "--sections", "has_sections")
 @option.full()
 @option.json()
 def command(
-    path: str, kernel_names: tuple[str, ...], device: str | None, sort: str | None, has_logs: bool, as_json: bool
+    path: str,
+    kernel_names: tuple[str, ...],
+    device: str | None,
+    sort: str | None,
+    has_logs: bool,
+    has_sections: bool,
+    as_json: bool,
 ) -> None:
     """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
@@ -50,7 +57,11 @@ def command(
         from kernlens.cli.folder_overview import folder_overview, json_form, lines_form
 
         failed = contents.failed_builds(device)
-        form = json_form(order, failed, is_indented=is_terminal()) if as_json else lines_form(path, order, failed)
+        form = (
+            json_form(order, failed, is_indented=is_terminal())
+            if as_json
+            else lines_form(path, order, failed, has_sections=has_sections)
+        )
         print_pieces(folder_overview(contents, kernel_names, device, form))
         contents.check()
         return
@@ -78,7 +89,7 @@ def command(
             from kernlens.report.sycl_words import choice_lines
 
             summary = choice_lines(choices, device)
-        print_lines(overview(path, containers, _lines(programs, order), summary))
+        print_lines(overview(path, containers, _lines(programs, order), summary, has_sections=has_sections))
         print_lines(failed_section(failed))
     contents.check()
 

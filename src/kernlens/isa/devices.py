@@ -56,7 +56,8 @@ _NAMES = _by_name()
 def device(name: str) -> Device:
     """Return the device called ``name``: a name or alias of ocloc's (``dg2``, ``acm-g10``, ``bmg-g21``), an early
     stepping (``pvc-xt-b0``), a product (``b580``), an IP version (``12.55.8``, or packed as one decimal number), a
-    PCI device id (``0x56a0``), or an architecture of NVIDIA's (``sm_90``).
+    PCI device id (``0x56a0``), or an architecture of NVIDIA's (``sm_90``), also one that is in no table (``sm_60``): files
+    hold code for many.
 
     Raises NotFoundError, with the nearest names, if there is none.
     """
@@ -75,10 +76,10 @@ def known_device(name: str) -> Device | None:
         return _by_pci_id(normal)
     if normal.replace(".", "").isdecimal():
         return _by_ip_text(normal)
-    from kernlens.isa.nvidia.sass_devices import nvidia_device
+    from kernlens.isa.nvidia.sass_devices import named_architecture
     from kernlens.isa.x86.devices import X86_64
 
-    return X86_64 if normal == X86_64.name else nvidia_device(normal)
+    return X86_64 if normal == X86_64.name else named_architecture(normal)
 
 
 def _normal(name: str) -> str:

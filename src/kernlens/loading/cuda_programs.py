@@ -12,6 +12,7 @@ from kernlens.loading.assemble import listed_program, stages_program
 from kernlens.loading.context import ContainerParts, Context
 from kernlens.loading.listed_code import ListedKernel
 from kernlens.model.binary import EMPTY, Symbol
+from kernlens.model.build import BuildToolchain
 from kernlens.model.kernel import KernelArgument
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.stage import BINARY, TEXT, Snapshot
@@ -101,6 +102,7 @@ class _CubinCode:
             waits_reason="waits are unknown: kernlens has no cycles for NVIDIA's GPUs",
             # What is spilled is a part of the stack.
             spills_nothing=self.cubin.resources(kernel).stack_bytes == 0,
+            is_entry=kernel.is_entry,
             begins_own=False,  # Nobody has published how ptxas writes line rows.
             is_described=True,
         )
@@ -127,6 +129,10 @@ def cubin_program(name: str, content: memoryview, context: Context) -> Program:
 
     read = read_cubin(content, context.allowance)
     device = architecture_device(read.architecture)
+    made_by, build = read.made_by, context.build
+    if made_by.title and build.toolchain is None and not build.options:
+        toolchain = BuildToolchain(made_by.tool or "ptxas", igc_version=made_by.title)
+        context = replace(context, build=replace(build, toolchain=toolchain, options=made_by.options))
     if read.ptx:
         context = with_ptx(memoryview(read.ptx.encode("utf-8", "replace")), context)
     code = _CubinCode(content, read, device)

@@ -141,6 +141,9 @@ class Code(AnalysedCode):
     def advice_reason(self) -> str | None:
         return None
 
+    def is_entry(self) -> bool:
+        return True
+
     def may_call(self) -> bool:
         return raw_code.may_call(self.code())
 

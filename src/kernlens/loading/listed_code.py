@@ -37,7 +37,8 @@ class ListedKernel:
     what is known of its waits, and raises UnsupportedError where nothing is; without it ``waits_reason`` says why.
     ``spills_nothing``: the compiler states so. Else
     its spills are not known: a listing does not tell an access that saves a register from another of the same memory.
-    ``begins_own`` is that of ``SourceMap``. ``is_described``: its line table ends where its code does.
+    ``begins_own`` is that of ``SourceMap``. ``is_described``: its line table ends where its code does. ``is_entry``: it is no
+    function that kernels call.
     """
 
     name: str
@@ -54,6 +55,7 @@ class ListedKernel:
     waits_reason: str = ""
     begins_own: bool = True
     is_described: bool = False
+    is_entry: bool = True
 
 
 class ListedDebug(LinesDebug):
@@ -86,6 +88,9 @@ class ListedCode(DebugCode):
 
     def held_instructions(self, kernel: Kernel) -> None:
         """Return nothing: of a listing, the ends alone are compared."""
+
+    def is_entry(self) -> bool:
+        return self._kernel.is_entry
 
     def instructions(self) -> Instructions:
         return self._kernel.find_instructions()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from kernlens.dataclass import dataclass, in_short
+from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import KernlensError
 from kernlens.model.figure import Figure
 from kernlens.model.figures import EVERY_FIGURE, PERCENT, at, figure_named, known_name
@@ -26,12 +26,14 @@ _SHARE = re.compile(r"[0-9]{1,18}%")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The largest value of a figure that is allowed, or if ``is_least`` the smallest. ``origin`` says where it stands."""
+    """The largest value of a figure that is allowed, or if ``is_least`` the smallest. ``origin`` says where it stands;
+    ``has_former_name``: it was called by a name from before other vendors' figures, and is about theirs too."""
 
     figure: Figure
     is_least: bool
     value: int
     origin: str = ""
+    has_former_name: bool = field(default=False, compare=False)
 
     def __repr__(self) -> str:
         return in_short(f"<Bound {self.name} {self.value:,}{f' ({self.origin})' if self.origin else ''}>")
@@ -110,7 +112,7 @@ def bound(name: str, value: object, origin: str = "") -> Bound:
         value = int(value.removesuffix(PERCENT))
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _END:
         raise KernlensError(f"{at(origin)}{name} takes a whole number from 0 on, not {told(value)}")
-    return Bound(figure, is_least, value, origin)
+    return Bound(figure, is_least, value, origin, name.replace("_", "-")[4:] not in figure.names)
 
 
 def tolerance(name: str, value: object, origin: str = "") -> Tolerance:

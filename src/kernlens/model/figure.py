@@ -58,7 +58,8 @@ class Figure:
     ``is_upper_bound``: the true value depends on the run, and is never more. ``more_is_better``: less of it is worse.
     ``caused_by`` are the keys of the costs of which the likely cause of a large value has most, among the source lines, or
     PEAK, the line of the peak pressure. ``akin`` are the keys of those that other vendors' binaries state instead, and
-    ``counterparts`` of those of them that a limit of this figure holds too. ``part_of`` is the key of the sum that this is a
+    ``counterparts`` of those of them that a limit of this figure holds too, ``former_counterparts`` of those that one by a
+    ``former`` name holds. ``part_of`` is the key of the sum that this is a
     part of; ``is_detail``: a table that has the sum leaves the part out where no kernel has any of it. ``former``
     are its key and headings before the current release: see ``former_keys``.
     """
@@ -79,6 +80,7 @@ class Figure:
     former: tuple[str, ...] = ()
     akin: tuple[str, ...] = ()
     counterparts: tuple[str, ...] = ()
+    former_counterparts: tuple[str, ...] = ()
     part_of: str = ""
     is_detail: bool = False
 

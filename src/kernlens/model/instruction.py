@@ -138,6 +138,11 @@ class Instructions(Tabular, Sequence[Instruction]):
         """The indexes of what is no instruction of the device, ascending."""
 
     @property
+    def is_whole(self) -> bool:
+        """False if some of the code was not decoded, and what follows may be wrong too."""
+        return not self.illegal
+
+    @property
     def warning(self) -> str | None:
         """The reason why they may not be what the code does, in one sentence; None if there is none. Bytes that are no
         instruction may be the beginning of one, whose end then reads as another."""
@@ -145,6 +150,8 @@ class Instructions(Tabular, Sequence[Instruction]):
         if not count:
             return self.remark or None
         advice = f"; {self.remark}" if self.remark else ""
+        if self.is_whole:
+            return f"{self.disassembler or 'the disassembler'} does not decode {count:,} of {len(self):,}{advice}"
         return (
             f"{self.disassembler or 'the disassembler'} does not decode {count:,} of {len(self):,}: what follows one of them"
             f" may be decoded wrongly, and counts and shares may be wrong{advice}"

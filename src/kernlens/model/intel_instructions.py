@@ -222,6 +222,11 @@ class IntelInstructions(Instructions):
         say, and of a slice."""
         return self._find_regions()
 
+    @property
+    def is_whole(self) -> bool:
+        """True: an instruction says its size in a bit of its own, so that one that is none is not read into the next."""
+        return True
+
     @cached_property
     def illegal(self) -> list[int]:
         """The indexes of what is no instruction of the device, ascending."""

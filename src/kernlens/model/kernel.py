@@ -106,6 +106,10 @@ class KernelParts(Protocol):
 
     def advice_reason(self) -> str | None: ...
 
+    def is_entry(self) -> bool:
+        """Return whether it is a kernel, and no function that kernels call."""
+        ...
+
     def may_call(self) -> bool:
         """Return False if it is known, without decoding the code, that it calls nothing by a place in the code."""
         ...
@@ -212,6 +216,11 @@ class Kernel:
         return self._parts.arguments()
 
     @property
+    def is_entry(self) -> bool:
+        """False of a function whose code is apart from that of the kernels that call it."""
+        return self._parts.is_entry()
+
+    @property
     def compiler(self) -> Compiler:
         """The compiler that made it, as far as it is known: its disassembler prints the instructions."""
         return self._parts.compiler()
@@ -225,7 +234,7 @@ class Kernel:
     def whole_instructions(self) -> Instructions:
         """The decoded machine code, for who counts, compares or judges it. Raises UnsupportedError like ``instructions``, and
         if some of the code was not decoded: what follows then may be wrong too."""
-        if self.instructions.illegal:
+        if not self.instructions.is_whole:
             raise UnsupportedError(f"{self.name}: {self.instructions.warning}")
         return self.instructions
 

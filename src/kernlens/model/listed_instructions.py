@@ -12,6 +12,12 @@ from kernlens.model.effects import Effects, Route
 from kernlens.model.instruction import Instruction, Instructions
 from kernlens.model.instruction_kind import OTHER, InstructionKind
 
+
+def label(offset: int) -> str:
+    """Return the label of the instruction at an offset, as texts of all vendors name it: ``L96``."""
+    return f"L{offset}"
+
+
 _UNKNOWN = InstructionKind(OTHER)
 Of = TypeVar("Of")
 

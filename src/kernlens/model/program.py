@@ -137,8 +137,8 @@ class Program:
 
     @property
     def entry_kernels(self) -> dict[str, Kernel]:
-        """The kernels by name, without the pseudo kernel that holds the code of functions."""
-        return {name: kernel for name, kernel in self.kernels.items() if name != PSEUDO_KERNEL}
+        """The kernels by name, without functions, and the pseudo kernel that holds the code of functions."""
+        return {name: kernel for name, kernel in self.kernels.items() if name != PSEUDO_KERNEL and kernel.is_entry}
 
     @property
     def listed_kernels(self) -> dict[str, Kernel]:

@@ -30,7 +30,7 @@ FIGURES = (
         meaning="size of the register file (GRF mode): general registers that the compiler may use, whether it does or not",
         origin="zebin: `grf_count`; patch tokens: execution environment",
         read=attrgetter("resources.grf_count"), words="{} GRF(s) available", caused_by=(PEAK,), former=("registers",),
-        akin=("vgprs", "sgprs", "agprs", "thread_registers"),
+        akin=("vgprs", "sgprs", "agprs", "thread_registers"), former_counterparts=("vgprs", "thread_registers"),
     ),
     Figure(
         key="spill_bytes", heading="spill bytes", unit=PER_THREAD,

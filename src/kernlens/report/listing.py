@@ -15,7 +15,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.line_code import NO_CODE, LineCode
-from kernlens.model.listed_instructions import ListedInstructions
+from kernlens.model.listed_instructions import ListedInstructions, label
 from kernlens.model.program import Program
 from kernlens.model.source_map import (
     FROM_STAGE,
@@ -133,6 +133,11 @@ def _bare_rows(kernel: Kernel, margin: str, *, is_short: bool) -> list[str]:
     before = margin + before
     instructions = kernel.instructions
     beginnings = map(_beginnings(before, after), instructions.offsets)
+    if isinstance(instructions, ListedInstructions) and instructions.targets:
+        labelled = set(instructions.targets)
+        offsets = instructions.offsets
+        labels = (f"{label(offset)}: " if offset in labelled else "" for offset in offsets)
+        beginnings = map(add, beginnings, labels)
     if is_short:
         from kernlens.report.short_instructions import short_instructions
 

@@ -41,15 +41,17 @@ ProgramLines = tuple[list[str], FormatError | None]
 
 
 def overview(
-    path: str, containers: Iterable[Container], programs: Iterable[ProgramLines], summary: Iterable[str] = ()
+    path: str,
+    containers: Iterable[Container],
+    programs: Iterable[ProgramLines],
+    summary: Iterable[str] = (),
+    *,
+    has_sections: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines that ``kernlens inspect`` prints; ``programs`` are from ``program_lines``, the lines of ``summary`` stand
-    before all parts."""
+    """Yield the lines that ``kernlens inspect`` prints: the lines of ``summary``, the kernels, then what they lie in.
+    ``programs`` are from ``program_lines``."""
     yield style(path, bold=True)
-    if summary := list(summary):
-        yield from (*summary, "")
-    for container in containers:
-        yield from container_overview(container)
+    yield from summary
     unread: FormatError | None = None
     read = 0
     for lines, error in programs:
@@ -59,6 +61,11 @@ def overview(
         unread = unread or error
     if unread is not None and not read:
         raise unread
+    blank = [""] if read else []
+    for container in containers:
+        yield from blank
+        yield from container_overview(container, has_sections=has_sections)
+        blank = []
 
 
 def program_lines(program: Program, order: Figure | None = None) -> ProgramLines:
@@ -109,6 +116,9 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
         own = kernel.function_symbols or {}
         if symbols := {offset: each for offset, each in own.items() if offset or name == PSEUDO_KERNEL}:
             yield f"  code of {kernel_title(name)} holds {plural(len(symbols), 'function')}: {_named(symbols)}"
+    for name, kernel in program.kernels.items():
+        if not kernel.is_entry:
+            yield f"  function {kernel_title(name)}, no kernel: {kernel.code_size:,} bytes of code"
     if (functions := program.kernels.get(PSEUDO_KERNEL)) is not None:
         yield f"  functions that are no kernels: {functions.code_size:,} bytes of code"
     kinds = ("export", "import", "driver") if program.kernels else ("kernel", "export", "import")
@@ -135,8 +145,8 @@ def _has_lines(kernel: Kernel) -> str:
     return "in part" if kernel.line_warning else "yes"
 
 
-def container_overview(container: Container, depth: int = 1) -> Iterator[str]:
-    """Yield one container and those in it, a line for each."""
+def container_overview(container: Container, depth: int = 1, *, has_sections: bool = False) -> Iterator[str]:
+    """Yield one container and those in it, a line for each; with their sections if asked."""
     column = min(60, (fitting_width() or 90) - _BESIDE)
     title = one_line(f"{_KINDS[container.kind]} {container.name}".rstrip(), 2 * depth + _BESIDE)
     yield f"{'  ' * depth}{title:{max(1, column - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
@@ -144,22 +154,22 @@ def container_overview(container: Container, depth: int = 1) -> Iterator[str]:
     )
     if container.kind == "clang-bundle" and bytes(container.content[: len(_PACKED)]) == _PACKED:
         yield style(f"{'  ' * (depth + 1)}compressed: offsets below are those of the unpacked bundle", dim=True)
-    for section in container.sections:
+    for section in container.sections if has_sections else ():
         if section.size:
             inner = "  " * (depth + 1) + one_line(f"section {section.name or section.index}", 2 * depth + 2 + _BESIDE)
             yield style(
                 f"{inner:{max(1, column)}} {container.offset + section.offset:#10x} {section.size:12,} bytes", dim=True
             )
     for child in container.children[:LISTED]:
-        yield from _part(child, depth + 1)
+        yield from _part(child, depth + 1, has_sections=has_sections)
     if len(container.children) > LISTED:
         yield f"{'  ' * (depth + 1)}and {plural(len(container.children) - LISTED, 'more container')}"
 
 
-def _part(container: Container, depth: int) -> Iterator[str]:
+def _part(container: Container, depth: int, *, has_sections: bool) -> Iterator[str]:
     """Yield one of several containers: if its parts cannot be listed, its line says why and the others follow."""
     try:
-        yield from list(container_overview(container, depth))
+        yield from list(container_overview(container, depth, has_sections=has_sections))
     except FormatError as error:
         unread = Container("unknown", container.name, container.offset, container.content)
         unread.unreadable = str(error)

@@ -108,3 +108,9 @@ def compile_source(
     return compile_with(
         source, device, options, using, timeout, on_start, environment, has_sources=has_sources, copy=copy
     )
+
+
+def fullest_language(device: str) -> str:
+    """Return the version of OpenCL C in which the device's compiler has most built-in functions. In clang's OpenCL C 3.0 all
+    that 2.0 has is optional, and left out for AMD's GPUs."""
+    return "CL2.0" if is_of_amd(device) else "CL3.0"

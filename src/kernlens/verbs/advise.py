@@ -103,7 +103,7 @@ def _advised(places: Iterable[tuple[Program, Kernel]]) -> Iterator[AdvisedKernel
         if kernel.advice_reason is not None:
             yield AdvisedKernel(program, kernel, (), kernel.advice_reason)
             continue
-        if kernel.instructions.illegal:
+        if not kernel.instructions.is_whole:
             yield AdvisedKernel(program, kernel, (), kernel.instructions.warning)
             continue
         yield AdvisedKernel(program, kernel, tuple(advice_on(program, kernel)), reason)

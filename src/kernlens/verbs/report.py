@@ -56,6 +56,8 @@ def report_page(
     for name, reason in left_out:
         if name not in contents.damaged:  # Of which ``contents.check`` tells.
             tell(f"{name} is left out of the page: {reason}")
+    for sentence in _without_code(selection):
+        tell(sentence)
     whole = explore_document(
         programs,
         title=os.path.basename(os.path.normpath(contents.path)),
@@ -96,6 +98,26 @@ def _left_out(contents: Contents) -> Iterator[tuple[str, str]]:
         named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
         what = "SPIR-V, which kernlens compile makes machine code of" if kind == "spirv" else f"{kind} without kernels"
         yield named, f"{'it is' if len(names) == 1 else 'they are'} {what}"
+
+
+def _without_code(selection: Selection) -> Iterator[str]:
+    """Yield a sentence on each reason why kernels have no machine code on the page. Those whose code is decoded together are
+    not asked: their device's decoder is Intel's."""
+    for program, kernels in selection:
+        reasons: dict[str, list[str]] = {}
+        for kernel in kernels:
+            if kernel.code_size and not kernel.is_decoded_with_others:
+                try:
+                    _ = kernel.unread().whole_instructions
+                except KernlensError as error:
+                    reasons.setdefault(str(error).removeprefix(f"{kernel.name}: "), []).append(kernel.name)
+        for reason, names in list(reasons.items())[:_NAMED]:
+            count = (
+                f"{names[0]} of {program.name} has"
+                if len(names) == 1
+                else f"{len(names):,} kernels of {program.name} have"
+            )
+            yield f"{count} no machine code on the page: {reason}"
 
 
 def _with_stages(

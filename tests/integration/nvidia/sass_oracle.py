@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kernlens.analysis.correlate import correlate
@@ -30,6 +30,7 @@ Row = tuple[int, str, tuple[tuple[str, int], ...]]
 _SECTION = re.compile(r'\s*\.section\s+"?\.text\.([^",]+)')
 _FILE = re.compile(r'\s*//## File "(.*?)", line (\d+)')
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*$")
+_NAMED = re.compile(r"\.L_x_\d+")
 _USAGE = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 
 
@@ -55,6 +56,25 @@ def printed(path: Path, flag: str) -> dict[str, list[Row]]:
     return sections
 
 
+def _as_label(path: Path, kernel: str) -> Callable[[re.Match[str]], str]:
+    """Return what replaces a label that nvdisasm made by ``L`` and the offset of the instruction that stands behind it."""
+    nvdisasm = find_nvdisasm()
+    assert nvdisasm is not None
+    text = subprocess.run([nvdisasm, "-c", str(path)], capture_output=True, text=True, check=True).stdout
+    offsets: dict[str, int] = {}
+    waiting: list[str] = []
+    section = ""
+    for line in text.splitlines():
+        if match := _SECTION.match(line):
+            section, waiting = match[1], []
+        elif line.startswith(".L") and line.endswith(":"):
+            waiting.append(line[:-1])
+        elif (match := _INSTRUCTION.match(line)) and section == kernel:
+            offsets |= dict.fromkeys(waiting, int(match[1], 16))
+            waiting = []
+    return lambda match: f"L{offsets[match[0]]}" if match[0] in offsets else match[0]
+
+
 def cubins_in(path: Path) -> Iterator[bytes]:
     """Yield the cubins in a file."""
     for program in open_file(path).programs:
@@ -73,7 +93,7 @@ def compare(content: bytes, folder: Path, differing: list[str]) -> Counter[str]:
     for kernel in read.kernels:
         instructions = listing.instructions(kernel.name, kernel.code)
         mine = list(zip(instructions.offsets, instructions.texts, strict=True))
-        theirs = [(offset, text) for offset, text, _ in plain[kernel.name]]
+        theirs = [(offset, _NAMED.sub(_as_label(path, kernel.name), text)) for offset, text, _ in plain[kernel.name]]
         counts["instructions"] += len(theirs)
         if mine != theirs:
             differing.append(f"{kernel.name}: instructions")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.isa.llvm.llvm_libraries import installed_llvm
+from kernlens.loading import load
 from kernlens.model.build import Build
 from kernlens.model.figures import STATED, shown_figures
 from kernlens.model.kernel_resources import KernelResources
@@ -47,8 +48,21 @@ def test_limits_of_other_metrics(bound: str, words: str, tmp_path: Path, kernlen
 def test_limits_of_a_cubin(tmp_path: Path, kernlens: Kernlens) -> None:
     (tmp_path / "k.cubin").write_bytes(triton(".cubin"))
     assert "registers per thread instead: --max-thread-registers" in kernlens(
-        "check", tmp_path / "k.cubin", "--max-registers=1"
+        "check", tmp_path / "k.cubin", "--max-grf-count=1"
     ).out.replace("\n", " ")
+
+
+def test_the_limit_of_registers_is_for_all_vendors(tmp_path: Path, kernlens: Kernlens) -> None:
+    """``--max-registers`` is a word of all vendors: VGPRs of AMD's GPUs, registers per thread of NVIDIA's."""
+    cubin = tmp_path / "k.cubin"
+    cubin.write_bytes(triton(".cubin"))
+    code_object = code_object_in(tmp_path, "a.hsaco")
+    for path, value, words in ((cubin, None, "registers per thread"), (code_object, 12, "VGPRs 12, at most 11")):
+        number = load(path)[0].entry_kernels.popitem()[1].resources.register_files.get("registers") or value
+        assert number is not None
+        assert kernlens("check", path, f"--max-registers={number}").status == 0
+        done = kernlens("check", path, f"--max-registers={number - 1}")
+        assert (done.status, words in done.out) == (1, True), done.out
 
 
 def test_symbols_and_parts(tmp_path: Path, kernlens: Kernlens) -> None:

@@ -82,6 +82,12 @@ def test_the_page_shows_no_such_code(path: Path) -> None:
     assert "does not decode" in document["missing"]["code"]
 
 
+def test_a_report_says_whose_code_is_missing(path: Path, kernlens: Kernlens) -> None:
+    done = kernlens("report", path, "-o", path.with_suffix(".html"))
+    assert done.status == 0
+    assert "softmax_kernel of softmax has no machine code on the page: LLVM" in done.err
+
+
 class _Decoder(LlvmLibrary):
     """A disassembler that decodes all but so many of the words."""
 
@@ -136,7 +142,7 @@ def test_the_decoder_that_decodes_everything_is_taken(
 
 def test_a_gpu_that_no_disassembler_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernlens.isa.llvm.llvm_libraries.installed_llvm", lambda: (_Decoder(15, None),))
-    with pytest.raises(UnsupportedError, match="kernlens toolchain add llvm-22 brings a newer libLLVM"):
+    with pytest.raises(UnsupportedError, match="kernlens toolchain add llvm-22 brings one that may"):
         disassembling.disassemble("amdgcn-amd-amdhsa", bytes(64), cpu="gfx1201", compiler=22)
 
 

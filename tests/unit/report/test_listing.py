@@ -103,6 +103,9 @@ class Parts:
     def function_symbols(self) -> Mapping[int, str | None] | None:
         return None
 
+    def is_entry(self) -> bool:
+        return True
+
     def may_call(self) -> bool:
         return False
 
@@ -288,6 +291,9 @@ def test_a_call_is_known_where_the_line_within_it_is_not() -> None:
 
 class LostParts(Parts):
     """The same with a function behind the third instruction, and the rows of the kernel itself lost."""
+
+    def is_entry(self) -> bool:
+        return True
 
     def may_call(self) -> bool:
         return True

@@ -16,6 +16,8 @@ from typing import NamedTuple
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.cubin import kernel_attributes as nv_info
+from kernlens.formats.cubin import tool_note
+from kernlens.formats.cubin.tool_note import ToolNote
 from kernlens.formats.elf.elf64_structures import SYM_LAYOUT
 from kernlens.formats.elf.elf_file import Elf, read_elf
 from kernlens.formats.elf.header import SHT_SYMTAB
@@ -113,6 +115,12 @@ class Cubin:
         return "" if section is None else bytes(section.data).decode("utf-8", "replace").replace("\0", "\n")
 
     @property
+    def made_by(self) -> ToolNote:
+        """The tool that made the file."""
+        note, comment = (self._sections.get(name) for name in (tool_note.SECTION, tool_note.COMMENT))
+        return tool_note.read_tool_note(note.data if note else EMPTY, comment.data if comment else EMPTY)
+
+    @property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols: kernels, what the file exports and what it lacks."""
         entries = {kernel.name for kernel in self.kernels if kernel.is_entry}
@@ -173,7 +181,10 @@ def read_cubin(data: memoryview, allowance: Allowance | None = None) -> Cubin:
         _architecture(elf.flags, elf.abi_version),
         tuple(
             CubinKernel(
-                section.name.removeprefix(TEXT), section, section.index in entries, functions.get(section.index, {})
+                section.name.removeprefix(TEXT),
+                section,
+                section.index in entries or not tables,
+                functions.get(section.index, {}),
             )
             for section in code
         ),

@@ -12,7 +12,7 @@ from kernlens.isa.amd.gpu_devices import ISA, wavefront_sizes
 from kernlens.isa.llvm.disassemble import Disassembly, disassemble
 from kernlens.isa.llvm.llvm_libraries import llvm_for
 from kernlens.model.device import Device
-from kernlens.model.listed_instructions import ListedInstructions
+from kernlens.model.listed_instructions import ListedInstructions, label
 
 TRIPLE = "amdgcn-amd-amdhsa"
 #: The first LLVM that knows a processor, where that is later than the oldest that is used.
@@ -50,7 +50,7 @@ def decode_gcn(
     read = disassemble(
         TRIPLE, code, cpu=processor, features=features, address=address, compiler=compiler, linker=linker
     )
-    return _listed(read, len(code), _lanes(processor, wavefront_size), has_private_descriptor)
+    return _listed(read, _lanes(processor, wavefront_size), has_private_descriptor)
 
 
 def wave_features(processor: str, wavefront_size: int | None) -> str:
@@ -73,7 +73,7 @@ def is_disassembled(device: Device) -> bool:
         return False
 
 
-def _listed(read: Disassembly, size: int, lanes: int, has_private_descriptor: bool) -> ListedInstructions:
+def _listed(read: Disassembly, lanes: int, has_private_descriptor: bool) -> ListedInstructions:
     opcodes = read.opcodes
     rows = {
         kind: [row for row, opcode in enumerate(opcodes) if opcode in names]
@@ -82,12 +82,17 @@ def _listed(read: Disassembly, size: int, lanes: int, has_private_descriptor: bo
     conditional = None
     if _BY_REGISTER.isdisjoint(opcodes):
         conditional = [row for row in read.targets if opcodes[row] != "s_branch"]
+    starts = set(read.offsets)
+    targets = {row: target for row, target in read.targets.items() if target in starts}
+    texts = list(read.texts)
+    for row, target in targets.items():
+        texts[row] = f"{texts[row].rpartition(' ')[0]} {label(target)}"
     return ListedInstructions(
         read.offsets,
         read.sizes,
         opcodes,
-        read.texts,
-        targets={row: (target,) for row, target in read.targets.items() if 0 <= target < size},
+        texts,
+        targets={row: (target,) for row, target in targets.items()},
         calls=rows["calls"],
         stops=rows["stops"],
         conditional=conditional,

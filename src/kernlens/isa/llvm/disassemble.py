@@ -90,7 +90,7 @@ def disassemble(
     if best is None:
         raise UnsupportedError(
             f"{' and '.join(unknowing)} {'do' if len(unknowing) > 1 else 'does'} not know"
-            f" {' '.join(filter(None, [triple, cpu, features]))}; {remedy(made_by)} brings a newer libLLVM"
+            f" {' '.join(filter(None, [triple, cpu, features]))}; {remedy(made_by)} brings one that may"
         )
     return _disassembly(*best, target, code, address, _remark(best[0], best[1].illegal.count(1), compiler, linker))
 

@@ -40,6 +40,12 @@ def nvidia_device(name: str) -> Device | None:
     return _BY_NAME.get(f"sm_{match[1]}" if match else name)
 
 
+def named_architecture(name: str) -> Device | None:
+    """Return the GPU of this name, or the device of an architecture that is not in the table; None if it names none."""
+    match = _NAME.fullmatch(name)
+    return nvidia_device(name) or (architecture_device(f"sm_{match[1]}") if match else None)
+
+
 def architecture_device(architecture: str) -> Device:
     """Return the device of the architecture that a file names; one without a title if it is not in the table."""
     return nvidia_device(architecture) or Device(architecture, "", VENDOR, ISA)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import ToolError
-from kernlens.model.listed_instructions import ListedInstructions
+from kernlens.model.listed_instructions import ListedInstructions, label
 
 if TYPE_CHECKING:
     from kernlens.model.instruction_kind import InstructionKind
@@ -25,6 +25,7 @@ _SECTION = re.compile(r'\s*\.section\s+"?\.text\.([^",]+)')
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(\S.*?)\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
 _SECOND_HALF = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
 _LABEL = re.compile(r"([^\s:]+):\s*$")
+_MADE = re.compile(r"\.L_x?_?\d+")
 _PREDICATE = re.compile(r"@(!?)U?P[0-7T]\s+")
 _CALLS = frozenset(("CALL",))
 _TARGET = re.compile(r"`\(([^()\s]+)\)")
@@ -39,6 +40,14 @@ class _Listed:
     texts: list[str] = field(default_factory=list)
     code: bytearray = field(default_factory=bytearray)
     labels: dict[str, int] = field(default_factory=dict)
+
+    def with_labels(self, text: str) -> str:
+        """Return an instruction's text with a label in place of a name that ``nvdisasm`` made of an offset in this section."""
+        match = _MADE.search(text)
+        offset = self.labels.get(match[0]) if match else None
+        if match is None or offset is None or offset >= len(self.code):
+            return text
+        return f"{text[: match.start()]}{label(offset)}{text[match.end() :]}"
 
 
 class SassListing:
@@ -63,7 +72,7 @@ class SassListing:
             listed.offsets,
             bytes([SIZE]) * len(listed.offsets),
             opcodes,
-            listed.texts,
+            [listed.with_labels(text) for text in listed.texts],
             targets=_targets(opcodes, listed),
             calls=[index for index, opcode in enumerate(opcodes) if opcode in _CALLS],
             kinds=lambda: _kinds(listed.texts),
