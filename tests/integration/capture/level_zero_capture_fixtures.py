@@ -157,3 +157,37 @@ def sycl_python() -> Path:
             Path(scratch).rename(folder)
             Path(scratch).mkdir()  # for the clean-up
     return python
+
+
+def shown(binary: bytes) -> str:
+    """How the application shows a binary: its size and its hash (FNV-1a)."""
+    value = 14695981039346656037
+    for byte in binary:
+        value = (value ^ byte) * 1099511628211 & 0xFFFFFFFFFFFFFFFF
+    return f"binary {len(binary)} {value:016x}"
+
+
+def without_addresses(out: str, driver: Driver) -> str:
+    """What the application prints, without what differs between any two runs: handles, and of the older driver the binary of a
+    module that imports."""
+    text = re.sub("<0x[0-9a-f]+>", "<>", out)
+    return re.sub(r"(link 0\n(?:(?!binary).*\n)*binary \d+) \w+", r"\1", text) if driver.toolchain == SYSTEM else text
+
+
+def without_binaries(out: str) -> str:
+    """What the application prints but for the sizes and hashes of binaries: the newest driver makes another one each time where
+    its cache is empty, as it is in a capture that replaces something."""
+    return re.sub(r"binary \d+ \w+", "binary", out)
+
+
+def agrees_with_the_tracer(done: Done) -> None:
+    noted = done.noted
+    operations = Counter(call["operation"] for call in noted["builds"])
+    failed = sum("failed with" in (build.reason or "") for build in done.builds)
+    assert operations["module"] + operations["dynamic link"] == (
+        done.counted["module"] + done.counted["link"] + done.counted["failed"]
+    )
+    assert failed == done.counted["failed"]
+    assert operations["dynamic link"] == done.counted["link"]
+    assert sum(kernel["created"] for kernel in noted["kernels"]) == done.counted["kernel"] > 0
+    assert {call["interface"] for call in noted["builds"]} == {"level-zero"}
