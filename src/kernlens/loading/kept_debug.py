@@ -67,9 +67,11 @@ class KeptDebug:
     @cached_property
     def assembly_kernels(self) -> frozenset[str]:
         """The kernels that hold inline assembly, as far as the program's SPIR-V tells, or that of what it was linked from."""
+        build = self._build
+        if not build.spirv and not build.inputs:
+            return frozenset()
         from kernlens.formats.spirv.inline_assembly import kernels_with_assembly
 
-        build = self._build
         try:
             return kernels_with_assembly([memoryview(build.spirv)] if build.spirv else map(_spirv, build.all_inputs))
         except FormatError:

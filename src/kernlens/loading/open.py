@@ -17,7 +17,6 @@ from kernlens.isa.devices import device as find_device
 from kernlens.isa.devices import known_device
 from kernlens.loading.assemble import raw_program
 from kernlens.loading.context import Context
-from kernlens.loading.folder_files import known_files
 from kernlens.loading.growing import Growing
 from kernlens.loading.identify import (
     PTX,
@@ -257,6 +256,8 @@ class Folder(Contents):
     ``programs``, it reads all files, as far as a damage would show that spoils the answer about others."""
 
     def __init__(self, path: str, context: Context) -> None:
+        from kernlens.loading.folder_files import known_files
+
         self.path = path
         #: The files that begin like something known, with their sizes in bytes.
         self.sizes = dict(known_files(path))

@@ -145,7 +145,8 @@ def default_toolchain() -> str:
 
 def _is_of_llvm(root: Path) -> bool:
     """Return whether a root has LLVM, with or without clang for AMD's GPUs, and no ocloc: it is never the default."""
-    return not programs(root, "ocloc") and any(root.glob("usr/lib/*/libLLVM*.so*"))
+    has_llvm = any(any(root.glob(f"usr/lib/{pattern}")) for pattern in ("llvm-*/bin/clang", "*/libLLVM*.so*"))
+    return has_llvm and not programs(root, "ocloc")
 
 
 def _of_project_file() -> str | None:

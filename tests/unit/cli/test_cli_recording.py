@@ -35,11 +35,11 @@ def test_list(kernlens: Kernlens, recording: Path) -> None:
     assert (done.status, done.err) == (0, "")
     rows = [line.split() for line in done.out.splitlines()]
     assert rows[1] == [
-        *("scale", "dg2", "NEO", "26.27.39122", "/", "IGC", "2.40.14", "yes", "2", "0", "0"),
+        *("scale", "dg2", "NEO", "26.27.39122", "/", "IGC", "2.40.14", "built", "2", "0", "0"),
         *(f"{len(binary()):,}", "1.25", "2026-01-02", "03:04:05"),
     ]
-    assert rows[2][7:11] == ["yes", "0", "2", "2"]
-    assert rows[3][7:11] == ["no", "0", "0", "0"]
+    assert rows[2][7:11] == ["built", "0", "2", "2"]
+    assert rows[3][7:11] == ["refused", "0", "0", "0"]
     assert {row[0] for row in rows[6:-1]} == {"binaries", "debug", "sources", "logs", "stages"}
     assert rows[-1][:3] == ["3", "programs", "in"]
     document = kernlens("recording", "list", recording, "--json").document

@@ -78,6 +78,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".loading.kept_debug",
         ".loading.kernel_parts",
         ".loading.open",
+        ".loading.program_kernels",
         ".loading.unpack",
         ".model",
         ".model.failed_builds",
