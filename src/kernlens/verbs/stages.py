@@ -116,43 +116,25 @@ def stages_in(
     kind = kind_of(path, "source file")[0] if os.path.lexists(path) else None
     if kind == "recording":
         recorded = recorded_pipelines(path, None if device == ALL else device)
-
-        def again(build: Build) -> Pipeline:
-            from kernlens.pipeline.second_build_of_recording import is_live_driver_of, second_build_of_recording
-            from kernlens.report.describe import recorded_constants
-
-            pipeline = second_build_of_recording(
-                build, options=options, toolchain=toolchain, all_passes=all_passes, unconfined=unconfined
-            )
-            was, now = build.toolchain, pipeline.build.toolchain
-            differs = was and now and was.title != now.title and not is_live_driver_of(was, now.neo_version)
-            other = f", not with {was.title} as recorded" if was and differs else ""
-            tell(
-                f"{path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
-                " recorded source" + (f", with {now.title}{other}" if now else "") + recorded_constants(build.constants)
-            )
-            return pipeline
-
         having = [pipeline for pipeline in recorded if pipeline.snapshots]
         if having and len(having) < len(recorded):
             tell(
                 f"{len(recorded) - len(having):,} of {len(recorded):,} builds in {path} hold no stages, and are left out"
             )
+
+        def again(build: Build) -> Pipeline:
+            pipeline, sentence = _again(path, build, options, toolchain, all_passes=all_passes, unconfined=unconfined)
+            tell(sentence)
+            return pipeline
+
         return having or _those_that_can(again, _holding(path, recorded, kernel), tell)
     if kind == "poclbin":
         programs = open_file(path).programs
         return [Pipeline(replace(each.build, path=path, device=POCL.device)) for each in programs]
-    is_to_compile = kind is None or (kind == "spirv" and device is not None)
-    programs = () if is_to_compile else open_file(path).programs
-    if beside := [Pipeline(program.build) for program in programs if program.build.snapshots]:
-        return beside
-    if kind not in (None, "spirv"):
-        has_spirv = any(program.spirv for program in programs)
-        spirv = f", or the SPIR-V that 'kernlens extract {path} -o DIR' finds in it" if has_spirv else ""
-        raise KernlensError(
-            f"{path} is a finished binary, which contains no stages; compile its source{spirv}: kernlens stages SOURCE"
-            " --device D"
-        )
+    if kind is not None and (kind != "spirv" or device is None):
+        beside = _beside(path, kind)
+        if beside:
+            return beside
     if device is None:
         raise NoDeviceError("no target device: add --device D (kernlens devices lists them)")
     name = toolchain or DEFAULT
@@ -163,6 +145,41 @@ def stages_in(
         devices = [own for own, _ in targets_of([device], [name])[0]]
     words = settings_for(path).options(with_lines("") if options is None else options)
     return [compile_stages(path, own, options=words, toolchain=name, all_passes=all_passes) for own in devices]
+
+
+def _again(
+    path: str, build: Build, options: str | None, toolchain: str | None, *, all_passes: bool, unconfined: bool
+) -> tuple[Pipeline, str]:
+    """Return the stages of a recorded build that is compiled again, and a sentence on that."""
+    from kernlens.pipeline.second_build_of_recording import is_live_driver_of, second_build_of_recording
+    from kernlens.report.describe import recorded_constants
+
+    pipeline = second_build_of_recording(
+        build, options=options, toolchain=toolchain, all_passes=all_passes, unconfined=unconfined
+    )
+    was, now = build.toolchain, pipeline.build.toolchain
+    differs = was and now and was.title != now.title and not is_live_driver_of(was, now.neo_version)
+    other = f", not with {was.title} as recorded" if was and differs else ""
+    return pipeline, (
+        f"{path} holds no stages: {build.source or build.name} was compiled again for {build.device} from the"
+        " recorded source" + (f", with {now.title}{other}" if now else "") + recorded_constants(build.constants)
+    )
+
+
+def _beside(path: str, kind: str) -> list[Pipeline]:
+    """Return the stages that lie beside a program, as in Triton's cache. Raises KernlensError if a finished binary has none."""
+    from kernlens.loading.open import open_file
+
+    programs = open_file(path).programs
+    beside = [Pipeline(program.build) for program in programs if program.build.snapshots]
+    if not beside and kind != "spirv":
+        has_spirv = any(program.spirv for program in programs)
+        spirv = f", or the SPIR-V that 'kernlens extract {path} -o DIR' finds in it" if has_spirv else ""
+        raise KernlensError(
+            f"{path} is a finished binary, which contains no stages; compile its source{spirv}: kernlens stages SOURCE"
+            " --device D"
+        )
+    return beside
 
 
 def _holding(path: str, recorded: list[Pipeline], kernel: str | None) -> list[Pipeline]:
