@@ -78,8 +78,10 @@ def llvm_mca(major: int) -> LlvmMca:
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return LlvmMca(toolchain, path, major)
         log.debug("toolchain", "no %s: %s", NAME, path)
+    from kernlens.toolchain.packages import how_to_get
+
     raise UnsupportedError(
-        f"{NAME} of LLVM {major}, which disassembled the code, is not installed; on Debian: apt install llvm-{major}"
+        f"{NAME} of LLVM {major}, which disassembled the code, is not installed: {how_to_get(f'{NAME}-{major}')}"
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from kernlens.errors import ToolError, UnsupportedError
 from kernlens.toolchain import llvm_mca as mca
+from kernlens.toolchain import packages
 from kernlens.toolchain.llvm_mca import LlvmMca, llvm_mca
 from kernlens.toolchain.process import Completed
 from kernlens.toolchain.toolchains import Toolchain
@@ -61,10 +62,15 @@ def test_missing_instructions_are_refused() -> None:
 
 def test_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path))
+    """The package, where this machine's apt has it; else no command that cannot be carried out."""
+    monkeypatch.setattr(packages, "_packages", lambda: ("llvm-15",))
     with pytest.raises(
-        UnsupportedError, match=r"llvm-mca of LLVM 999, .* is not installed; on Debian: apt install llvm-999"
+        UnsupportedError, match=r"llvm-mca of LLVM 99, .* is not installed: this system's package that holds"
     ):
-        llvm_mca(999)
+        llvm_mca(99)
+    monkeypatch.setattr(packages, "_packages", lambda: ("llvm-15", "llvm-99"))
+    with pytest.raises(UnsupportedError, match=r"is not installed: apt install llvm-99$"):
+        llvm_mca(99)
 
 
 def test_the_program_of_a_root_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
