@@ -14,8 +14,9 @@ from kernlens.formats.neo_elf import DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.model.build import Build, HeldParts, Source
 from kernlens.recording.writer import RecordingWriter
 from tests.unit.conftest import Kernlens
+from tests.whole import WHOLE as IS_RELEASE
 from tests.writers.ar import archive, member
-from tests.writers.dwarf import encode, line_unit_4
+from tests.writers.dwarf import debug_zebin, encode, line_unit_4
 from tests.writers.elf import ElfWriter
 from tests.writers.patch_tokens import KernelToWrite, debug_data, environment, neo_elf, program
 from tests.writers.programs import CODE_SIZE, ROWS, SOURCE, binary, spirv
@@ -146,19 +147,35 @@ def test_a_damaged_part_is_one_kernels_reason(damage: str, kernlens: Kernlens, f
     }
 
 
+def zebin(kernel: str) -> bytes:
+    writer = debug_zebin((kernel,), [], line_unit_4(encode(ROWS, CODE_SIZE), files=[("c.cl", 0)]), [])
+    writer.add(
+        ".ze_info", f"kernels:\n  - name: {kernel}\n    execution_env:\n      simd_size: 16\n".encode(), type=0xFF000011
+    )
+    return bytes(writer.build())
+
+
+def fat(content: bytes) -> bytes:
+    """Return a fat binary with one member."""
+    return bytes(archive([member("9.0.9/", content)]))
+
+
 def nested(chance: random.Random, depth: int) -> tuple[bytes, bytes]:
     """Return a binary and the debug data beside it: a program, or a package of such, with parts that cannot be read here and
     there."""
     kernel = f"k{chance.randrange(10**6)}"
     beside = chance.choice([b"", debug_of(kernel, "a.cl"), WRONG, package({"pkg.unit.0": debug_of(kernel, "a.cl")})])
     if depth == 0:
-        return unit(kernel, with_debug=chance.choice([b"", b"", debug_of(kernel, "b.cl"), WRONG])), beside
+        whole = unit(kernel, with_debug=chance.choice([b"", b"", debug_of(kernel, "b.cl"), WRONG]))
+        bare = program([KernelToWrite(kernel, code=bytes(CODE_SIZE), tokens=[environment(simd=16)])])
+        return chance.choice([whole, whole, bare, zebin(kernel), fat(whole), fat(fat(zebin(kernel)))]), beside
     inner = {f"pkg.unit.{number}": nested(chance, chance.randrange(depth)) for number in range(chance.randint(1, 3))}
     debug = package({name: part for name, (_, part) in inner.items() if part}, chance.choice([MANIFEST, WRONG]))
     return package({name: content for name, (content, _) in inner.items()}), chance.choice([debug, debug, beside])
 
 
-@pytest.mark.parametrize("seed", range(6))
+#: Before a release, 10,000 nestings.
+@pytest.mark.parametrize("seed", range(2_500 if IS_RELEASE else 6))
 def test_however_containers_are_nested_no_command_fails(seed: int, kernlens: Kernlens, folder: Path) -> None:
     chance = random.Random(seed)
     builds = []
