@@ -103,9 +103,11 @@ class Contents:
             only = next(program.spirv for program in self.programs if program.spirv)
             if modules == 1 and (why := _why_unfit(only)):
                 raise UnsupportedError(f"{self.path} holds no machine code, and none can be made of it: {why}")
-            choice = " --kernel K" if modules > 1 else ""  # Of several, compile takes those that are chosen.
+            # Of several in a file, compile takes those that are chosen; of a folder, it takes a file.
+            choice = " --kernel K" if modules > 1 and not isinstance(self, Folder) else ""
+            path = next(each.path for each in self.files() if any(program.spirv for program in each.programs))
             raise UnsupportedError(
-                f"{self.path} contains SPIR-V but no machine code; compile it: kernlens compile {self.path}{choice} --device D"
+                f"{self.path} contains SPIR-V but no machine code; compile it: kernlens compile {path}{choice} --device D"
             )
         self._say_unreadable()
         for container in self.containers:

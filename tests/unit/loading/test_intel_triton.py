@@ -59,6 +59,8 @@ def test_spirv_alone_says_how_to_compile_it(cache: Path) -> None:
     assert [program.format for program in contents.programs] == ["spirv"]
     with pytest.raises(UnsupportedError, match="contains SPIR-V but no machine code; compile it"):
         contents.machine_code()
+    with pytest.raises(UnsupportedError, match=f"kernlens compile {path} --device D$"):
+        open_file(cache / "spv").machine_code()
     (pipeline,) = stages_in(path, None, tell=print)
     assert [snapshot.stage for snapshot in pipeline] == ["ttir", "ttgir", "llir"]
 
