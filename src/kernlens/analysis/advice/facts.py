@@ -161,12 +161,20 @@ class Facts:
         results: str,
         *,
         origin: str = COUNTED,
+        is_exact: bool = False,
     ) -> Advice:
-        """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts."""
+        """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts. ``is_exact``: the rows are
+        known by what they do, not by their places."""
         path, line, column = (place.path, place.line, place.column) if place else (None, 0, 0)
         source_map = self.kernel.source_map
-        certain = sum(source_map.certain[row] for row in rows) if source_map and place else None
-        instructions = tuple(sorted(rows))
+        certain, elsewhere, is_bound = None, 0, False
+        if source_map and place:
+            places = [(source_map.place(row), source_map.certain[row]) for row in rows]
+            of_lines = [((at.path, at.line) == (path, line), sure) for at, sure in places if at]
+            certain, elsewhere = of_lines.count((True, 1)), sum(not here for here, _ in of_lines)
+            is_bound = not is_exact and not all(sure for _, sure in places)
+        instructions, total = tuple(sorted(rows)), len(self.code)
         return Advice(
-            rule, subject, fact, action, path, line, column, instructions, len(self.code), results, origin, certain
+            *(rule, subject, fact, action, path, line, column, instructions, total, results, origin),
+            *(certain, elsewhere, is_bound),
         )
