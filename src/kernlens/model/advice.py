@@ -15,7 +15,7 @@ PAGE = "docs/advice.md"
 #: The origin of advice that only the machine code, its line table and its source text are needed for.
 COUNTED = "counted in the code"
 #: What an action does to a kernel's results: ``Advice.results``. Of floats, in units in the last place.
-EQUAL, WITHIN_ULP, DIFFER = "stay equal", "within 20 ulp", "differ"
+EQUAL, WITHIN_ULP, MAY_DIFFER, DIFFER = "stay equal", "within 20 ulp", "may differ", "differ"
 #: The key of the rule on spills, which other build options may help against.
 SPILL = "spill"
 
@@ -28,7 +28,7 @@ class Advice:
     what to do. ``path``, ``line`` and ``column`` are its place in the source; ``path`` is None for advice on a whole kernel,
     ``column`` 0 for a whole line. ``rows`` are the indexes of the instructions that it is about, ascending and never empty;
     ``total`` is the number of instructions of the kernel. ``results`` says what the action does to the kernel's results where
-    the conditions in its words hold: ``EQUAL``, ``WITHIN_ULP`` or ``DIFFER``. ``origin`` says what the fact is from.
+    the conditions in its words hold, one of the words above. ``origin`` says what the fact is from.
     ``certain`` is how many of the instructions are certainly of that very line (``SourceMap.certain``), None without a
     place, and ``elsewhere`` how many stand under other lines. ``is_bound``: some may not be of the construct at all.
     """

@@ -10,12 +10,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.spill import _held
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.analysis.placed_samples import PlacedSamples
 from kernlens.explorer.line_figures import line_rows
-from kernlens.model.advice import EQUAL, AdvisedKernel
+from kernlens.model.advice import DIFFER, EQUAL, AdvisedKernel
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import LineTable
@@ -161,3 +163,16 @@ def test_the_share_of_certain_instructions_is_no_bound() -> None:
     assert "`f` is (40.0% of the kernel)" in advice_on([1, 4])
     assert ", 1 of 2 certainly of this line, 1 of other lines; " in advice_on([1, 4])
     assert "`f` is (60.0% of the kernel)" in advice_on([1, 2, 4], is_exact=True)
+
+
+@pytest.mark.parametrize("option", ["-cl-mad-enable", "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math"])
+def test_results_may_differ_where_the_compiler_may_contract(option: str) -> None:
+    program, kernel = uncertain()
+
+    def results(options: str, action: str) -> str:
+        facts = Facts(replace(program, build=replace(program.build, options=options)), kernel)
+        return facts.advice("rule", None, [1], "`f`", "is", "write less", action).results
+
+    assert results("-cl-std=CL2.0", EQUAL) == "stay equal"
+    assert results(f"-cl-std=CL2.0 {option}", EQUAL) == "may differ"
+    assert results(option, DIFFER) == "differ"
