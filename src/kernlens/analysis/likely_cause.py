@@ -64,13 +64,15 @@ def _width_reason(kernel: Kernel) -> str:
 
 def _barriers(program: Program, kernel: Kernel, source_map: SourceMap) -> Cause | str:
     """Return the line of a kernel's barriers, of which it may need fewer than it executes, or a sentence with the lines."""
+    accesses = ((row, kind.access) for row, kind in enumerate(kernel.instructions.kinds))
+    barriers = [row for row, access in accesses if access is not None and access.operation == "barrier"]
     rows_of: dict[tuple[str, int], list[int]] = {}
-    for row, kind in enumerate(kernel.instructions.kinds):
-        if kind.access is not None and kind.access.operation == "barrier" and (place := source_map.place(row)):
+    for row in barriers:
+        if place := source_map.place(row):
             rows_of.setdefault((place.path, place.line), []).append(row)
     for (path, line), rows in rows_of.items() if len(rows_of) == 1 else ():
         source, certain = _source_line(program, path, line), sum(source_map.certain[row] for row in rows)
-        return Cause(path, line, source, "barrier instructions with a line", len(rows), len(rows), certain=certain)
+        return Cause(path, line, source, "barrier instructions", len(rows), len(barriers), certain=certain)
     named = ", ".join(f"{path.rpartition('/')[2]}:{line}" for path, line in [*rows_of][:_NAMED])
     more = f" and {len(rows_of) - _NAMED:,} more" if len(rows_of) > _NAMED else ""
     return f"its barrier instructions stand under {named}{more}" if named else "no barrier instruction has a line"
