@@ -13,26 +13,86 @@ from kernlens.model.figure import Figure
 from kernlens.model.figures import CYCLES, LINE_COLUMNS, PEAK, LineColumn
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.model.source_map import IN_PROLOGUE, LINE_LOST, SourceMap
 from kernlens.model.verdict import Cause
+
+#: The share of its registers from which on a kernel may be narrow for want of them.
+_FULL = 0.75
+#: Lines that a sentence names.
+_NAMED = 4
+#: Words for what no line has, by the origin of its instructions.
+_NO_LINE = {LINE_LOST: "whose lines the compiler lost", IN_PROLOGUE: "in the prologue"}
 
 
 def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause | str:
     """Return the line with most of what causes ``figure``, or a sentence that says why there is none."""
-    if not figure.caused_by:
+    if not figure.caused_by and figure.key != "barriers":
         return f"no line by itself makes the {figure.heading}"
+    if figure.key == "simd" and (reason := _width_reason(kernel)):
+        return reason
     if kernel.source_map is None:
         return f"there are no source lines: {kernel.line_table_reason}"
+    if figure.key == "barriers":
+        return _barriers(program, kernel, kernel.source_map)
     if figure.caused_by == (PEAK,):
         return _peak(program, kernel)
     column = _column(figure)
     cycles = _cycles(kernel, column)
     lines = costliest_lines(kernel.instructions.kinds, kernel.source_map, column, 1, cycles).lines
     if not lines:
-        return f"no line has {column.heading}"
+        return _without_line(kernel, kernel.source_map, column)
     line = lines[0]
     source, count = _source_line(program, line.path, line.line), column.sum(line.costs)
     certain = _certain(kernel, chain.from_iterable(kernel.source_map.lines[line.path, line.line]), column)
     return Cause(line.path, line.line, source, column.heading, count, _total(kernel, column), certain=certain)
+
+
+def _width_reason(kernel: Kernel) -> str:
+    """Return why a kernel is compiled for no more lanes, where the binary or the code tells; empty if its registers may be
+    too few."""
+    width = kernel.resources.required_sub_group_size
+    names = [each.name or "a function" for each in kernel.functions if each.code.start]
+    if width is not None and width == kernel.resources.simd:
+        return f"the source requires sub-groups of {width} work-items"
+    if names:
+        return f"{names[0]} is not inlined, and calls keep a kernel narrow"
+    peak, count = kernel.pressure and kernel.pressure.peak, kernel.resources.grf_count
+    if peak and count and peak < _FULL * count:
+        return f"what keeps it narrow is not known: at most {peak:,} of {count:,} GRFs are live"
+    return ""
+
+
+def _barriers(program: Program, kernel: Kernel, source_map: SourceMap) -> Cause | str:
+    """Return the line of a kernel's barriers, of which it may need fewer than it executes, or a sentence with the lines."""
+    accesses = ((row, kind.access) for row, kind in enumerate(kernel.instructions.kinds))
+    barriers = [row for row, access in accesses if access is not None and access.operation == "barrier"]
+    rows_of: dict[tuple[str, int], list[int]] = {}
+    for row in barriers:
+        if place := source_map.place(row):
+            rows_of.setdefault((place.path, place.line), []).append(row)
+    for (path, line), rows in rows_of.items() if len(rows_of) == 1 else ():
+        source, certain = _source_line(program, path, line), sum(source_map.certain[row] for row in rows)
+        return Cause(path, line, source, "barrier instructions", len(rows), len(barriers), certain=certain)
+    named = ", ".join(f"{path.rpartition('/')[2]}:{line}" for path, line in [*rows_of][:_NAMED])
+    more = f" and {len(rows_of) - _NAMED:,} more" if len(rows_of) > _NAMED else ""
+    return f"its barrier instructions stand under {named}{more}" if named else "no barrier instruction has a line"
+
+
+def _without_line(kernel: Kernel, source_map: SourceMap, column: LineColumn) -> str:
+    """Return why no line has any of the column."""
+    kinds, cycles = kernel.instructions.kinds, _cycles(kernel, column)
+    rows: dict[str, list[int]] = {}
+    for row, origin in enumerate(source_map.origins):
+        rows.setdefault(origin, []).append(row)
+    counts = {origin: column.sum(costs_of_rows(kinds, some, cycles)) for origin, some in rows.items()}
+    words = [f"{count:,} {_NO_LINE.get(origin, 'without a line')}" for origin, count in counts.items() if count]
+    if words:
+        return f"no line has {column.heading}: {', '.join(words)}"
+    if column.keys[0] != "scratch_store_bytes":
+        return f"the code has no {column.heading}"
+    return (
+        "the code does not access scratch memory; private memory may be global: kernlens advise looks for arrays in it"
+    )
 
 
 def _peak(program: Program, kernel: Kernel) -> Cause | str:

@@ -15,7 +15,7 @@ PAGE = "docs/advice.md"
 #: The origin of advice that only the machine code, its line table and its source text are needed for.
 COUNTED = "counted in the code"
 #: What an action does to a kernel's results: ``Advice.results``. Of floats, in units in the last place.
-EQUAL, WITHIN_ULP, DIFFER = "stay equal", "within 20 ulp", "differ"
+EQUAL, WITHIN_ULP, MAY_DIFFER, DIFFER = "stay equal", "within 20 ulp", "may differ", "differ"
 #: The key of the rule on spills, which other build options may help against.
 SPILL = "spill"
 
@@ -28,9 +28,9 @@ class Advice:
     what to do. ``path``, ``line`` and ``column`` are its place in the source; ``path`` is None for advice on a whole kernel,
     ``column`` 0 for a whole line. ``rows`` are the indexes of the instructions that it is about, ascending and never empty;
     ``total`` is the number of instructions of the kernel. ``results`` says what the action does to the kernel's results where
-    the conditions in its words hold: ``EQUAL``, ``WITHIN_ULP`` or ``DIFFER``. ``origin`` says what the fact is from.
-    ``certain`` is how many of the instructions are certainly of the source lines that the advice counts them for
-    (``SourceMap.certain``).
+    the conditions in its words hold, one of the words above. ``origin`` says what the fact is from.
+    ``certain`` is how many of the instructions are certainly of that very line (``SourceMap.certain``), None without a
+    place, and ``elsewhere`` how many stand under other lines. ``is_bound``: some may not be of the construct at all.
     """
 
     rule: str
@@ -45,6 +45,8 @@ class Advice:
     results: str
     origin: str = COUNTED
     certain: int | None = None
+    elsewhere: int = 0
+    is_bound: bool = False
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -80,7 +82,7 @@ class Advice:
     @property
     def short(self) -> str:
         """The sentence without the place, for tables that have it in a column of its own."""
-        bound = "" if self.certain in (None, self.count) else "at most "
+        bound = "at most " if self.is_bound else ""
         share = f"{bound}{100 * self.share:.1f}% of the kernel"
         return f"{self.subject} {self.fact} ({share}); {self.action} (results {self.results})"
 

@@ -48,8 +48,9 @@ def _lines_of(piece: Advice, source: str | None) -> Iterator[str]:
         text = f" | {style(cut(source, _WIDEST), bold=True)}" if source is not None else ""
         yield f"  {style(piece.place, fg='green')}{text}"
     yield f"    {piece.short}"
-    # The rest may be of no line, so that the share is "at most".
+    # The rest may be of no line.
     sure = (
         "" if piece.certain in (None, piece.count) else f", {piece.certain:,} of {piece.count:,} certainly of this line"
     )
+    sure += f", {piece.elsewhere:,} of other lines" if piece.elsewhere else ""
     yield style(f"    {piece.origin}{sure}; {piece.link}", dim=True)

@@ -50,8 +50,14 @@ def _kernel(place: Place) -> str:
 
 
 def _line(cause: Cause) -> str:
-    is_sure = cause.certain is None or cause.certain >= cause.count
-    return f"{_what(cause)}{'' if is_sure else f' ({cause.certain:,} for certain)'}"
+    return f"{_what(cause)}{doubt(cause)}"
+
+
+def doubt(cause: Cause) -> str:
+    """Return how much of a cause is certainly its line's, in brackets behind a space; empty if all is."""
+    if cause.certain is None or cause.certain >= cause.count:
+        return ""
+    return f" ({cause.certain:,} for certain)" if cause.certain else " (perhaps of no line)"
 
 
 def _what(cause: Cause) -> str:

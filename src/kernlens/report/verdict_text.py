@@ -11,6 +11,7 @@ from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_titles import program_titles
 from kernlens.report.style import cut, style
+from kernlens.report.verdict_sentences import doubt
 
 #: Characters that are shown of a source line.
 _WIDEST = 100
@@ -152,5 +153,5 @@ def cause_words(cause: Cause) -> str:
     """Return how much of a kernel's cost a line has: ``41 of 245 instructions``; against a baseline what it had."""
     edited = ["edited"] if cause.is_edited else []
     if cause.before is None:
-        return f"{cause.count:,} of {cause.total:,} {cause.counted}"
-    return ", ".join([*edited, f"{cause.counted} {cause.before:,} -> {cause.count:,}"])
+        return f"{cause.count:,} of {cause.total:,} {cause.counted}{doubt(cause)}"
+    return ", ".join([*edited, f"{cause.counted} {cause.before:,} -> {cause.count:,}{doubt(cause)}"])

@@ -136,3 +136,14 @@ def test_sub_groups_whose_size_matters_are_not_made_narrower(tmp_path: Path) -> 
         (piece,) = (piece for piece in answer.advice if piece.rule == "spill")
         words.append(piece.action.rpartition(", or try ")[2])
     assert words == ["256 registers and narrower sub-groups", "256 registers"]
+
+
+def test_an_atomic_behind_a_condition_is_not_in_each_iteration(tmp_path: Path) -> None:
+    source = tmp_path / "some.cl"
+    source.write_text(
+        "kernel void some(global int *o, global const int *q, int n) {\n  int g = get_global_id(0);\n"
+        "  for (int i = 0; i < n; i++) if (q[g * n + i] > 3) atomic_inc(o);\n}\n"
+    )
+    (kernel,) = kernlens.advise(source, device="dg2", toolchain="system").kernels
+    (piece,) = [each for each in kernel.advice if each.rule == "atomic-in-a-loop"]
+    assert re.fullmatch(r"is in a loop, and updates the same address each time: \d+ messages?", piece.fact)

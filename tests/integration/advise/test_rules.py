@@ -172,6 +172,8 @@ def test_sentences(target: tuple[str, str]) -> None:
     (power,) = kernels["fault_2"].advice
     assert power.fact == f"is {power.count:,} instructions"
     assert (power.line, power.column) == (4, 31)
+    (array,) = of_rule(advised("private_array", target)["fault_2"], "private-array-in-memory")
+    assert array.fact.endswith(", without what computes their addresses")
     actions = [piece.action for piece in advised("pow_with_a_constant", target)["fault_3"].advice]
     assert sorted(actions) == ["write `1 / a[g + 9000]`", "write `x * x * x`"]
 

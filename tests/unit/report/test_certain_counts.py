@@ -10,16 +10,22 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.spill import _held
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.analysis.placed_samples import PlacedSamples
 from kernlens.explorer.line_figures import line_rows
+from kernlens.model.advice import DIFFER, EQUAL, AdvisedKernel
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import LineTable
 from kernlens.model.program import Program
 from kernlens.model.samples import Reason
+from kernlens.model.source_map import SourcePlace
 from kernlens.model.waits import WRITTEN, Wait, Waits
+from kernlens.report.advice_text import advice_lines
 from kernlens.report.costliest import costliest_table
 from kernlens.report.heat_map import _cost
 from kernlens.report.listing import annotated
@@ -137,3 +143,36 @@ def test_advice_on_spills() -> None:
     facts: Any = SimpleNamespace(kernel=kernel, code=kernel.instructions)
     words = "hold at most 2 of the 2 live registers at the pressure peak, and the kernel spills"
     assert _held(facts)[1] == words
+
+
+def advice_on(rows: list[int], *, is_exact: bool = False) -> str:
+    program, kernel = uncertain()
+    piece = Facts(program, kernel).advice(
+        *("rule", SourcePlace("a.cl", 11, 2), rows, "`f`", "is", "write less", EQUAL), is_exact=is_exact
+    )
+    return text(list(advice_lines([AdvisedKernel(program, kernel, (piece,))])))
+
+
+def test_advice_counts_its_own_line_apart_from_others() -> None:
+    mixed = advice_on([1, 2, 4])
+    assert "(at most 60.0% of the kernel)" in mixed
+    assert ", 1 of 3 certainly of this line, 1 of other lines; " in mixed
+
+
+def test_the_share_of_certain_instructions_is_no_bound() -> None:
+    assert "`f` is (40.0% of the kernel)" in advice_on([1, 4])
+    assert ", 1 of 2 certainly of this line, 1 of other lines; " in advice_on([1, 4])
+    assert "`f` is (60.0% of the kernel)" in advice_on([1, 2, 4], is_exact=True)
+
+
+@pytest.mark.parametrize("option", ["-cl-mad-enable", "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math"])
+def test_results_may_differ_where_the_compiler_may_contract(option: str) -> None:
+    program, kernel = uncertain()
+
+    def results(options: str, action: str) -> str:
+        facts = Facts(replace(program, build=replace(program.build, options=options)), kernel)
+        return facts.advice("rule", None, [1], "`f`", "is", "write less", action).results
+
+    assert results("-cl-std=CL2.0", EQUAL) == "stay equal"
+    assert results(f"-cl-std=CL2.0 {option}", EQUAL) == "may differ"
+    assert results(option, DIFFER) == "differ"

@@ -62,7 +62,7 @@ def _advise_gatherable(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             f"`{construct.token}`" if construct else "An atomic",
-            f"updates the same address in each iteration of a loop: {count}",
+            f"is in a loop, and updates the same address each time: {count}",
             "combine the values in a variable, and use one atomic after the loop, if nothing else reads or updates it"
             " meanwhile",
             DIFFER if any(_operation(facts, row) == _FLOAT_SUM for row in rows) else EQUAL,

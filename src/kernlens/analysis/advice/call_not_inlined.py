@@ -36,6 +36,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             f"is not inlined: {times} and {len(function.code):,} instructions of its own{width}",
             action,
             EQUAL,
+            is_exact=True,
         )
 
 

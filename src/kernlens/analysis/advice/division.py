@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.literals import literal
 from kernlens.analysis.advice.rule import Rule
-from kernlens.analysis.advice.source_tokens import Construct
+from kernlens.analysis.advice.source_tokens import COMMENT, Construct
 from kernlens.model.advice import EQUAL, Advice
 from kernlens.model.source_map import SourcePlace
 
@@ -21,6 +23,8 @@ _LEAST, _LEAST_LONG = 8, 40
 #: No integer of 32 bits is so large.
 _LARGEST = 1 << 32
 _PRODUCTS = frozenset(("mul", "mach", "macl", "mad", "mullh"))
+#: Lines above and below a division, and characters of each, in which one of the same operands is looked for.
+_NEAR, _LONGEST = 8, 1000
 _CARRIES = frozenset(("addc", "subb"))
 
 
@@ -76,6 +80,28 @@ def _subject(facts: Facts, place: SourcePlace, construct: Construct) -> str:
     return f"`{words if left and right and len(words) <= 40 else construct.token}`"
 
 
+def _among(facts: Facts, place: SourcePlace, construct: Construct) -> str:
+    """Return words on the quotient of the same operands as a remainder, or the other way round, whose instructions may be
+    among those of this one; empty if it has its own, or does not stand nearby."""
+    left, right = facts.tokens.operands(place)
+    if construct.is_macro or not left or not right:
+        return ""
+    other = "%" if construct.token.startswith("/") else "/"
+    lines, index = facts.tokens.texts[place.path], place.line - 1
+    # A bracket in the first column ends a function.
+    above = takewhile(lambda line: not line.startswith("}"), reversed(lines[max(0, index - _NEAR) : index]))
+    below = takewhile(lambda line: not line.startswith("}"), lines[index : place.line + _NEAR])
+    words = r"\s*".join(map(re.escape, (*left.split(), other, *right.split())))
+    if not any(
+        re.search(rf"(?<![\w.]){words}(?![\w.(\[])", COMMENT.sub(" ", line[:_LONGEST])) for line in (*above, *below)
+    ):
+        return ""
+    tokens = ((site, facts.tokens.at(site)) for site in facts.sites)
+    others = (site for site, token in tokens if token is not None and token.token == other)
+    has_own = any(facts.tokens.operands(site) == (left, right) for site in others)
+    return "" if has_own else f", perhaps with those of `{left} {other} {right}`"
+
+
 def _advise(facts: Facts) -> Iterator[Advice]:
     if facts.ip is None or facts.ip < _WITHOUT_DIVIDER:
         return
@@ -87,7 +113,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             _subject(facts, place, construct),
-            f"is {len(rows):,} instructions, because this GPU has no integer divider",
+            f"is {len(rows):,} instructions{_among(facts, place, construct)}, because this GPU has no integer divider",
             "launch a 2-D range if it splits an index, make the divisor a constant of the compile (`-D`), or shift and mask if"
             " it is a power of two and no value is negative",
             EQUAL,
@@ -108,7 +134,7 @@ def _advise_long(facts: Facts) -> Iterator[Advice]:
             place,
             rows,
             _subject(facts, place, construct),
-            f"is a 64-bit division: {len(rows):,} instructions",
+            f"is a 64-bit division: {len(rows):,} instructions{_among(facts, place, construct)}",
             f"{less}: use int or uint where the values fit",
             EQUAL,
         )

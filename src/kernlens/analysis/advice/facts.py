@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from kernlens.analysis.advice.source_tokens import SourceTokens
-from kernlens.model.advice import COUNTED, Advice
+from kernlens.model.advice import COUNTED, EQUAL, MAY_DIFFER, Advice
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.instruction_record import EXECUTION_SIZE_AT, RECORD_SIZE, TYPES_AT
@@ -18,6 +18,14 @@ from kernlens.model.program import Program
 from kernlens.model.source_map import INHERITED, SourcePlace
 
 DOUBLE = "double"
+#: Options by which a compiler may compute floats in another way as soon as the code around them is another.
+_RELAXED = (
+    "-cl-mad-enable",
+    "-cl-unsafe-math-optimizations",
+    "-cl-fast-relaxed-math",
+    "-ffast-math",
+    "-ffp-contract=fast",
+)
 
 
 class Facts:
@@ -161,12 +169,22 @@ class Facts:
         results: str,
         *,
         origin: str = COUNTED,
+        is_exact: bool = False,
     ) -> Advice:
-        """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts."""
+        """Return a piece of advice on these rows; ``model.advice.Advice`` explains its parts. ``is_exact``: the rows are
+        known by what they do, not by their places."""
         path, line, column = (place.path, place.line, place.column) if place else (None, 0, 0)
         source_map = self.kernel.source_map
-        certain = sum(source_map.certain[row] for row in rows) if source_map and place else None
-        instructions = tuple(sorted(rows))
+        if results == EQUAL and any(option in (self.program.build.options or "") for option in _RELAXED):
+            results = MAY_DIFFER
+        certain, elsewhere, is_bound = None, 0, False
+        if source_map and place:
+            places = [(source_map.place(row), source_map.certain[row]) for row in rows]
+            of_lines = [((at.path, at.line) == (path, line), sure) for at, sure in places if at]
+            certain, elsewhere = of_lines.count((True, 1)), sum(not here for here, _ in of_lines)
+            is_bound = not is_exact and not all(sure for _, sure in places)
+        instructions, total = tuple(sorted(rows)), len(self.code)
         return Advice(
-            rule, subject, fact, action, path, line, column, instructions, len(self.code), results, origin, certain
+            *(rule, subject, fact, action, path, line, column, instructions, total, results, origin),
+            *(certain, elsewhere, is_bound),
         )

@@ -34,12 +34,12 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         subject = f"`{name}`" if name else "The access"
         count = f"{len(rows)} message{'' if len(rows) == 1 else 's'}"
         if action == LOAD:
-            fact = f"is loaded in each iteration of a loop, from an address that does not change: {count}"
+            fact = f"is loaded in a loop, from an address that does not change: {count}"
             advice = "load it before the loop, if it may be read there and nothing else writes it meanwhile"
             if not _is_qualified(facts, place, _RESTRICTED):
                 advice += ", or declare the pointers `restrict` if no other pointer leads there"
         else:
-            fact = f"is stored in each iteration of a loop, to an address that does not change: {count}"
+            fact = f"is stored in a loop, to an address that does not change: {count}"
             advice = (
                 "keep the value in a variable, and store it after the loop, if that runs at least once and nothing else"
                 " reads or writes there meanwhile"

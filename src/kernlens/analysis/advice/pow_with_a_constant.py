@@ -34,9 +34,11 @@ def simpler(construct: Construct, integers: Set[str] = frozenset()) -> Simpler |
         return None
     base, exponent = construct.arguments
     power, root = literal(exponent), literal(base)
+    if power == 0 and construct.token == "powr":  # It is no number for 0 and for infinity.
+        return None
     if power in _PRODUCTS:
         except_for = _SIGNS if power in _ROOTS else ""
-        if _SIMPLE.fullmatch(base) and len(base) < 20 and _FIRST_WORD.findall(base)[0] not in integers:
+        if power == 0 or (_SIMPLE.fullmatch(base) and len(base) < 20 and _FIRST_WORD.findall(base)[0] not in integers):
             return Simpler(_PRODUCTS[power].replace("x", base), except_for)
         return Simpler(_PRODUCTS[power], f", with the base in a floating-point variable `x`{except_for}")
     if root in _BASES and construct.token != "pown":
@@ -47,6 +49,8 @@ def simpler(construct: Construct, integers: Set[str] = frozenset()) -> Simpler |
 
 
 _PRODUCTS = {
+    0.0: "1.0f",
+    1.0: "x",
     2.0: "x * x",
     3.0: "x * x * x",
     4.0: "(x * x) * (x * x)",

@@ -64,7 +64,8 @@ def _advise(facts: Facts) -> Iterator[Advice]:
             source_map.place(rows[0]),
             rows,
             f"The array `{name}`",
-            f"is in memory, not in registers, because an index is not constant{why}: {' and '.join(counts)}{size}",
+            f"is in memory, not in registers, because an index is not constant{why}{size}: {' and '.join(counts)}, without"
+            " what computes their addresses",
             "use constant indexes (unrolled loops), make the array smaller, or move a table to `constant` or `local` memory",
             EQUAL,
         )

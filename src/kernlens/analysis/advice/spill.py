@@ -42,6 +42,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         f"keep fewer values live at once (compute or load them again, "
         f"{'shorten private arrays' if _has_arrays(facts) else 'unroll less'}){_to_try(facts)}",
         EQUAL,
+        is_exact=True,
     )
 
 
