@@ -57,9 +57,9 @@ class Allowance:
         for the input and what was unpacked of it."""
         self._entries += number * weight
         if self._entries > FREE_ENTRIES + (self.size + self._unpacked) // BYTES_PER_ENTRY:
+            more = f"one more {things} is" if number == 1 else f"another {number:,} {things} are"
             raise TooManyError(
-                f"{'one more' if number == 1 else f'another {number:,}'} {things} are too many for an input of"
-                f" {self.size:,} bytes",
+                f"{more} too many for an input of {self.size:,} bytes",
                 format=format,
                 section=section,
             )

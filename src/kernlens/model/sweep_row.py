@@ -40,7 +40,7 @@ def _places(values: Sequence[int | None]) -> Mapping[str, int]:
 @dataclass(frozen=True, slots=True)
 class CostlyLine:
     """One of a kernel's costliest source lines: its place and text, what it costs in ``unit`` (the heading of one of
-    LINE_COLUMNS), its first instructions, and of its ``count`` instructions the number that are ``certain``ly its own."""
+    LINE_COLUMNS), its first instructions, and of its ``count`` instructions the number that are its own for ``certain``."""
 
     path: str
     line: int

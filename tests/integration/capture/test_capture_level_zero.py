@@ -173,7 +173,7 @@ def test_constants_count_in_stages_and_compiles_of_the_recording(driver: Driver,
     out, err = kernlens_says("stages", *toolchain, "--stage", "llvm-optimized", "--kernel", "constants")
     assert re.search(r"store i32 -2\b", out)
     assert ", with specialization constants 0=0xfffffffe, 1=0x7\n" in err
-    assert err.count("contains neither source nor SPIR-V of program-3") == 1
+    assert "program-3" not in err
     words = ("--device", driver.device, *toolchain, "--kernel", "constants", "-o", "again.klens")
     _, err = kernlens_says("compile", *words)
     assert (

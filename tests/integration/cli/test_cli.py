@@ -132,7 +132,8 @@ def test_json_holds_what_the_schema_says(recording: Path) -> None:
     assert list(kernel) == [
         *("name", "simd", "grf_count", "spill_bytes", "private_bytes", "stack_bytes", "scratch_bytes", "slm_bytes"),
         *("barriers", "code_size"),
-        *("registers", "line_table", "line_table_reason", "line_warning", "functions", "instructions"),
+        *("registers", "line_table", "line_table_reason", "line_warning", "functions", "undecoded", "code_warning"),
+        "instructions",
     ]
     assert list(kernel["instructions"][0]) == [
         "offset",

@@ -35,8 +35,6 @@ IN_EACH_RUN = {
 }
 #: What is refused, and where: a part of the sentence.
 REFUSED = {
-    ("compressed_sections", "inspect"): "would unpack to 67,108,864",
-    ("compressed_sections", "annotate"): "would unpack to 67,108,864",
     ("overlapping_range_lists", "annotate"): "range lists are shared by so many entries",
     ("shared_range_list", "annotate"): "range lists are shared by so many entries",
     ("deep_inlining", "annotate"): "inlined calls, up to 500",
@@ -49,7 +47,6 @@ REFUSED = {
     ("dense_spirv", "inspect"): "220,000 kernels, exports and imports",
     ("dense_spirv", "symbols"): "220,000 kernels, exports and imports",
     ("dense_entries", "annotate"): "entries have fewer than 4 bytes on average",
-    ("dense_rows", "annotate"): "more than 1,000,000 rows",
 }
 REFUSED |= {("overlapping_sections", "extract"): "its sections overlap"}
 REFUSED |= {("many_symbols", verb): "120,001 symbols" for verb in ("inspect", "annotate", "symbols")}
@@ -59,7 +56,7 @@ REFUSED |= {("dense_debug_kernels", verb): "500,000 kernels" for verb in VERBS}
 REFUSED |= {("dense_images", verb): "one more device image" for verb in VERBS}
 REFUSED |= {("dense_unreadable_images", verb): "one more device image" for verb in VERBS}
 REFUSED |= {("dense_frames", verb): "one more device image" for verb in VERBS}
-REFUSED |= {("dense_builds", verb): "one more kernels" for verb in VERBS}
+REFUSED |= {("dense_builds", verb): "one more program" for verb in VERBS}
 REFUSED |= {(name, "stages"): "lines are too many for an input" for name in ("dense_gen_assembly", "dense_visa")}
 REFUSED |= {("dense_kernels", verb): "60,000 kernels" for verb in ("inspect", "annotate", "symbols")}
 REFUSED |= {("dense_members", verb): "90,000 members" for verb in VERBS}

@@ -82,7 +82,7 @@ class LoaderWatch:
         if self.other_interfaces:
             return (
                 f"nothing was built with OpenCL or through Intel's Level Zero driver, which kernlens records: the application"
-                f" loaded {self.other_interfaces}"
+                f" loaded {self.other_interfaces}{why_not_recorded()}"
             )
         return ""
 
