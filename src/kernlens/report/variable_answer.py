@@ -34,6 +34,11 @@ class AskedVariable(NamedTuple):
     line: LineChoice | None = None
     offsets: Sequence[int] | None = None
 
+    @property
+    def where(self) -> str:
+        """What an instruction must fulfil to be meant, in words."""
+        return f"came from {self.line}" if self.line is not None else "is at these offsets"
+
     def holds(self, variable: Variable) -> bool:
         """Return whether a variable is meant: by its name, or by its function's and its own (``weight.c1``)."""
         return self.name in ("*", variable.name, f"{variable.function}.{variable.name}")
@@ -116,6 +121,9 @@ class VariableAnswers:
         if variable.reason is not None:
             yield variable.reason
             return
+        if self._is_narrow and not self._offsets():
+            yield f"no instruction of this kernel {self._asked.where}"
+            return
         ranges = self._ranges(variable)
         if not ranges:
             at = "here" if self._is_narrow else "in this code"
@@ -156,7 +164,7 @@ class VariableAnswers:
         if self._asked.offsets is not None:
             covering = (instructions.at(offset) for offset in self._asked.offsets)
             return sorted({each.offset for each in covering if each is not None})
-        source_map, line = self._kernel.source_map, self._asked.line
+        source_map, line = self._kernel.source_map, self._program.meant_line(self._asked.line)
         if line is None or source_map is None:
             return instructions.offsets
         return [offset for row, offset in enumerate(instructions.offsets) if line.holds(source_map.place(row))]

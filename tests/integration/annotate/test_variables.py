@@ -159,7 +159,7 @@ def test_as_text(kernlens: Kernlens, recording: str) -> None:
     done = kernlens("annotate", recording, "--variable", "*")
     assert done.status == 0
     assert "int n: argument of k, places.cl:6" in (done.out + done.err)
-    assert "float* a: argument of k, places.cl:6\n    optimised out: the compiler states no place for it" in (
+    assert "float* a: argument of k, places.cl:6\n    the compiler states no place for it" in (
         done.out + done.err
     )
     assert "float x: argument of f, places.cl:1, inlined at places.cl:11" in (done.out + done.err)
@@ -182,6 +182,24 @@ def test_at_an_instruction(kernlens: Kernlens, recording: str) -> None:
     assert registers[0] in at_line["ranges"]
     text = kernlens("annotate", recording, "--variable", "i", "--line", "12").out
     assert "int i: variable of k" in text
+
+
+@pytest.mark.parametrize("line", [2, 999])
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_line_without_code_is_no_place_where_the_variable_is_not(
+    kernlens: Kernlens, recording: str, line: int, words: tuple[str, ...]
+) -> None:
+    done = kernlens("annotate", recording, "--variable", "s", "--line", str(line), *words)
+    assert done.status == kernlens("annotate", recording, "--line", str(line), *words).status == 1
+    assert f"no instruction came from line {line}; leave --line out" in done.err
+    assert "nowhere" not in done.out + done.err
+
+
+def test_an_offset_without_an_instruction_has_no_variables(kernlens: Kernlens, recording: str) -> None:
+    text = kernlens("annotate", recording, "--variable", "*", "--offset", "0x99999").out
+    assert "no instruction of this kernel is at these offsets" in text
+    assert "nowhere here" not in text
+    assert "out of its scope" not in text
 
 
 def document(kernlens: Kernlens, *words: str) -> list[dict[str, Any]]:
