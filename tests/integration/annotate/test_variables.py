@@ -159,9 +159,7 @@ def test_as_text(kernlens: Kernlens, recording: str) -> None:
     done = kernlens("annotate", recording, "--variable", "*")
     assert done.status == 0
     assert "int n: argument of k, places.cl:6" in (done.out + done.err)
-    assert "float* a: argument of k, places.cl:6\n    the compiler states no place for it" in (
-        done.out + done.err
-    )
+    assert "float* a: argument of k, places.cl:6\n    the compiler states no place for it" in (done.out + done.err)
     assert "float x: argument of f, places.cl:1, inlined at places.cl:11" in (done.out + done.err)
     assert "constant 0x0" in (done.out + done.err)
     assert "lanes 0-31: r" in (done.out + done.err)

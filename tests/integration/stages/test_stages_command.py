@@ -88,6 +88,8 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
             1,
             "anything came from line 1000 in scale, and others were not looked at",
         ),
+        (["SMALL", "--device", "skl", "--kernel", "nope", "--line", "1000"], 2, "there is no kernel 'nope'"),
+        (["SMALL", "--device", "skl", "--kernel", "nope", "--line", "5"], 2, "there is no kernel 'nope'"),
         (["SMALL", "--device", "skl", "--line", "x"], 2, "--line needs a number"),
         (["SMALL", "--device", "skl", "--line", "5", "--no-lines"], 2, "build with -gline-tables-only"),
         (["SMALL", "--device", "skl", "--line", "5", "--stage", "visa"], 2, "exclude each other"),
