@@ -168,7 +168,7 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
 
 
 def _check_kernel(pipelines: list[Pipeline], kernel: str | None, functions: Collection[str] = ()) -> None:
-    """Raise UnknownKernelError if stages name kernels, and it is none of them, nor of these functions; say so if they name none."""
+    """Raise UnknownKernelError if stages name kernels, and it is none, nor one of the functions; say so if they name none."""
     known = {snapshot.kernel for pipeline in pipelines for snapshot in pipeline if snapshot.kernel}
     if kernel is None or kernel in known or kernel in functions:
         return

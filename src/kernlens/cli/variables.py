@@ -25,8 +25,8 @@ def print_variables(
     *,
     is_json: bool,
 ) -> None:
-    """Print the places of a variable in each chosen kernel that has it. Raises NotFoundError if none has, NoCodeError if none has
-    code of the line."""
+    """Print the places of a variable in each chosen kernel that has it. Raises NotFoundError if none has, or none
+    has code of the line."""
     if is_json:
         form = Json(
             {"schema": SCHEMA},
