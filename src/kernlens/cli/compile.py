@@ -221,16 +221,20 @@ def _print(recording: Path, builds: Builds, *, has_logs: bool) -> None:
         print_lines(line for compiled, _ in builds for line in ["", *log_lines(compiled)])
         print_lines([""])
     count = sum(len(kernels) for _, kernels in builds)
-    if not any(compiled.ok for compiled, _ in builds):
+    programs = sum(compiled.ok for compiled, _ in builds)
+    if programs == 0:
         return
-    print_lines([f"{plural(len(builds), 'program')}, {plural(count, 'kernel')} recorded in {recording}"])
+    failed = f" and {plural(len(builds) - programs, 'failed build')}" if programs < len(builds) else ""
+    print_lines([f"{plural(programs, 'program')}, {plural(count, 'kernel')}{failed} recorded in {recording}"])
 
 
 def _refusals(builds: Builds) -> Iterator[str]:
     """Yield the kernels that compile and that the driver refuses."""
+    is_of_several = len({compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}) > 1
     for compiled, kernels in builds:
+        by = f" by {compiled.toolchain.name}" if is_of_several and compiled.toolchain else ""
         for line in refusal_lines({kernel_title(kernel.name): kernel for kernel in kernels}):
-            yield f"{compiled.name} for {compiled.device}: {line}"
+            yield f"{compiled.name} for {compiled.device}{by}: {line}"
 
 
 def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:
