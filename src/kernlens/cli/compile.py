@@ -110,7 +110,8 @@ def command(
     SOURCES may also be folders of sources (*.cl), and SYCL executables and libraries, recordings and device binaries:
     kernlens compiles the SPIR-V modules in them that contain a kernel selected with --kernel. It overwrites an
     existing recording of the output's name. With --library, it compiles each OpenCL C source to SOURCE.spv and, for
-    each device, to SOURCE.DEVICE.bin. These export every function and variable that is not static.
+    each device, to SOURCE.DEVICE.bin. The binaries export every function and variable that is not
+    static. What the SPIR-V exports depends on --build-options of kernlens link.
     """
     if library and (kernel_names or specialize):
         raise click.UsageError("--library compiles whole sources; remove --kernel or --spec-constant")
