@@ -88,7 +88,7 @@ def use_documents(module: Module, uses: Sequence[ImportUse]) -> Iterator[dict[st
 
 
 def flag_state(module: Module, spellings: Sequence[str], kinds: Sequence[SymbolKind]) -> str:
-    """Return the state of a flag: ``used``, ``missing: hides f``, of SPIR-V ``not in --build-options: hides f``, ``not used`` or ``not known``."""
+    """Return the state of a flag: ``used``, ``missing: hides f, g`` (other words of SPIR-V), ``not used`` or ``not known``."""
     state = module.has_flag(tuple(spellings))
     hidden = [shortened(symbol.name) for symbol in module.hidden if symbol.kind in kinds]
     if hidden and not state:
