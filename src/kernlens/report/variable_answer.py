@@ -21,8 +21,8 @@ from kernlens.report.named_values import NamedValue, named_values
 from kernlens.report.program_document import kernel_document
 from kernlens.report.range_words import RangeWords
 
-#: The ranges of one variable that are printed.
-_MOST_RANGES = 40
+#: The ranges that are printed of one variable, and of each of all.
+_MOST_RANGES, _MOST_OF_ALL = 40, 8
 _MOST_NAMES = 12
 _MOST_ROWS = 4
 
@@ -128,10 +128,13 @@ class VariableAnswers:
         if not ranges:
             at = "here" if self._is_narrow else "in this code"
             yield f"nowhere {at}: the compiler states places for other code only, {self._elsewhere(variable)}"
-        for each in ranges[:_MOST_RANGES]:
-            yield f"{each.begin:#06x} to {each.end:#06x}  {self._words.of(each)}"
-        if len(ranges) > _MOST_RANGES:
-            yield f"... {len(ranges) - _MOST_RANGES:,} more ranges; --offset or --line N chooses, --json has all"
+        most = _MOST_OF_ALL if self._asked.name == "*" else _MOST_RANGES
+        hidden = range(most - 1, len(ranges) - 1) if len(ranges) > most + 1 else range(0)
+        for number, each in enumerate(ranges):
+            if number not in hidden:
+                yield f"{each.begin:#06x} to {each.end:#06x}  {self._words.of(each)}"
+            elif number == hidden.start:
+                yield f"... {len(hidden):,} more ranges; --variable NAME, --offset or --line chooses, --json has all"
         if self._is_narrow and not self._is_visible(variable):
             yield "(out of its scope here)"
 

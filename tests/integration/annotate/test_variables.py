@@ -193,6 +193,28 @@ def test_a_line_without_code_is_no_place_where_the_variable_is_not(
     assert "nowhere" not in done.out + done.err
 
 
+@pytest.mark.parametrize("words", [(), ("--variable", "n")])
+def test_a_line_and_an_offset_are_two_choices(kernlens: Kernlens, recording: str, words: tuple[str, ...]) -> None:
+    done = kernlens("annotate", recording, "--line", "11", "--offset", "0x10", *words)
+    assert (done.status, done.out) == (2, "")
+    assert "--line and --offset both choose instructions; give one of them" in done.err
+
+
+def test_of_all_variables_each_has_few_ranges_and_its_last(kernlens: Kernlens, tmp_path: Path) -> None:
+    source, path = tmp_path / "sums.cl", str(tmp_path / "sums.klens")
+    loops = ["float v[40];", "for(int i = 0; i < 40; i++) v[i] = a[i * n];", "float s = 0;"]
+    loops.append("for(int i = 0; i < 40; i++) s += v[i] * v[39 - i];")
+    source.write_text("\n".join(["kernel void k(global float *a, int n) {", *loops, "a[n] = s + v[n & 31]; }"]))
+    assert kernlens("compile", str(source), "--device", "dg2", "--build-options", "-g", "-o", path).status == 0
+    (entry,) = document(kernlens, path, "--variable", "s")
+    ranges = [f"    {each['begin']:#06x} to {each['end']:#06x}  " for each in entry["ranges"]]
+    assert len(ranges) > 12
+    text = kernlens("annotate", path, "--variable", "*").out.partition("float s:")[2].splitlines()[1:]
+    assert [line.startswith(start) for line, start in zip(text, ranges[:7], strict=False)] == [True] * 7
+    assert text[7].startswith(f"    ... {len(ranges) - 8} more ranges; --variable NAME")
+    assert text[8].startswith(ranges[-1])
+
+
 def test_an_offset_without_an_instruction_has_no_variables(kernlens: Kernlens, recording: str) -> None:
     text = kernlens("annotate", recording, "--variable", "*", "--offset", "0x99999").out
     assert "no instruction of this kernel is at these offsets" in text
@@ -212,7 +234,7 @@ def test_what_there_is_not(kernlens: Kernlens, recording: str, tmp_path: Path) -
     assert "no selected kernel has a variable idd; did you mean id?" in (done.out + done.err)
     done = kernlens("annotate", recording, "--variable", "zzzz")
     assert "it has a, n, id, s, i, x, y" in (done.out + done.err)
-    for words in (["--top", "3"], ["--waits"], ["--format", "csv"], ["--line", "3", "--offset", "0x10"]):
+    for words in (["--top", "3"], ["--waits"], ["--format", "csv"]):
         done = kernlens("annotate", recording, "--variable", "n", *words)
         assert done.status == 2
         assert "--variable" in (done.out + done.err)
