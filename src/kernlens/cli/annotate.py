@@ -113,6 +113,8 @@ def command(
         raise click.UsageError("--top prints a table as text or JSON; remove --line, --offset or csv")
     if is_pressure and (line is not None or offset is not None or format_name == "csv"):
         raise click.UsageError("--pressure prints a table as text or JSON; remove --line, --offset or csv")
+    if line is not None and offset is not None:
+        raise click.UsageError("--line and --offset both choose instructions; give one of them")
     if has_waits and (offset is not None or (is_pressure and count is None)):
         raise click.UsageError("--waits is about lines and instructions; remove --offset, or --pressure without --top")
     if is_own and offset is not None:
@@ -149,8 +151,6 @@ def command(
         others |= {"--samples": samples is not None, "--own-lines": is_own, "--base": base is not None}
         if wrong := [name for name, is_given in others.items() if is_given] + ["csv"] * (format_name == "csv"):
             raise click.UsageError(f"--variable prints places as text or JSON; remove {', '.join(wrong)}")
-        if line is not None and offset is not None:
-            raise click.UsageError("--variable takes --line or --offset, not both")
     addresses = None
     if offset is not None:
         from kernlens.cli.offsets import offsets_of

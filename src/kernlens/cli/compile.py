@@ -110,7 +110,8 @@ def command(
     SOURCES may also be folders of sources (*.cl), and SYCL executables and libraries, recordings and device binaries:
     kernlens compiles the SPIR-V modules in them that contain a kernel selected with --kernel. It overwrites an
     existing recording of the output's name. With --library, it compiles each OpenCL C source to SOURCE.spv and, for
-    each device, to SOURCE.DEVICE.bin. These export every function and variable that is not static.
+    each device, to SOURCE.DEVICE.bin. The binaries export every function and variable that is not
+    static. What the SPIR-V exports depends on --build-options of kernlens link.
     """
     if library and (kernel_names or specialize):
         raise click.UsageError("--library compiles whole sources; remove --kernel or --spec-constant")
@@ -221,16 +222,20 @@ def _print(recording: Path, builds: Builds, *, has_logs: bool) -> None:
         print_lines(line for compiled, _ in builds for line in ["", *log_lines(compiled)])
         print_lines([""])
     count = sum(len(kernels) for _, kernels in builds)
-    if not any(compiled.ok for compiled, _ in builds):
+    programs = sum(compiled.ok for compiled, _ in builds)
+    if programs == 0:
         return
-    print_lines([f"{plural(len(builds), 'program')}, {plural(count, 'kernel')} recorded in {recording}"])
+    failed = f" and {plural(len(builds) - programs, 'failed build')}" if programs < len(builds) else ""
+    print_lines([f"{plural(programs, 'program')}, {plural(count, 'kernel')}{failed} recorded in {recording}"])
 
 
 def _refusals(builds: Builds) -> Iterator[str]:
     """Yield the kernels that compile and that the driver refuses."""
+    is_of_several = len({compiled.toolchain.name for compiled, _ in builds if compiled.toolchain}) > 1
     for compiled, kernels in builds:
+        by = f" by {compiled.toolchain.name}" if is_of_several and compiled.toolchain else ""
         for line in refusal_lines({kernel_title(kernel.name): kernel for kernel in kernels}):
-            yield f"{compiled.name} for {compiled.device}: {line}"
+            yield f"{compiled.name} for {compiled.device}{by}: {line}"
 
 
 def _rows(compiled: Build, kernels: list[Kernel]) -> list[dict[str, Cell]]:

@@ -16,7 +16,7 @@ from kernlens.errors import KernlensError, NoCodeError, NotFoundError, UnknownKe
 from kernlens.model.stages import OTHER_DEVICES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from kernlens.model.stage import Snapshot
     from kernlens.pipeline.compile_stages import Pipeline
@@ -146,12 +146,7 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
     from kernlens.report.stage_listing import snapshot_list as listing
 
     documents = []
-    known = {snapshot.kernel for pipeline in pipelines for snapshot in pipeline if snapshot.kernel}
-    if kernel is not None and known and kernel not in known:
-        failed = sum(not pipeline.build.ok for pipeline in pipelines)
-        raise UnknownKernelError(kernel, sorted(known), f"{failed:,} builds failed and may hold it" if failed else "")
-    if kernel is not None and not known:
-        print_message(f"kernlens: all stages here are of whole programs; whether these hold {kernel} was not looked at")
+    _check_kernel(pipelines, kernel)
     for pipeline in pipelines:
         chosen = of_kernel(pipeline.snapshots, kernel)
         steps = list(pass_steps(chosen)) if all_passes else []
@@ -170,6 +165,18 @@ def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool,
             print_lines(["", *(pass_list(steps) if steps else ["  no single passes were kept"])])
     if as_json:
         print_json({"schema": 1, "pipelines": documents})
+
+
+def _check_kernel(pipelines: list[Pipeline], kernel: str | None, functions: Collection[str] = ()) -> None:
+    """Raise UnknownKernelError if stages name kernels, and it is none, nor one of the functions; say so if they name none."""
+    known = {snapshot.kernel for pipeline in pipelines for snapshot in pipeline if snapshot.kernel}
+    if kernel is None or kernel in known or kernel in functions:
+        return
+    if not known:
+        print_message(f"kernlens: all stages here are of whole programs; whether these hold {kernel} was not looked at")
+        return
+    failed = sum(not pipeline.build.ok for pipeline in pipelines)
+    raise UnknownKernelError(kernel, sorted(known), f"{failed:,} builds failed and may hold it" if failed else "")
 
 
 def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form: str | None, as_json: bool) -> None:
@@ -244,6 +251,9 @@ def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_pa
     from kernlens.verbs.stages import parts_that_count, passes_of_one_line
 
     choice = option.line_of(line)
+    if kernel is not None:
+        maps = (each for pipeline in pipelines for each in pipeline.stage_maps)
+        _check_kernel(pipelines, kernel, {name for each in maps for name in each.functions})
     documents = []
     any_code = has_lines = False
     for pipeline in pipelines:

@@ -11,6 +11,7 @@ from kernlens.cli import option
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
+from kernlens.model.source_map import SourcePlace
 from kernlens.model.trips import Trips, TripWeights
 
 #: More rounds than a loop runs in a thread that ends.
@@ -20,10 +21,11 @@ _MOST_LINES = 8
 
 
 class LoopNote(NamedTuple):
-    """The note on a kernel of a weighed listing: the choices that name no loop of it, the lines of its loops, and why they are
-    not known."""
+    """The note on a kernel of a weighed listing: the choices that name no loop of it, those of them from which instructions
+    came, the lines of its loops, and why they are not known."""
 
     missing: frozenset[LineChoice]
+    with_code: frozenset[LineChoice]
     lines: frozenset[tuple[str, int]]
     reason: str | None
 
@@ -53,7 +55,10 @@ def loop_note(kernel: Kernel, weights: TripWeights) -> LoopNote | None:
         return None
     source_map, loops = kernel.source_map, kernel.loops
     places = [source_map.places[row] for loop in loops.loops for row in loop.back_rows] if source_map and loops else []
-    return LoopNote(missing, frozenset((place.path, place.line) for place in places if place), kernel.line_table_reason)
+    coded = [SourcePlace(*line) for line in source_map.lines] if source_map else []
+    with_code = frozenset(choice for choice in missing if any(map(choice.holds, coded)))
+    lines = frozenset((place.path, place.line) for place in places if place)
+    return LoopNote(missing, with_code, lines, kernel.line_table_reason)
 
 
 def check_trips(notes: Sequence[LoopNote | None]) -> None:
@@ -68,9 +73,12 @@ def check_trips(notes: Sequence[LoopNote | None]) -> None:
                 f"there is no line information for {choice}: {reasons[0]}; --trips depth=N needs none"
             )
         lines = {line for note in stated for line in note.lines}
+        has_code = any(choice in note.with_code for note in stated)
+        words = f"{choice} is in no loop"
+        words = words if has_code else f"no instruction of the selected kernels came from {choice}, so it names no loop"
         if not lines:
-            raise NotFoundError(f"{choice} is in no loop: the selected kernels have no loops")
+            raise NotFoundError(f"{words}: the selected kernels have no loops")
         nearest = sorted(lines, key=lambda line: (abs(line[1] - choice.line), line))
         shown = ", ".join(f"{path}:{number}" for path, number in sorted(nearest[:_MOST_LINES]))
         more = f" and {len(lines) - _MOST_LINES:,} more" if len(lines) > _MOST_LINES else ""
-        raise NotFoundError(f"{choice} is in no loop; there are loops at {shown}{more}")
+        raise NotFoundError(f"{words}; there are loops at {shown}{more}")

@@ -25,17 +25,18 @@ def print_variables(
     *,
     is_json: bool,
 ) -> None:
-    """Print the places of a variable in each chosen kernel that has it. Raises NotFoundError if none has."""
+    """Print the places of a variable in each chosen kernel that has it. Raises NotFoundError if none has, or none
+    has code of the line."""
     if is_json:
         form = Json(
             {"schema": SCHEMA},
             partial(program_document, has_sources=False),
             lambda program, kernel: VariableAnswers(program, kernel, asked).json(),
         )
-        print_pieces(listing(contents, kernel_names, device, form), output)
+        print_pieces(listing(contents, kernel_names, device, form, asked.line), output)
         return
     text = Lines(lambda program, kernel: VariableAnswers(program, kernel, asked).lines())
-    *answers, closing = listing(contents, kernel_names, device, text)
+    *answers, closing = listing(contents, kernel_names, device, text, asked.line)
     pieces = [piece for piece in answers if piece.strip()]
     if not pieces:
         kernels = [

@@ -42,7 +42,7 @@ class FailedBuilds:
         if not self.builds:
             return ""
         first = "the first " if len(self.builds) > 1 else ""
-        where = f" (kernlens inspect {self.path} shows the {'logs' if first else 'log'})" if self.path else ""
+        where = f" (kernlens inspect {self.path} --log shows the {'logs' if first else 'log'})" if self.path else ""
         return f"{self.share}: {first}{failure_words(self.builds[0])}{where}"
 
 

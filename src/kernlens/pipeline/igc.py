@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from kernlens.errors import OutputError
+from kernlens.errors import OutputError, ToolError
 from kernlens.model.build import Build
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import IGC_1, IGC_2, PASS_TIMES, VECTOR_1, VECTOR_2, CompilerKind, held
@@ -20,6 +20,7 @@ from kernlens.pipeline.second_build import SecondBuild, second_build
 from kernlens.runtime.isolation import DriverDiedError
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.spirv_disassembly import spirv_text
 from kernlens.toolchain.toolchains import Toolchain
 
 #: The vector compiler, which compiles ESIMD, has stages of its own.
@@ -111,7 +112,22 @@ def _pass_times(
 
 
 def _read_dump(folder: Path, compiler: CompilerKind, binary: bytes, start_time: int) -> tuple[Snapshot, ...]:
-    return read_dump(folder, _VECTOR[compiler] if is_vector_dump(folder) else compiler, binary, start_time)
+    if is_vector_dump(folder):
+        return read_dump(folder, _VECTOR[compiler], binary, start_time)
+    return _with_spirv_text(read_dump(folder, compiler, binary, start_time), compiler)
+
+
+def _with_spirv_text(snapshots: tuple[Snapshot, ...], compiler: CompilerKind) -> tuple[Snapshot, ...]:
+    """Return the snapshots with spirv-dis's text of the SPIR-V if the compiler wrote none, as of loops with ``unroll(N)``."""
+    positions = [index for index, each in enumerate(snapshots) if each.stage == "spirv" and each.failure is None]
+    if [snapshots[position].form for position in positions] != [BINARY]:
+        return snapshots
+    (position,), stage = positions, compiler.stage("spirv")
+    try:
+        text = held(stage, spirv_text(snapshots[position].content), TEXT)
+    except ToolError as error:
+        text = Snapshot(stage.name, None, TEXT, stage.text or "", bytes, failure=f"IGC wrote no text; {error}")
+    return (*snapshots[: position + 1], text, *snapshots[position + 1 :])
 
 
 def compiler_of_driver(driver_version: str) -> CompilerKind:

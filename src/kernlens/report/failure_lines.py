@@ -61,7 +61,7 @@ def failed_section(failed: FailedBuilds) -> Iterator[str]:
         own = [] if told and is_of_compiler(build) else [(build.reason or failure_reason(build))]
         yield from (style(f"    {line}", fg="red") for line in (*own, *told))
         if len(lines) > len(told):
-            yield style(f"    the log has {plural(len(lines), 'line')}: kernlens extract writes it", dim=True)
+            yield style(f"    the log has {plural(len(lines), 'line')}: --log shows it", dim=True)
 
 
 def error_place(build: Build) -> tuple[str, int] | None:

@@ -47,6 +47,9 @@ def trips_words(kernel: Kernel) -> list[str]:
     weights = kernel.trip_weights
     if weights is None:
         return []
+    if (kernel.loops is None or not kernel.loops.loops) and not any(weight > 1 for weight in weights.rows):
+        why = "its loops are not known" if kernel.loops is None else "the kernel has no loops"
+        return [f"  the trips {weights.trips} weigh nothing: {why}"]
     words = f"  weighed by the trips {weights.trips}, if every branch is taken"
     if weights.unstated:
         words += (

@@ -56,12 +56,18 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
         yield style(f"  {_BEST} the best by {by}; {_PARETO} no other is at least as good in all of these", dim=True)
     if len(gaining) > len(shown):
         yield style(f"  and {plural(len(gaining) - len(shown), 'more kernel')}: --top 0, --csv FILE", dim=True)
-    yield f"{len(gaining):,} of {plural(len(sets), 'kernel')} gain from another set than the first"
-    compared = [each for each in sets if not each.deciding and not each.unranked]
-    if gaining and compared:
-        others = list(dict.fromkeys(kernel_title(each.first.kernel or "") for each in compared))
+    compared = [each for each in sets if each.count > 1]
+    if not compared:
+        yield "nothing to compare: no kernel has figures with more than one set of options"
+        return
+    yield f"{len(gaining):,} of {plural(len(compared), 'kernel')} gain from another set than the first"
+    equal = [each for each in compared if not each.deciding and not each.unranked]
+    alone = [each for each in sets if each.count == 1]
+    for words, group in (("is better than the first for", equal), ("has figures of", alone)):
+        others = list(dict.fromkeys(kernel_title(each.first.kernel or "") for each in group))
         more = f" and {len(others) - _MOST_NAMES:,} more" if len(others) > _MOST_NAMES else ""
-        yield f"  no other set is better than the first for {', '.join(others[:_MOST_NAMES])}{more}"
+        if others:
+            yield f"  no other set {words} {', '.join(others[:_MOST_NAMES])}{more}"
     unranked = [(row, words) for each in sets for row, words in each.unranked]
     for row, words in unranked[: top or None]:
         yield f"  not ranked: {kernel_title(row.kernel or '')} on {row.device} with {row.options or 'no options'}: {words}"

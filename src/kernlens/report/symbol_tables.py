@@ -88,12 +88,13 @@ def use_documents(module: Module, uses: Sequence[ImportUse]) -> Iterator[dict[st
 
 
 def flag_state(module: Module, spellings: Sequence[str], kinds: Sequence[SymbolKind]) -> str:
-    """Return the state of a flag: ``used``, ``missing: hides f, g``, ``not used`` or ``not known``."""
+    """Return the state of a flag: ``used``, ``missing: hides f, g`` (other words of SPIR-V), ``not used`` or ``not known``."""
     state = module.has_flag(tuple(spellings))
     hidden = [shortened(symbol.name) for symbol in module.hidden if symbol.kind in kinds]
     if hidden and not state:
         more = f" and {len(hidden) - 5} more" if len(hidden) > 5 else ""
-        return f"missing: hides {', '.join(hidden[:5])}{more}"
+        words = "not in --build-options" if module.format == "spirv" else "missing"
+        return f"{words}: hides {', '.join(hidden[:5])}{more}"
     return {True: "used", False: "not used", None: "not known"}[state]
 
 

@@ -21,8 +21,8 @@ from kernlens.report.named_values import NamedValue, named_values
 from kernlens.report.program_document import kernel_document
 from kernlens.report.range_words import RangeWords
 
-#: The ranges of one variable that are printed.
-_MOST_RANGES = 40
+#: The ranges that are printed of one variable, and of each of all.
+_MOST_RANGES, _MOST_OF_ALL = 40, 8
 _MOST_NAMES = 12
 _MOST_ROWS = 4
 
@@ -33,6 +33,11 @@ class AskedVariable(NamedTuple):
     name: str
     line: LineChoice | None = None
     offsets: Sequence[int] | None = None
+
+    @property
+    def where(self) -> str:
+        """What an instruction must fulfil to be meant, in words."""
+        return f"came from {self.line}" if self.line is not None else "is at these offsets"
 
     def holds(self, variable: Variable) -> bool:
         """Return whether a variable is meant: by its name, or by its function's and its own (``weight.c1``)."""
@@ -116,14 +121,20 @@ class VariableAnswers:
         if variable.reason is not None:
             yield variable.reason
             return
+        if self._is_narrow and not self._offsets():
+            yield f"no instruction of this kernel {self._asked.where}"
+            return
         ranges = self._ranges(variable)
         if not ranges:
             at = "here" if self._is_narrow else "in this code"
             yield f"nowhere {at}: the compiler states places for other code only, {self._elsewhere(variable)}"
-        for each in ranges[:_MOST_RANGES]:
-            yield f"{each.begin:#06x} to {each.end:#06x}  {self._words.of(each)}"
-        if len(ranges) > _MOST_RANGES:
-            yield f"... {len(ranges) - _MOST_RANGES:,} more ranges; --offset or --line N chooses, --json has all"
+        most = _MOST_OF_ALL if self._asked.name == "*" else _MOST_RANGES
+        hidden = range(most - 1, len(ranges) - 1) if len(ranges) > most + 1 else range(0)
+        for number, each in enumerate(ranges):
+            if number not in hidden:
+                yield f"{each.begin:#06x} to {each.end:#06x}  {self._words.of(each)}"
+            elif number == hidden.start:
+                yield f"... {len(hidden):,} more ranges; --variable NAME, --offset or --line chooses, --json has all"
         if self._is_narrow and not self._is_visible(variable):
             yield "(out of its scope here)"
 
@@ -156,7 +167,7 @@ class VariableAnswers:
         if self._asked.offsets is not None:
             covering = (instructions.at(offset) for offset in self._asked.offsets)
             return sorted({each.offset for each in covering if each is not None})
-        source_map, line = self._kernel.source_map, self._asked.line
+        source_map, line = self._kernel.source_map, self._program.meant_line(self._asked.line)
         if line is None or source_map is None:
             return instructions.offsets
         return [offset for row, offset in enumerate(instructions.offsets) if line.holds(source_map.place(row))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from kernlens.model.bounds import Bound
@@ -76,15 +77,15 @@ def summary(verdict: Verdict) -> str:
         words.append(f"{failed:,} not kept")
     if unknown := len(verdict.in_state(UNKNOWN)):
         words.append(f"{unknown:,} cannot be checked (--allow-unknown)")
-    if skipped := len(verdict.in_state(SKIPPED)):
-        words.append(f"{skipped:,} not known")
+    for reason, skipped in Counter(finding.reason for finding in verdict.in_state(SKIPPED)).items():
+        words.append(f"{skipped:,} not known{f' ({reason})' if reason else ''}")
     words += [
         f"{len(places):,} {kind}" for kind, places in (("new", verdict.new), ("missing", verdict.missing)) if places
     ]
     if not verdict.allows_failed:
         words += [group.share for group in verdict.failed if group]
     if verdict.ok:
-        words.append("all kept")
+        words.append("all others kept" if verdict.in_state(SKIPPED) else "all kept")
     of = [f"budgets of {verdict.budget_file}"] if verdict.budget_file else []
     of += [f"baseline {verdict.baseline}"] if verdict.baseline else []
     origins = f"  ({'; '.join(of)})" if of else ""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from kernlens.errors import NotFoundError, ToolError, nearest
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.amd.gpu_devices import is_of_amd
-from kernlens.isa.devices import DEVICES, known_device
+from kernlens.isa.devices import DEVICES, known_device, name_among
 from kernlens.model.build import Build, HeldParts
 from kernlens.model.stages import OTHER_DEVICES
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
@@ -172,11 +172,11 @@ def _ask_devices(command: tuple[str, ...], modified: int) -> tuple[str, ...]:
 def check_device(device: str, chosen: Toolchain) -> None:
     """Raise NotFoundError, with the next step, if the toolchain does not compile for ``device``."""
     devices = devices_of(chosen)
-    if device in devices or DEVICE_NUMBER.fullmatch(device):
+    if device in devices or (DEVICE_NUMBER.fullmatch(device) and not is_newer(device, devices)):
         return
     message = f"the toolchain {chosen.name} ({chosen.title}) knows no device {device!r}"
     toolchains = find_toolchains()
-    others = [other.name for other in toolchains if other.ocloc and device in devices_of(other)]
+    others = [other.name for other in toolchains if other.ocloc and name_among(device, devices_of(other))]
     if others:
         raise NotFoundError(f"{message}, but {others[0]} does: add --toolchain {others[0]}")
     if is_newer(device, devices):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kernlens import log
 from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.isa.devices import name_among
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.toolchain.ocloc import GET_NEWEST, is_newer
 from kernlens.toolchain.packages import how_to_get
@@ -84,7 +85,7 @@ def simulated_environment(device: str, chosen: Toolchain | None = None) -> dict[
 def _not_simulated(device: str, chosen: Toolchain, devices: tuple[str, ...]) -> str:
     message = f"the driver of toolchain {chosen.name} ({chosen.title}) does not simulate {device!r}"
     toolchains = find_toolchains()
-    others = [other.name for other in toolchains if device in simulated_devices(other)]
+    others = [other.name for other in toolchains if name_among(device, simulated_devices(other))]
     if others:
         return f"{message}, but that of {others[0]} does: add --toolchain {others[0]}"
     if is_newer(device, devices) and NEWEST not in {other.name for other in toolchains}:

@@ -108,7 +108,8 @@ def test_the_text_of_weighed_counts(folder: Path) -> None:
     ("words", "error"),
     [
         (("rows.cl:13=2",), "rows.cl:13 is in no loop; there are loops at rows.cl:5, rows.cl:8"),
-        (("other.cl:5=2",), "other.cl:5 is in no loop"),
+        (("other.cl:5=2",), "came from other.cl:5, so it names no loop; there are loops at rows.cl:5, rows.cl:8"),
+        (("rows.cl:99=2",), "no instruction of the selected kernels came from rows.cl:99, so it names no loop"),
         (("rows.cl:5",), "is not of the form blur.cl:16=10 or depth=10"),
         (("rows.cl:5=0",), "a loop runs 1 to"),
         (("rows.cl:x=3",), "--trips needs a number, not 'x'"),
@@ -121,7 +122,15 @@ def test_wrong_trips(folder: Path, words: tuple[str, ...], error: str) -> None:
 def test_trips_of_no_loop_print_the_error_alone(folder: Path) -> None:
     done = command("annotate", folder / "rows.klens", "--top", "3", "--trips", "rows.cl:6=2")
     assert done.stdout == ""
-    assert "rows.cl:6 is in no loop" in done.stderr
+    assert "came from rows.cl:6, so it names no loop" in done.stderr
+
+
+def test_trips_of_a_kernel_without_loops_weigh_nothing(tmp_path: Path) -> None:
+    (tmp_path / "flat.cl").write_text("kernel void flat(global float *x) { x[get_global_id(0)] = 2; }\n")
+    answer("compile", tmp_path / "flat.cl", "--device", "dg2", "-o", tmp_path / "flat.klens")
+    text = answer("annotate", tmp_path / "flat.klens", "--trips", "depth=4")
+    assert "  the trips depth=4 weigh nothing: the kernel has no loops\n" in text
+    assert "weighed by" not in text
 
 
 def test_the_heading_of_weighed_waits(folder: Path) -> None:

@@ -159,9 +159,7 @@ def test_as_text(kernlens: Kernlens, recording: str) -> None:
     done = kernlens("annotate", recording, "--variable", "*")
     assert done.status == 0
     assert "int n: argument of k, places.cl:6" in (done.out + done.err)
-    assert "float* a: argument of k, places.cl:6\n    optimised out: the compiler states no place for it" in (
-        done.out + done.err
-    )
+    assert "float* a: argument of k, places.cl:6\n    the compiler states no place for it" in (done.out + done.err)
     assert "float x: argument of f, places.cl:1, inlined at places.cl:11" in (done.out + done.err)
     assert "constant 0x0" in (done.out + done.err)
     assert "lanes 0-31: r" in (done.out + done.err)
@@ -184,6 +182,46 @@ def test_at_an_instruction(kernlens: Kernlens, recording: str) -> None:
     assert "int i: variable of k" in text
 
 
+@pytest.mark.parametrize("line", [2, 999])
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_line_without_code_is_no_place_where_the_variable_is_not(
+    kernlens: Kernlens, recording: str, line: int, words: tuple[str, ...]
+) -> None:
+    done = kernlens("annotate", recording, "--variable", "s", "--line", str(line), *words)
+    assert done.status == kernlens("annotate", recording, "--line", str(line), *words).status == 1
+    assert f"no instruction came from line {line}; leave --line out" in done.err
+    assert "nowhere" not in done.out + done.err
+
+
+@pytest.mark.parametrize("words", [(), ("--variable", "n")])
+def test_a_line_and_an_offset_are_two_choices(kernlens: Kernlens, recording: str, words: tuple[str, ...]) -> None:
+    done = kernlens("annotate", recording, "--line", "11", "--offset", "0x10", *words)
+    assert (done.status, done.out) == (2, "")
+    assert "--line and --offset both choose instructions; give one of them" in done.err
+
+
+def test_of_all_variables_each_has_few_ranges_and_its_last(kernlens: Kernlens, tmp_path: Path) -> None:
+    source, path = tmp_path / "sums.cl", str(tmp_path / "sums.klens")
+    loops = ["float v[40];", "for(int i = 0; i < 40; i++) v[i] = a[i * n];", "float s = 0;"]
+    loops.append("for(int i = 0; i < 40; i++) s += v[i] * v[39 - i];")
+    source.write_text("\n".join(["kernel void k(global float *a, int n) {", *loops, "a[n] = s + v[n & 31]; }"]))
+    assert kernlens("compile", str(source), "--device", "dg2", "--build-options", "-g", "-o", path).status == 0
+    (entry,) = document(kernlens, path, "--variable", "s")
+    ranges = [f"    {each['begin']:#06x} to {each['end']:#06x}  " for each in entry["ranges"]]
+    assert len(ranges) > 12
+    text = kernlens("annotate", path, "--variable", "*").out.partition("float s:")[2].splitlines()[1:]
+    assert [line.startswith(start) for line, start in zip(text, ranges[:7], strict=False)] == [True] * 7
+    assert text[7].startswith(f"    ... {len(ranges) - 8} more ranges; --variable NAME")
+    assert text[8].startswith(ranges[-1])
+
+
+def test_an_offset_without_an_instruction_has_no_variables(kernlens: Kernlens, recording: str) -> None:
+    text = kernlens("annotate", recording, "--variable", "*", "--offset", "0x99999").out
+    assert "no instruction of this kernel is at these offsets" in text
+    assert "nowhere here" not in text
+    assert "out of its scope" not in text
+
+
 def document(kernlens: Kernlens, *words: str) -> list[dict[str, Any]]:
     ((kernel,),) = (program["kernels"] for program in kernlens("annotate", *words, "--json").document["programs"])
     assert kernel["variables_reason"] is None
@@ -196,7 +234,7 @@ def test_what_there_is_not(kernlens: Kernlens, recording: str, tmp_path: Path) -
     assert "no selected kernel has a variable idd; did you mean id?" in (done.out + done.err)
     done = kernlens("annotate", recording, "--variable", "zzzz")
     assert "it has a, n, id, s, i, x, y" in (done.out + done.err)
-    for words in (["--top", "3"], ["--waits"], ["--format", "csv"], ["--line", "3", "--offset", "0x10"]):
+    for words in (["--top", "3"], ["--waits"], ["--format", "csv"]):
         done = kernlens("annotate", recording, "--variable", "n", *words)
         assert done.status == 2
         assert "--variable" in (done.out + done.err)

@@ -127,7 +127,11 @@ def test_a_no_says_what_to_change(folder: Path) -> None:
     done = kernlens("link", folder / "b.spv", folder / "a.spv")
     assert done.returncode == 1
     assert "helper: b.spv needs it in use" in done.stdout
-    assert "a.spv defines it but was compiled without -library-compilation: compile a.spv with it" in done.stdout
+    advice = (
+        "a.spv defines it, and is built without -library-compilation here: add --build-options '-library-compilation"
+    )
+    assert advice in done.stdout
+    assert "-library-compilation: not in --build-options: hides helper" in answer("symbols", folder / "a.spv")
     assert "static link links" in done.stdout
     answer("link", folder / "b.spv", folder / "a.spv", "--build-options-for", folder / "a.spv", "-library-compilation")
 

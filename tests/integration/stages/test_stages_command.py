@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,8 @@ def test_the_command(small: Path, tmp_path: Path) -> None:
             1,
             "anything came from line 1000 in scale, and others were not looked at",
         ),
+        (["SMALL", "--device", "skl", "--kernel", "nope", "--line", "1000"], 2, "there is no kernel 'nope'"),
+        (["SMALL", "--device", "skl", "--kernel", "nope", "--line", "5"], 2, "there is no kernel 'nope'"),
         (["SMALL", "--device", "skl", "--line", "x"], 2, "--line needs a number"),
         (["SMALL", "--device", "skl", "--line", "5", "--no-lines"], 2, "build with -gline-tables-only"),
         (["SMALL", "--device", "skl", "--line", "5", "--stage", "visa"], 2, "exclude each other"),
@@ -102,6 +105,28 @@ def test_errors_of_the_command(words: list[str], status: int, message: str, smal
     assert done.returncode == status, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_spirv_of_which_the_compiler_writes_no_text_has_that_of_spirv_dis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IGC's own printer knows no partial count of unrolling."""
+    source = tmp_path / "unroll.cl"
+    lines = ["kernel void k(global float *x) {", "  float s = 0;", "  #pragma unroll 1"]
+    lines += ["  for (int i = 0; i < 12; i++)", "    s += x[i * 64];", "  *x = s;", "}"]
+    source.write_text("\n".join(lines))
+    text = command(source, "--device", "dg2", "--stage", "spirv").stdout
+    assert "OpLoopMerge" in text
+    assert "PartialCount" in text
+    (followed,) = answer(source, "--device", "dg2", "--line", "5")["pipelines"]
+    (spirv,) = (part for part in followed["stages"] if part["stage"] == "spirv")
+    assert any("OpFAdd" in each["text"] for each in spirv["instructions"])
+    without = tmp_path / "bin"
+    without.mkdir()
+    (without / "ocloc").symlink_to(str(shutil.which("ocloc")))
+    monkeypatch.setenv("PATH", str(without))
+    listed = command(source, "--device", "dg2").stdout
+    assert "failed: IGC wrote no text; spirv-dis was not found" in listed
 
 
 def test_a_binary_and_a_recording_without_snapshots(small: Path, tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.analysis.linking.unresolved_reasons import reasons
 from kernlens.errors import NotFoundError
 from kernlens.isa.devices import device
-from kernlens.model.module import Frame, ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind
+from kernlens.model.module import EXPORT_FUNCTIONS, Frame, ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind
+from kernlens.report.symbol_tables import flag_state
 from tests.limits import processor_time
 
 
@@ -190,6 +191,22 @@ def test_a_symbol_hidden_by_a_missing_flag_is_named_with_the_flag() -> None:
     (reason,) = reasons(forecast)
     assert (reason.symbol, reason.module, reason.uses[0].holder, reason.uses[0].offset) == ("f", 0, "k", 0)
     assert reason.advice == ("a.spv defines it but was compiled without -library-compilation: compile a.spv with it")
+
+
+def test_spirv_wants_the_flags_of_all_that_it_hides_where_it_is_built() -> None:
+    library = module("a.spv", hidden="f", options="", format="spirv")
+    (reason,) = reasons(predict([module("k.spv", imports="f"), library]))
+    words = "a.spv defines it, and is built without -library-compilation here: add --build-options "
+    assert reason.advice == words + "'-library-compilation'"
+    variable = ModuleSymbol("v", SymbolKind.VARIABLE, None)
+    library = dataclasses.replace(library, hidden=(*library.hidden, variable))
+    (reason,) = reasons(predict([module("k.spv", imports="f"), library]))
+    assert reason.advice == words + "'-library-compilation -ze-take-global-address'"
+    assert flag_state(library, EXPORT_FUNCTIONS, [SymbolKind.FUNCTION]) == "not in --build-options: hides f"
+    assert (
+        flag_state(dataclasses.replace(library, format="zebin"), EXPORT_FUNCTIONS, [SymbolKind.FUNCTION])
+        == "missing: hides f"
+    )
 
 
 def test_a_hidden_variable_wants_the_other_flag() -> None:

@@ -178,7 +178,7 @@ def test_a_recording_is_read_as_a_file_is(kernlens: Kernlens, tmp_path: Path) ->
     done = kernlens("disasm", path)
     assert done.status == 2
     reason = "the only build failed: broken for dg2 by newest: it does not compile: error: x"
-    assert f"contains no kernels: {reason} (kernlens inspect {path} shows the log)" in done.err
+    assert f"contains no kernels: {reason} (kernlens inspect {path} --log shows the log)" in done.err
     with RecordingWriter(path, overwrite=True) as writer:
         writer.add(FULL)
     path.write_bytes(path.read_bytes()[:5000])

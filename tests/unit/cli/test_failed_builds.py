@@ -102,12 +102,13 @@ def test_every_reader_shows_them(verb: str, of: str, kernlens: Kernlens, folder:
         section = done.out.split("\n1 of 2 builds failed\n")[1]
         assert section.startswith("  /src/bad.cl for skl, NEO 26.27.39122 / IGC 2.40.14\n    options: -DN=7\n")
         assert LOG.split("\n")[0] in section
-        assert "the log has 3 lines" in section
+        assert "the log has 3 lines: --log shows it\n" in section
+        assert "\n  1 error generated.\n" in kernlens("inspect", path, "--log").out
     else:
         lines = done.out.rstrip("\n").split("\n")
         closing = lines[-2] if verb == "check" else lines[-1]
         assert closing.startswith(WORDS)
-        assert f"(kernlens inspect {path} shows the log)" in closing
+        assert f"(kernlens inspect {path} --log shows the log)" in closing
     (*_, entry) = json.loads(kernlens(*ASKED[verb], path, "--json").out)["failed_builds"]
     assert (entry["program"], entry["device"], entry["toolchain_name"]) == ("bad", "skl", "newest")
     assert (entry["recording"], entry["source"], entry["build_options"]) == (path, "/src/bad.cl", "-DN=7")

@@ -112,7 +112,7 @@ def test_variables_with_their_scopes_and_lists(version: int, lists: bytes, secti
     assert variables["inner"].scope == ((0x140, 0x160),)
     assert variables["inner"].is_visible(0x140)
     assert not variables["inner"].is_visible(0x160)
-    assert variables["gone"].reason == "optimised out: the compiler states no place for it"
+    assert variables["gone"].reason == "the compiler states no place for it"
     assert variables["m"].locations[0].lanes == ((Place(MEMORY, text="scratch - 64"),),)
     assert variables["constant"].locations[0].lanes[0][0].value == bytes((7, 0, 0, 0, 0, 0, 0, 0))
     if version == 5:

@@ -49,6 +49,18 @@ def test_the_table_has_the_first_set_the_best_and_what_nothing_beats() -> None:
     )
 
 
+def test_a_kernel_with_one_set_is_compared_with_nothing() -> None:
+    by = weighing()
+    table = rendered_lines(list(best_table(best_sets([row("")], by), by, 0)))
+    assert table == ["nothing to compare: no kernel has figures with more than one set of options"]
+    rows = [row("", "calm"), row("-b", "calm"), row("-b", "alone")]
+    assert rendered_lines(list(best_table(best_sets(rows, by), by, 0))) == [
+        "0 of 1 kernel gain from another set than the first",
+        "  no other set is better than the first for calm",
+        "  no other set has figures of alone",
+    ]
+
+
 def test_what_the_marks_of_rows_are() -> None:
     by = weighing()
     read = list(csv.reader(io.StringIO("\n".join(csv_rows(ROWS, FIGURES, marks(best_sets(ROWS, by)))))))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.toolchain import simulation
 from kernlens.toolchain.simulation import simulated_devices, simulated_driver, simulated_environment
 from kernlens.toolchain.toolchains import Toolchain
 
@@ -56,6 +57,15 @@ def test_devices() -> None:
 def test_a_device_that_is_not_simulated() -> None:
     with pytest.raises(NotFoundError, match="does not simulate 'bmg', which is newer"):
         simulated_environment("bmg", OLDER)
+
+
+@pytest.mark.parametrize("device", ["bmg", "b580", "battlemage", "0xe20b"])
+def test_every_name_of_a_device_finds_the_driver_that_simulates_it(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulation, "find_toolchains", lambda: (OLDER, NEWER))
+    with pytest.raises(NotFoundError, match=f"does not simulate '{device}', but that of newest does: add --toolchain"):
+        simulated_environment(device, OLDER)
 
 
 def test_a_toolchain_without_a_known_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,12 @@ NEWEST = ("tgllp", "dg1", "dg2", "pvc", "mtl", "bmg", "lnl")
     [
         ("system", {}, "bmg", ", which is newer; kernlens toolchain add newest gets a toolchain for it, then"),
         ("system", {"newest": NEWEST}, "bmg", ", but newest does: add --toolchain newest"),
+        ("system", {"newest": NEWEST}, "b580", ", but newest does: add --toolchain newest"),
+        ("system", {"newest": NEWEST}, "battlemage", ", but newest does: add --toolchain newest"),
+        ("system", {"newest": NEWEST}, "lunarlake", ", but newest does: add --toolchain newest"),
+        ("system", {"newest": NEWEST}, "20.1.0", ", but newest does: add --toolchain newest"),
+        ("system", {"newest": NEWEST}, "0xe20b", ", but newest does: add --toolchain newest"),
+        ("system", {}, "0xe20b", ", which is newer; kernlens toolchain add newest gets a toolchain for it, then"),
         ("newest", {"system": DEBIAN_12}, "skl", ", but system does: add --toolchain system"),
         ("newest", {}, "skl", "; Debian 12's compiler still has it: kernlens toolchain add NAME --root DIR"),
         ("newest", {}, "xe-hp-sdv", "; Debian 12's compiler still has it"),

@@ -68,10 +68,17 @@ def advise(symbol: str, modules: Sequence[Module], *, compare: bool = True) -> s
     return "no module here defines it: add the one that does"
 
 
+def _spellings(kind: SymbolKind) -> tuple[str, ...]:
+    return EXPORT_VARIABLES if kind is SymbolKind.VARIABLE else EXPORT_FUNCTIONS
+
+
 def _flag_advice(module: Module, kind: SymbolKind) -> str:
-    spellings = EXPORT_VARIABLES if kind is SymbolKind.VARIABLE else EXPORT_FUNCTIONS
+    spellings = _spellings(kind)
     if module.has_flag(spellings):
         return f"{module.name} defines it and was compiled with {spellings[0]}, but the compiler has dropped it"
+    if module.format == "spirv":  # Which states no options: it is compiled with those of this link.
+        words = " ".join(sorted({_spellings(symbol.kind)[0] for symbol in module.hidden}))
+        return f"{module.name} defines it, and is built without {spellings[0]} here: add --build-options '{words}'"
     return f"{module.name} defines it but was compiled without {spellings[0]}: compile {module.name} with it"
 
 

@@ -28,8 +28,8 @@ _MOST_LANES = 32
 _LANE = 0xED
 _BLOCKS = frozenset((0x03, 0x04, 0x09, 0x0A, forms.DW_FORM_DATA16, 0x18))
 
-NO_PLACE = "optimised out: the compiler states no place for it"
-_EMPTY_LIST = "optimised out: the compiler's list of its places is empty"
+NO_PLACE = "the compiler states no place for it"
+_EMPTY_LIST = "the compiler's list of its places is empty"
 
 _Ranges = tuple[tuple[int, int], ...]
 
