@@ -12,10 +12,9 @@ import click
 import pytest
 
 import kernlens as package
-from kernlens.cli import compile as compile_verb
 from kernlens.cli.usage_advice import next_step
 from kernlens.formats.neo_elf import DEVICE_BINARY, SPIRV
-from kernlens.model.build import Build, BuildToolchain, HeldParts
+from kernlens.model.build import Build, HeldParts
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
@@ -195,17 +194,6 @@ def test_what_failed_before_something_compiled_is_recorded_too(
     with Recording(recording) as opened:
         assert [(build.name, build.ok) for build in opened.builds()] == [("broken", False), (source.stem, True)]
     assert done.out.endswith(f"1 program, 2 kernels and 1 failed build recorded in {recording}\n")
-
-
-def test_what_drivers_refuse_is_said_with_the_toolchain_where_there_are_several(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(compile_verb, "refusal_lines", lambda kernels: ["the driver does not create k"])
-    builds: compile_verb.Builds = [(Build("huge", "dg2", BuildToolchain(name)), []) for name in ("system", "newest")]
-    assert list(compile_verb._refusals(builds[:1])) == ["huge for dg2: the driver does not create k"]
-    assert list(compile_verb._refusals(builds)) == [
-        f"huge for dg2 by {name}: the driver does not create k" for name in ("system", "newest")
-    ]
 
 
 @pytest.mark.parametrize("finished", [0, 1])
