@@ -11,7 +11,6 @@ from kernlens.cli import option
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
-from kernlens.model.source_map import SourcePlace
 from kernlens.model.trips import Trips, TripWeights
 
 #: More rounds than a loop runs in a thread that ends.
@@ -55,7 +54,7 @@ def loop_note(kernel: Kernel, weights: TripWeights) -> LoopNote | None:
         return None
     source_map, loops = kernel.source_map, kernel.loops
     places = [source_map.places[row] for loop in loops.loops for row in loop.back_rows] if source_map and loops else []
-    coded = [SourcePlace(*line) for line in source_map.lines] if source_map else []
+    coded = source_map.places if source_map else ()
     with_code = frozenset(choice for choice in missing if any(map(choice.holds, coded)))
     lines = frozenset((place.path, place.line) for place in places if place)
     return LoopNote(missing, with_code, lines, kernel.line_table_reason)

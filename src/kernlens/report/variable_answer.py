@@ -36,7 +36,7 @@ class AskedVariable(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The conditions that an instruction must fulfil to be meant, in words."""
+        """The words on what the instructions that are meant have in common."""
         return f"came from {self.line}" if self.line is not None else "is at these offsets"
 
     def holds(self, variable: Variable) -> bool:

@@ -1,4 +1,4 @@
-"""The lines below the table of ``kernlens compile`` on what drivers refuse."""
+"""What ``compile`` says of kernels that drivers refuse."""
 
 from __future__ import annotations
 
