@@ -14,7 +14,6 @@ ASKS = {"lines", "line_of"}
 COUNT_NOTHING = {
     "analysis/comparison/kernel_changes.py": "whether both sides have lines",
     "analysis/trip_weights.py": "the loops that a line names",
-    "cli/trips.py": "whether a line has code",
     "cli/listings.py": "the names of lines, in a message that there is no such line",
 }
 
