@@ -22,7 +22,7 @@ CONFIGURATIONS = 16
 #: Edited files of one request beside the one that it names, at most.
 OTHERS = 64
 #: Characters of a name, a path, and an option string, at most.
-_NAME, _PATH, _OPTIONS = 128, 2048, 4096
+_NAME, _PATH, _OPTIONS = 128, 4096, 4096
 #: Keys of a configuration that are true or false.
 _SWITCHES = {"all_passes", "trials"}
 
