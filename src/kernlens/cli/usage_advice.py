@@ -80,6 +80,8 @@ def _of_extra(word: str, context: click.Context) -> str:
     known = {option for param in context.command.params for option in param.opts}
     if "--kernel" in known and not os.path.exists(word):
         return f". A kernel is chosen with --kernel {word}."
+    if "--root" in known and os.path.isdir(word):
+        return f". A folder that is there is registered with --root {word}."
     return f". {context.command_path} reads one file; kernlens diff compares two." if os.path.exists(word) else ""
 
 

@@ -103,6 +103,8 @@ def test_toolchains_are_listed_added_and_removed(kernlens: Kernlens, compiler: P
     done = kernlens("toolchain", "remove", "mine")
     assert done.status == 2
     assert "there is no toolchain 'mine'; there are: system" in done.err
+    done = kernlens("toolchain", "add", "mine", root)
+    assert (done.status, f"is registered with --root {root}." in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(
