@@ -42,7 +42,7 @@ export function figures(index: Index, shown: Shown, before: Shown | null, showPe
     parts.push(h("span", { class: narrow ? "warn" : null, title }, ...words, h("b", {}, `SIMD${simd}`)));
   }
   if (peak !== null && registers !== null) {
-    const title = "Live registers at the peak, of the registers of a thread: shows where that is, and who wrote them ";
+    const title = "Live registers at the peak, of a thread's: shows where, and who wrote them ";
     const words = [...changed(old?.peak, peak), optional(`/${registers}`), " GRFs", optional(" live at peak")];
     parts.push(shown.kernel?.code.peak == null ? h("span", { title }, ...words) : h("button", { class: "fact-link", type: "button", title, onclick: showPeak }, ...words));
   }

@@ -36,7 +36,7 @@ export function byLine(held: readonly HeldAtPeak[], live: readonly LiveRegister[
 export function peakSheet({ code, places }: Kernel, { row, registers, held }: Peak, goTo: (register: number, writer: number) => void): HTMLElement[] {
   const live = code.registers?.liveAt(row) ?? [];
   const item = ({ register, writers }: LiveRegister): HTMLElement => {
-    const links = writers.map((writer) => h("button", { class: "link", type: "button", title: `Who wrote r${register}: ${code.opcode(writer)}`, onclick: () => goTo(register, writer) }, hex(code.offset[writer])));
+    const links = writers.map((writer) => h("button", { class: "link", type: "button", title: code.opcode(writer), onclick: () => goTo(register, writer) }, hex(code.offset[writer])));
     return h("li", { class: "mono" }, `r${register}`, ...links.flatMap((link, at) => [at === 0 ? " from " : ", ", link]));
   };
   const parts = byLine(held, live, (file, line) => places.keyOf(file, line), (writer) => code.key[writer]);

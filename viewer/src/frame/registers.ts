@@ -11,7 +11,7 @@ export type RegisterLink = (row: number, isWritten: boolean) => HTMLElement;
 /** What is said of a register that was clicked: who wrote its value, who reads it, and how long it holds it. */
 export function registerZone(kernel: Kernel, register: number, held: Held | null, link: RegisterLink): HTMLElement {
   const body = h("div", {});
-  if (held === null) body.append(h("p", {}, "Who wrote it is not known: no write reaches this instruction on a way that is known."));
+  if (held === null) body.append(h("p", {}, "It is not known who wrote it."));
   else body.append(writing(kernel, held, link), reading(held, link), lasting(held));
   if (kernel.code.isLowerBound) body.append(h("p", { class: "dim" }, "More may read and write it: some operands are known only at run time, or other functions are called."));
   return h("div", { class: "w register" }, h("span", { class: "lab" }, `Register r${register}`), body);
