@@ -8,6 +8,7 @@ from typing import Any
 
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.model.stage import Snapshot
+from kernlens.recording.writer import RecordingWriter
 
 CHAIN = BuildToolchain("newest", "26.27.39122", "2.40.14")
 SOURCE = 'kernel void add(global int *a) {\n    a[0] = a[0] + 41 + "é";\n}\nadd_one_more\n'
@@ -15,6 +16,13 @@ SOURCE = 'kernel void add(global int *a) {\n    a[0] = a[0] + 41 + "é";\n}\nadd
 
 def snapshot(stage: str, ending: str, content: bytes, kernel: str | None = None, attempt: int = 1) -> Snapshot:
     return Snapshot(stage, kernel, "text", ending, lambda: content, len(content), attempt=attempt)
+
+
+def record(path: Path, *builds: Build) -> Path:
+    with RecordingWriter(path) as writer:
+        for build in builds:
+            writer.add(build)
+    return path
 
 
 FULL = Build(

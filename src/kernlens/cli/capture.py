@@ -121,12 +121,16 @@ def command(
             on_start=partial(_tell_start, device),
             on_progress=progress.show,
         )
-    try:
-        _tell(done, command_line[0])
-    except KernlensError as error:
-        print_message(f"kernlens: {error}")  # The exit status is the application's, whatever can be told of it.
+    _tell_what_can_be_read(done, command_line[0])
     _give_answers(done, html, as_json, json_file)
     _end_like(done.exit_status or (_UNMATCHED if done.unmatched else 0))
+
+
+def _tell_what_can_be_read(done: Capture, application: str) -> None:
+    try:
+        _tell(done, application)
+    except KernlensError as error:
+        print_message(f"kernlens: {error}")  # The exit status is the application's, whatever can be told of it.
 
 
 def _tell_start(device: str | None) -> None:

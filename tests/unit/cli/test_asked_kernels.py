@@ -12,10 +12,9 @@ import kernlens as package
 from kernlens.errors import AmbiguousKernelError, UnknownKernelError
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.verbs.absent import kernels_of_failed
-from tests.unit.cli.test_failed_builds import record
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import binary, spirv
-from tests.writers.recordings import CHAIN
+from tests.writers.recordings import CHAIN, record
 
 #: The kernels of the recording by the device that they are for, as the binary has them, and with what else means them alone.
 TEMPLATE, MEMBER = "_ZN3rng5scaleIfEEvPT_", "_ZTSN3rng4fillIiEE"

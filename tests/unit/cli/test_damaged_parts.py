@@ -12,7 +12,6 @@ import pytest
 
 from kernlens.formats.neo_elf import DEVICE_BINARY, DEVICE_DEBUG
 from kernlens.model.build import Build, HeldParts, Source
-from kernlens.recording.writer import RecordingWriter
 from tests.unit.conftest import Kernlens
 from tests.whole import WHOLE as IS_RELEASE
 from tests.writers.ar import archive, member
@@ -20,7 +19,7 @@ from tests.writers.dwarf import debug_zebin, encode, line_unit_4
 from tests.writers.elf import ElfWriter
 from tests.writers.patch_tokens import KernelToWrite, debug_data, environment, neo_elf, program
 from tests.writers.programs import CODE_SIZE, ROWS, SOURCE, binary, spirv
-from tests.writers.recordings import CHAIN, snapshot
+from tests.writers.recordings import CHAIN, record, snapshot
 
 ASKED = {
     "advise": ("advise",),
@@ -79,13 +78,6 @@ PACKAGE = Build(
         debug=package({"pkg.unit.0": debug_of("zero", "zero.cl"), "pkg.unit.1": debug_of("one", "one.cl")}),
     ),
 )
-
-
-def record(path: Path, *builds: Build) -> Path:
-    with RecordingWriter(path) as writer:
-        for build in builds:
-            writer.add(build)
-    return path
 
 
 @pytest.fixture

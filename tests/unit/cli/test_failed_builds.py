@@ -28,13 +28,12 @@ from kernlens.model.build import (
     Source,
 )
 from kernlens.recording.schema import SCHEMA_VERSION
-from kernlens.recording.writer import RecordingWriter
 from tests.explore_reader import Page
 from tests.tree import ROOT
 from tests.unit.cli.test_cli_every_verb import READERS
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import SOURCE, binary
-from tests.writers.recordings import CHAIN
+from tests.writers.recordings import CHAIN, record
 
 LOG = "bad.cl:3:7: error: use of undeclared identifier 'nothere'\n  nothere\n1 error generated.\n"
 GOOD = Build("scale", "skl", CHAIN, parts=HeldParts(binary=binary(), sources=(Source("scale.cl", SOURCE),)))
@@ -66,13 +65,6 @@ ASKED = {
 }
 #: Verbs that answer for each build by itself, or take sources.
 OF_EACH = {"compile", "link", "recording", "stages", "sweep"}
-
-
-def record(path: Path, *builds: Build) -> Path:
-    with RecordingWriter(path) as writer:
-        for build in builds:
-            writer.add(build)
-    return path
 
 
 @pytest.fixture
