@@ -64,10 +64,8 @@ _ORDERS = {
 )  # fmt: skip
 @option.file("Write all rows as CSV.", "--csv", "csv_file")
 @option.file("Write all rows as Parquet.", "--parquet", "parquet_file")
-@option.file("Write a heat map: X.html or X.png.", "--heat-map", "heat_map_file")
-@option.file("Write the sets of one source and device for a tuner (T4 JSON): those that spill are marked.", "--tuning")
+@option.file("Write a heat map, a page of HTML.", "--heat-map", "heat_map_file")
 @option.file("Add all rows, with commit and date, to this Parquet file.", "--append", "history_file")
-@option.file("Write a page with the metric of --sort over the commits of --append's file: X.html.", "--plot")
 @option.file("Save all programs in a recording.", "-o", "--output")
 @option.parallel
 @click.option(
@@ -97,9 +95,7 @@ def command(
     csv_file: str | None,
     parquet_file: str | None,
     heat_map_file: str | None,
-    tuning: str | None,
     history_file: str | None,
-    plot: str | None,
     output: str | None,
     jobs: int | None,
     timeout: float,
@@ -122,15 +118,12 @@ def command(
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
     from kernlens.verbs.sweep.sweep import SweepStoppedError, in_order, measure
-    from kernlens.verbs.sweep.tuning import check_tuning
 
     ordered_by, by = figure_named(figure), _weighing(weigh, is_best=is_best)
     has_pressure = ordered_by in PRESSURES or (by is not None and by.needs_pressure)
     has_waits = ordered_by in WAITS or (by is not None and by.needs_waits)
     figures = measured_figures(has_pressure=has_pressure, has_waits=has_waits)
-    _check_outputs(csv_file, parquet_file, heat_map_file, output, [tuning, history_file, plot])
-    if plot is not None and history_file is None:
-        raise click.UsageError("--plot shows the history of --append FILE; add that")
+    _check_outputs(csv_file, parquet_file, heat_map_file, output, history_file)
     if history_file is not None:
         from kernlens.verbs.sweep.history import check_history
 
@@ -144,12 +137,11 @@ def command(
         lines=not no_lines,
         timeout=timeout,
     )
-    if tuning is not None:
-        check_tuning((cell.source, cell.job.device, cell.job.toolchain.name) for cell in planned.cells)
     for name, chosen in planned.left_out:
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
-    is_page = heat_map_file is not None and not _is_picture(heat_map_file)
-    order = _ORDERS.get(ordered_by.key.partition("_")[0].removesuffix("s"), "instructions") if is_page else ""
+    order = (
+        "" if heat_map_file is None else _ORDERS.get(ordered_by.key.partition("_")[0].removesuffix("s"), "instructions")
+    )
     recorded = _Recorded(output)
     with recorded:
         results = measure(
@@ -171,21 +163,18 @@ def command(
             except SweepStoppedError as error:
                 rows, stopped = error.rows, error
     best = None if by is None else best_sets(rows, by)
-    pages: list[str] = []
     if history_file is not None:
-        from kernlens.verbs.sweep.history import appended_page
+        from kernlens.verbs.sweep.history import append
 
         try:
-            pages += appended_page(history_file, rows, ordered_by)
+            append(history_file, rows)
         except KernlensError as error:  # The other files are written all the same.
             recorded.errors.append(OutputError(str(error)))
     with written(
         [
             (csv_file, lambda: _csv(rows, figures, best)),
             (parquet_file, lambda: _parquet(rows, best)),
-            (tuning, lambda: _tuning(rows)),
-            (plot if pages else None, lambda: (piece.encode() for piece in pages)),
-            (heat_map_file, lambda: _heat_map(rows, ordered_by, planned, is_picture=not is_page)),
+            (heat_map_file, lambda: _heat_map(rows, ordered_by, planned)),
         ],
         recorded.errors,
     ):
@@ -203,23 +192,18 @@ def _weighing(text: str | None, *, is_best: bool) -> Weighing | None:
     return weighing(DEFAULT_WEIGHING if text is None else text) if is_best else None
 
 
-def _is_picture(path: str) -> bool:
-    return path.lower().endswith(".png")
-
-
 def _check_outputs(
     csv_file: str | None,
     parquet_file: str | None,
     heat_map_file: str | None,
     output: str | None,
-    others: Sequence[str | None],
+    history_file: str | None,
 ) -> None:
     """Refuse what could not be written before hours are spent on it."""
     from kernlens.recording.target import is_recorded
-    from kernlens.report.heat_map_picture import check_pictures
     from kernlens.report.sweep_parquet import check_parquet
 
-    files = [path for path in (csv_file, parquet_file, heat_map_file, output, *others) if path is not None]
+    files = [path for path in (csv_file, parquet_file, heat_map_file, output, history_file) if path is not None]
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise click.UsageError("two output options name the same file")
     for path in files:
@@ -231,11 +215,8 @@ def _check_outputs(
             raise OutputError(f"cannot write {path}; choose another location")
     if output is not None:
         is_recorded(Path(output), overwrite=True)
-    if heat_map_file is not None:
-        if _is_picture(heat_map_file):
-            check_pictures()
-        elif not heat_map_file.lower().endswith((".html", ".htm")):
-            raise click.UsageError(f"--heat-map writes .html or .png files, not {heat_map_file}")
+    if heat_map_file is not None and not heat_map_file.lower().endswith((".html", ".htm")):
+        raise click.UsageError(f"--heat-map writes .html files, not {heat_map_file}")
     if parquet_file is not None:
         check_parquet()
 
@@ -287,25 +268,12 @@ def _parquet(rows: Sequence[SweepRow], best: Sequence[BestSet] | None) -> list[b
     return [sweep_parquet(rows, None if best is None else marks(best))]
 
 
-def _tuning(rows: Sequence[SweepRow]) -> list[bytes]:
-    import json
-
-    from kernlens.verbs.sweep.tuning import tuning_document
-
-    return [f"{json.dumps(tuning_document(rows), indent=1)}\n".encode()]
-
-
-def _heat_map(rows: Sequence[SweepRow], figure: Figure, planned: Matrix, *, is_picture: bool) -> Iterator[bytes]:
+def _heat_map(rows: Sequence[SweepRow], figure: Figure, planned: Matrix) -> Iterator[bytes]:
     from kernlens.report.heat_map import heat_map, heat_map_page
-    from kernlens.report.heat_map_picture import KERNELS_IN_PICTURE, heat_map_picture
+    from kernlens.verbs.report import folders_of_user
 
-    if is_picture:
-        yield heat_map_picture(heat_map(rows, figure, KERNELS_IN_PICTURE, planned.titles))
-    else:
-        from kernlens.verbs.report import folders_of_user
-
-        pieces = heat_map_page(heat_map(rows, figure, titles=planned.titles))
-        yield from (piece.encode() for piece in folders_of_user().pieces(pieces))
+    pieces = heat_map_page(heat_map(rows, figure, titles=planned.titles))
+    return (piece.encode() for piece in folders_of_user().pieces(pieces))
 
 
 def _print(

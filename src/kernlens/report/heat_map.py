@@ -21,15 +21,11 @@ from kernlens.report.describe import plural, short_names
 from kernlens.report.page_look import LOOK
 from kernlens.report.style import html_line, page_head
 
-#: From little to much: red, green and blue of a cell's ground in a picture. The last ones bear white text.
-SHADES = (
-    *((0xFF, 0xF7, 0xEC), (0xFE, 0xE8, 0xC8), (0xFD, 0xD4, 0x9E), (0xFD, 0xBB, 0x84), (0xFC, 0x8D, 0x59)),
-    *((0xEF, 0x65, 0x48), (0xD7, 0x30, 0x1F), (0xB3, 0x00, 0x00), (0x7F, 0x00, 0x00)),
-)
-FIRST_DARK = 6
 MARK = "▲"
 FAILED = "failed"
 
+#: Steps of a cell's colour, from little to much.
+_SHADES = 9
 _MARKED = 10
 #: Kernels shown, and cells with a part of their own: a browser takes no more with ease.
 _KERNELS = 2000
@@ -77,7 +73,7 @@ class HeatMap:
         if self.figure.more_is_better:
             value = self.most - value
         # The root keeps small values apart where a few are many times as large.
-        return round(math.sqrt(value / self.most) * (len(SHADES) - 1)) if self.most else 0
+        return round(math.sqrt(value / self.most) * (_SHADES - 1)) if self.most else 0
 
     def text(self, row: SweepRow | None, source: str, column: Column) -> str:
         """Return the text of a cell."""
@@ -126,7 +122,7 @@ def heat_map(
 #: Steps of heat are one colour, more of it, as in the viewer: 6% to 36%, on which ink is read in both themes.
 _STEPS = "".join(
     f".h{n} {{ background: light-dark(rgb(196 72 20 / {share}%), rgb(240 120 60 / {share}%)); }}\n"
-    for n, share in enumerate(round(6 + 30 * n / (len(SHADES) - 1)) for n in range(len(SHADES)))
+    for n, share in enumerate(round(6 + 30 * n / (_SHADES - 1)) for n in range(_SHADES))
 )
 _STYLE = f"""{LOOK}
 .scroll {{ overflow-x: auto; }}

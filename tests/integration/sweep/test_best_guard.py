@@ -9,7 +9,6 @@ import pytest
 import kernlens
 from kernlens.model.best_sets import best_sets
 from kernlens.model.sweep_row import SweepRow
-from kernlens.verbs.sweep.tuning import tuning_document
 from kernlens.verbs.tried import tried
 
 #: Sums of products of a table's ends: unrolled all of it is in registers. With AT an index is a value: the table is in memory.
@@ -57,7 +56,6 @@ def test_neither_wins(device: str, toolchain: str, table: Path, newest_root: Pat
         (rolled, "loops, not 0"),
         (indexed, "bytes of private memory per work-item, not 0"),
     ]
-    assert [each["invalidity"] for each in tuning_document(rows)["results"]] == ["correct"] * 3
     trials = tried(table, device, toolchain=toolchain, options="-DUNROLL=96", macros=["AT=0,1"]).kernels[0].trials
     (at,) = [trial for trial in trials if trial.change.key == "-DAT=1"]
     assert at.note.endswith("not comparable: 384 bytes of private memory per work-item, not 0")

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,7 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, OutputError
 from kernlens.model.columns import Cell, Table
-from kernlens.model.figure import Figure
 from kernlens.model.sweep_row import LABELS, SweepRow
-from kernlens.report.history_page import Point, history_page
 from kernlens.report.sweep_parquet import check_parquet, sweep_columns
 from kernlens.toolchain.git_repository import Repository
 from kernlens.toolchain.source_reading import open_regular
@@ -93,37 +91,6 @@ def append(path: str, rows: Sequence[SweepRow]) -> pyarrow.Table:
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; choose another location") from error
     return whole
-
-
-def appended_page(path: str, rows: Sequence[SweepRow], figure: Figure) -> Iterator[str]:
-    """Append the rows to a history, and return the page of a figure in it, in pieces. Raises what ``append`` does."""
-    from kernlens.verbs.report import folders_of_user
-
-    return folders_of_user().pieces(history_page(points_of(append(path, rows), figure), figure))
-
-
-def write_page(path: str, pieces: Iterable[str]) -> None:
-    """Write a page, which gets its name when it is whole. Raises OutputError if that cannot be done."""
-    try:
-        _replace(os.path.realpath(path), "".join(pieces).encode())
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}; choose another location") from error
-
-
-def points_of(history: pyarrow.Table, figure: Figure) -> dict[tuple[str, ...], list[Point]]:
-    """Return the values of a figure over time, by source, kernel, device, toolchain and options; the last of each commit."""
-    keys = ("source", "kernel", "device", "toolchain", "options")
-    if figure.key not in history.column_names:
-        return {}
-    names = [*keys, *_KINDS, figure.key]
-    columns = [history.column(name).to_pylist() for name in names]
-    series: dict[tuple[str, ...], dict[tuple[str, str], Point]] = {}
-    for *key, date, commit, commit_date, changed, value in zip(*columns, strict=True):
-        if key[1] is not None:
-            moment = (commit_date or date, commit or date)
-            point = Point(commit_date or date, commit, bool(changed), value)
-            series.setdefault(tuple(map(str, key)), {})[moment] = point
-    return {key: [points[moment] for moment in sorted(points)] for key, points in series.items()}
 
 
 def _table(rows: Sequence[SweepRow]) -> Table:

@@ -6,9 +6,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
-from kernlens.errors import KernlensError, ToolError
-from kernlens.model.figure import Figure
-from kernlens.model.figures import PRESSURES, WAITS, figure_named
+from kernlens.errors import ToolError
 from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.includes import join_options
@@ -47,8 +45,6 @@ def sweep(
     pressure: bool = False,
     waits: bool = False,
     append: str | os.PathLike[str] | None = None,
-    plot: str | os.PathLike[str] | None = None,
-    sort: str = "spill-stores",
     on_progress: Progress | None = None,
     on_notice: Callable[[str], None] | None = None,
 ) -> Sweep:
@@ -61,8 +57,8 @@ def sweep(
     was measured before is taken from the user's ``cache``, unless that is False. With ``pressure`` the rows' figures have
     ``peak_registers`` and ``named_registers`` too, which take an analysis of each kernel, and with ``waits``
     ``issue_cycles``, ``wait_cycles`` and ``wait_share``. ``append`` is a Parquet file to which the rows are added, with the
-    commit and date of their sources, and ``plot`` a page that draws the figure ``sort`` over the commits in it. A device is
-    called by any name that ``kernlens devices`` shows; "all": all of a toolchain.
+    commit and date of their sources. A device is called by any name that ``kernlens devices`` shows; "all": all of a
+    toolchain.
 
     The rows are in the order of the arguments. A compile that fails, crashes or hangs has a row without kernel, whose
     ``reason`` says so. Raises NotFoundError for a source, device or toolchain that does not exist, ToolError if the scheduler
@@ -72,13 +68,10 @@ def sweep(
     names = [devices] if isinstance(devices, str) else list(devices)
     chosen = [toolchains] if isinstance(toolchains, str) else list(toolchains)
     sets = option_sets([options] if isinstance(options, str) else list(map(join_options, options)))
-    figure = figure_named(sort)
     if append is not None:
         from kernlens.verbs.sweep.history import check_history
 
         check_history(os.fspath(append))
-    elif plot is not None:
-        raise KernlensError("plot draws the history that append names; name that too")
     planned = matrix(listed, names, chosen, sets, lines=lines, timeout=timeout)
     results = measure(
         planned,
@@ -87,31 +80,24 @@ def sweep(
         wait_workers=wait_workers,
         on_notice=on_notice,
         cache=open_cache() if cache else None,
-        pressure=pressure or figure in PRESSURES,
-        waits=waits or figure in WAITS,
+        pressure=pressure,
+        waits=waits,
     )
     try:
         rows = Sweep(in_order(planned, results, on_progress))
     except SweepStoppedError as error:
-        _record(error.rows, figure, append, plot)
+        _record(error.rows, append)
         raise
-    _record(rows, figure, append, plot)
+    _record(rows, append)
     return rows
 
 
-def _record(
-    rows: Sequence[SweepRow],
-    figure: Figure,
-    append: str | os.PathLike[str] | None,
-    plot: str | os.PathLike[str] | None,
-) -> None:
-    if append is None:
+def _record(rows: Sequence[SweepRow], path: str | os.PathLike[str] | None) -> None:
+    if path is None:
         return
-    from kernlens.verbs.sweep.history import appended_page, write_page
+    from kernlens.verbs.sweep.history import append
 
-    page = appended_page(os.fspath(append), rows, figure)
-    if plot is not None:
-        write_page(os.fspath(plot), page)
+    append(os.fspath(path), rows)
 
 
 def measure(
