@@ -8,10 +8,9 @@ from itertools import pairwise
 import pytest
 
 from kernlens.errors import FormatError
+from kernlens.formats.dwarf.entry_lists import LocationLists, RangeLists
 from kernlens.formats.dwarf.expressions import evaluate
 from kernlens.formats.dwarf.forms import Encoding
-from kernlens.formats.dwarf.location_lists import LocationLists
-from kernlens.formats.dwarf.range_lists import RangeLists
 from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.units import UnitReader

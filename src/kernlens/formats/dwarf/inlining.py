@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from functools import partial
 
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf import units
+from kernlens.formats.dwarf.entry_lists import RangeLists
 from kernlens.formats.dwarf.forms import DW_FORM_REF_ADDR, malformed
-from kernlens.formats.dwarf.range_lists import RangeLists
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.units import Attributes, UnitReader, number_of, too_dense
 from kernlens.model.line_table import DebugFunction, InlinedCall
@@ -72,7 +71,6 @@ class _UnitCalls:
         self._header = reader.header(offset)
         _abbreviation, self._unit, self._first = reader.entry(self._header, self._header.entries)
         # As it is: of a linked file's unit whose code lies in pieces it is 0, where no code is.
-        self._base = reader.raw_address(self._header, self._unit, self._unit) or 0
         #: Subprogram -> its attributes, as far as they lead to its name.
         self._subprograms: dict[int, Attributes] = {}
         self._names: dict[int, str] = {}
@@ -84,7 +82,10 @@ class _UnitCalls:
                 self._subprograms[position] = attributes
             elif tag == units.DW_TAG_INLINED_SUBROUTINE:
                 origin = self._reference(attributes, units.DW_AT_ABSTRACT_ORIGIN)
-                calls += [(origin, attributes, low, high, depth) for low, high in self._code(attributes)]
+                calls += [
+                    (origin, attributes, low, high, depth)
+                    for low, high in self._lists.code(self._reader, self._header, self._unit, attributes)
+                ]
                 if len(calls) > _MOST_OF_UNIT:
                     raise malformed(f"a unit has more than {_MOST_OF_UNIT:,} inlined calls", _INFO, position)
         named = [
@@ -156,20 +157,3 @@ class _UnitCalls:
         if not isinstance(value, int):
             return -1
         return value if form == DW_FORM_REF_ADDR else self._header.start + value
-
-    def _code(self, attributes: Attributes) -> list[tuple[int, int]]:
-        """Return the entry's code as [low, high) offsets in the kernel."""
-        form, value = attributes.get(units.DW_AT_RANGES, (0, None))
-        if isinstance(value, int):
-            lists_base = number_of(self._unit, units.DW_AT_RNGLISTS_BASE)
-            address_at = partial(self._reader.indexed_address, self._header, self._unit)
-            return self._lists.read(form, value, self._header.encoding, lists_base, self._base, address_at)
-        low = self._reader.address(self._header, self._unit, attributes)
-        form, value = attributes.get(units.DW_AT_HIGH_PC, (0, None))
-        if low is None or not isinstance(value, int):
-            return []
-        # DW_AT_high_pc is an address or, as a constant, a size.
-        end = self._reader.address(self._header, self._unit, attributes, units.DW_AT_HIGH_PC)
-        if end is None:
-            end = low + value
-        return [(low, end)] if low < end else []

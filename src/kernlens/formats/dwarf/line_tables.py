@@ -88,15 +88,14 @@ class LineTables(Mapping[str, "LineTable"]):
 
     @cached_property
     def _inlined(self) -> InlinedCalls:
+        from kernlens.formats.dwarf.entry_lists import RangeLists
         from kernlens.formats.dwarf.inlining import InlinedCalls
-        from kernlens.formats.dwarf.range_lists import RangeLists
 
         return InlinedCalls(self.reader, RangeLists(self._sections))
 
     @cached_property
     def _variables(self) -> Variables:
-        from kernlens.formats.dwarf.location_lists import LocationLists
-        from kernlens.formats.dwarf.range_lists import RangeLists
+        from kernlens.formats.dwarf.entry_lists import LocationLists, RangeLists
         from kernlens.formats.dwarf.variables import Variables
 
         return Variables(self.reader, RangeLists(self._sections), LocationLists(self._sections))

@@ -12,10 +12,9 @@ from functools import partial
 from typing import NamedTuple
 
 from kernlens.formats.dwarf import forms, units
+from kernlens.formats.dwarf.entry_lists import EVERYWHERE, LocationEntry, LocationLists, RangeLists
 from kernlens.formats.dwarf.expressions import Evaluated, evaluate
 from kernlens.formats.dwarf.forms import malformed
-from kernlens.formats.dwarf.location_lists import EVERYWHERE, LocationEntry, LocationLists
-from kernlens.formats.dwarf.range_lists import RangeLists
 from kernlens.formats.dwarf.strings import DebugStrings
 from kernlens.formats.dwarf.type_entries import TypeEntries, TypeEntry
 from kernlens.formats.dwarf.units import Attributes, UnitReader, number_of, too_dense
@@ -75,7 +74,7 @@ class _UnitVariables:
         self._strings = strings
         self._header = reader.header(offset)
         _abbreviation, self._unit, self._first = reader.entry(self._header, self._header.entries)
-        self._base = reader.address(self._header, self._unit, self._unit) or 0
+        self._base = reader.raw_address(self._header, self._unit, self._unit) or 0
         self._types = TypeEntries(reader, self._header, strings)
         self._origins: dict[int, Attributes] = {}
         #: Expression, lanes, elements -> the pieces of each lane: many entries repeat an expression.
@@ -110,17 +109,21 @@ class _UnitVariables:
     def _within(self, tag: int, attributes: Attributes, scope: _Scope) -> _Scope:
         """Return what surrounds the entries in this one."""
         if tag == units.DW_TAG_SUBPROGRAM:
-            ranges = self._code(attributes)
+            ranges = self._range_lists.code(self._reader, self._header, self._unit, attributes)
             # Compilers that lose a function's end give it no size.
             has_code = bool(ranges) or self._reader.address(self._header, self._unit, attributes) is not None
             return _Scope((), self._name(attributes), (), _lanes(attributes, scope.lanes), not has_code)
         if tag == units.DW_TAG_INLINED_SUBROUTINE:
             call = number_of(attributes, units.DW_AT_CALL_FILE) or 0, number_of(attributes, units.DW_AT_CALL_LINE) or 0
             return scope._replace(
-                ranges=self._code(attributes), function=self._name(attributes), calls=(*scope.calls, call)
+                ranges=self._range_lists.code(self._reader, self._header, self._unit, attributes),
+                function=self._name(attributes),
+                calls=(*scope.calls, call),
             )
         if tag == units.DW_TAG_LEXICAL_BLOCK:
-            return scope._replace(ranges=self._code(attributes) or scope.ranges)
+            return scope._replace(
+                ranges=self._range_lists.code(self._reader, self._header, self._unit, attributes) or scope.ranges
+            )
         return scope._replace(is_abstract=True)
 
     def _variable(self, is_argument: bool, attributes: Attributes, scope: _Scope) -> Variable:
@@ -174,22 +177,6 @@ class _UnitVariables:
             return known
 
         return find
-
-    def _code(self, attributes: Attributes) -> _Ranges:
-        """Return the entry's code as [low, high) offsets in the kernel."""
-        form, value = attributes.get(units.DW_AT_RANGES, (0, None))
-        if isinstance(value, int):
-            lists_base = number_of(self._unit, units.DW_AT_RNGLISTS_BASE)
-            address_at = partial(self._reader.indexed_address, self._header, self._unit)
-            return tuple(self._range_lists.read(form, value, self._header.encoding, lists_base, self._base, address_at))
-        low = self._reader.address(self._header, self._unit, attributes)
-        form, value = attributes.get(units.DW_AT_HIGH_PC, (0, None))
-        if low is None or not isinstance(value, int):
-            return ()
-        end = self._reader.address(self._header, self._unit, attributes, units.DW_AT_HIGH_PC)
-        if end is None:
-            end = low + value
-        return ((low, end),) if low < end else ()
 
     def _name(self, attributes: Attributes) -> str:
         """Return the name of a function's entry, or of the one that it is an instance of."""
