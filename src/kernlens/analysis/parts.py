@@ -9,30 +9,13 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.build import Build
+from kernlens.model.containers import CONTAINERS
 from kernlens.model.failed_builds import failure_words
 from kernlens.model.program import Program
 
 #: Longest component of a part's name, in characters; file systems allow 255 bytes.
 NAME_LIMIT = 100
 
-_ENDINGS = {
-    "host-elf": ".elf",
-    "ar": ".ar",
-    "neo-elf": ".bin",
-    "patch-tokens": ".ptbin",
-    "debug-data": ".dbg",
-    "zebin": ".zebin",
-    "zebin-debug": ".elf",
-    "kernel-debug-elf": ".elf",
-    "spirv": ".spv",
-    "amd-code-object": ".hsaco",
-    "clang-bundle": ".hipfb",
-    "offload-binary": ".offload",
-    "llvm-bitcode": ".bc",
-    "poclbin": ".poclbin",
-    "recording": ".klens",
-    "raw": ".gen",
-}
 #: Bytes that the parts of any file may have together, and how many times larger than the file they may be beyond: what
 #: honest containers hold is nested four deep.
 FREE = 256 << 20
@@ -105,7 +88,7 @@ class _Names:
 
 
 def _container_parts(container: Container, folder: tuple[str, ...], names: _Names) -> Iterator[Part]:
-    ending = _ENDINGS.get(container.kind, ".bin")
+    ending = CONTAINERS[container.kind].suffix
     yield Part(names.make(folder, container.name or container.kind, ending), container.content)
     if not container.sections and not container.children:
         return

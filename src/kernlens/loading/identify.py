@@ -6,7 +6,7 @@ import os
 import struct
 
 from kernlens.errors import FormatError, KernlensError
-from kernlens.formats.spirv.magic import is_spirv
+from kernlens.model.containers import CONTAINERS
 
 #: Bytes by which a file is known: PTX has comments before the directive that tells it.
 START = 2048
@@ -15,15 +15,14 @@ LEAST = 20
 #: Bytes of a file that tell text from machine code, which has zeros among them.
 _TELLING = 4096
 
-_NEO_MACHINE, _KERNEL_DEBUG_MACHINE, _CUDA_MACHINE, _ZEBIN_MACHINE, _AMD_MACHINE = 0, 182, 190, 205, 224
-_DEBUG_ELF_TYPE = 2
-#: As much of the magic of clang's offload bundles as there is in a file's first bytes.
-_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"[:LEAST]
+#: Magic, as much of it as there is in a file's first bytes, and its kind; and the kind of ELF files by machine and type.
+_BY_MAGIC = {magic[:LEAST]: kind.name for kind in CONTAINERS.values() for magic in kind.magic}
+_BY_MACHINE = {(machine, kind.elf_type): kind.name for kind in CONTAINERS.values() for machine in kind.machines}
 
 #: The kind of PTX, and the bytes that it may begin with; of large files with others nothing else is looked at.
 PTX = "ptx"
 _BEFORE_PTX = frozenset(b"/.\n\t \r")
-_FATBIN_MAGIC, _CACHE_MAGIC = b"\x50\xed\x55\xba", b"\x41\x00\x00\x00"
+_CACHE_MAGIC = b"\x41\x00\x00\x00"
 
 #: Raw instructions can begin with the bytes of a shorter magic by chance.
 SURE = 3
@@ -59,31 +58,16 @@ def identify(content: memoryview, size: int | None = None) -> str | None:
     """Return the Container kind of ``content`` by its first bytes, ``recording`` for a .klens file; None if unknown. ``size``
     is that of the whole file, if these are only its first bytes."""
     start = bytes(content[:LEAST])
-    if start.startswith(b"!<arch>\n"):
-        return "ar"
     if start.startswith(b"\x7fELF"):
         return _elf_kind(start)
     if start.startswith(b"CTNI"):
         return _ctni_kind(start)
-    if is_spirv(start):
-        return "spirv"
-    if start.startswith((_BUNDLE, b"CCOB")):
-        return "clang-bundle"
-    if start.startswith(b"\x10\xff\x10\xad"):
-        return "offload-binary"
-    if start[:4] in (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"):
-        return "llvm-bitcode"
-    if start.startswith(b"poclbin\0"):
-        return "poclbin"
-    if start.startswith(b"SQLite format 3"):
-        return "recording"
-    return _cuda_kind(content, len(content) if size is None else size)
+    known = next((kind for magic, kind in _BY_MAGIC.items() if start.startswith(magic)), None)
+    return known or _cuda_kind(content, len(content) if size is None else size)
 
 
 def _cuda_kind(content: memoryview, size: int) -> str | None:
     start = bytes(content[:4])
-    if start == _FATBIN_MAGIC:
-        return "fatbin"
     if start == _CACHE_MAGIC:
         from kernlens.formats.compute_cache import HEADER_SIZE, is_cache_entry
 
@@ -110,15 +94,7 @@ def _elf_kind(start: bytes) -> str:
     if len(start) < LEAST:
         raise FormatError(f"the file ends after {len(start)} bytes, inside the ELF header", format="elf", offset=0)
     file_type, machine = struct.unpack_from("<HH", start, 16)
-    if machine == _ZEBIN_MACHINE:
-        return "zebin-debug" if file_type == _DEBUG_ELF_TYPE else "zebin"
-    if machine == _KERNEL_DEBUG_MACHINE:
-        return "kernel-debug-elf"
-    if machine == _AMD_MACHINE:
-        return "amd-code-object"
-    if machine == _CUDA_MACHINE:
-        return "cubin"
-    return "neo-elf" if machine == _NEO_MACHINE else "host-elf"
+    return _BY_MACHINE.get((machine, file_type)) or _BY_MACHINE.get((machine, None), "host-elf")
 
 
 def _ctni_kind(start: bytes) -> str:

@@ -31,6 +31,7 @@ from kernlens.loading.unpack import Unpacker
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Container
 from kernlens.model.build import Build, Source
+from kernlens.model.containers import CONTAINERS, Holds
 from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.model.program import Program
 from kernlens.toolchain.source_reading import open_beside, open_regular
@@ -149,7 +150,7 @@ class Contents:
             container = waiting.pop(0)
             if container.unreadable is not None:
                 raise UnsupportedError(f"{container.name} in {self.path} cannot be read: {container.unreadable}")
-            if container.kind in ("ar", "host-elf", "fatbin"):
+            if CONTAINERS[container.kind].holds is Holds.PARTS:
                 waiting += container.children
 
 

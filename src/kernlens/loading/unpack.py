@@ -22,6 +22,7 @@ from kernlens.loading.context import Context
 from kernlens.loading.identify import PTX, identify
 from kernlens.model.allowance import KERNEL_WEIGHT, PROGRAM_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Container, Section
+from kernlens.model.containers import CONTAINERS
 from kernlens.model.program import Program
 
 if TYPE_CHECKING:
@@ -41,10 +42,6 @@ def _ptx_program(name: str, content: memoryview, context: Context) -> Program:
     return ptx_program(name, content, context)
 
 
-#: The kinds of what GPU compilers make, and kernlens reads.
-GPU_BINARIES = frozenset({
-    "ar", "neo-elf", "zebin", "patch-tokens", "amd-code-object", "clang-bundle", "offload-binary", "cubin", "ptx", "poclbin",
-})  # fmt: skip
 #: The kinds that are programs, and what makes a Program of each.
 _PROGRAMS = {
     "zebin": zebin_program, "zebin-debug": zebin_program, "patch-tokens": patch_token_program,
@@ -82,25 +79,11 @@ class Unpacker:
         if kind in _PROGRAMS:
             context.allowance.count(1, "program", format=kind, weight=PROGRAM_WEIGHT)
             self.programs.append(_PROGRAMS[kind](self._unique(name), content, context))
-        elif kind == "ar":
-            container.children = self._members(content, offset, context, depth)
-        elif kind == "host-elf":
-            container.children = self._images(content, offset, context, depth)
-        elif kind == "clang-bundle":
-            container.children = self._bundled(content, offset, context, depth)
-        elif kind == "offload-binary":
-            container.children = self._offload_entries(content, offset, context, depth)
-        elif kind == "fatbin":
-            container.children = self._fat_images(content, offset, context, depth)
-        elif kind == "compute-cache":
-            container.children = self._cached_result(content, name, offset, context, depth)
-        elif kind == "neo-elf":
-            container.children = self._neo_parts(content, name, offset, context, depth)
-        if kind == "debug-data":
-            container.find_children = partial(_kernel_elfs, content, offset, context.allowance)
-        elif kind == "poclbin":
-            container.find_children = partial(_pocl_files, content, offset, context.allowance)
-        elif kind in ("neo-elf", "zebin", "zebin-debug", "kernel-debug-elf", "amd-code-object", "cubin"):
+        elif kind in _PARTS:
+            container.children = _PARTS[kind](self, content, name, offset, context, depth)
+        if kind in _LISTED:
+            container.find_children = partial(_LISTED[kind], content, offset, context.allowance)
+        elif kind in CONTAINERS and CONTAINERS[kind].is_elf:
             container.find_sections = partial(_elf_sections, content, kind)
         container.devices = frozenset(
             program.device.name if program.device else None for program in self.programs[before:]
@@ -116,12 +99,12 @@ class Unpacker:
         if build.binary:
             binary = memoryview(build.binary)
             kind = identify(binary)
-            is_read = kind in GPU_BINARIES
             if kind == PTX:
                 binary, context = self._with_cached_code(binary, context)
-            containers.append(
-                self.unpack(binary, name, 0, context) if is_read else Container(kind or "unknown", name, 0, binary)
-            )
+            if kind is not None and CONTAINERS[kind].is_gpu:
+                containers.append(self.unpack(binary, name, 0, context))
+            else:
+                containers.append(Container(kind or "unknown", name, 0, binary))
         if len(self.programs) == before and build.spirv:
             containers.append(self.unpack(memoryview(build.spirv), name, 0, context))
         if len(self.programs) == before and build.snapshots:
@@ -132,7 +115,9 @@ class Unpacker:
         count = self._counts[name] = self._counts.get(name, 0) + 1
         return name if count == 1 else f"{name}#{count}"
 
-    def _members(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+    def _members(
+        self, content: memoryview, name: str, offset: int, context: Context, depth: int
+    ) -> tuple[Container, ...]:
         from kernlens.formats.ar import read_ar
 
         members = [member for member in read_ar(content) if len(member.data) and not member.is_padding]
@@ -144,7 +129,9 @@ class Unpacker:
             for inside in (context.holding(debug=debug.get(member.name, EMPTY)),)
         )
 
-    def _images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+    def _images(
+        self, content: memoryview, name: str, offset: int, context: Context, depth: int
+    ) -> tuple[Container, ...]:
         from kernlens.formats.offload_bundle import read_offload_images
 
         images = tuple(
@@ -172,7 +159,9 @@ class Unpacker:
             for section in sections
         )
 
-    def _offload_entries(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+    def _offload_entries(
+        self, content: memoryview, name: str, offset: int, context: Context, depth: int
+    ) -> tuple[Container, ...]:
         from kernlens.formats.offload_binary import read_offload_binaries
 
         return tuple(
@@ -181,7 +170,9 @@ class Unpacker:
             for inside in (replace(context, image=entry.described),)
         )
 
-    def _bundled(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+    def _bundled(
+        self, content: memoryview, name: str, offset: int, context: Context, depth: int
+    ) -> tuple[Container, ...]:
         """Return the images for GPUs in clang's offload bundles; those for the host hold nothing to read."""
         from kernlens.formats.clang_bundle import read_bundles
 
@@ -206,10 +197,12 @@ class Unpacker:
         return tuple(
             image
             for section in sections
-            for image in self._fat_images(section.data, offset + section.offset, context, depth)
+            for image in self._fat_images(section.data, section.name, offset + section.offset, context, depth)
         )
 
-    def _fat_images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+    def _fat_images(
+        self, content: memoryview, name: str, offset: int, context: Context, depth: int
+    ) -> tuple[Container, ...]:
         from kernlens.formats.fatbin import read_fatbin
 
         return tuple(
@@ -325,3 +318,13 @@ def _pocl_files(content: memoryview, offset: int, allowance: Allowance) -> tuple
         Container(identify(file.data) or "unknown", file.path.lstrip("/"), offset + file.offset, file.data)
         for file in (*read.files, *(file for kernel in read.kernels for file in kernel.files))
     )
+
+
+#: The kinds that hold other containers, and what unpacks each.
+_PARTS: dict[str, Callable[[Unpacker, memoryview, str, int, Context, int], tuple[Container, ...]]] = {
+    "ar": Unpacker._members, "host-elf": Unpacker._images, "clang-bundle": Unpacker._bundled,
+    "offload-binary": Unpacker._offload_entries, "fatbin": Unpacker._fat_images,
+    "compute-cache": Unpacker._cached_result, "neo-elf": Unpacker._neo_parts,
+}  # fmt: skip
+#: The kinds of programs whose own parts are listed.
+_LISTED = {"debug-data": _kernel_elfs, "poclbin": _pocl_files}

@@ -111,10 +111,8 @@ class Site:
 class Container:
     """One layer of a file: its kind, its offset in the *whole file*, its contents, and the containers inside it.
 
-    ``kind`` is one of ``host-elf``, ``ar``, ``neo-elf``, ``patch-tokens``, ``debug-data``, ``zebin``, ``zebin-debug``,
-    ``kernel-debug-elf``, ``amd-code-object``, ``clang-bundle``, ``offload-binary``, ``spirv``, ``llvm-bitcode``, ``recording``
-    (one within another container, which is not opened), ``raw``, ``unknown``. ``sections`` and ``children`` are found on first
-    use: an archive of hundreds of programs must open at once. A part of a file that cannot be read is ``unknown``, and
+    ``kind`` is the name of a kind in ``kernlens.model.containers``. ``sections`` and ``children`` are found on first use: an
+    archive of hundreds of programs must open at once. A part of a file that cannot be read is ``unknown``, and
     ``unreadable`` says why.
     What lies in a packed image has its offset from the image's unpacked content added to where the image lies in the file.
     ``devices`` are the names of those that its programs are for, with None for a program that does not say it; empty if it

@@ -24,6 +24,7 @@ from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.model.advice import Advice
 from kernlens.model.code_function import CodeFunction
+from kernlens.model.containers import CONTAINERS
 from kernlens.model.figures import (
     EVERY_FIGURE,
     LINE_COLUMNS,
@@ -61,9 +62,6 @@ from kernlens.report.style import fitting_width, style
 from kernlens.report.table import Cell, table
 from kernlens.report.wait_words import WaitWords, wait_heading, waited_documents, waits_document
 
-#: Figures of a binary's formats come from what each holds besides code.
-_STATED_BY = {"zebin": "ze_info", "patch-tokens": "patch tokens", "poclbin": "the program binary"}
-
 _UNKNOWN_SPILLS = "which lines spill is unknown: the code does not tell a spill from another access to the same memory"
 #: The keys of the column of messages, and its heading where instructions reach memory without any.
 _SENDS, _ACCESSES = ("sends",), "accesses"
@@ -77,7 +75,7 @@ _CERTAIN, _DEPTH = 3, 4
 
 def costliest_program(program: Program) -> dict[str, Any]:
     """Return a program in the document, with the origin of each figure; its kernels are left out."""
-    stated = _STATED_BY.get(program.format)
+    stated = CONTAINERS[program.format].stated_by if program.format in CONTAINERS else None
     origins = {}
     for figure in (each for each in EVERY_FIGURE if each not in (*OF_FAMILIES, *WAITS)):
         is_code = figure.needs_decoding or figure.key == "code_size"

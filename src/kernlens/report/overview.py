@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container
+from kernlens.model.containers import CONTAINERS
 from kernlens.model.figure import Figure
 from kernlens.model.figures import figures_of, largest_first, notes_on_unknown, shown_figures, with_order
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -17,16 +18,6 @@ from kernlens.report.launch_words import launch_lines
 from kernlens.report.style import fitting_width, style
 from kernlens.report.table import table
 from kernlens.report.width import Name, one_line
-
-_KINDS = {
-    "host-elf": "host executable or library", "ar": "ar archive", "neo-elf": "NEO ELF", "zebin": "zebin",
-    "patch-tokens": "patch-token program", "debug-data": "debug data", "zebin-debug": "zebin debug data",
-    "kernel-debug-elf": "kernel debug ELF", "amd-code-object": "AMD code object", "clang-bundle": "offload bundle",
-    "offload-binary": "offload binary",
-    "spirv": "SPIR-V", "llvm-bitcode": "LLVM bitcode", "poclbin": "PoCL program binary",
-    "cubin": "cubin", "ptx": "PTX", "fatbin": "CUDA fat binary", "compute-cache": "compute cache entry",
-    "recording": "recording", "raw": "raw instructions", "unknown": "unknown content",
-}  # fmt: skip
 
 #: The characters of an offset and a size behind a title.
 _BESIDE = 30
@@ -148,7 +139,7 @@ def _has_lines(kernel: Kernel) -> str:
 def container_overview(container: Container, depth: int = 1, *, has_sections: bool = False) -> Iterator[str]:
     """Yield one container and those in it, a line for each; with their sections if asked."""
     column = min(60, (fitting_width() or 90) - _BESIDE)
-    title = one_line(f"{_KINDS[container.kind]} {container.name}".rstrip(), 2 * depth + _BESIDE)
+    title = one_line(f"{CONTAINERS[container.kind].title} {container.name}".rstrip(), 2 * depth + _BESIDE)
     yield f"{'  ' * depth}{title:{max(1, column - 2 * depth)}} {container.offset:#10x} {container.size:12,} bytes" + (
         _unreadable(container.unreadable) if container.unreadable else ""
     )

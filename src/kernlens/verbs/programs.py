@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnknownKernelError
+from kernlens.model.containers import CONTAINERS, Holds
 from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.verbs.absent import Whole, entry_points, no_program_by, no_program_for, resolved, whole_of
 
@@ -215,7 +216,7 @@ def containers_for(containers: Iterable[Container], name: str | None) -> Iterato
         if container.devices and container.devices.isdisjoint((target, None)):
             continue
         # The parts of a device image are all for its device, though most of them do not say so.
-        is_several = container.kind in ("ar", "host-elf") and len(container.devices) > 1
+        is_several = CONTAINERS[container.kind].holds is Holds.PARTS and len(container.devices) > 1
         yield container.holding(tuple(containers_for(container.children, name))) if is_several else container
 
 

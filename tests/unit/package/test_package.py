@@ -85,6 +85,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".report.failure_lines",
         ".verbs.absent",
         ".model.binary",
+        ".model.containers",
         ".model.figure",
         ".model.kernel_resources",
         ".model.allowance",
