@@ -1,4 +1,4 @@
-"""What each run tests, and what takes minutes and is tested before a release: with ``KERNLENS_WHOLE`` set (CONTRIBUTING.md)."""
+"""What each run tests, and what takes minutes and is tested before a release: with ``KERNLENS_WHOLE`` set (docs/testing.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 WHOLE = bool(os.environ.get("KERNLENS_WHOLE"))
 #: For a test, or a parameter of one. The summary of a run counts what was left out.
-before_release = pytest.mark.skipif(not WHOLE, reason="takes minutes: KERNLENS_WHOLE is not set (CONTRIBUTING.md)")
+before_release = pytest.mark.skipif(not WHOLE, reason="takes minutes: KERNLENS_WHOLE is not set (docs/testing.md)")
 
 
 def each_run(*names: str, others: Iterable[str]) -> list[Any]:

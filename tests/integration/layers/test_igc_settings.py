@@ -82,7 +82,7 @@ def test_the_real_library_of_the_newest_root(program: Path, newest_root: Path) -
 
 
 @pytest.mark.skipif(
-    not OTHERS, reason="KERNLENS_IGC_LIBRARIES names no libigc.so.1 of another release (CONTRIBUTING.md)"
+    not OTHERS, reason="KERNLENS_IGC_LIBRARIES names no libigc.so.1 of another release (docs/testing.md)"
 )
 @pytest.mark.parametrize("library", OTHERS)
 def test_other_real_libraries(library: str, program: Path, newest_root: Path) -> None:

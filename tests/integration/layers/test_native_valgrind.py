@@ -4,7 +4,7 @@ values, and all that the drivers do with memory of ours.
 Drivers have errors of their own, which nobody here can mend: an error counts if one of its stacks begins in code of ours
 (:func:`is_ours`), be it the access, or where the memory was asked for or given back.
 
-A compiler is some thirty times slower there, so this runs when it is asked for (CONTRIBUTING.md): with
+A compiler is some thirty times slower there, so this runs when it is asked for (docs/testing.md): with
 ``KERNLENS_VALGRIND=brief`` the fewest builds that take every way, on the compiler that starts fastest; with ``all`` every
 check, and PoCL as well.
 """
@@ -40,7 +40,7 @@ PASSED_OVER = ("/libc.so", "vgpreload_")
 #: Platform -> how to run the test program.
 RUNS = {"all": {"pocl": "checks", "dg2": "checks"}}.get(os.environ.get("KERNLENS_VALGRIND", ""), {"dg2": "brief"})
 pytestmark = pytest.mark.skipif(
-    "KERNLENS_VALGRIND" not in os.environ, reason="takes minutes: KERNLENS_VALGRIND is not set (CONTRIBUTING.md)"
+    "KERNLENS_VALGRIND" not in os.environ, reason="takes minutes: KERNLENS_VALGRIND is not set (docs/testing.md)"
 )
 
 
