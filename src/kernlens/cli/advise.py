@@ -6,13 +6,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import is_full, print_json, print_lines
 
 if TYPE_CHECKING:
     from kernlens.toolchain.compile_cache import CompileCache
 
 
-@option.verb("kernlens advise tone.cl --device dg2")
+@option.verb("kernlens advise tone.cl --device dg2", rules=[Rule(each, needs=("--try",)) for each in ("-D", "--jobs")])
 @option.paths()
 @option.kernel()
 @option.devices("Compile sources for these devices; advise only on their programs.")
@@ -65,7 +66,7 @@ def command(
     from kernlens.analysis.flow.shortest_path import paths_of
     from kernlens.cli.build_logs import print_compiled_warnings
     from kernlens.cli.compile import print_failures, told_failures
-    from kernlens.cli.trials import check_words, tried_programs
+    from kernlens.cli.trials import check_sources, tried_programs
     from kernlens.report.describe import kernel_heading
     from kernlens.report.failure_lines import failed_documents, failed_lines
     from kernlens.report.path_table import path_lines, paths_document
@@ -75,7 +76,8 @@ def command(
     from kernlens.verbs.check import failed_in, opened_files, programs_in, whole_in
     from kernlens.verbs.programs import check_any, select
 
-    check_words(paths, macros, jobs, is_try=is_try)
+    if is_try:
+        check_sources(paths)
     with told_failures():
         files = opened_files(paths, devices, toolchains, options, source_roots, stages=stages)
         check_any(files)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule, one_of
 from kernlens.cli.output import is_full, print_message, print_pieces
 from kernlens.errors import NotFoundError
 from kernlens.model.figures import LINE_ORDERS, WAIT
@@ -30,7 +31,46 @@ _TABLE_WIDTH = 100
 _SHOWN_OFFSETS = 8
 
 
-@option.verb("kernlens annotate blur.bin --kernel blur --line 42")
+_NO_TABLE = ("--line", "--offset", "csv")
+_RULES = (
+    *(rule for name in (*FORMATS[::2], *_OF_SAMPLES) for rule in one_of("--json", f"--format {name}")),
+    Rule("--sort", needs=("--top",), why="it orders that table"),
+    Rule("--top", excludes=_NO_TABLE, why="prints a table as text or JSON"),
+    Rule("--pressure", excludes=_NO_TABLE, why="prints a table as text or JSON"),
+    *one_of("--line", "--offset"),
+    Rule("--waits", excludes=("--offset",), why="is about lines and instructions"),
+    Rule("--waits", excludes=("--pressure",), why="is about lines and instructions", unless="--top"),
+    Rule("--offset", excludes=("--own-lines",), why="prints the instruction's own line and its inlined calls"),
+    Rule("--offset", excludes=("csv",), why="prints text or JSON"),
+    Rule("--base", needs=("--offset",), why="it is where the kernel of these addresses begins"),
+    option.SAMPLES_DEVICE,
+    Rule("--sort samples", needs=("--samples",)),
+    *(Rule(f"--format {name}", needs=("--samples",), why="the weights are samples") for name in _OF_SAMPLES),
+    Rule("--samples", excludes=("--offset", "--pressure", "--trips"), why="is shown beside lines and instructions"),
+    Rule(
+        "--samples", excludes=("--waits",), why="is shown with waits in the listing only", when=("csv", "--top")
+    ),
+    *(
+        Rule(f"--format {name}", excludes=("--line", "--top", "--own-lines", "--waits"), why="holds all lines of the kernels")
+        for name in _OF_SAMPLES
+    ),
+    Rule("--samples", excludes=tuple(f"--sort {name}" for name in LINE_ORDERS), why="orders the table of --top itself"),
+    Rule("--trips", excludes=("--offset", "csv"), why="weighs counts in text or JSON"),
+    Rule("--trips", excludes=("--pressure",), why="weighs counts in text or JSON", unless="--top"),
+    Rule(
+        "--variable", why="prints places as text or JSON",
+        excludes=("--top", "--pressure", "--waits", "--trips", "--samples", "--own-lines", "--base", "csv"),
+    ),
+)  # fmt: skip
+
+
+def _implied(words: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the format, which the name of the output may imply."""
+    if not words["as_json"]:
+        yield words["format_name"] or _format_of(words["output"])
+
+
+@option.verb("kernlens annotate blur.bin --kernel blur --line 42", rules=_RULES, implied=_implied)
 @option.path()
 @option.kernel()
 @option.value("Show only this source line.", "--line", metavar="[FILE:]N")
@@ -104,53 +144,7 @@ def command(
     from kernlens.cli.listings import Viewed, listing
     from kernlens.loading import open_file
 
-    if as_json and format_name not in (None, "json"):
-        raise click.UsageError(f"--json and --format {format_name} are two formats; give one of them")
     format_name = "json" if as_json else format_name or _format_of(output)
-    if count is None and order is not None:
-        raise click.UsageError("--sort needs --top: it orders that table")
-    if count is not None and (line is not None or offset is not None or format_name == "csv"):
-        raise click.UsageError("--top prints a table as text or JSON; remove --line, --offset or csv")
-    if is_pressure and (line is not None or offset is not None or format_name == "csv"):
-        raise click.UsageError("--pressure prints a table as text or JSON; remove --line, --offset or csv")
-    if line is not None and offset is not None:
-        raise click.UsageError("--line and --offset both choose instructions; give one of them")
-    if has_waits and (offset is not None or (is_pressure and count is None)):
-        raise click.UsageError("--waits is about lines and instructions; remove --offset, or --pressure without --top")
-    if is_own and offset is not None:
-        raise click.UsageError("--offset prints the instruction's own line and its inlined calls; remove --own-lines")
-    if samples is not None or samples_device is not None or order == _BY_SAMPLES or format_name in _OF_SAMPLES:
-        from kernlens.cli.samples import check_options
-
-        without = {"--offset": offset is not None, "--pressure": is_pressure}
-        without["--waits with csv or --top"] = has_waits and (format_name == "csv" or count is not None)
-        without["--trips"] = bool(trip_words)
-        without_stacks = {
-            "--line": line is not None,
-            "--top": count is not None,
-            "--own-lines": is_own,
-            "--waits": has_waits,
-        }
-        check_options(samples, samples_device, format_name, order, without, without_stacks)
-    is_counted = offset is None and format_name != "csv" and (count is not None or not is_pressure)
-    if trip_words and not is_counted:
-        raise click.UsageError(
-            "--trips weighs counts in text or JSON; remove --offset, csv, or --pressure without --top"
-        )
-    if base is not None and offset is None:
-        raise click.UsageError("--base needs --offset: it is where the kernel of these addresses begins")
-    if offset is not None and format_name == "csv":
-        raise click.UsageError("--offset prints text or JSON, not CSV")
-    if variable is not None:
-        others = {
-            "--top": count is not None,
-            "--pressure": is_pressure,
-            "--waits": has_waits,
-            "--trips": bool(trip_words),
-        }
-        others |= {"--samples": samples is not None, "--own-lines": is_own, "--base": base is not None}
-        if wrong := [name for name, is_given in others.items() if is_given] + ["csv"] * (format_name == "csv"):
-            raise click.UsageError(f"--variable prints places as text or JSON; remove {', '.join(wrong)}")
     addresses = None
     if offset is not None:
         from kernlens.cli.offsets import offsets_of

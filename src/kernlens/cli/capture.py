@@ -11,6 +11,7 @@ import click
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, finish_output, fit_output, print_json, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
@@ -32,7 +33,15 @@ _ROWS = 20
 _UNMATCHED = 2
 
 
-@option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo", option.ApplicationCommand)
+_RULES = (
+    Rule(
+        "--recover", why="takes what the application was captured with",
+        excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache"),
+    ),
+)  # fmt: skip
+
+
+@option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo", option.ApplicationCommand, _RULES)
 @option.file("Recording to write.  [default: APP.klens]", "-o", "--output")
 @option.device("Target device without hardware: the driver compiles for it, and no kernel executes.", "--simulate")
 @option.toolchain(
@@ -97,10 +106,6 @@ def command(
     if recover is not None and command_line:
         raise click.UsageError("--recover runs no application")
     if recover is not None:
-        if device is not None or lines or build_options or replacements or fresh_cache:
-            raise click.UsageError(
-                "--recover takes what the application was captured with, and of these options --stages"
-            )
         with Progress("recording", later=True) as progress:
             done = recover_folder(recover, output, stages=stages, unconfined=unconfined, on_progress=progress.show)
         _tell(done, recover)

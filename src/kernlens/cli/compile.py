@@ -26,6 +26,7 @@ from kernlens.cli.build_logs import (
     source_texts_of,
     targets,
 )
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, print_message
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
@@ -70,7 +71,10 @@ _NEW_OPENCL_C = re.compile(r"-cl-std=(?:CL[23]|CLC\+\+)", re.IGNORECASE)
 _LOCKED_HEADER = re.compile(r"cannot open file '(.+)': Permission denied")
 
 
-@option.verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens")
+_RULES = (Rule("--library", excludes=("--kernel", "--spec-constant"), why="compiles whole sources"),)
+
+
+@option.verb("kernlens compile blur.cl sharpen.cl --device skl,dg2,pvc -o blur.klens", rules=_RULES)
 @option.paths("sources")
 @option.devices("Target devices, separated by commas; all: every device of the toolchain.")
 @option.kernel("Compile only SPIR-V modules with this kernel (in libraries and recordings)")
@@ -113,8 +117,6 @@ def command(
     each device, to SOURCE.DEVICE.bin. The binaries export every function and variable that is not
     static. What the SPIR-V exports depends on --build-options of kernlens link.
     """
-    if library and (kernel_names or specialize):
-        raise click.UsageError("--library compiles whole sources; remove --kernel or --spec-constant")
     if library:
         from kernlens.verbs.compile_library import compile_modules
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule, one_of
 from kernlens.cli.output import Progress, is_full, is_styled, print_json, print_lines, written
 from kernlens.errors import KernlensError
 
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 _TABLE_WIDTH = 100
 
 
-@option.verb("kernlens diff blur.cl --device dg2 --toolchain system,newest")
+_RULES = (Rule("--all-passes", needs=("--stages",)), *one_of("--markdown", "--json"))
+
+
+@option.verb("kernlens diff blur.cl --device dg2 --toolchain system,newest", rules=_RULES)
 @option.paths(required=False)
 @option.value(
     "Compare revisions: OLD..NEW, OLD...NEW (since they parted) or OLD (with the working tree); PATHS choose sources.",
@@ -96,12 +100,8 @@ def command(
     sources that differ between two revisions, or that include what does. The exit status is 0 if both sides are equal, 1
     if not, and 3 if a source does not compile.
     """
-    if all_passes and not stages:
-        raise click.UsageError("--all-passes needs --stages")
     if samples and len(samples) != 2:
         raise click.UsageError("--samples is given twice: the old side's file, then the new side's")
-    if as_markdown and as_json:
-        raise click.UsageError("--markdown and --json exclude each other")
     if not paths and git is None:
         raise click.UsageError("Missing argument 'PATHS...': name two sides, or revisions with --git")
     if len(paths) > 2 and git is None:

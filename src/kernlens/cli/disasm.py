@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import click
-
 from kernlens.cli import option
+from kernlens.cli.option_rules import one_of
 from kernlens.cli.output import is_terminal, print_lines, print_pieces
 
 
-@option.verb("kernlens disasm blur.bin --kernel blur")
+@option.verb("kernlens disasm blur.bin --kernel blur", rules=one_of("--editable", "--json"))
 @option.path()
 @option.kernel()
 @option.flag("Print one kernel as text to edit, which `kernlens assemble` puts back.", "--editable")
@@ -20,8 +19,6 @@ def command(path: str, kernel_names: tuple[str, ...], editable: bool, device: st
     from kernlens.cli.listings import Form, Lines, instructions_json, listing
     from kernlens.loading import open_file
 
-    if editable and as_json:
-        raise click.UsageError("--editable and --json exclude each other")
     contents = open_file(path, device=device)
     if editable:
         from kernlens.verbs.editable import editable_kernel, editable_text

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-import click
-
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import print_json, print_lines, print_message
 
 #: What --capture sets beside the list of layers; then, if the Level Zero layer is among the drivers, what it sets for that.
@@ -15,7 +14,13 @@ _CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_
 _LEVEL_ZERO_VARIABLES = ("ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_LOADER_DRIVER_DDI_PATH")
 
 
-@option.verb('eval "$(kernlens layer)"; ./application')
+_RULES = (
+    Rule("--lines", needs=("--capture",)),
+    Rule("--unset", excludes=("--json",), why="prints shell lines, which have no JSON"),
+)
+
+
+@option.verb('eval "$(kernlens layer)"; ./application', rules=_RULES)
 @option.flag("Print the shell lines that turn the layer off.", "--unset")
 @option.file(
     "Print shell lines after which every application is recorded in FILE (kernlens capture).",
@@ -32,10 +37,6 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
     """
     from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 
-    if lines and recording is None:
-        raise click.UsageError("--lines needs --capture")
-    if unset and as_json:
-        raise click.UsageError("--unset prints shell lines, which have no JSON; remove one of the two options")
     if recording is not None and not unset:
         _print_capture(recording, lines, as_json)
         return

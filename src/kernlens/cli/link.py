@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError
 
@@ -17,7 +18,23 @@ if TYPE_CHECKING:
     from kernlens.verbs.link.link_modules import Linkable
 
 
-@option.verb("kernlens link kernels.spv library.spv --build-options -library-compilation")
+_LINKING = ("--dynamic", "--static", "--offline")
+_RULES = (
+    *(Rule(each, needs=("--offline",)) for each in ("--partial", "--base", "--map")),
+    Rule("--compile", needs=("--device",), why="the prediction is for that"),
+    Rule("--compile", excludes=(*_LINKING, "--driver"), why="works with a prediction only"),
+    Rule("--spec-constant", excludes=("--offline",), why="needs a prediction or a driver"),
+    Rule("--dot", excludes=("--json", *_LINKING), why="prints the graph of a prediction"),
+    Rule("-o", needs=("--static", "--offline"), why="a dynamic link leaves no file"),
+    *(
+        Rule(each, needs=("--device",), why="kernlens devices lists what can be simulated")
+        for each in ("--dynamic", "--static")
+    ),
+    Rule("--offline", needs=("-o",), why="it writes the linked module"),
+)
+
+
+@option.verb("kernlens link kernels.spv library.spv --build-options -library-compilation", rules=_RULES)
 @click.argument("paths", nargs=-1, type=click.Path())
 @option.build_options("Build options for SPIR-V modules.")
 @option.several(
@@ -72,34 +89,17 @@ def command(
     """
     if not paths:
         raise click.UsageError("there is nothing to link: name at least one module")
-    if how != "offline" and (partial or base or with_map):
-        raise click.UsageError("--partial, --base and --map need --offline")
-    if is_compiled and (how or driver or device is None):
-        raise click.UsageError(
-            "--compile needs --device and works with a prediction only (without --dynamic, --static or --offline)"
-        )
     from kernlens.isa.devices import ALL
 
     if device == ALL:
         if is_compiled or how in ("dynamic", "static"):
             raise click.UsageError("a driver links on one device: name that with --device, not all")
         device = None
-    if specialize and how == "offline":
-        raise click.UsageError(
-            "--spec-constant needs a prediction or a driver: --offline keeps the modules' constants as they are"
-        )
-    if dot and (as_json or how):
-        raise click.UsageError(
-            "--dot prints the graph of a prediction; remove --json, --dynamic, --static or --offline"
-        )
-    if output and how not in ("static", "offline"):
-        raise click.UsageError("-o needs --static or --offline: a dynamic link leaves no file")
     from kernlens.analysis.linking.driver_rules import rules_of
     from kernlens.cli import link_answers as answers
 
     if how in ("dynamic", "static"):
-        if device is None:
-            raise click.UsageError(f"--{how} needs --device (kernlens devices lists what can be simulated)")
+        assert device is not None  # The rules say so.
         own_rules = answers.rules_of_toolchain(toolchain)
         _, modules = _modules(paths, options, options_for, specialize, device, own_rules)
         sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))

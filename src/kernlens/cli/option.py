@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli import completion
+from kernlens.cli.option_rules import Implied, Rule, check
 from kernlens.cli.output import colour_output, print_message, show_in_full
 from kernlens.cli.terminal import COLOURS, choose_pager
 from kernlens.errors import likeliest
@@ -80,12 +81,23 @@ class ApplicationCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def verb(example: str, kind: type[click.Command] = click.Command) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command named ``command`` whose help ends with an example, and which takes ``--debug`` and ``--verbose``."""
+def verb(
+    example: str,
+    kind: type[click.Command] = click.Command,
+    rules: Sequence[Rule] = (),
+    implied: Implied | None = None,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command named ``command`` whose help ends with an example, and which takes ``--debug`` and ``--verbose``. Its
+    options keep ``rules``; ``implied`` are options that follow from others."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def ruled(*words: Any, **others: Any) -> Any:
+            check(rules, click.get_current_context(), implied)
+            return function(*words, **others)
+
         name = function.__module__.rpartition(".")[2]
-        return click.command(name, kind, epilog=f"\b\nExample:\n  {example}")(diagnostic(function))
+        return click.command(name, kind, epilog=f"\b\nExample:\n  {example}")(diagnostic(ruled))
 
     return decorate
 
@@ -308,6 +320,9 @@ def cache(function: Callable[..., Any]) -> Callable[..., Any]:
 def own_lines() -> Decorator:
     """Add ``--own-lines``, the parameter ``is_own``."""
     return flag("Show inlined library code under the line of your own files that calls it.", "--own-lines", "is_own")
+
+
+SAMPLES_DEVICE = Rule("--samples-device", needs=("--samples",), why="it chooses one device of that file")
 
 
 def samples(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kernlens.cli.output import print_message
 from kernlens.dataclass import dataclass
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 STACKS = SPEEDSCOPE, FOLDED = "speedscope", "folded"
 #: What --sort orders the table of --top by if there are samples.
 BY_SAMPLES = "samples"
-_NO_FILE = "--samples-device needs --samples: it chooses one device of that file"
 
 
 @dataclass(frozen=True)
@@ -170,10 +167,8 @@ class AnnotatedSamples:
 
 def read_samples(path: str | None, device: int | None) -> SampledKernels | None:
     """Return the samples of ``--samples`` and ``--samples-device``, None if there is neither. Raises KernlensError if the file
-    cannot be read, UsageError for a device without a file."""
+    cannot be read."""
     if path is None:
-        if device is not None:
-            raise click.UsageError(_NO_FILE)
         return None
     from kernlens.loading.sample_file import open_samples
 
@@ -198,31 +193,3 @@ def annotated_samples(path: str, device: int | None, contents: Contents) -> Anno
 
     sampled = open_samples(path, device)
     return AnnotatedSamples(sampled, tell_unmatched(path, sampled, contents.programs))
-
-
-def check_options(
-    samples: str | None,
-    device: int | None,
-    format_name: str,
-    order: str | None,
-    without_samples: dict[str, bool],
-    without_stacks: dict[str, bool],
-) -> None:
-    """Raise UsageError if options of samples are given without them, or with others whose answers have no samples or, in the
-    formats of stacks, no lines. Both have whether each of these options is given."""
-    if samples is None:
-        if format_name in STACKS:
-            raise click.UsageError(f"--format {format_name} needs --samples: the weights are samples")
-        if order == BY_SAMPLES:
-            raise click.UsageError("--sort samples needs --samples")
-        if device is not None:
-            raise click.UsageError(_NO_FILE)
-        return
-    for name, is_there in without_samples.items():
-        if is_there:
-            raise click.UsageError(f"{name} prints no samples; remove it or --samples")
-    for name, is_there in without_stacks.items():
-        if is_there and format_name in STACKS:
-            raise click.UsageError(f"--format {format_name} holds all lines of the kernels; remove {name}")
-    if order not in (None, BY_SAMPLES):
-        raise click.UsageError(f"with --samples the table of --top is sorted by samples; remove --sort {order}")

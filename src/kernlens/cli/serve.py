@@ -16,7 +16,7 @@ from kernlens.processors import processors
 _NEEDED = ("starlette", "uvicorn")
 
 
-@option.verb("kernlens serve blur.klens")
+@option.verb("kernlens serve blur.klens", rules=[option.SAMPLES_DEVICE])
 @option.paths()
 @option.value(
     "Port to listen on.  [default: any free port]", "--port", type=click.IntRange(0, 65535), default=0, metavar="N"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import completion, option
+from kernlens.cli.option_rules import Rule, one_of
 from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError, UnknownKernelError
 from kernlens.model.stages import OTHER_DEVICES
@@ -42,7 +43,10 @@ def _is_the_path(args: list[str], place: int) -> bool:
 _MOST_FILES = 8
 
 
-@option.verb("kernlens stages blur.cl --device dg2 --line 42", _Stages)
+_RULES = (*one_of("--stage", "--diff", "--line"), Rule("--form", needs=("--stage",), why="it is the form of that"))
+
+
+@option.verb("kernlens stages blur.cl --device dg2 --line 42", _Stages, _RULES)
 @click.argument("path", type=click.Path())
 @option.device(
     f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}; all: all GPUs."
@@ -80,10 +84,6 @@ def command(
 
     PATH is a source (OpenCL C or SPIR-V) to compile for --device, or a recording.
     """
-    if sum(what is not None for what in (stage, diff, line)) > 1:
-        raise click.UsageError("--stage, --diff and --line exclude each other; use one of them")
-    if form is not None and stage is None:
-        raise click.UsageError("--form needs --stage, whose form it is")
     from kernlens.verbs.stages import NoDeviceError, record, stages_in, those_with_kernel
 
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, print_json, print_lines, print_message, refuse_input, written
 from kernlens.errors import KernlensError, OutputError
 from kernlens.report.style import style
@@ -36,7 +37,13 @@ _ORDERS = {
 }
 
 
-@option.verb("kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv")
+_RULES = (
+    Rule("--scheduler", excludes=("--jobs",), why="has each Dask worker use its own threads"),
+    Rule("--weigh", needs=("--best",)),
+)
+
+
+@option.verb("kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv", rules=_RULES)
 @option.paths("sources")
 @option.devices("Target devices, separated by commas; all: every device of each toolchain.", required=True)
 @option.toolchain("Toolchains to use, separated by commas (kernlens toolchain list shows them).", several=True)
@@ -110,8 +117,6 @@ def command(
     each result: repeat an interrupted sweep and it resumes. A compile that fails, crashes or hangs is reported and does
     not stop the others.
     """
-    if jobs is not None and scheduler is not None:
-        raise click.UsageError("--jobs has no effect with --scheduler: each Dask worker uses its own threads")
     from kernlens.model.best_sets import best_sets
     from kernlens.model.figures import PRESSURES, WAITS, figure_named
     from kernlens.model.sweep_row import measured_figures
@@ -187,8 +192,6 @@ def command(
 def _weighing(text: str | None, *, is_best: bool) -> Weighing | None:
     from kernlens.model.best_sets import DEFAULT_WEIGHING, weighing
 
-    if text is not None and not is_best:
-        raise click.UsageError("--weigh has no effect without --best")
     return weighing(DEFAULT_WEIGHING if text is None else text) if is_best else None
 
 

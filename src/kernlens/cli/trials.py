@@ -6,8 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from kernlens.cli.output import Progress
 from kernlens.errors import UnsupportedError
 
@@ -17,13 +15,11 @@ if TYPE_CHECKING:
     from kernlens.verbs.programs import Selection
 
 
-def check_words(paths: Sequence[str], macros: Sequence[str], jobs: int | None, *, is_try: bool) -> None:
-    """Raise UsageError for words that only ``--try`` has a use for, and UnsupportedError for paths that cannot be tried."""
+def check_sources(paths: Sequence[str]) -> None:
+    """Raise UnsupportedError for paths that cannot be tried."""
     from kernlens.verbs.programs import is_source
 
-    if not is_try and (macros or jobs is not None):
-        raise click.UsageError(f"{'-D' if macros else '--jobs'} has no effect without --try")
-    for path in paths if is_try else ():
+    for path in paths:
         if os.path.lexists(path) and not is_source(path):
             raise UnsupportedError(f"--try compiles sources, and {path} is not one: give the source, and --device D")
 

@@ -279,7 +279,7 @@ def test_one_stage_as_it_is(kernlens: Kernlens, snapshots: Path) -> None:
     ("words", "sentence"),
     [
         (("--stage", "sorce"), "source"),
-        (("--stage", "source", "--line", "1"), "exclude each other; use one"),
+        (("--stage", "source", "--line", "1"), "--stage and --line exclude each other; remove --line"),
         (("--line", "x"), "x"),
         (("--device", "skl"), "contains no program for skl; it contains some for bmg"),
         (("--stage", "asm", "--kernel", "none"), "none"),

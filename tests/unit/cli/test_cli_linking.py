@@ -71,12 +71,12 @@ def test_options_of_one_module(kernlens: Kernlens, modules: tuple[Path, Path]) -
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--partial",), "--partial, --base and --map need --offline"),
+        (("--partial",), "--partial needs --offline"),
         (("--dynamic",), "--dynamic needs --device"),
         (("-o", "x.bin"), "-o needs --static or --offline"),
         (("--driver", "newest"), "22.43, 26.27"),
         (("--options-for", "other.spv", "-g"), "other.spv, which is not among the modules"),
-        (("--offline", "--base", "x"), "--base needs a number, not 'x'"),
+        (("--offline", "-o", "x.bin", "--base", "x"), "--base needs a number, not 'x'"),
     ],
 )
 def test_what_link_refuses(

@@ -55,6 +55,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".analysis.kernel_names",
         ".cli.completion",
         ".cli.inspect",
+        ".cli.option_rules",
         ".cli.option",
         ".cli.verb_group",
         ".dataclass",

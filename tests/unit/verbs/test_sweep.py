@@ -264,7 +264,10 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
             "long:1: 3,000,003 characters are too many for a compiler; a set has at most 100,000",
         ),
         (("--build-options-file", "large"), "large is larger than 16 MB"),
-        (("--jobs", "2", "--scheduler", "tcp://x:1"), "--jobs has no effect with --scheduler"),
+        (
+            ("--jobs", "2", "--scheduler", "tcp://x:1"),
+            "--scheduler has each Dask worker use its own threads; remove --jobs",
+        ),
         (("unreadable.cl",), "there is no source file unreadable.cl"),
         (("hollow",), "hollow is a folder"),
     ],

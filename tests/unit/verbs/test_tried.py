@@ -208,8 +208,8 @@ def test_the_command(source: Path, compiler: Path, kernlens: Kernlens) -> None:
 
 
 def test_words_that_only_try_has_a_use_for(source: Path, kernlens: Kernlens, file: Path) -> None:
-    assert "-D has no effect without --try" in kernlens("advise", "scale.cl", "--device", "skl", "-D", "A=1").err
-    assert "--jobs has no effect without --try" in kernlens("advise", "scale.cl", "--device", "skl", "--jobs", "1").err
+    assert "-D needs --try" in kernlens("advise", "scale.cl", "--device", "skl", "-D", "A=1").err
+    assert "--jobs needs --try" in kernlens("advise", "scale.cl", "--device", "skl", "--jobs", "1").err
     refused = kernlens("advise", file, "--try")
     assert (refused.status, refused.out) == (2, "")
     assert "--try compiles sources, and" in refused.err
