@@ -47,12 +47,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """The result of a capture. ``recording`` is None if nothing was built. ``exit_status`` is the application's,
-    negative for the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched
-    first; ``lines`` is whether line tables were asked for, ``empty_caches`` whether it had empty caches. ``builds`` counts
-    what it built, ``failed`` those that failed, ``from_binary`` programs that it made from binaries. ``missing`` says what is
-    not in the recording, ``reason`` why nothing is; ``findings`` are sentences on what else is to be known of it;
-    ``unmatched`` has those on programs of ``replace`` that nothing stood in for, by the program."""
+    """The result of a capture. ``recording`` is None if nothing was built. ``exit_status`` is the application's, negative for
+    the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched first; ``lines``
+    is whether line tables were asked for, ``empty_caches`` whether it had empty caches. ``builds`` counts what it built,
+    ``failed`` those that failed, ``from_binary`` programs that it made from binaries, ``own_binaries`` those of them whose
+    binaries it had built in the same run. ``missing`` says what is not in the recording, ``reason`` why nothing is;
+    ``findings`` are sentences on what else is to be known of it; ``unmatched`` has those on programs of ``replace`` that
+    nothing stood in for, by the program."""
 
     recording: Path | None
     exit_status: int | None
@@ -66,6 +67,7 @@ class Capture:
     reason: str = ""
     lines: bool = False
     empty_caches: bool = False
+    own_binaries: int = 0
 
     def __repr__(self) -> str:
         words = f"{self.builds:,} builds, {self.failed:,} failed, {len(self.kernels):,} kernels"
@@ -293,6 +295,7 @@ def _finish(
         builds=captured.builds,
         failed=captured.failed,
         from_binary=captured.from_binary,
+        own_binaries=captured.own_binaries,
         missing=tuple(captured.missing),
         findings=(*findings, *watch.findings(captured), *captured.findings),
         unmatched=captured.unmatched,
