@@ -33,6 +33,7 @@ from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.ending import endings
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 from kernlens.verbs.capture.merging import Merging, Progress
 from kernlens.verbs.capture.nothing_built import LoaderWatch, why_nothing
@@ -43,6 +44,7 @@ from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
     from kernlens.toolchain.toolchains import Toolchain
+    from kernlens.verbs.capture.running import Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +141,13 @@ def capture(
         if on_start is not None:
             on_start()
         try:
-            status = _run(application, device is not None, watch)
+            ended = _run(application, device is not None, watch)
         except BaseException:
             if not spool.was_entered:
                 spool.remove()
             raise
         with _stays(spool):
-            return _finish(spool, writer, status, asked, plan, watch, on_progress=on_progress)
+            return _finish(spool, writer, ended, asked, plan, watch, on_progress=on_progress)
 
 
 def recover(
@@ -253,7 +255,7 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     return front
 
 
-def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> int:
+def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> Ended:
     from kernlens.verbs.capture.running import run
 
     def prepare_child() -> None:
@@ -278,7 +280,7 @@ def _stays(spool: Spool) -> Iterator[None]:
 def _finish(
     spool: Spool,
     writer: RecordingWriter,
-    status: int | None,
+    ended: Ended | None,
     asked: Asked,
     plan: SecondBuildPlan,
     watch: LoaderWatch,
@@ -288,6 +290,7 @@ def _finish(
     captured = Merging(spool, writer, plan, asked.changes, asked.device).run(on_progress)
     writer.close()
     spool.remove()
+    status, process = (None, None) if ended is None else (ended.status, ended.process)
     return Capture(
         recording=writer.path if captured.builds else None,
         exit_status=status,
@@ -297,7 +300,12 @@ def _finish(
         from_binary=captured.from_binary,
         own_binaries=captured.own_binaries,
         missing=tuple(captured.missing),
-        findings=(*findings, *watch.findings(captured), *captured.findings),
+        findings=(
+            *endings(status, process, captured.last_calls),
+            *findings,
+            *watch.findings(captured),
+            *captured.findings,
+        ),
         unmatched=captured.unmatched,
         reason="" if captured.builds else why_nothing(captured, asked.words, watch),
         lines=asked.changes.lines,

@@ -108,7 +108,8 @@ class Captured:
     missing, with the reason. ``from_binary`` counts programs that came from binaries, ``own_binaries`` those of them whose
     binaries the application had built in the same run. ``was_entered`` is whether any process loaded the layer,
     ``nested`` are the recordings of captures within this one, ``findings`` are sentences on the second builds and
-    replacements, ``unmatched`` those on replacements that stood in for nothing, by the program."""
+    replacements, ``unmatched`` those on replacements that stood in for nothing, by the program. ``last_calls`` are the
+    functions of the driver that processes were in when they ended, by the process's number."""
 
     was_entered: bool
     nested: Sequence[str] = ()
@@ -120,3 +121,4 @@ class Captured:
     missing: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     unmatched: dict[str, str] = field(default_factory=dict)
+    last_calls: dict[int, list[str]] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
 from kernlens.recording.capture_notes import CAPTURE
+from kernlens.recording.target import is_alive
 from kernlens.toolchain.cached_code import CachedCode
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
@@ -26,7 +27,7 @@ from kernlens.verbs.capture.event_builds import build_of, constants_of, noted_ca
 from kernlens.verbs.capture.replacing import StoodIn
 from kernlens.verbs.capture.second_builds import Findings, SecondBuildPlan, SecondBuildResult, second_builds
 from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Spool, read_build, read_replaced
-from kernlens.verbs.capture.spooled import Entry, Identity, read_counters, read_entries
+from kernlens.verbs.capture.spooled import Entry, Identity, read_counters, read_current_calls, read_entries
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
@@ -149,6 +150,7 @@ class Merging:
         self._count()
         names = [kernel.name for kernel in captured.kernels]
         hashes = [str(call["sha256"]) for call in self._calls if call["sha256"]]
+        captured.last_calls = self._last_calls()
         captured.unmatched = self._stood_in.unmatched(captured.builds, names, hashes)
         captured.findings = [*self._findings(), *captured.unmatched.values()]
         used = [kernel.document for kernel in captured.kernels]
@@ -269,6 +271,15 @@ class Merging:
         kernels = [kernel for build in self._good_builds.values() for kernel in build.kernels.values()]
         kernels += unknown.values()
         self._captured.kernels = sorted(kernels, key=lambda kernel: (-kernel.launches, -kernel.created, kernel.name))
+
+    def _last_calls(self) -> dict[int, list[str]]:
+        """Return the functions that processes were in when they ended, by the process."""
+        functions: dict[int, dict[str, None]] = defaultdict(dict)
+        files = self._read("what the driver was called for", self._spool.files("calls"), read_current_calls)
+        for call in chain.from_iterable(files):
+            if not is_alive(call.process):
+                functions[call.process][call.function] = None
+        return {process: list(names) for process, names in functions.items()}
 
     def _findings(self) -> Iterator[str]:
         """Yield the sentences for a person."""
