@@ -1,4 +1,4 @@
-"""How an application ended that was captured: by a signal, within calls of the driver."""
+"""The end of a captured application: by a signal, within calls of the driver."""
 
 from __future__ import annotations
 

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
-from kernlens.formats.ptx.ptx_text import is_ptx
 from kernlens.isa.devices import known_device
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
-from kernlens.model.stage import BINARY, TEXT, Snapshot
-from kernlens.model.stages import NVIDIA, held
+from kernlens.model.stage import Snapshot
 from kernlens.recording.capture_notes import CAPTURE
 from kernlens.recording.target import is_alive
-from kernlens.toolchain.cached_code import CachedCode
+from kernlens.toolchain.cached_code import CachedCode, cached_snapshots
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.event_builds import build_of, constants_of, noted_call, noted_constants, static_inputs
@@ -67,12 +65,8 @@ class _KernelsOfBinaries:
         return self._devices.get(device.name, device.name)
 
     def snapshots(self, device: BuiltDevice) -> tuple[Snapshot, ...]:
-        """Return PTX, where that is a program's binary, and the machine code that the driver keeps of it in its cache."""
-        if not device.built or not is_ptx(device.binary):
-            return ()
-        text = held(NVIDIA.stage("ptx"), device.binary.rstrip(b"\0"), TEXT)
-        code = self._cached.code_of(device.binary)
-        return (text,) if code is None else (text, held(NVIDIA.stage("sass"), code, BINARY))
+        """Return what the driver keeps of a program in its cache."""
+        return cached_snapshots(device.binary, self._cached) if device.built else ()
 
     def _read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
         snapshots = self.snapshots(device)
@@ -195,9 +189,7 @@ class Merging:
             device_name, kernels = self._kernels_of.read(name, event, device)
             build = build_of(event, device, name, device_name, self._input_names(event))
             self._stood_in.compare(build, event.program)
-            build, same_code = self._second_builds.add(build, result)
-            if cached := self._kernels_of.snapshots(device):
-                build = build.with_parts(snapshots=(*build.snapshots, *cached))
+            build, same_code = self._second_builds.add(build, result, self._kernels_of.snapshots(device))
             number = self._writer.add(build)
             replaced = {} if event.static_inputs else self._stood_in.used(event.program)
             self._calls.append({"program": number, **noted_call(event), **replaced, **inputs})
