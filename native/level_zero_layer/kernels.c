@@ -4,6 +4,7 @@
 #include "base/records.h"
 #include "level_zero_layer/driver.h"
 #include "level_zero_layer/layer.h"
+#include "recording/current_calls.h"
 
 #include <stdlib.h>
 
@@ -67,7 +68,7 @@ struct shape kernel_shape(const void *handle, const ze_group_count_t *groups)
 
 static ze_result_t ZE_APICALL create(ze_module_handle_t module, const ze_kernel_desc_t *description, ze_kernel_handle_t *kernel)
 {
-    ze_result_t result = next_create(module, description, kernel);
+    ze_result_t result = NOTED("zeKernelCreate", next_create(module, description, kernel));
     if (result != ZE_RESULT_SUCCESS)
         return result;
     forget(*kernel);

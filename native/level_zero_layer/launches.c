@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "level_zero_layer/driver.h"
 #include "level_zero_layer/layer.h"
+#include "recording/current_calls.h"
 #include "recording/lists.h"
 
 static ze_pfnCommandListCreate_t next_create;
@@ -67,20 +68,20 @@ static void appended(ze_command_list_handle_t list, ze_kernel_handle_t kernel, c
 }
 
 /* Defines a function that appends one launch; `known` is what is known of the number of groups. */
-#define LAUNCH(name, next, known)                                                                                    \
+#define LAUNCH(name, called, next, known)                                                                            \
     static ze_result_t ZE_APICALL name(ze_command_list_handle_t list, ze_kernel_handle_t kernel,                     \
                                        const ze_group_count_t *groups, ze_event_handle_t event, uint32_t count,      \
                                        ze_event_handle_t *events)                                                    \
     {                                                                                                                \
-        ze_result_t result = next(list, kernel, groups, event, count, events);                                       \
+        ze_result_t result = NOTED(called, next(list, kernel, groups, event, count, events));                        \
         if (result == ZE_RESULT_SUCCESS)                                                                             \
             appended(list, kernel, known);                                                                           \
         return result;                                                                                               \
     }
 
-LAUNCH(launch, next_launch, groups)
-LAUNCH(launch_cooperative, next_launch_cooperative, groups)
-LAUNCH(launch_indirect, next_launch_indirect, NULL)
+LAUNCH(launch, "zeCommandListAppendLaunchKernel", next_launch, groups)
+LAUNCH(launch_cooperative, "zeCommandListAppendLaunchCooperativeKernel", next_launch_cooperative, groups)
+LAUNCH(launch_indirect, "zeCommandListAppendLaunchKernelIndirect", next_launch_indirect, NULL)
 
 static ze_result_t ZE_APICALL launch_several(ze_command_list_handle_t list, uint32_t kernel_count, ze_kernel_handle_t *kernels,
                                              const uint32_t *count_buffer, const ze_group_count_t *groups,
@@ -147,7 +148,7 @@ static ze_result_t ZE_APICALL append_lists_with_parameters(ze_command_list_handl
 static ze_result_t ZE_APICALL execute(ze_command_queue_handle_t queue, uint32_t count, ze_command_list_handle_t *lists,
                                       ze_fence_handle_t fence)
 {
-    ze_result_t result = next_execute(queue, count, lists, fence);
+    ze_result_t result = NOTED("zeCommandQueueExecuteCommandLists", next_execute(queue, count, lists, fence));
     for (uint32_t index = 0; result == ZE_RESULT_SUCCESS && index < count; ++index)
         list_executed(lists[index]);
     return result;

@@ -6,6 +6,7 @@
 #include "level_zero_layer/layer.h"
 #include "level_zero_layer/module_event.h"
 #include "level_zero_layer/replaced_module.h"
+#include "recording/current_calls.h"
 
 #include <string.h>
 
@@ -148,7 +149,7 @@ static ze_result_t create_recorded(ze_context_handle_t context, ze_device_handle
     field_text(&event.fields, "interface", "level-zero");
     start(&event, passed, device);
     struct asked_log asked = log_ask(log);
-    ze_result_t result = next_create(context, device, passed, module, &asked.handle);
+    ze_result_t result = NOTED("zeModuleCreate", next_create(context, device, passed, module, &asked.handle));
     event_ended(&event, result);
     struct program_identity identity = {0, 0};
     if (result == ZE_RESULT_SUCCESS) {
@@ -191,7 +192,7 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
 static ze_result_t ZE_APICALL destroy(ze_module_handle_t module)
 {
     counters_forget_program(module); /* before another thread's new module may have the handle */
-    return next_destroy(module);
+    return NOTED("zeModuleDestroy", next_destroy(module));
 }
 
 static ze_result_t ZE_APICALL dynamic_link(uint32_t count, ze_module_handle_t *modules, ze_module_build_log_handle_t *log)
@@ -202,7 +203,7 @@ static ze_result_t ZE_APICALL dynamic_link(uint32_t count, ze_module_handle_t *m
     for (uint32_t index = 0; modules != NULL && index < count; ++index)
         event_program(&event, "input", counters_identity(modules[index]));
     struct asked_log asked = log_ask(log);
-    ze_result_t result = next_dynamic_link(count, modules, &asked.handle);
+    ze_result_t result = NOTED("zeModuleDynamicLink", next_dynamic_link(count, modules, &asked.handle));
     event_ended(&event, result);
     FREED char *text = log_text(&asked);
     if (text != NULL)

@@ -7,6 +7,7 @@
 #include "level_zero_layer/driver.h"
 #include "level_zero_layer/layer.h"
 #include "recording/counters.h"
+#include "recording/current_calls.h"
 #include "recording/lists.h"
 #include "recording/spool.h"
 
@@ -21,6 +22,7 @@ __attribute__((constructor)) static void begin(void)
     if (!captures)
         return;
     counters_watch();
+    calls_watch();
     kernels_watch();
     lists_watch();
     modules_open();

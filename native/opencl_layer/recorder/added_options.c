@@ -42,10 +42,16 @@ static bool is_compiled_by(const struct compiler *compiler, cl_program program, 
  * the next process reads them: all from here on is not the application's. Every compiler takes a macro. */
 static const char MARK[] = "-DKERNLENS_ADDED";
 
-char *with_added(const char *options, const char *added)
+/* PoCL keeps what it knows of kernels' arguments if it gets no options at all, and else if it is told to. */
+static const char ARGUMENTS[] = "-cl-kernel-arg-info ";
+
+char *with_added(const char *options, const char *added, cl_program program, cl_uint count, const cl_device_id *devices)
 {
+    if (added == NULL)
+        return NULL;
     const char *own = options != NULL ? options : "";
-    return added != NULL ? text_format("%s%s%s %s", own, own[0] != '\0' ? " " : "", MARK, added) : NULL;
+    bool keeps_arguments = options == NULL && program != NULL && is_compiled_by(&pocl_compiler, program, count, devices);
+    return text_format("%s%s%s %s%s", own, own[0] != '\0' ? " " : "", MARK, keeps_arguments ? ARGUMENTS : "", added);
 }
 
 bool options_are_added(void)

@@ -43,8 +43,9 @@ void added_options_open(void);
 const char *added_to_build(cl_program program, cl_uint count, const cl_device_id *devices);
 const char *added_to_link(cl_uint program_count, const cl_program *programs, cl_uint count, const cl_device_id *devices,
                           const char *options);
-/* Makes the options with what is added to them, as the driver gets them, in memory of their own; NULL if nothing is. */
-char *with_added(const char *options, const char *added);
+/* Makes the options with what is added to them, as the driver gets them, in memory of their own; NULL if nothing is. The program is
+ * that of a build, or NULL. */
+char *with_added(const char *options, const char *added, cl_program program, cl_uint count, const cl_device_id *devices);
 /* Tells whether anything is added to any build. */
 bool options_are_added(void);
 /* Takes out of the options that a driver answers with what was added to them, also if they come from a binary. */
@@ -83,5 +84,10 @@ void *simulated_memory_function(const char *name, void *of_platform);
 void replaced_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
 /* Makes a program from what stands in for one made from this IL, for functions that are in no table; NULL if nothing does. */
 cl_program replaced_program_from_il(cl_context context, const void *il, size_t length, cl_int *error_ret);
+
+/* current_calls.c: the calls that the application is in. */
+/* Puts its functions into the table, in front of all others, which may have more `entries` than this header knows. For a loading
+ * layer. */
+void current_calls_hook(cl_icd_dispatch *dispatch, size_t entries);
 
 #endif

@@ -99,7 +99,7 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
                                         const char *options, notification notify, void *user_data)
 {
     const char *added = added_to_build(program, count, devices);
-    FREED char *extended = with_added(options, added);
+    FREED char *extended = with_added(options, added, program, count, devices);
     struct build_event *event = build_event_begin("build", count, devices, options, extended != NULL ? added : NULL);
     build_event_start(event, program);
     struct call call = call_begin(event, false, notify, user_data);
@@ -113,7 +113,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
                                           const char **header_names, notification notify, void *user_data)
 {
     const char *added = added_to_build(program, count, devices);
-    FREED char *extended = with_added(options, added);
+    FREED char *extended = with_added(options, added, program, count, devices);
     struct build_event *event = build_event_begin("compile", count, devices, options, extended != NULL ? added : NULL);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
@@ -130,7 +130,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
                                            notification notify, void *user_data, cl_int *error_ret)
 {
     const char *added = added_to_link(program_count, programs, count, devices, options);
-    FREED char *extended = with_added(options, added);
+    FREED char *extended = with_added(options, added, NULL, 0, NULL);
     struct build_event *event = build_event_begin("link", count, devices, options, extended != NULL ? added : NULL);
     for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
         build_event_input(event, programs[index]);
@@ -280,5 +280,6 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     own_answers_hook(dispatch, next);
     replaced_programs_hook(dispatch, next);
     simulated_memory_hook(dispatch, next);
+    current_calls_hook(dispatch, entries);
     spool_here();
 }

@@ -231,14 +231,28 @@ def _tell(done: Capture, application: str) -> None:
         f"kernlens: {plural(done.builds, 'build')}{failed}, {plural(len(counted), 'kernel')} and"
         f" {plural(sum(counted), 'launch').replace('launchs', 'launches')} recorded in {done.recording}"
     )
-    if done.from_binary:
-        why = "its caches were empty, so it brings them along or keeps them elsewhere"
-        print_message(
-            f"kernlens: {done.from_binary} of {plural(done.builds, 'program')} came from binaries, so their sources are not"
-            f" known; {why if done.empty_caches else '--fresh-cache gives the application empty caches'}"
-        )
+    print_message(*_from_binaries(done))
     _tell_findings(done)
     print_message(*_next_steps(done))
+
+
+def _from_binaries(done: Capture) -> list[str]:
+    """Return what is to be known of programs that came from binaries: of whose sources nothing is known, and of the others."""
+    from kernlens.report.describe import plural
+
+    told = []
+    if foreign := done.from_binary - done.own_binaries:
+        why = "its caches were empty, so it brings them along or keeps them elsewhere"
+        told.append(
+            f"kernlens: {foreign} of {plural(done.builds, 'program')} came from binaries, so their sources are not known;"
+            f" {why if done.empty_caches else '--fresh-cache gives the application empty caches'}"
+        )
+    if own := done.own_binaries:
+        told.append(
+            f"kernlens: {own} of {plural(done.builds, 'program')} came from binaries that the application built in this run,"
+            " whose sources are recorded"
+        )
+    return told
 
 
 def _tell_findings(done: Capture) -> None:

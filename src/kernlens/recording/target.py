@@ -151,12 +151,13 @@ def _sweep(path: Path) -> None:
 
     for old in path.parent.glob(f".{escape(path.name)}.*{_PARTIAL}*"):
         number = old.name.removeprefix(f".{path.name}.").partition(".")[0]
-        if number.isdecimal() and not _is_alive(int(number)):
+        if number.isdecimal() and not is_alive(int(number)):
             with contextlib.suppress(OSError):
                 old.unlink()
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Return whether there is a process of this number."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

@@ -13,6 +13,9 @@ from hashlib import sha256
 from kernlens import log
 from kernlens.errors import KernlensError
 from kernlens.formats.compute_cache import HEADER_SIZE, CacheEntry, is_cache_entry, read_cache_entry
+from kernlens.formats.ptx.ptx_text import is_ptx
+from kernlens.model.stage import BINARY, TEXT, Snapshot
+from kernlens.model.stages import NVIDIA, held
 
 #: Entries are looked at up to these bounds.
 _MOST_ENTRIES, _LARGEST_ENTRY, _MOST_BYTES = 1 << 16, 1 << 28, 1 << 34
@@ -58,6 +61,15 @@ class CachedCode:
             if entry.holds_code:
                 codes = self._known.setdefault(sha256(entry.ptx).digest(), {})
                 codes.setdefault(sha256(entry.result).digest(), path)
+
+
+def cached_snapshots(binary: bytes, cached: CachedCode) -> tuple[Snapshot, ...]:
+    """Return PTX, where that is a program's binary, and the machine code that the driver keeps of it in its cache."""
+    if not is_ptx(binary):
+        return ()
+    text = held(NVIDIA.stage("ptx"), binary.rstrip(b"\0"), TEXT)
+    code = cached.code_of(binary)
+    return (text,) if code is None else (text, held(NVIDIA.stage("sass"), code, BINARY))
 
 
 def cache_folder(environment: Mapping[str, str]) -> str | None:

@@ -17,6 +17,7 @@ from functools import cache
 
 from kernlens import log
 from kernlens.errors import UnsupportedError
+from kernlens.toolchain.driver_files import driver_files
 from kernlens.toolchain.source_reading import is_wide
 
 NAMESPACES = "namespaces"
@@ -37,8 +38,6 @@ _TOOLCHAIN = (
 )  # fmt: skip
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _PROGRAMS = ("/bin", "/usr/bin", "/usr/local/bin")
-#: A driver's process asks what processors and devices there are.
-_OF_DRIVERS = ("/proc/cpuinfo", "/sys", "/dev/dri")
 #: Variables that name libraries, or folders of them.
 _NAMING_LIBRARIES = ("LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "ZE_ENABLE_ALT_DRIVERS")
 #: The variables that a confined child inherits, beside those that simulate devices: what steers compilers, drivers and texts.
@@ -46,7 +45,8 @@ _NAMING_LIBRARIES = ("LD_LIBRARY_PATH", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", 
 _INHERITED = re.compile(
     r"PATH|LANG|LANGUAGE|LC_\w+|TZ|LD_LIBRARY_PATH|PYTHONPATH|PYTHONHASHSEED"
     r"|KERNLENS_(?:WORKER_FILE_SIZE|TOOLCHAINS|IGA_PATH|IGC_VERSIONS)"
-    r"|(?:IGC|VISA|VC|NEO|OCL|CL|POCL|ZE|ZET|ZES|TBB|OMP)_\w+|NEO[A-Z]\w*|SOURCE_DATE_EPOCH|MALLOC_\w+"
+    r"|(?:IGC|VISA|VC|NEO|OCL|CL|POCL|ZE|ZET|ZES|TBB|OMP|AMD|HSA|HIP|ROCR|GPU)_\w+|NEO[A-Z]\w*|SOURCE_DATE_EPOCH|MALLOC_\w+"
+    r"|CUDA_(?:VISIBLE_DEVICES|DEVICE_ORDER)|NVIDIA_VISIBLE_DEVICES"
 )
 #: Variables with which the driver simulates a device (``simulation.py``).
 SIMULATING = frozenset(
@@ -117,7 +117,7 @@ def confining(
         *_of_variables(variables),
     }
     if of_driver:
-        paths |= {*_OF_DRIVERS, *_of_python()}
+        paths |= {*driver_files(variables), *_of_python()}
     if of_driver or _is_script(program):  # Both start other programs: linkers, or an interpreter.
         paths.update(path for folder in _PROGRAMS for path in _links(folder))
     words = [_HELPER, how, *(["--own-processes"] if of_driver else [])]

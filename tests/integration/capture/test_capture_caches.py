@@ -111,6 +111,7 @@ def test_each_change_gives_every_cache_variable(folder: Path, dg2: Platform, tmp
         return {name: environment[name] for name in CACHE_VARIABLES}
 
     own = {name: str(tmp_path / "own") for name in CACHE_VARIABLES}
+    (tmp_path / "own").mkdir()
     unchanged = captured(dg2, folder, tmp_path, *show, options=(), **own)
     assert caches(unchanged.out) == own
     for options in (("--lines",), ("--build-options", "-DA"), ("--fresh-cache",)):
@@ -118,7 +119,7 @@ def test_each_change_gives_every_cache_variable(folder: Path, dg2: Platform, tmp
         folders = set(caches(done.out).values())
         assert len(folders) == len(CACHE_VARIABLES)
         assert all(path.startswith(f"{tmp_path}/x.klens.capture/caches/") for path in folders), options
-    assert not (tmp_path / "own").exists()
+    assert not any((tmp_path / "own").iterdir())
 
 
 def test_programs_that_are_started_elsewhere(
@@ -155,3 +156,14 @@ def test_caches_outside_the_users_folder_have_variables_of_their_own(tmp_path: P
     assert caches["GGML_OPENCL_KERNEL_CACHE_DIR"].startswith(f"{tmp_path}/")
     assert "CLFFT_CACHE_PATH" not in caches
     assert empty_caches({"CLFFT_CACHE_PATH": "/x"}, tmp_path)["CLFFT_CACHE_PATH"].startswith(f"{tmp_path}/")
+
+
+def test_a_cache_that_a_driver_does_not_keep_is_not_turned_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NEO 22.43 keeps what it built where its folder is there, and compiles the same text once then, as its logs tell."""
+    monkeypatch.chdir(tmp_path)
+    own = {"cl_cache_dir", "l0_cache_dir"}
+    assert not own & {*empty_caches({}, tmp_path / "spool")}
+    assert not own & {*empty_caches({"cl_cache_dir": str(tmp_path / "none")}, tmp_path / "spool")}
+    (tmp_path / "l0_cache").mkdir()
+    caches = empty_caches({"cl_cache_dir": str(tmp_path)}, tmp_path / "spool")
+    assert all(caches[name].startswith(f"{tmp_path}/spool/") for name in own)

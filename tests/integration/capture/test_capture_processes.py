@@ -169,7 +169,7 @@ def test_a_build_makes_no_file_of_its_own(dg2: Platform, folder: Path, tmp_path:
     spool, variables = attach(tmp_path / "x.klens")
     command = [str(folder / "app"), "churn", "6"]
     subprocess.run(command, env=environment(dg2) | variables, stdout=subprocess.DEVNULL, timeout=120, check=True)
-    assert Counter(path.suffix for path in spool.iterdir() if path.suffix) == {".process": 1, ".builds": 1}
+    assert Counter(path.suffix for path in spool.iterdir() if path.suffix) == {".process": 1, ".builds": 1, ".calls": 1}
     assert recover(spool).builds == 6
 
 
@@ -249,7 +249,8 @@ def test_a_driver_that_crashes_in_a_build(folder: Path, tmp_path: Path, monkeypa
         monkeypatch.setenv(name, value)
     done = capture([folder / "app", "source"], tmp_path / "x.klens")
     assert (done.exit_status, done.builds, done.failed) == (-signal.SIGABRT, 1, 1)
-    assert done.findings[0].startswith("the application's process ended within the build of program-1")
+    assert done.findings[0] == "SIGABRT ended the application"
+    assert done.findings[1].startswith("the application's process ended within the build of program-1")
     (build,) = Recording(tmp_path / "x.klens").builds()
     assert (build.ok, build.options) == (False, "-cl-fast-relaxed-math")
     assert build.reason == "the application's process ended within this build"

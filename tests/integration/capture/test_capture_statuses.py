@@ -15,7 +15,7 @@ from kernlens.recording.reader import Recording
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from tests.integration.capture.capture_fixtures import FLAGS, HERE, MAIN
 from tests.integration.cli.test_cli import kernlens
-from tests.integration.layers.opencl_layer_fixtures import pocl
+from tests.integration.layers.opencl_layer_fixtures import cpu_runtime, pocl
 
 #: The statuses of calls whose arguments are none, so that there was no build.
 NO_CALL = {"CL_INVALID_PROGRAM", "CL_INVALID_DEVICE", "CL_INVALID_CONTEXT", "CL_INVALID_VALUE"}
@@ -31,14 +31,15 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("driver", ["dg2", "bmg", "pocl"])
+@pytest.mark.parametrize("driver", ["dg2", "bmg", "pocl", "cpu"])
 def test_recorded_is_what_was_called_for_every_status(
     driver: str, programs: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if driver == "bmg":
         request.getfixturevalue("newest_root")
-    simulate = {"dg2": ("--simulate", "dg2"), "bmg": ("--simulate", "bmg", "--toolchain", "newest"), "pocl": ()}[driver]
-    variables = pocl(tmp_path / "cache").environment if driver == "pocl" else {}
+    simulate = {"dg2": ("--simulate", "dg2"), "bmg": ("--simulate", "bmg", "--toolchain", "newest")}.get(driver, ())
+    computing = {"pocl": pocl, "cpu": cpu_runtime}
+    variables = computing[driver](tmp_path).environment if driver in computing else {}
     counted, recording = tmp_path / "counted", tmp_path / "x.klens"
     done = subprocess.run(
         [*MAIN, "capture", *simulate, "-o", str(recording), "--", str(programs / "app")],

@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from kernlens.recording.reader import Recording
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain
-from tests.integration.capture.capture_fixtures import MAIN, Done, captured, dg2, environment, folder
+from tests.integration.capture.capture_fixtures import MAIN, Done, captured, dg2, environment, folder, platform
 from tests.integration.capture.level_zero_capture_fixtures import SOURCES, UNTRACED, Driver, level_zero_folder
+from tests.integration.cli.test_cli import kernlens as kernlens_command
 from tests.integration.drivers.live_fixtures import compile_spirv
 from tests.integration.layers.opencl_layer_fixtures import Platform
 from tests.integration.toolchain.toolchain_fixtures import newest
 
-__all__ = ["dg2", "folder", "level_zero_folder", "newest"]
+__all__ = ["dg2", "folder", "level_zero_folder", "newest", "platform"]
 
 OFFER = "with source lines: the same capture with --lines"
 FROM_BINARIES = "came from binaries, so their sources are not known; "
@@ -81,14 +83,36 @@ def test_zebin_of_the_older_drivers(level_zero_folder: Path, dg2: Platform, fold
     assert OFFER not in done.err
 
 
-def test_programs_from_binaries(dg2: Platform, folder: Path, tmp_path: Path, level_zero_folder: Path) -> None:
-    done = captured(dg2, folder, tmp_path, str(folder / "app"), "binary")
-    assert f"1 of 2 programs {FROM_BINARIES}--fresh-cache gives the application empty caches" in done.err
-    done = captured(dg2, folder, tmp_path, str(folder / "app"), "binary", options=("--fresh-cache",))
-    assert f"1 of 2 programs {FROM_BINARIES}its caches were empty, so it brings them along" in done.err
+def test_programs_from_binaries_of_another_run(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+    """The first run has pyopencl keep a binary, which the second loads."""
+    devices = "import pyopencl as cl; devices = cl.get_platforms()[0].get_devices()"
+    build = f"{devices}; cl.Program(cl.Context(devices), 'kernel void f(global int *a) {{ a[0] = 1; }}').build()"
+    words, cache = (MAIN[0], "-c", build), {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for options in ((), ()):
+        done = captured(dg2, folder, tmp_path, *words, options=options, **cache)
+    assert f"1 of 1 program {FROM_BINARIES}--fresh-cache gives the application empty caches" in done.err
+    recorded = tmp_path / "binary"
+    recorded.write_bytes(done.builds[0].binary)
+    load = f"{devices}; cl.Program(cl.Context(devices), devices, [open({str(recorded)!r}, 'rb').read()]).build()"
+    done = captured(dg2, folder, tmp_path, MAIN[0], "-c", load, options=("--fresh-cache",), **cache)
+    assert f"1 of 1 program {FROM_BINARIES}its caches were empty, so it brings them along" in done.err
+
+
+OWN_BINARIES = "came from binaries that the application built in this run, whose sources are recorded"
+
+
+def test_programs_from_binaries_of_the_same_run(
+    platform: Platform, folder: Path, tmp_path: Path, level_zero_folder: Path
+) -> None:
+    """Empty caches would change nothing, so they are not advised."""
+    for options in ((), ("--fresh-cache",)):
+        done = captured(platform, folder, tmp_path, str(folder / "app"), "binary", options=options)
+        assert f"1 of 2 programs {OWN_BINARIES}" in done.err
+        assert FROM_BINARIES not in done.err
     under = Driver(SYSTEM, "dg2", level_zero_folder)
     done = under.captured(tmp_path, "native", options=("--lines",), variables=UNTRACED)
-    assert f"{FROM_BINARIES}its caches were empty" in done.err
+    assert OWN_BINARIES in done.err
+    assert FROM_BINARIES not in done.err
 
 
 def test_a_program_without_kernels_has_nothing_to_compare(dg2: Platform, folder: Path, tmp_path: Path) -> None:
@@ -131,3 +155,27 @@ def test_an_application_that_builds_nothing(dg2: Platform, folder: Path, tmp_pat
         done = captured(dg2, folder, tmp_path, *words, options=(), **more)
         assert "nothing was built that kernlens can see: either no process of it asked for OpenCL" in done.err
     assert os.listdir(tmp_path / "none") == []
+
+
+@pytest.mark.parametrize(("device", "driver"), [("dg2", SYSTEM), ("bmg", NEWEST)])
+def test_objects_are_of_the_simulated_device(
+    device: str, driver: str, folder: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """What clCompileProgram makes names no device, and the driver calls a simulated one Intel(R) Graphics [0x0000]."""
+    if driver == NEWEST:
+        request.getfixturevalue("newest_root")
+    words = (
+        "--simulate",
+        device,
+        "--toolchain",
+        driver,
+        "-o",
+        tmp_path / "x.klens",
+        "--",
+        folder / "app",
+        "link",
+        "wrong",
+    )
+    assert kernlens_command("capture", *words).returncode == 0
+    with Recording(tmp_path / "x.klens") as recording:
+        assert {(build.ok, build.device) for build in recording.builds()} == {(True, device), (False, device)}

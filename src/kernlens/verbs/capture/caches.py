@@ -13,7 +13,6 @@ from pathlib import Path
 _CACHES = {
     "XDG_CACHE_HOME": "user",
     "NEO_CACHE_DIR": "neo",
-    "cl_cache_dir": "cl_cache",
     "POCL_CACHE_DIR": "pocl",
     "OPENCV_OPENCL_CACHE_DIR": "opencv",
     "SYCL_CACHE_DIR": "sycl",
@@ -35,8 +34,10 @@ _CACHES_IF_SET = {
     "MAGICK_OPENCL_CACHE_DIR": "magick",
     "JAX_COMPILATION_CACHE_DIR": "jax",
 }
+#: Those of NEO before 23.x, which keeps nothing unless the folder is there: one of this name, or the one that is set.
+_CACHES_IF_THERE = {"cl_cache_dir": "cl_cache", "l0_cache_dir": "l0_cache"}
 #: The names of all of them.
-CACHE_VARIABLES = (*_CACHES, *_CACHES_IF_SET)
+CACHE_VARIABLES = (*_CACHES, *_CACHES_IF_SET, *_CACHES_IF_THERE)
 #: The name of the folder that they are in, in the capture's.
 _FOLDER = "caches"
 #: Names of the recorder's files.
@@ -51,6 +52,7 @@ def cache_folder(spool: Path) -> str:
 def empty_caches(environment: Mapping[str, str], spool: Path) -> dict[str, str]:
     """Return the variables of an application that name its caches in the capture's folder."""
     also = {name: folder for name, folder in _CACHES_IF_SET.items() if name in environment}
+    also |= {name: folder for name, folder in _CACHES_IF_THERE.items() if os.path.isdir(environment.get(name, folder))}
     return {name: f"{cache_folder(spool)}/{folder}" for name, folder in (_CACHES | also).items()}
 
 

@@ -33,6 +33,7 @@ from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.ending import endings
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 from kernlens.verbs.capture.merging import Merging, Progress
 from kernlens.verbs.capture.nothing_built import LoaderWatch, why_nothing
@@ -43,16 +44,18 @@ from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
     from kernlens.toolchain.toolchains import Toolchain
+    from kernlens.verbs.capture.running import Ended
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """The result of a capture. ``recording`` is None if nothing was built. ``exit_status`` is the application's,
-    negative for the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched
-    first; ``lines`` is whether line tables were asked for, ``empty_caches`` whether it had empty caches. ``builds`` counts
-    what it built, ``failed`` those that failed, ``from_binary`` programs that it made from binaries. ``missing`` says what is
-    not in the recording, ``reason`` why nothing is; ``findings`` are sentences on what else is to be known of it;
-    ``unmatched`` has those on programs of ``replace`` that nothing stood in for, by the program."""
+    """The result of a capture. ``recording`` is None if nothing was built. ``exit_status`` is the application's, negative for
+    the signal that ended it, None of a recovered capture. ``kernels`` are those that it built, most launched first; ``lines``
+    is whether line tables were asked for, ``empty_caches`` whether it had empty caches. ``builds`` counts what it built,
+    ``failed`` those that failed, ``from_binary`` programs that it made from binaries, ``own_binaries`` those of them whose
+    binaries it had built in the same run. ``missing`` says what is not in the recording, ``reason`` why nothing is;
+    ``findings`` are sentences on what else is to be known of it; ``unmatched`` has those on programs of ``replace`` that
+    nothing stood in for, by the program."""
 
     recording: Path | None
     exit_status: int | None
@@ -66,6 +69,7 @@ class Capture:
     reason: str = ""
     lines: bool = False
     empty_caches: bool = False
+    own_binaries: int = 0
 
     def __repr__(self) -> str:
         words = f"{self.builds:,} builds, {self.failed:,} failed, {len(self.kernels):,} kernels"
@@ -137,13 +141,13 @@ def capture(
         if on_start is not None:
             on_start()
         try:
-            status = _run(application, device is not None, watch)
+            ended = _run(application, device is not None, watch)
         except BaseException:
             if not spool.was_entered:
                 spool.remove()
             raise
         with _stays(spool):
-            return _finish(spool, writer, status, asked, plan, watch, on_progress=on_progress)
+            return _finish(spool, writer, ended, asked, plan, watch, on_progress=on_progress)
 
 
 def recover(
@@ -251,7 +255,7 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     return front
 
 
-def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> int:
+def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> Ended:
     from kernlens.verbs.capture.running import run
 
     def prepare_child() -> None:
@@ -276,7 +280,7 @@ def _stays(spool: Spool) -> Iterator[None]:
 def _finish(
     spool: Spool,
     writer: RecordingWriter,
-    status: int | None,
+    ended: Ended | None,
     asked: Asked,
     plan: SecondBuildPlan,
     watch: LoaderWatch,
@@ -286,6 +290,7 @@ def _finish(
     captured = Merging(spool, writer, plan, asked.changes, asked.device).run(on_progress)
     writer.close()
     spool.remove()
+    status, process = (None, None) if ended is None else (ended.status, ended.process)
     return Capture(
         recording=writer.path if captured.builds else None,
         exit_status=status,
@@ -293,8 +298,14 @@ def _finish(
         builds=captured.builds,
         failed=captured.failed,
         from_binary=captured.from_binary,
+        own_binaries=captured.own_binaries,
         missing=tuple(captured.missing),
-        findings=(*findings, *watch.findings(captured), *captured.findings),
+        findings=(
+            *endings(status, process, captured.last_calls),
+            *findings,
+            *watch.findings(captured),
+            *captured.findings,
+        ),
         unmatched=captured.unmatched,
         reason="" if captured.builds else why_nothing(captured, asked.words, watch),
         lines=asked.changes.lines,

@@ -104,17 +104,21 @@ class CapturedKernel:
 
 @dataclass(slots=True)
 class Captured:
-    """The result of a capture: numbers of builds and of those that failed, the kernels, most launched first, and what
-    is missing, with the reason. ``was_entered`` is whether any process loaded the layer, ``nested`` are the recordings
-    of captures within this one, ``findings`` are sentences on the second builds and replacements, ``unmatched`` those on
-    replacements that stood in for nothing, by the program."""
+    """The result of a capture: numbers of builds and of those that failed, the kernels, most launched first, and what is
+    missing, with the reason. ``from_binary`` counts programs that came from binaries, ``own_binaries`` those of them whose
+    binaries the application had built in the same run. ``was_entered`` is whether any process loaded the layer,
+    ``nested`` are the recordings of captures within this one, ``findings`` are sentences on the second builds and
+    replacements, ``unmatched`` those on replacements that stood in for nothing, by the program. ``last_calls`` are the
+    functions of the driver that processes were in when they ended, by the process's number."""
 
     was_entered: bool
     nested: Sequence[str] = ()
     builds: int = 0
     failed: int = 0
     from_binary: int = 0
+    own_binaries: int = 0
     kernels: list[CapturedKernel] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     unmatched: dict[str, str] = field(default_factory=dict)
+    last_calls: dict[int, list[str]] = field(default_factory=dict)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
@@ -13,32 +12,20 @@ from typing import TYPE_CHECKING, TypeVar
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
-from kernlens.formats.ptx.ptx_text import is_ptx
-from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.devices import known_device
 from kernlens.loading import open_build
-from kernlens.model.build import (
-    BUILT_IN,
-    CONNECTED,
-    LINKED_AT_ONCE,
-    Build,
-    BuildToolchain,
-    HeldParts,
-    Source,
-    outcome_told,
-)
-from kernlens.model.stage import BINARY, TEXT, Snapshot
-from kernlens.model.stages import NVIDIA, held
+from kernlens.model.build import Build, HeldParts
+from kernlens.model.stage import Snapshot
 from kernlens.recording.capture_notes import CAPTURE
-from kernlens.runtime.level_zero.result_codes import result_name
-from kernlens.runtime.opencl.error_codes import ERROR_NAMES
-from kernlens.toolchain.cached_code import CachedCode
+from kernlens.recording.target import is_alive
+from kernlens.toolchain.cached_code import CachedCode, cached_snapshots
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.event_builds import build_of, constants_of, noted_call, noted_constants, static_inputs
 from kernlens.verbs.capture.replacing import StoodIn
 from kernlens.verbs.capture.second_builds import Findings, SecondBuildPlan, SecondBuildResult, second_builds
-from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Given, Spool, read_build, read_replaced
-from kernlens.verbs.capture.spooled import Entry, Identity, read_counters, read_entries
+from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Spool, read_build, read_replaced
+from kernlens.verbs.capture.spooled import Entry, Identity, read_counters, read_current_calls, read_entries
 
 if TYPE_CHECKING:
     from kernlens.recording.writer import RecordingWriter
@@ -70,7 +57,7 @@ class _KernelsOfBinaries:
         return self._known[key]
 
     def _name_of(self, device: BuiltDevice, interface: str) -> str:
-        """Return kernlens's name of a device that there is no binary for; the driver's name if nothing tells that."""
+        """Return kernlens's name of a device that no binary tells; the driver's name if nothing else does."""
         if device.ip and (known := known_device(str(device.ip))) is not None:
             return known.name
         if self._simulated is not None and (interface != "opencl" or "Graphics" in device.platform):
@@ -78,22 +65,19 @@ class _KernelsOfBinaries:
         return self._devices.get(device.name, device.name)
 
     def snapshots(self, device: BuiltDevice) -> tuple[Snapshot, ...]:
-        """Return PTX, where that is a program's binary, and the machine code that the driver keeps of it in its cache."""
-        if not device.built or not is_ptx(device.binary):
-            return ()
-        text = held(NVIDIA.stage("ptx"), device.binary.rstrip(b"\0"), TEXT)
-        code = self._cached.code_of(device.binary)
-        return (text,) if code is None else (text, held(NVIDIA.stage("sass"), code, BINARY))
+        """Return what the driver keeps of a program in its cache."""
+        return cached_snapshots(device.binary, self._cached) if device.built else ()
 
     def _read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
         snapshots = self.snapshots(device)
         parts = HeldParts(binary=device.binary, debug=device.debug, spirv=build.spirv, snapshots=snapshots)
+        otherwise = self._name_of(device, build.interface)  # an object that a compile made names no device
         try:
             programs = open_build(Build(name=name, device=device.name, ok=True, parts=parts))
         except KernlensError as error:
             log.debug("verbs", "%s for %s holds no code that can be read: %s", name, device.name, error)
-            return device.name, ()
-        device_name = next((program.device.name for program in programs if program.device is not None), device.name)
+            return otherwise, ()
+        device_name = next((program.device.name for program in programs if program.device is not None), otherwise)
         return device_name, [name for program in programs for name in program.kernels]
 
 
@@ -145,6 +129,8 @@ class Merging:
         self._unended: list[str] = []
         self._calls: list[dict[str, object]] = []
         self._changed_options = 0
+        #: The SHA-256 of the binaries whose sources are recorded.
+        self._own_binaries: set[bytes] = set()
 
     def run(self, on_progress: Progress | None = None) -> Captured:
         """Write the recording, and return what the capture has brought. Raises OutputError if it cannot be written."""
@@ -158,6 +144,7 @@ class Merging:
         self._count()
         names = [kernel.name for kernel in captured.kernels]
         hashes = [str(call["sha256"]) for call in self._calls if call["sha256"]]
+        captured.last_calls = self._last_calls()
         captured.unmatched = self._stood_in.unmatched(captured.builds, names, hashes)
         captured.findings = [*self._findings(), *captured.unmatched.values()]
         used = [kernel.document for kernel in captured.kernels]
@@ -200,14 +187,12 @@ class Merging:
         inputs = {"inputs": [program.number for program in earlier]} if earlier else {}
         for device, result in zip(event.devices or [BuiltDevice(0)], results, strict=True):
             device_name, kernels = self._kernels_of.read(name, event, device)
-            build = _build(event, device, name, device_name, self._input_names(event))
+            build = build_of(event, device, name, device_name, self._input_names(event))
             self._stood_in.compare(build, event.program)
-            build, same_code = self._second_builds.add(build, result)
-            if cached := self._kernels_of.snapshots(device):
-                build = build.with_parts(snapshots=(*build.snapshots, *cached))
+            build, same_code = self._second_builds.add(build, result, self._kernels_of.snapshots(device))
             number = self._writer.add(build)
             replaced = {} if event.static_inputs else self._stood_in.used(event.program)
-            self._calls.append({"program": number, **_call(event), **replaced, **inputs})
+            self._calls.append({"program": number, **noted_call(event), **replaced, **inputs})
             if event.program is not None and build.ok and event.operation != "compile":
                 recorded = {
                     kernel: CapturedKernel(
@@ -222,12 +207,12 @@ class Merging:
                     for kernel in kernels
                 }
                 self._good_builds[event.program, device.handle] = _GoodBuild(build.name, build.device, recorded)
-        for source, build in _static_inputs(event, name, device_name):
+        for source, build in static_inputs(event, name, device_name):
             replaced = self._stood_in.used(event.program, build.spirv)
-            constants = _noted_constants(_constants(source))
+            constants = noted_constants(constants_of(source))
             number_of_input = self._writer.add(build)
             self._calls.append(
-                {"program": number_of_input, **_call(event), "operation": "input", **constants, **replaced}
+                {"program": number_of_input, **noted_call(event), "operation": "input", **constants, **replaced}
             )
         if event.program is not None:
             before = self._programs.get(event.program)
@@ -244,7 +229,15 @@ class Merging:
             self._unended.append(name)
         self._changed_options += event.got_more_options
         has_text = event.source is not None or event.spirv or event.static_inputs or self._stood_in.used(event.program)
-        self._captured.from_binary += event.operation in ("build", "module") and not has_text
+        binaries = {sha256(device.binary).digest() for device in event.devices if device.binary}
+        if event.operation in ("build", "module") and not has_text:
+            self._captured.from_binary += 1
+            self._captured.own_binaries += bool(binaries) and binaries <= self._own_binaries
+        elif has_text or (event.inputs and all(self._has_source(program) for program in event.inputs)):
+            self._own_binaries |= binaries
+
+    def _has_source(self, program: Identity) -> bool:
+        return program in self._programs and self._programs[program].has_source
 
     def _input_names(self, event: BuildEvent) -> list[str]:
         known = self._programs
@@ -271,6 +264,15 @@ class Merging:
         kernels += unknown.values()
         self._captured.kernels = sorted(kernels, key=lambda kernel: (-kernel.launches, -kernel.created, kernel.name))
 
+    def _last_calls(self) -> dict[int, list[str]]:
+        """Return the functions that processes were in when they ended, by the process."""
+        functions: dict[int, dict[str, None]] = defaultdict(dict)
+        files = self._read("what the driver was called for", self._spool.files("calls"), read_current_calls)
+        for call in chain.from_iterable(files):
+            if not is_alive(call.process):
+                functions[call.process][call.function] = None
+        return {process: list(names) for process, names in functions.items()}
+
     def _findings(self) -> Iterator[str]:
         """Yield the sentences for a person."""
         captured = self._captured
@@ -285,111 +287,3 @@ class Merging:
         yield from self._second_builds.sentences(compared)
         yield from self._stood_in.sentences(self._failures)
         yield from self._changes.unused_options(self._changed_options)
-
-
-def _build(event: BuildEvent, device: BuiltDevice, name: str, device_name: str, linked: Sequence[str]) -> Build:
-    ok, reason = device.built and bool(device.binary), _reason(event, device, linked)
-    sources = [Source("", event.source, "program")] if event.source is not None else []
-    sources += [Source(path, text, "program") for path, text in event.headers]
-    return Build(
-        name=name,
-        device=device_name,
-        toolchain=_toolchain(event, device),
-        options=_options(event),
-        ok=ok,
-        reason=reason,
-        without_binary="" if ok else outcome_told(reason or ""),
-        seconds=event.duration / 1e9,
-        created=_created(event),
-        parts=HeldParts(
-            log=device.log or event.log,
-            binary=device.binary,
-            debug=device.debug,
-            spirv=event.spirv,
-            sources=tuple(sources),
-        ),
-    )
-
-
-def _static_inputs(event: BuildEvent, name: str, device_name: str) -> Iterator[tuple[Given, Build]]:
-    """Yield what was compiled and linked in one call: each is in the recording, though it has no binary of its own."""
-    for number, linked in enumerate(event.static_inputs, 1):
-        device = event.devices[0] if event.devices else BuiltDevice(0)
-        build = Build(
-            name=f"{name}-input-{number}",
-            device=device_name,
-            toolchain=_toolchain(event, device),
-            options=linked.options.strip(),
-            ok=False,
-            reason=f"{LINKED_AT_ONCE}: {'the binary is that of' if device.built else 'why that failed is told of'} {name}",
-            without_binary=outcome_told(LINKED_AT_ONCE),
-            created=_created(event),
-            parts=HeldParts(spirv=linked.spirv) if is_spirv(linked.spirv) else HeldParts(binary=linked.spirv),
-        )
-        yield linked, build
-
-
-def _toolchain(event: BuildEvent, device: BuiltDevice) -> BuildToolchain | None:
-    return BuildToolchain(f"{event.interface} driver {device.driver_version}") if device.driver_version else None
-
-
-def _created(event: BuildEvent) -> str:
-    return datetime.fromtimestamp(event.time / 1e9, UTC).isoformat(timespec="milliseconds")
-
-
-def _options(event: BuildEvent) -> str:
-    if event.operation == "built-in kernels":
-        return ""
-    return event.options or " ".join(
-        dict.fromkeys(filter(None, (each.options.strip() for each in event.static_inputs)))
-    )
-
-
-def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> str | None:
-    if not event.has_ended:
-        return f"the application's process ended within this {event.operation}"
-    if event.operation == "built-in kernels":
-        return f"{BUILT_IN}: {event.options}"
-    if event.status != 0:
-        status = event.status
-        name = result_name(status) if event.interface == "level-zero" else ERROR_NAMES.get(status, str(status))
-        return f"the application's {event.operation} failed with {name}{_refusal(device)}"
-    if event.operation == "dynamic link":
-        return f"{CONNECTED}: it connects {', '.join(linked)}"
-    if not device.built:
-        return f"the application's {event.operation} failed for this device"
-    return None if device.binary else "the driver gave no binary"
-
-
-def _refusal(device: BuiltDevice) -> str:
-    """Return why the driver does not load what it compiled, as far as the binary tells; "" for other failures."""
-    if not device.refused:
-        return ""
-    try:
-        programs = open_build(Build(name="", device=device.name, parts=HeldParts(binary=device.refused)))
-        answers = [kernel.launch_limits.opencl for each in programs for kernel in each.kernels.values()]
-    except KernlensError as error:
-        log.debug("verbs", "the binary that the driver of %s refuses cannot be read: %s", device.name, error)
-        return ""
-    return next((f": {answer.reason}" for answer in answers if answer.is_of_program), "")
-
-
-def _call(event: BuildEvent) -> dict[str, object]:
-    return {
-        "operation": event.operation,
-        "interface": event.interface,
-        "process": event.process,
-        "thread": event.thread,
-        "sha256": event.hash or None,
-        **_noted_constants(_constants(event)),
-    }
-
-
-def _noted_constants(constants: Mapping[int, int]) -> dict[str, object]:
-    return {"constants": {str(number): f"{bits:#x}" for number, bits in constants.items()}} if constants else {}
-
-
-def _constants(source: Given) -> dict[int, int]:
-    """Return the bits of the specialization constants that the module has, by number."""
-    known = source.known_constants()
-    return {number: bits & (1 << known[number].width) - 1 for number, bits in source.constants if number in known}

@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 
+from kernlens.dataclass import dataclass
 from kernlens.toolchain.application import Application
 
 #: Signals that stay with this process: those that cannot be held back, those that stop and continue a job (the terminal
@@ -19,8 +20,16 @@ _PAUSE = 1.0
 _FIRST_PAUSE = 0.02
 
 
-def run(application: Application, prepare: Callable[[], None], look: Callable[[int], None]) -> int:
-    """Run the application, and return its exit status: negative if a signal has ended it.
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of an application: its exit status, negative if a signal has ended it, and its process's number."""
+
+    status: int
+    process: int
+
+
+def run(application: Application, prepare: Callable[[], None], look: Callable[[int], None]) -> Ended:
+    """Run the application, and return how it ended.
 
     ``prepare`` is called in the child process before it becomes the application, ``look`` now and then, with its number,
     while it runs. A signal that somebody sends to this process goes to the application; those of the terminal reach it
@@ -28,7 +37,8 @@ def run(application: Application, prepare: Callable[[], None], look: Callable[[i
     Raises ToolError if it cannot be started.
     """
     if threading.current_thread() is not threading.main_thread():
-        return _start(application, prepare).wait()
+        child = _start(application, prepare)
+        return Ended(child.wait(), child.pid)
     passed_on = {number for number in signal.valid_signals() if _name(number) not in _OWN}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, passed_on | {signal.SIGCHLD})
 
@@ -38,7 +48,7 @@ def run(application: Application, prepare: Callable[[], None], look: Callable[[i
 
     try:
         child = _start(application, prepare_child)
-        return _accompany(child, passed_on | {signal.SIGCHLD}, look)
+        return Ended(_accompany(child, passed_on | {signal.SIGCHLD}, look), child.pid)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

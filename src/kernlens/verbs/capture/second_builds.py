@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,8 @@ from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
 from kernlens.processors import processors
 from kernlens.runtime.driver_environment import WORKER_VARIABLES
-from kernlens.toolchain.confinement import Children
+from kernlens.toolchain.cached_code import CachedCode, cached_snapshots
+from kernlens.toolchain.confinement import Children, confinement
 from kernlens.toolchain.device_compilers import why_not_compiled
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders
@@ -31,6 +32,7 @@ from kernlens.verbs.capture.spooled import Identity
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+    from kernlens.model.stage import Snapshot
     from kernlens.pipeline.second_build import SecondBuild
 
 #: Layers are for the application, and second builds are not recorded.
@@ -93,6 +95,7 @@ class _SecondBuilds:
                 build = self._second(event, device, inputs, plain=True)
                 with self._confined(build):
                     result.plain, _ = second_build(build, {})
+                    result.plain = _with_cached_code(result.plain, build)
             except KernlensError as error:
                 result.plain = error
         return result
@@ -133,6 +136,15 @@ class _SecondBuilds:
             python=self.plan.python,
             children=self.children,
         )
+
+
+def _with_cached_code(built: Build, asked: SecondBuild) -> Build:
+    """Return a build with the machine code that the driver kept in its cache: in its own folder, where it is confined."""
+    confined = confinement()
+    variables = {name: value for name, value in asked.variables.items() if value is not None}
+    cached = CachedCode(variables if confined is None or confined.shown is None else {"HOME": confined.folder})
+    snapshots = cached_snapshots(built.binary, cached)
+    return built.with_parts(snapshots=snapshots) if snapshots else built
 
 
 def _modules(event: BuildEvent, *, plain: bool) -> list[dict[str, Any]]:
@@ -214,9 +226,11 @@ class Findings:
     without_stages: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     not_compared: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, build: Build, result: SecondBuildResult) -> tuple[Build, dict[str, bool]]:
-        """Return the build with its stages, and of each kernel whether its machine code is the same without added
-        options. For kernels that are missing there it is unknown."""
+    def add(
+        self, build: Build, result: SecondBuildResult, cached: Sequence[Snapshot] = ()
+    ) -> tuple[Build, dict[str, bool]]:
+        """Return the build with its stages, behind them those that the driver ``cached``, and of each kernel whether its
+        machine code is the same without added options. For kernels that are missing there it is unknown."""
         if isinstance(result.staged, Build):
             if build.ok and not _are_alike(build, result.staged):
                 self.without_stages[self._other_code(build.device)].append(build.name)
@@ -224,6 +238,8 @@ class Findings:
                 build = build.with_parts(snapshots=result.staged.snapshots)
         elif result.staged is not None:
             self.without_stages[str(result.staged)].append(build.name)
+        if cached:
+            build = build.with_parts(snapshots=(*build.snapshots, *cached))
         return build, self._compared(build, result.plain)
 
     def _other_code(self, device: str) -> str:
@@ -239,9 +255,8 @@ class Findings:
         reason = ""
         if isinstance(plain, Build) and plain.ok:
             try:
-                same = _same_code(build, plain)
-                if not same and not _is_read(build):
-                    reason = "kernlens does not read it"
+                reason = _why_no_code(build, plain)
+                same = {} if reason else _same_code(build, plain, plain.snapshots)
             except KernlensError as error:
                 reason = str(error)
         elif isinstance(plain, Build):
@@ -280,16 +295,19 @@ def _are_alike(build: Build, other: Build) -> bool:
         return other.ok
 
 
-def _same_code(build: Build, other: Build) -> dict[str, bool]:
+def _same_code(build: Build, other: Build, cached: tuple[Snapshot, ...] = ()) -> dict[str, bool]:
     from kernlens.pipeline.igc_dump import stands_in
 
-    theirs = codes(replace(build, parts=HeldParts(binary=other.binary)))
+    theirs = codes(replace(build, parts=HeldParts(binary=other.binary, snapshots=cached)))
     return {
         name: len(code) == len(theirs.get(name, b"")) and stands_in(theirs[name], code)
         for name, code in codes(build).items()
     }
 
 
-def _is_read(build: Build) -> bool:
-    """Return whether kernlens reads the binary: one without kernels has no machine code to compare."""
-    return any(program.format != "spirv" for program in open_build(build))
+def _why_no_code(build: Build, other: Build) -> str:
+    """Return why there is no machine code to compare; "" if there is, or if the program has no kernels."""
+    programs = [program for each in (build, other) for program in open_build(each)]
+    if any(not program.kernels and any(symbol.kind == "kernel" for symbol in program.symbols) for program in programs):
+        return "the driver kept no machine code of it in its cache, or several"
+    return "kernlens does not read it" if all(program.format == "spirv" for program in open_build(build)) else ""

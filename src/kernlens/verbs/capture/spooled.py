@@ -24,6 +24,9 @@ VOID, STARTED, BUILD = 0, 1, 2
 _COUNTER, _SHAPE, _SHAPES = struct.Struct("<7Q"), struct.Struct("<8Q"), 8
 _COUNTER_NAME = _COUNTER.size + _SHAPES * _SHAPE.size
 
+#: A call of the driver (``native/recording/current_calls.c``): whether it goes on, its process and thread, and its function.
+_CALL = struct.Struct("<4I48s")
+
 #: A program as all files call it: its process's number and its own.
 Identity = tuple[int, int]
 
@@ -127,3 +130,23 @@ def _shape(numbers: tuple[int, ...]) -> Shape:
     dimensions, *sizes, launches = numbers
     local = tuple(sizes[3:][:dimensions])
     return Shape(tuple(sizes[:3][:dimensions]), local if any(local) else None, launches)
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentCall:
+    """A call of the driver that had not returned when the file was read."""
+
+    process: int
+    function: str
+
+
+def read_current_calls(path: Path) -> list[CurrentCall]:
+    """Return the calls that had not returned, of the file of one process. Raises FormatError if it is damaged."""
+    content = read_beside(path, path.parent)
+    if len(content) % _CALL.size:
+        raise FormatError(f"{path.name} ends within a call", format="capture", offset=len(content))
+    return [
+        CurrentCall(process, name.partition(b"\0")[0].decode("utf-8", "replace"))
+        for goes_on, process, _, _, name in _CALL.iter_unpack(content)
+        if goes_on
+    ]

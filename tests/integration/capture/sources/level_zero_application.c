@@ -357,6 +357,10 @@ int main(int count, char **words)
             fork_among_threads();
         } else if (strcmp(word, "many") == 0) {
             many(2, 2000);
+        } else if (strcmp(word, "crash") == 0) {
+            ze_kernel_desc_t nowhere = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = (const char *)8};
+            ze_kernel_handle_t kernel = NULL;
+            zeKernelCreate(from_spirv("plain", "", NULL), &nowhere, &kernel);
         } else if (strcmp(word, "die") == 0) {
             usleep(300000);
             zeEventHostSynchronize(event_of(), 0); /* where an application may be for long */

@@ -288,6 +288,23 @@ static void ask_binaries(cl_program program, cl_uint name)
     print_answer(status, &size_ret, size);
 }
 
+/* Versions with names: Intel's newest driver leaves what its memory held behind the names, other bytes in each run. */
+static void blank_behind_names(enum function function, void *object, cl_uint name, size_t room)
+{
+    static const cl_uint NAMED[] = {0x1060, 0x1061, 0x1062, 0x1066, 0x106F};
+    bool is_named = function == F_PLATFORM && name == 0x0907;
+    for (size_t index = 0; index < sizeof NAMED / sizeof *NAMED; ++index)
+        is_named = is_named || (function == F_DEVICE && name == NAMED[index]);
+    size_t size = 0;
+    if (!is_named || ask(function, object, name, 0, NULL, &size) != CL_SUCCESS)
+        return;
+    for (size_t at = 0; at + sizeof(cl_name_version) <= size && size <= room; at += sizeof(cl_name_version)) {
+        cl_name_version *version = (void *)(values + at);
+        size_t length = strnlen(version->name, sizeof version->name);
+        memset(version->name + length, 0, sizeof version->name - length);
+    }
+}
+
 static void ask_something(void)
 {
     enum function function = (enum function)chance(FUNCTIONS);
@@ -314,6 +331,8 @@ static void ask_something(void)
         printf(" none");
     printf(" %zu%s", room, value != NULL ? "" : " null");
     cl_int status = ask(function, object, name, room, value, asked);
+    if (status == CL_SUCCESS && value != NULL)
+        blank_behind_names(function, object, name, room);
     print_answer(status, asked, (room + 15) / 8 * 8); /* and what is behind it */
 }
 
