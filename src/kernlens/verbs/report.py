@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 #: Programs that a sentence on what is left out names.
 _NAMED = 8
+#: The formats that are not compiled for a device yet, and what to call them.
+_UNCOMPILED = {
+    "spirv": "SPIR-V, which kernlens compile makes machine code of",
+    "llvm-bitcode": "LLVM bitcode, which drivers link into programs",
+}
 
 
 def report_page(
@@ -96,7 +101,7 @@ def _left_out(contents: Contents) -> Iterator[tuple[str, str]]:
         yield path, f"it cannot be read: {error}"
     for kind, names in by_format.items():
         named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-        what = "SPIR-V, which kernlens compile makes machine code of" if kind == "spirv" else f"{kind} without kernels"
+        what = _UNCOMPILED.get(kind, f"{kind} without kernels")
         yield named, f"{'it is' if len(names) == 1 else 'they are'} {what}"
 
 
