@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from glob import glob
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,7 @@ def test_bytes_on_which_llvm_crashes() -> None:
 
 def test_folders_are_listed_once_for_all_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listings: list[str] = []
-    real = llvm_libraries.glob
+    real = glob
 
     def counted(pattern: str) -> list[str]:
         listings.append(pattern)
