@@ -23,7 +23,7 @@ from kernlens.report.table import Cell, table
 
 def unknown_pressure(kernel: Kernel) -> list[str]:
     """Return the lines of a kernel whose pressure is not known."""
-    return [f"  Register pressure is not known: {why_unknown(kernel.instructions)}.", ""]
+    return ["  Register pressure is not known:", f"  {why_unknown(kernel.instructions)}.", ""]
 
 
 def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | None:
