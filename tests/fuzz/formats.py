@@ -14,6 +14,7 @@ from kernlens.formats.elf.dynamic import read_dynamic
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.intermediate_code import without_intermediate_code
 from kernlens.formats.library_cache import read_library_cache
+from kernlens.formats.llvm_bitcode import read_bitcode
 from kernlens.formats.messagepack import unpack
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
 from kernlens.formats.offload_binary import read_offload_binaries
@@ -68,6 +69,13 @@ def zebin(data: bytes) -> None:
         read.resources(kernel)
     if read.ze_info is not None:
         everything_of(read.ze_info)
+
+
+def llvm_bitcode(data: bytes) -> None:
+    """Read what a module of LLVM bitcode defines and declares."""
+    module = read_bitcode(memoryview(data), Allowance(len(data)))
+    assert len(module.producer) <= 8 * len(data)
+    assert sum(len(symbol.name) for symbol in module.symbols) <= 64 * len(data) * max(1, len(module.symbols))
 
 
 def poclbin(data: bytes) -> None:

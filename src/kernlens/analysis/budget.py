@@ -162,7 +162,7 @@ class Rules:
             if kernel.name != PSEUDO_KERNEL or (is_of_code(bound.figure) and not bound.is_least):
                 findings.append(_answered(finding) if counted else finding)
             findings += [each for each in counted if each.bound and each.bound.key not in bounds]
-        return findings
+        return _strictest(findings)
 
     def _is_of_others(self, figure: Figure, program: Program) -> bool:
         """Return whether a figure is stated for another instruction set among the kernels, and not for this program's. Bytes of
@@ -182,6 +182,21 @@ class Rules:
         return any(each.needs_decoding for each in figures) or (
             SPILLED_BYTES in figures and SPILLED_BYTES.read(place[1]) is None
         )
+
+
+def _strictest(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings in their order; of several upper limits that one value exceeds, as that of a counterpart, the
+    lowest."""
+    by_figure: dict[object, Finding] = {}
+    for finding in findings:
+        bound = finding.bound
+        value = finding.value
+        is_shared = bound is not None and not bound.is_least and value is not None and not bound.allows(value)
+        key = finding.figure.key if is_shared else (finding.figure.key, len(by_figure))
+        other = by_figure.get(key)
+        if other is None or (bound is not None and other.bound is not None and bound.value < other.bound.value):
+            by_figure[key] = finding
+    return list(by_figure.values())
 
 
 def _by_counterpart(finding: Finding) -> Finding:

@@ -8,6 +8,7 @@ from itertools import chain
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.line_changes import WITHOUT_LINE, LineChange
 from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
+from kernlens.analysis.flow.register_peak import why_unknown
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figure import Figure
 from kernlens.model.figures import CYCLES, LINE_COLUMNS, PEAK, LineColumn
@@ -98,7 +99,7 @@ def _without_line(kernel: Kernel, source_map: SourceMap, column: LineColumn) -> 
 def _peak(program: Program, kernel: Kernel) -> Cause | str:
     """Return the line of the peak register pressure: what needs many is compiled narrower, or for more registers."""
     if kernel.pressure is None:
-        return "this decoder does not report which registers these instructions read and write"
+        return why_unknown(kernel.instructions)
     index = kernel.pressure.peak_index
     place = kernel.source_map.place(index) if kernel.source_map and index is not None else None
     if place is None or kernel.source_map is None or index is None:

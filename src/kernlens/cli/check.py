@@ -12,7 +12,7 @@ import click
 
 from kernlens import __version__
 from kernlens.cli import option
-from kernlens.cli.output import print_json, print_lines, written
+from kernlens.cli.output import Progress, print_json, print_lines, written
 from kernlens.errors import KernlensError
 from kernlens.model.bounds import Rule, bound, bound_names, current_bound_names, tolerance
 from kernlens.model.figures import FIGURES, PEAK, PERCENT, WAIT_SHARE
@@ -144,20 +144,22 @@ def command(
     kinds = ((check.NEW, fail_on_new), (check.MISSING, fail_on_missing), (check.UNUSED, fail_on_unused))
     allowances = [_tolerance(words) for words in tolerances]
     answers = check.opened_files(paths, devices, toolchains, options, source_roots, project=budget_file)
-    verdict = check.judged(
-        check.programs_in(answers),
-        rules,
-        kernels=kernel_names,
-        budget_file=budget_file or check.found_file(paths),
-        baseline=baseline,
-        tolerances=allowances,
-        fail_on=frozenset(kind for kind, is_asked in kinds if is_asked),
-        allow_unknown=allow_unknown,
-        allow_failed_builds=allow_failed_builds or None,
-        failed=check.failed_in(answers),
-        whole=check.whole_in(answers),
-        source_roots=source_roots,
-    )
+    with Progress("decoding", quiet=as_json, later=True) as progress:
+        verdict = check.judged(
+            check.programs_in(answers),
+            rules,
+            kernels=kernel_names,
+            budget_file=budget_file or check.found_file(paths),
+            baseline=baseline,
+            tolerances=allowances,
+            fail_on=frozenset(kind for kind, is_asked in kinds if is_asked),
+            allow_unknown=allow_unknown,
+            allow_failed_builds=allow_failed_builds or None,
+            failed=check.failed_in(answers),
+            whole=check.whole_in(answers),
+            source_roots=source_roots,
+            on_progress=progress.show,
+        )
     print_compiled_warnings(program for each in answers for program in each.programs)
     files = {id(program): each.path for each in answers for program in each.programs}
     with written([(junit, lambda: _junit(verdict)), (sarif, lambda: _sarif(verdict, files))]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kernlens.cli import option
-from kernlens.cli.output import print_json, print_message, print_pieces
+from kernlens.cli.output import Progress, print_json, print_message, print_pieces
 
 
 @option.verb("kernlens report blur.klens -o blur.html")
@@ -53,19 +53,21 @@ def command(
     sampled = read_samples(samples, samples_device)
     if sampled is not None:
         tell_unmatched(samples, sampled, contents.programs)
-    pieces = report_page(
-        contents,
-        kernel_names,
-        device,
-        stages=stages,
-        is_redacted=redact is not None,
-        own_roots=option.own_roots(source_roots),
-        is_own=is_own,
-        sampled=sampled,
-        unconfined=unconfined,
-        has_paths=has_paths,
-        tell=lambda sentence: print_message(f"kernlens: {sentence}"),
-    )
+    with Progress("decoding", quiet=as_json, later=True) as progress:
+        pieces = report_page(
+            contents,
+            kernel_names,
+            device,
+            stages=stages,
+            is_redacted=redact is not None,
+            own_roots=option.own_roots(source_roots),
+            is_own=is_own,
+            sampled=sampled,
+            unconfined=unconfined,
+            has_paths=has_paths,
+            tell=lambda sentence: print_message(f"kernlens: {sentence}"),
+            on_progress=progress.show,
+        )
     print_pieces(pieces, output)
     if as_json:
         print_json({"schema": 1, "page": output, "size": os.stat(output).st_size})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
+from kernlens.formats.llvm_bitcode import is_bitcode
 
 FORMAT = "neo-elf"
 
@@ -55,7 +56,14 @@ class NeoElf:
     @property
     def spirv(self) -> NeoPart | None:
         """The SPIR-V module that the program was made from."""
-        return self.part(SPIRV)
+        part = self.part(SPIRV)
+        return None if part is not None and is_bitcode(part.data) else part
+
+    @property
+    def bitcode(self) -> NeoPart | None:
+        """The LLVM bitcode of a library (``clLinkProgram -create-library``), which drivers put into the section of SPIR-V."""
+        part = self.part(SPIRV) or self.part(LLVM_BITCODE)
+        return part if part is not None and is_bitcode(part.data) else None
 
     @property
     def source(self) -> NeoPart | None:

@@ -25,6 +25,7 @@ from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.program import Kernels, Program
 
 if TYPE_CHECKING:
+    from kernlens.formats.llvm_bitcode import BitcodeSymbol
     from kernlens.loading.listed_code import ListedKernel
     from kernlens.model.instruction import Instructions
     from kernlens.model.spirv import SpirvModule
@@ -207,6 +208,44 @@ def raw_program(name: str, content: memoryview, device: Device, context: Context
 def spirv_program(name: str, content: memoryview, context: Context) -> Program:
     """Return a Program that is not compiled for a device yet: its kernels are symbols without code."""
     return _program(name, "spirv", {}, context.holding(spirv=content), device=context.device)
+
+
+def _kind_of(symbol: BitcodeSymbol) -> str:
+    """Return the kind of a symbol of bitcode; a work-item built-in is named after SPIR-V's, and every driver provides it."""
+    if symbol.is_defined:
+        return "kernel" if symbol.is_kernel else "export"
+    return "driver" if "spirv_BuiltIn" in symbol.name else "import"
+
+
+def bitcode_program(name: str, content: memoryview, context: Context) -> Program:
+    """Return a Program of LLVM bitcode that a driver links into others: its kernels are symbols without code."""
+    from kernlens.formats.llvm_bitcode import read_bitcode
+
+    read = read_bitcode(content, context.allowance)
+    return _program(
+        name,
+        "llvm-bitcode",
+        {},
+        context,
+        device=context.device,
+        format_version=read.producer[:_LONGEST_VERSION] or None,
+        binary=content,
+        find_symbols=lambda: tuple(
+            Symbol(
+                name=symbol.name,
+                value=0,
+                size=0,
+                binding="global",
+                type="func" if symbol.is_function else "object",
+                section=None,
+                section_index=0,
+                index=index,
+                kind=_kind_of(symbol),
+            )
+            for index, symbol in enumerate(read.symbols)
+            if not symbol.is_local and not symbol.name.startswith("llvm.")
+        ),
+    )
 
 
 def stages_program(name: str, context: Context) -> Program:

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from kernlens.loading.open import Contents
     from kernlens.model.spirv import SpirvLinkage, SpirvModule
 
-#: The formats that are linked, and those that hold symbols: code objects of AMD's are linked by their compiler.
+#: The formats that are linked, and those that hold symbols: code objects of AMD's are linked by their compiler, and libraries
+#: of bitcode by OpenCL's drivers alone.
 LINKABLE = ("zebin", "patch-tokens", "spirv")
-_CODE_OBJECT = "amd-code-object"
-SYMBOLIC = (*LINKABLE, _CODE_OBJECT)
+_CODE_OBJECT, _BITCODE = "amd-code-object", "llvm-bitcode"
+SYMBOLIC = (*LINKABLE, _CODE_OBJECT, _BITCODE)
 
 _KINDS = {"func": SymbolKind.FUNCTION, "object": SymbolKind.VARIABLE}
 _SPACES = {
@@ -100,7 +101,7 @@ def _of_binary(program: Program, name: str) -> Module:
         exports=exports,
         imports=imports,
         uses=tuple(uses),
-        kernels=tuple(kernel for kernel in program.kernels if kernel != PSEUDO_KERNEL),
+        kernels=tuple(kernel for kernel in _entries(program) if kernel != PSEUDO_KERNEL),
         device=program.device,
         options=program.build.options,
         hidden=tuple(_linked_symbol(linkage) for linkage in offered if linkage.name not in held),
@@ -112,6 +113,13 @@ def _of_binary(program: Program, name: str) -> Module:
         lost_kernels=program.lost_kernels,
         find_places=places_in_binary(program),
     )
+
+
+def _entries(program: Program) -> Iterable[str]:
+    """Return the names of the kernels, which bitcode has without code."""
+    if program.format != _BITCODE:
+        return program.kernels
+    return (symbol.name for symbol in program.symbols if symbol.kind == "kernel")
 
 
 def _frame(program: Program, kernel: str) -> Frame:

@@ -111,6 +111,11 @@ class Contents:
                 f"{self.path} contains SPIR-V but no machine code; compile it: kernlens compile {path}{choice} --device D"
             )
         self._say_unreadable()
+        if any(program.format == "llvm-bitcode" for program in self.programs):
+            raise UnsupportedError(
+                f"{self.path} is a library of LLVM bitcode, which clLinkProgram wrote (-create-library), and has no machine"
+                f" code; link it into a program, and open that; kernlens symbols {self.path} lists what it offers"
+            )
         for container in self.containers:
             if what := foreign(container.content, container.kind):
                 raise UnsupportedError(f"{self.path} is {what}; {READABLE}")

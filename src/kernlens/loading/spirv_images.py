@@ -84,6 +84,10 @@ def spirv_images(path: str) -> list[SpirvImage]:
         images.setdefault(key, SpirvImage(title, program.name, kernels, content, options, constants, program.image))
     if not images and any(container.kind == "llvm-bitcode" for container in contents.containers):
         raise UnsupportedError(f"{path} is LLVM bitcode; translate it to SPIR-V first: llvm-spirv-15 {path} -o X.spv")
+    if not images and any(program.format == "llvm-bitcode" for program in contents.programs):
+        raise UnsupportedError(
+            f"{path} is a library of LLVM bitcode, which no compiler here takes: clLinkProgram links it into a program"
+        )
     if not images:
         raise damage or UnsupportedError(
             f"{path} contains no SPIR-V that can be compiled; kernlens inspect {path} shows what it contains"

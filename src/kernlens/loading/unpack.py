@@ -10,6 +10,7 @@ from kernlens import log
 from kernlens.dataclass import replace
 from kernlens.errors import FormatError, TooManyError
 from kernlens.loading.assemble import (
+    bitcode_program,
     code_object_program,
     debug_program,
     patch_token_program,
@@ -257,7 +258,7 @@ class Unpacker:
         from kernlens.formats.neo_elf import read_neo_elf
 
         read = read_neo_elf(content)
-        spirv, debug = read.spirv, read.device_debug
+        spirv, bitcode, debug = read.spirv, read.bitcode, read.device_debug
         inside = context.holding(
             options=read.build_options,
             spirv=spirv.data if spirv else EMPTY,
@@ -270,14 +271,17 @@ class Unpacker:
             children.append(self.unpack(part.data, name, offset + part.offset, inside, depth + 1))
         elif spirv is not None:
             self.programs.append(spirv_program(self._unique(name), spirv.data, inside))
+        elif bitcode is not None:
+            self.programs.append(bitcode_program(self._unique(name), bitcode.data, inside))
         if debug is not None:
             at = offset + debug.offset
             beside = Container(identify(debug.data) or "unknown", "", at, debug.data)
             if beside.kind == "debug-data":
                 beside.find_children = partial(_kernel_elfs, debug.data, at, context.allowance)
             children.append(beside)
-        if spirv is not None:
-            children.append(Container("spirv", "", offset + spirv.offset, spirv.data))
+        for kind, middle in (("spirv", spirv), ("llvm-bitcode", bitcode)):
+            if middle is not None:
+                children.append(Container(kind, "", offset + middle.offset, middle.data))
         return tuple(children)
 
 

@@ -98,7 +98,7 @@ class Program:
 
     ``name`` is unique within its file; ``format`` is a kind of ``kernlens.model.containers``, or ``stages``, of which only the
     snapshots are known; ``binary`` is the device binary itself, empty when absent. ``format_version`` is the version of a zebin
-    as its compiler wrote it, None of other formats.
+    as its compiler wrote it, or the LLVM that wrote bitcode, None of other formats.
     ``build`` is the build that it came from, with its options, log and snapshots, as far as that is known: of a plain file
     only what its containers hold.
     ``find_sources`` looks source text up on first use, ``find_stage_maps`` the source maps of the build's snapshots,

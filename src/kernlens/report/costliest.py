@@ -50,12 +50,12 @@ from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading, uncertainty_lines
 from kernlens.report.loop_answer import trips_document, trips_words, weights_of
 from kernlens.report.pressure_answer import (
-    UNKNOWN,
     held_table,
     peak_words,
     pressure_document,
     spilled_document,
     spilled_table,
+    unknown_pressure,
 )
 from kernlens.report.program_document import function_document, kernel_document, program_document
 from kernlens.report.style import fitting_width, style
@@ -160,7 +160,7 @@ def costliest_table(
         most = None if has_pressure else count
         above += [*held_table(program, kernel, most, width), "", *spilled_table(program, kernel, most, width)]
     elif has_pressure:
-        above += [*UNKNOWN, ""]
+        above += unknown_pressure(kernel)
     if kernel.source_map is None:
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:

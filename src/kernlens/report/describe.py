@@ -50,8 +50,9 @@ def kernel_words(kernel: Kernel) -> str:
 
 def kernel_heading(program: Program, kernel: Kernel, title: str = "") -> str:
     """Return the kernel's name, which the width of a terminal may shorten, and its program's ``title``: name and device if
-    there is none."""
-    behind = f"  {title or f'{program.name} on {device_words(program)}'}"
+    there is none. A function that several kernels call is called one."""
+    what = "" if kernel.is_entry else "  function, no kernel"
+    behind = f"{what}  {title or f'{program.name} on {device_words(program)}'}"
     return f"{one_line(kernel_title(kernel.name), len(behind))}{behind}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from kernlens.analysis.flow.register_peak import HeldValues, held_at, line_of
+from kernlens.analysis.flow.register_peak import HeldValues, held_at, line_of, why_unknown
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figures import PRESSURES, figures_of
 from kernlens.model.former_keys import with_former_keys
@@ -20,11 +20,10 @@ from kernlens.report.listing import heading, uncertainty_lines
 from kernlens.report.program_document import kernel_document
 from kernlens.report.table import Cell, table
 
-#: The lines of a kernel whose pressure is not known.
-UNKNOWN = (
-    "  Register pressure is not known: the decoder does not tell what these instructions do to",
-    "  registers, or their branches are too many to follow.",
-)
+
+def unknown_pressure(kernel: Kernel) -> list[str]:
+    """Return the lines of a kernel whose pressure is not known."""
+    return ["  Register pressure is not known:", f"  {why_unknown(kernel.instructions)}.", ""]
 
 
 def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | None:
@@ -62,7 +61,7 @@ def pressure_lines(program: Program, kernel: Kernel, width: int | None = None) -
     """Return a kernel's pressure, and all lines whose values hold registers at the peak, in tables of this ``width``."""
     above = heading(program, kernel)
     if kernel.pressure is None:
-        return [*above, *UNKNOWN, ""]
+        return [*above, *unknown_pressure(kernel)]
     tables = held_table(program, kernel, width=width), spilled_table(program, kernel, width=width)
     uncertain = uncertainty_lines(kernel.source_map, width) if kernel.source_map else []
     return [*above, *peak_words(kernel), "", *uncertain, *tables[0], "", *tables[1]]

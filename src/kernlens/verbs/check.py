@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kernlens.analysis.budget import (
@@ -37,6 +37,8 @@ from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, 
 from kernlens.verbs.sources.spread import spread
 
 PathName = str | os.PathLike[str]
+#: Kernels that are decoded between two words on the progress.
+_STEP = 20
 #: What a check can be told to fail for: kernels that only one side has, and limits of the file that fit no kernel.
 NEW, MISSING, UNUSED = "new", "missing", "unused"
 
@@ -175,9 +177,10 @@ def judged(
     failed: tuple[FailedBuilds, ...] = (),
     whole: Whole | None = None,
     source_roots: Sequence[str] = (),
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Verdict:
     """Do what ``check`` does; ``own_rules`` go before those of the file, ``failed`` are builds beside the programs, and
-    ``whole`` is all that the paths hold; None: these."""
+    ``whole`` is all that the paths hold; None: these. ``on_progress`` gets the numbers of the decoded kernels and of all."""
     if not fail_on <= {NEW, MISSING, UNUSED}:
         raise KernlensError(
             f"a check can fail on {NEW} or {MISSING} kernels and on {UNUSED} limits, not on {', '.join(sorted(fail_on))}"
@@ -205,8 +208,7 @@ def judged(
         raise rules.unused[0][1]
     for sentence in unused_tables(budget_file) if budget_file and UNUSED in fail_on else ():
         raise NotFoundError(sentence)
-    undecoded = [place for place in chosen if rules.needs_decoding(place)]
-    _decode(undecoded)
+    _decode((place for place in chosen if rules.needs_decoding(place)), on_progress)
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
     findings = [finding for _, of_place in by_place for finding in of_place]
     if baseline is None and not findings and rules.unused:
@@ -264,10 +266,14 @@ def _chosen(every: Sequence[Place], kernels: Sequence[str], whole: Whole) -> lis
     return [place for place in every if place[1].name in names]
 
 
-def _decode(places: Iterable[Place], *, texts: bool = False) -> None:
+def _decode(
+    places: Iterable[Place], on_progress: Callable[[int, int], None] | None = None, *, texts: bool = False
+) -> None:
     places = list(places)
     decode_kernels([(program, [kernel]) for program, kernel in places], texts=texts)
-    for _, kernel in places:
+    for number, (_, kernel) in enumerate(places):
+        if on_progress is not None and number % _STEP == _STEP - 1:
+            on_progress(number, len(places))
         _ = kernel.whole_instructions
 
 

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 #: Programs that a sentence on what is left out names.
 _NAMED = 8
+#: Kernels that are decoded between two words on the progress.
+_STEP = 20
+#: The formats that are not compiled for a device yet, and what to call them.
+_UNCOMPILED = {
+    "spirv": "SPIR-V, which kernlens compile makes machine code of",
+    "llvm-bitcode": "LLVM bitcode, which drivers link into programs",
+}
 
 
 def report_page(
@@ -37,11 +44,13 @@ def report_page(
     unconfined: bool = False,
     has_paths: bool = False,
     tell: Callable[[str], None] = lambda sentence: None,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
     """Yield the page of these contents in pieces. ``stages``: compile programs again that have none (True), show none
     (False), or show what was saved; ``own_roots``, ``is_own`` and ``sampled`` are ``explore_document``'s, ``unconfined``
     that of ``second_build_of_recording``. ``tell`` gets a sentence on each program whose stages cannot be shown. Raises what
-    ``select`` raises. Unless ``has_paths``, the page has paths of sources within their common folder, and no home folder."""
+    ``select`` raises. ``on_progress`` gets the numbers of kernels that were decoded, and of all.
+    Unless ``has_paths``, the page has paths of sources within their common folder, and no home folder."""
     from kernlens.report.explore import explore_document
     from kernlens.report.explore.single_file import page, viewer_script
 
@@ -56,7 +65,7 @@ def report_page(
     for name, reason in left_out:
         if name not in contents.damaged:  # Of which ``contents.check`` tells.
             tell(f"{name} is left out of the page: {reason}")
-    for sentence in _without_code(selection):
+    for sentence in _without_code(selection, on_progress):
         tell(sentence)
     whole = explore_document(
         programs,
@@ -96,28 +105,32 @@ def _left_out(contents: Contents) -> Iterator[tuple[str, str]]:
         yield path, f"it cannot be read: {error}"
     for kind, names in by_format.items():
         named = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-        what = "SPIR-V, which kernlens compile makes machine code of" if kind == "spirv" else f"{kind} without kernels"
+        what = _UNCOMPILED.get(kind, f"{kind} without kernels")
         yield named, f"{'it is' if len(names) == 1 else 'they are'} {what}"
 
 
-def _without_code(selection: Selection) -> Iterator[str]:
+def _without_code(selection: Selection, on_progress: Callable[[int, int], None]) -> Iterator[str]:
     """Yield a sentence on each reason why kernels have no machine code on the page. Those whose code is decoded together are
-    not asked: their device's decoder is Intel's."""
+    not asked: their device's decoder is Intel's. ``on_progress`` gets the number of kernels that were asked, and of all."""
+    count, done = sum(len(kernels) for _, kernels in selection), 0
     for program, kernels in selection:
         reasons: dict[str, list[str]] = {}
         for kernel in kernels:
             if kernel.code_size and not kernel.is_decoded_with_others:
+                done += 1
+                if done % _STEP == 0:
+                    on_progress(done, count)
                 try:
                     _ = kernel.unread().whole_instructions
                 except KernlensError as error:
                     reasons.setdefault(str(error).removeprefix(f"{kernel.name}: "), []).append(kernel.name)
         for reason, names in list(reasons.items())[:_NAMED]:
-            count = (
+            who = (
                 f"{names[0]} of {program.name} has"
                 if len(names) == 1
                 else f"{len(names):,} kernels of {program.name} have"
             )
-            yield f"{count} no machine code on the page: {reason}"
+            yield f"{who} no machine code on the page: {reason}"
 
 
 def _with_stages(

@@ -171,7 +171,12 @@ def _beside(path: str, kind: str) -> list[Pipeline]:
     from kernlens.loading.open import open_file
 
     programs = open_file(path).programs
-    beside = [Pipeline(program.build) for program in programs if program.build.snapshots]
+    beside = [
+        Pipeline(replace(build, device=build.device or (program.device.name if program.device else "")))
+        for program in programs
+        for build in (program.build,)
+        if build.snapshots
+    ]
     if not beside and kind != "spirv":
         has_spirv = any(program.spirv for program in programs)
         spirv = f", or the SPIR-V that 'kernlens extract {path} -o DIR' finds in it" if has_spirv else ""

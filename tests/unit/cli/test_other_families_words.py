@@ -130,3 +130,26 @@ def test_stages_that_a_cache_kept_away(monkeypatch: pytest.MonkeyPatch) -> None:
         (sentence,) = findings.sentences([])
         assert sentence.startswith("no stages of p: built again, it has other machine code")
         assert ("the same capture with --fresh-cache" in sentence) == is_advised
+
+
+def test_a_violation_of_two_limits_is_printed_once(tmp_path: Path, kernlens: Kernlens) -> None:
+    """``--max-registers`` is for AMD what ``--max-vgprs`` is: the lower limit counts."""
+    path = code_object_in(tmp_path, "a.hsaco")
+    for limits in (("--max-registers=11", "--max-vgprs=10"), ("--max-registers=10", "--max-vgprs=11")):
+        done = kernlens("check", path, *limits)
+        assert done.status == 1
+        assert done.out.count("VGPRs 12, at most 10") == 1
+        assert "at most 11" not in done.out
+    assert kernlens("check", path, "--max-registers=11", "--max-vgprs=12").status == 1, "the other one counts too"
+    assert kernlens("check", path, "--max-registers=12", "--max-vgprs=12").status == 0
+
+
+@needs_llvm
+def test_the_pressure_of_other_vendors_code_is_not_asked_of_a_decoder(tmp_path: Path, kernlens: Kernlens) -> None:
+    path = code_object_in(tmp_path, "a.hsaco")
+    sentence = "kernlens reads what instructions do to registers for Intel's GPUs alone"
+    for words in (("annotate", path, "--pressure"), ("check", path, "--max-vgprs=10")):
+        out = kernlens(*words).out
+        assert "decoder" not in out
+        assert sentence in out or "no line" in out.replace("source lines", "no line")
+    assert sentence in kernlens("annotate", path, "--pressure").out

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from glob import glob
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,43 @@ def test_bytes_on_which_llvm_crashes() -> None:
     if next(llvm_for("amdgcn")).major == 15:
         assert list(code.illegal) == [0, 1, 0, 0]
         assert code.texts[1] == ".long 0x69e238f9"
+
+
+def test_folders_are_listed_once_for_all_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listings: list[str] = []
+    real = glob
+
+    def counted(pattern: str) -> list[str]:
+        listings.append(pattern)
+        return real(pattern)
+
+    monkeypatch.setattr(llvm_libraries, "glob", counted)
+    monkeypatch.setenv(llvm_libraries.PATH_VARIABLE, str(tmp_path))
+    installed_llvm()
+    once = len(listings)
+    for _ in range(100):
+        disassemble("x86_64", b"\x90")
+    assert len(listings) == once > 0
+
+
+def test_a_library_that_comes_later_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(llvm_libraries.PATH_VARIABLE, str(tmp_path))
+    before = installed_llvm()
+    library = tmp_path / "libLLVM-99.so"
+    library.touch()
+    os.utime(tmp_path, ns=(1, 1))  # The clock of the file system may stand still meanwhile.
+    assert installed_llvm()[0].path == str(library)
+    library.unlink()
+    os.utime(tmp_path, ns=(2, 2))
+    assert installed_llvm() == before
+
+
+def test_a_library_of_a_root_that_is_added_later_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    roots: dict[str, str] = {}
+    monkeypatch.setattr(llvm_libraries, "_more_paths", [lambda: roots])
+    before = installed_llvm()
+    folder = tmp_path / "usr/lib/x86_64-linux-gnu"
+    folder.mkdir(parents=True)
+    (folder / "libLLVM-98.so").touch()
+    roots["llvm-98"] = str(tmp_path)
+    assert [each.major for each in installed_llvm() if each not in before] == [98]

@@ -10,6 +10,7 @@ from kernlens.formats.cubin.tool_note import ToolNote, read_tool_note
 from kernlens.isa.devices import device
 from kernlens.isa.nvidia.sass_listing import SassListing
 from kernlens.loading import load
+from kernlens.report.describe import kernel_heading
 from tests.nvidia_files import inlined, triton_softmax
 from tests.unit.conftest import Kernlens
 
@@ -96,3 +97,18 @@ def test_branches_of_sass_name_offsets() -> None:
     instructions = SassListing("\n".join(lines), "nvdisasm").instructions("k", bytes(64))
     assert list(instructions.texts) == ["BRA `(L32) ;", "NOP ;", "@P0 BRA `(L16) ;", "BRA `(.L_x_7) ;"]
     assert instructions.branches == {0: (32,), 2: (16,)}
+
+
+def test_headings_call_a_function_one(tmp_path: Path) -> None:
+    content = bytearray(inlined(".cubin"))
+    path = tmp_path / "k.cubin"
+    path.write_bytes(content)
+    (program,) = load(path)
+    assert kernel_heading(program, program.kernels["k2"]) == "k2  k on sm_90"
+    index = next(each.index for each in program.symbols if each.name == "k2" and each.type == "func")
+    symtab = next(each for each in load_sections(content) if each[0] == ".symtab")
+    content[symtab[1] + 24 * index + 5] &= ~0x10
+    path.write_bytes(content)
+    (program,) = load(path)
+    assert kernel_heading(program, program.kernels["k2"]) == "k2  function, no kernel  k on sm_90"
+    assert kernel_heading(program, program.kernels["k"]) == "k  k on sm_90"

@@ -32,6 +32,7 @@ from tests.nvidia_files import (
     triton_softmax,
     unpack,
 )
+from tests.unit.conftest import Kernlens
 from tests.unit.formats.test_cuda_containers import fat_entry, fatbin
 
 
@@ -256,3 +257,15 @@ def test_the_driver_s_kernels_and_damage(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(FormatError):
         load(path)
+
+
+def test_stages_of_a_fat_binary_name_the_architecture(tmp_path: Path, kernlens: Kernlens) -> None:
+    cubin, ptx = triton(".cubin"), triton(".ptx")
+    path = tmp_path / "two.fatbin"
+    path.write_bytes(fatbin(fat_entry(cubin), fat_entry(ptx, kind=1, number=80), fat_entry(ptx, kind=1)))
+    done = kernlens("stages", path)
+    programs = [(each.device.name, bool(each.build.snapshots)) for each in load(path) if each.device]
+    heads = [line for line in done.out.splitlines() if line and not line.startswith(" ") and " for sm_" in line]
+    assert len(heads) == sum(has_stages for _, has_stages in programs) > 0
+    for name in {name for name, has_stages in programs if has_stages}:
+        assert any(f" for {name}" in head for head in heads)

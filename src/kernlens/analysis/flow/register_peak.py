@@ -7,6 +7,7 @@ from kernlens.analysis.flow.liveness import liveness_of
 from kernlens.dataclass import dataclass
 from kernlens.model.effects import registers_in
 from kernlens.model.instruction import Instructions
+from kernlens.model.listed_instructions import ListedInstructions
 from kernlens.model.pressure import Pressure
 from kernlens.model.register_links import BEFORE_THE_CODE
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE, SourceMap
@@ -46,6 +47,15 @@ def pressure_of(instructions: Instructions) -> Pressure | None:
         has_calls=any(route.is_call for route in effects.routes.values()),
         is_lower_bound=liveness.blocks.is_open or any(effect.is_lower_bound for effect in effects.effects),
     )
+
+
+def why_unknown(instructions: Instructions) -> str:
+    """Return why ``pressure_of`` does not know it."""
+    if instructions.effects is not None:
+        return "the branches of the code are too many to follow"
+    if isinstance(instructions, ListedInstructions):
+        return "kernlens reads what instructions do to registers for Intel's GPUs alone"
+    return "this decoder does not report which registers these instructions read and write"
 
 
 def held_at(instructions: Instructions, source_map: SourceMap | None, index: int) -> list[HeldValues]:

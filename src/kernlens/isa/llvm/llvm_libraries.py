@@ -45,6 +45,8 @@ _MOST_ENDS = 64
 _MOST_CRASHES = 8
 
 _more_paths: list[Callable[[], Mapping[str, str]]] = []
+#: Folders with the times of their last change.
+_Searched = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +150,8 @@ class LlvmLibrary:
 
 _lock = allocate_lock()
 _known: dict[str, LlvmLibrary] = {}
+#: The libraries that were listed last, and of which folders.
+_listed: tuple[_Searched, tuple[LlvmLibrary, ...]] | None = None
 
 
 def _forget() -> None:
@@ -168,9 +172,18 @@ def search_llvm_also(find_paths: Callable[[], Mapping[str, str]]) -> None:
 
 
 def installed_llvm() -> tuple[LlvmLibrary, ...]:
-    """Return every libLLVM that there is, in the order of preference, each file once. None is opened for it."""
+    """Return every libLLVM that there is, in the order of preference, each file once. None is opened for it, and folders are
+    listed again only when they have changed: each kernel asks."""
+    global _listed
     if not is_possible():
         return ()
+    searched = _searched()
+    if _listed is None or _listed[0] != searched:
+        _listed = searched, _found_libraries()
+    return _listed[1]
+
+
+def _found_libraries() -> tuple[LlvmLibrary, ...]:
     libraries: dict[str, LlvmLibrary] = {}
     for paths in (_chosen_paths(), _other_paths()):
         for path, major in sorted(paths, key=lambda candidate: -candidate[1]):
@@ -216,6 +229,23 @@ def libraries_of(root: str | os.PathLike[str]) -> tuple[LlvmLibrary, ...]:
     """Return the copies of libLLVM in a toolchain's root folder, newest first."""
     paths = {os.path.realpath(path): (path, major) for path, major in _candidates(os.fspath(root), _FOLDERS_OF_A_ROOT)}
     return tuple(LlvmLibrary(path, major) for path, major in sorted(paths.values(), key=lambda each: -each[1]))
+
+
+def _searched() -> _Searched:
+    """Return what is searched, each with the time of its last change: libraries come and go with packages and roots, which
+    change the folders, or those above."""
+    paths = [*filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep)), *_SYSTEM_FOLDERS]
+    for find_paths in _more_paths:
+        for root in find_paths().values():
+            paths += (os.path.join(root, folder) for folder in _FOLDERS_OF_A_ROOT)
+    return tuple((path, _changed(path.partition("*")[0])) for path in paths)
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path if os.path.lexists(path) else os.path.dirname(path)).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _chosen_paths() -> Iterator[tuple[str, int]]:
