@@ -17,7 +17,7 @@ _KHRONOS = {
     "{} skipped (requires": SKIP,
     "Subtest {} tests is not supported in offline": SKIP,
 }
-_GTEST = {"[       OK ] {} (": PASS, "[  FAILED  ] {} (": FAIL, "[  SKIPPED ] {} (": SKIP}
+_GTEST = {"[       OK ] {}": PASS, "[  FAILED  ] {}": FAIL, "[  SKIPPED ] {}": SKIP}
 _STARTS = {"khronos": "{}...", "gtest": "[ RUN      ] {}"}
 _ENDS = {"khronos": _KHRONOS, "gtest": _GTEST}
 
@@ -61,8 +61,9 @@ def read_results(kind: str, printed: str, tests: Iterable[str]) -> Told:
 
 
 def _is_end(line: str, end: str, test: str) -> bool:
+    """Tell whether the line is this end of the test. What may follow is a bracket, or what the test was given."""
     words = end.format(test)
-    return line.startswith(words) if words.endswith(("(", "(requires", "offline")) else line == words
+    return line == words or line.startswith((f"{words} ", f"{words}, "))
 
 
 def expected_status(results: Mapping[str, str]) -> int:

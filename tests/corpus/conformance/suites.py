@@ -161,5 +161,3 @@ def _black_box(folder: Path) -> Suite:
                 continue
         programs.append(program)
     return Suite(BLACK_BOX, "level-zero", "program", tuple(programs), tuple(missing))
-
-
