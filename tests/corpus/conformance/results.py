@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 PASS, FAIL, SKIP = "pass", "fail", "skip"
@@ -101,23 +101,25 @@ def count_differences(counted: Counter[str], recorded: Counter[str]) -> list[str
 
 #: The statuses of calls whose arguments are none, so that there was no build.
 NO_CALL = frozenset({"CL_INVALID_PROGRAM", "CL_INVALID_DEVICE", "CL_INVALID_CONTEXT", "CL_INVALID_VALUE"})
-_FAILED = re.compile("failed with ([A-Z_]+)")
+_FAILED = re.compile(r"failed with (-?\w+)")
 
 
-def counted_calls(lines: Iterable[str], names: Mapping[int, str]) -> Counter[str]:
+def counted_calls(lines: Iterable[str], name_of: Callable[[int], str]) -> Counter[str]:
     """Return the calls that the preloaded library counted (``build:-11``): those that recordings have."""
     calls: Counter[str] = Counter()
     for line in lines:
         operation, _, status = line.partition(":")
-        name = names.get(int(status), "success")
+        name = name_of(int(status)) if int(status) else "success"
         if name not in NO_CALL:
             calls[f"{operation} {name}"] += 1
     return calls
 
 
 def recorded_calls(operations: Sequence[str], reasons: Sequence[str | None]) -> Counter[str]:
-    """Return the calls of a recording: the operation of each build, and the reason if it failed."""
+    """Return the calls of a recording: the operation of each build, and the reason if it failed. An input of a static link
+    has an entry of its own, and is no call."""
     return Counter(
         f"{operation} {failed[1] if (failed := _FAILED.search(reason or '')) else 'success'}"
         for operation, reason in zip(operations, reasons, strict=True)
+        if operation != "input"
     )

@@ -8,12 +8,12 @@ import signal
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernlens.recording.reader import Recording
-from kernlens.runtime.level_zero.result_codes import RESULT_NAMES
+from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.toolchain.application import find_application
 from kernlens.toolchain.simulation import simulated_environment
@@ -114,19 +114,19 @@ class Runner:
         """Note what the process counted and recorded, and its exit status if that is another than its tests say."""
         is_whole = self.suite.kind != "program" and all(value in ("pass", "fail", "skip") for value in results.values())
         if is_whole and done.status != expected_status(results):
-            ran.faults.append(f"exit status {done.status} after {', '.join(results)}: {done.err[-300:]}")
+            ran.faults.append(f"exit status {done.status} after {_few(results)}: {done.err[-300:]}")
         options = WAYS[self.suite.interface].get(way)
         if options is None or done.status is None:
             return
-        names = ERROR_NAMES if self.suite.interface == "opencl" else RESULT_NAMES
+        name_of = opencl_name if self.suite.interface == "opencl" else result_name
         counted = work / "counted"
-        calls = counted_calls(counted.read_text().splitlines() if counted.exists() else (), names)
+        calls = counted_calls(counted.read_text().splitlines() if counted.exists() else (), name_of)
         recorded = _recorded(work / "x.klens")
         ran.counted += calls
         ran.recorded += recorded
         if calls != recorded:
             ran.faults.append(
-                f"calls of {', '.join(results)}: {dict(calls - recorded)} not recorded, {dict(recorded - calls)} not called"
+                f"calls of {_few(results)}: {dict(calls - recorded)} not recorded, {dict(recorded - calls)} not called"
             )
 
     def _run(self, program: Path, way: str, arguments: Sequence[str], work: Path, limit: float) -> Process:
@@ -172,6 +172,16 @@ def build_counters(folder: Path) -> None:
     for interface, words in sources.items():
         library = [*FLAGS, "-shared", "-fPIC", "-o", str(folder / f"{interface}.so"), *map(str, words), "-ldl"]
         subprocess.run(["gcc", *library], check=True, timeout=60)
+
+
+def opencl_name(status: int) -> str:
+    """Return the constant's name, or the number if the specification has none."""
+    return ERROR_NAMES.get(status, str(status))
+
+
+def _few(tests: Iterable[str]) -> str:
+    first, *others = tests
+    return f"{first} and {len(others)} more" if others else first
 
 
 def _layer_variables() -> dict[str, str]:

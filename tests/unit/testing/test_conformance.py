@@ -14,7 +14,7 @@ from tests.corpus.conformance.results import (
     read_results,
     recorded_calls,
 )
-from tests.corpus.conformance.runs import DID_NOT_END, Ran
+from tests.corpus.conformance.runs import DID_NOT_END, Ran, opencl_name
 
 KHRONOS = """\
  Initializing random seed to 0.
@@ -72,13 +72,13 @@ def test_each_result_that_differs_is_told() -> None:
 
 
 def test_calls_are_counted_by_status() -> None:
-    names = {-11: "CL_BUILD_PROGRAM_FAILURE", -30: "CL_INVALID_VALUE"}
-    counted = counted_calls(["build:0", "build:0", "build:-11", "link:-30"], names)
-    assert counted == {"build success": 2, "build CL_BUILD_PROGRAM_FAILURE": 1}
+    counted = counted_calls(["build:0", "build:0", "build:-11", "link:-30", "link:-7777"], opencl_name)
+    assert counted == {"build success": 2, "build CL_BUILD_PROGRAM_FAILURE": 1, "link -7777": 1}
     failed = "the application's build failed with CL_BUILD_PROGRAM_FAILURE: a reason"
-    recorded = recorded_calls(["build", "build", "link"], [None, failed, None])
+    recorded = recorded_calls(["build", "build", "link", "input"], [None, failed, None, None])
     assert count_differences(counted, recorded) == [
         "build success: 2 called, 1 recorded",
+        "link -7777: 1 called, 0 recorded",
         "link success: 0 called, 1 recorded",
     ]
     assert count_differences(counted, counted) == []
