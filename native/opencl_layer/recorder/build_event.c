@@ -224,7 +224,7 @@ static void add_devices(struct build_event *event, cl_program program, cl_int re
         field_number(&event->event.fields, "built", successful && built[index]);
         if (result != CL_INVALID_OPERATION) /* nothing was begun: the log is that of another build, which may go on */
             add_log(event, program, devices[index]);
-        if (result == CL_OUT_OF_RESOURCES)
+        if (result == CL_OUT_OF_RESOURCES || (successful && !built[index])) /* a notification comes before the answer */
             add_refused(event, program, devices[index]);
         if (has_binaries && built[index])
             field_bytes(&event->event.fields, "binary", binaries.items[index].bytes, binaries.items[index].size);
@@ -261,18 +261,41 @@ void build_event_start(struct build_event *event, cl_program program)
     event_start(&event->event, size);
 }
 
+/* Notes the end of one: the driver's answer, and what the program holds. */
+static void describe(struct build_event *event, cl_program program, cl_int status)
+{
+    event_ended(&event->event, status);
+    if (program != NULL) {
+        add_source(event, program);
+        add_devices(event, program, status);
+    }
+    for (cl_uint index = 0; program == NULL && index < event->count; ++index)
+        add_device(event, event->devices[index]);
+}
+
 void build_event_end(struct build_event *event, cl_program program, cl_int status)
 {
     if (event == NULL)
         return;
     if (was_call(status)) {
-        event_ended(&event->event, status);
-        if (program != NULL) {
-            add_source(event, program);
-            add_devices(event, program, status);
-        }
-        for (cl_uint index = 0; program == NULL && index < event->count; ++index)
-            add_device(event, event->devices[index]);
+        describe(event, program, status);
+        event_write(&event->event);
+    }
+    build_event_drop(event);
+}
+
+void build_event_notified(struct build_event *event, cl_program program)
+{
+    describe(event, program, CL_SUCCESS);
+    event_hold(&event->event);
+}
+
+void build_event_settle(struct build_event *event, cl_int status)
+{
+    if (status == CL_SUCCESS) {
+        event_keep(&event->event);
+    } else if (was_call(status)) {
+        event_answer(&event->event, status);
         event_write(&event->event);
     }
     build_event_drop(event);

@@ -26,6 +26,10 @@ void build_event_header(struct build_event *event, cl_program program, const cha
 void build_event_start(struct build_event *event, cl_program program);
 /* Writes it and frees it. `program` is what was built, NULL if there is none. */
 void build_event_end(struct build_event *event, cl_program program, cl_int status);
+/* Writes one that the driver notifies of: what became of it, each device's status says. Once its function has returned, this status is
+ * written in place of that, and the event freed. */
+void build_event_notified(struct build_event *event, cl_program program);
+void build_event_settle(struct build_event *event, cl_int status);
 /* Frees it: there was none. */
 void build_event_drop(struct build_event *event);
 
