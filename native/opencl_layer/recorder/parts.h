@@ -3,6 +3,7 @@
 #define KERNLENS_RECORDER_PARTS_H
 
 #include "recording/counters.h"
+#include "recording/event.h"
 #include "recording/kernel_names.h"
 
 #include <CL/cl.h>
@@ -33,10 +34,13 @@ void build_event_settle(struct build_event *event, cl_int status);
 /* Frees it: there was none. */
 void build_event_drop(struct build_event *event);
 
-/* Specialization constants of programs from IL: has forks looked after, for a loading layer. */
+/* constants.c: specialization constants of programs from IL. */
+/* Has forks looked after. For a loading layer. */
 void constants_watch(void);
 /* Keeps a value that was set; in place of an earlier one. */
 void constant_set(cl_program program, cl_uint number, size_t size, const void *value);
+/* Adds those of the program to an event of its. */
+void constants_add(struct event *event, cl_program program);
 /* The handle is a new program's. */
 void constants_forget(cl_program program);
 
