@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.corpus.conformance.results import compare, count_differences
@@ -30,9 +30,23 @@ def chosen(tests: Sequence[str], patterns: Sequence[str], without: Sequence[str]
     return [test for test in wanted if not any(pattern in test for pattern in without)]
 
 
-def left_out(plain: Ran) -> list[str]:
-    """Return the tests that a plain run did not end: nothing can be compared."""
-    return [test for test, result in plain.results.items() if result == DID_NOT_END or result.startswith("ended by")]
+def left_out(plain: Ran) -> dict[str, str]:
+    """Return the tests that a plain run did not end, and how they did: nothing can be compared."""
+    return {
+        test: result for test, result in plain.results.items() if result == DID_NOT_END or result.startswith("ended by")
+    }
+
+
+def run_all(runner: Runner, way: str, tests: Mapping[Path, Sequence[str]]) -> Ran:
+    """Run the tests of all programs in a way."""
+    whole = Ran()
+    for program, names in tests.items():
+        ran = runner.run(program, way, names)
+        whole.results |= ran.results
+        whole.counted += ran.counted
+        whole.recorded += ran.recorded
+        whole.faults += ran.faults
+    return whole
 
 
 def show(where: str, way: str, plain: Ran, ran: Ran, unstable: Sequence[str]) -> int:
@@ -53,21 +67,24 @@ def show(where: str, way: str, plain: Ran, ran: Ran, unstable: Sequence[str]) ->
     return len(differences)
 
 
-def compare_suite(runner: Runner, program: Path, patterns: Sequence[str], without: Sequence[str]) -> int:
-    """Compare a program's tests on a driver in all ways, and return how much differs."""
-    where = f"{program.name.removeprefix('test_')} {runner.driver}"
-    tests = chosen(runner.tests(program), patterns, without)
-    plain = runner.run(program, PLAIN, tests)
-    if skipped := left_out(plain):
-        print(f"{where:16} left out, as the plain run did not end: {', '.join(skipped)}", flush=True)
-    for test in skipped:
+def compare_suite(runner: Runner, patterns: Sequence[str], without: Sequence[str]) -> int:
+    """Compare a suite's tests on a driver in all ways, and return how much differs."""
+    where = f"{runner.suite.name} {runner.driver}"
+    programs = {each: chosen(runner.tests(each), patterns, without) for each in runner.suite.programs}
+    plain = run_all(runner, PLAIN, programs)
+    for test, result in left_out(plain).items():
+        print(f"{where:16} left out, as the plain run {result}: {test}", flush=True)
         del plain.results[test]
+    tests = {each: [test for test in names if test in plain.results] for each, names in programs.items()}
     different = 0
     for way in WAYS[runner.suite.interface] if plain.results else ():
-        ran = runner.run(program, way, list(plain.results))
-        doubtful = [test for test, result in plain.results.items() if ran.results[test] != result]
-        again = runner.run(program, PLAIN, doubtful).results
-        different += show(where, way, plain, ran, [test for test in doubtful if again[test] != plain.results[test]])
+        ran = run_all(runner, way, tests)
+        doubtful = {test for test, result in plain.results.items() if ran.results[test] != result}
+        again = run_all(
+            runner, PLAIN, {each: [test for test in names if test in doubtful] for each, names in tests.items()}
+        )
+        unstable = sorted(test for test in doubtful if again.results[test] != plain.results[test])
+        different += show(where, way, plain, ran, unstable)
     return different
 
 
@@ -94,8 +111,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 build_counters(Path(folder))
                 runner = Runner(suite, driver, Path(folder), arguments.seconds, arguments.batch)
-                for program in suite.programs:
-                    different += compare_suite(runner, program, arguments.test, arguments.without)
+                different += compare_suite(runner, arguments.test, arguments.without)
     print(f"{different} differences")
     raise SystemExit(different > 0)
 

@@ -94,4 +94,4 @@ def test_tests_are_chosen_and_left_out() -> None:
     assert chosen(tests, [], []) == tests
     assert chosen(tests, ["build"], ["all"]) == ["build"]
     ran = Ran({"build": "fail", "link": DID_NOT_END, "all": "ended by SIGSEGV"}, Counter())
-    assert left_out(ran) == ["link", "all"]
+    assert left_out(ran) == {"link": DID_NOT_END, "all": "ended by SIGSEGV"}
