@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char GOOD[] = "kernel void good(global int *a) { a[get_global_id(0)] += 1; }\n";
@@ -104,6 +105,10 @@ int main(void)
     clBuildProgram(with(GOOD), 1, NULL, "", NULL, NULL);
     clBuildProgram(with(GOOD), 0, &device, "", NULL, NULL);
     clCompileProgram(with(GOOD), 1, NULL, "", 0, NULL, NULL, NULL, NULL);
+    char long_name[400];
+    snprintf(long_name, sizeof long_name, "kernel void %0256d(global int *a) { a[0] = 1; }", 0);
+    memset(strchr(long_name, '0'), 'n', 256);
+    built(long_name, ""); /* PoCL, asked for the binary of this one, ends the process */
     notified_builds(GOOD);
     notified_builds(WRONG);
     notified_builds(LARGE); /* more shared local memory than GPUs have */
