@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.corpus.conformance.results import compare, count_differences
-from tests.corpus.conformance.runs import DID_NOT_END, DRIVERS, PLAIN, WAYS, Ran, Runner, build_counters
+from tests.corpus.conformance.runs import DID_NOT_END, DRIVERS, PLAIN, UNUSABLE, WAYS, Ran, Runner, build_counters
 from tests.corpus.conformance.suites import SUITES, prepare
 from tests.environment import cache_folder
 
@@ -106,7 +106,7 @@ def main() -> None:
         for line in suite.missing:
             print(f"not built: {line}")
         for driver in arguments.driver or DRIVERS:
-            if (suite.interface, driver) == ("level-zero", "pocl"):
+            if driver in UNUSABLE.get(suite.name, UNUSABLE[suite.interface]):
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 build_counters(Path(folder))

@@ -30,7 +30,14 @@ from tests.integration.capture.capture_fixtures import FLAGS, HERE, MAIN
 from tests.integration.layers.opencl_layer_fixtures import ICD_FOLDER
 
 #: Each driver: its toolchain, the device that it simulates (None: it computes), and the vendor file of the system's.
-DRIVERS = {"pocl": (SYSTEM, None, "pocl.icd"), "dg2": (SYSTEM, "dg2", "intel.icd"), "bmg": (NEWEST, "bmg", "")}
+DRIVERS = {
+    "pocl": (SYSTEM, None, "pocl.icd"),
+    "dg2": (SYSTEM, "dg2", "intel.icd"),
+    "dg2-newest": (NEWEST, "dg2", ""),
+    "bmg": (NEWEST, "bmg", ""),
+}
+#: Those that a suite's programs cannot start on: the black box tests call functions that older Level Zero loaders lack.
+UNUSABLE = {"level-zero": ("pocl",), "opencl": (), "zello": ("pocl", "dg2")}
 PLAIN, LAYER, RUN = "plain", "layer", "run"
 #: The ways with kernlens: the options of a capture; none for the snapshot layer, and for kernlens run.
 WAYS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
@@ -166,11 +173,11 @@ def build_counters(folder: Path) -> None:
     """Build the libraries that count the calls of an interface."""
     headers = Path(__file__).parents[3] / "native" / "level_zero_api"
     sources = {
-        "opencl": [HERE / "counting_preload.c"],
-        "level-zero": [Path(__file__).with_name("level_zero_calls.c"), f"-I{headers}"],
+        "opencl": [str(HERE / "counting_preload.c")],
+        "level-zero": [str(Path(__file__).with_name("level_zero_calls.c")), f"-I{headers}"],
     }
     for interface, words in sources.items():
-        library = [*FLAGS, "-shared", "-fPIC", "-o", str(folder / f"{interface}.so"), *map(str, words), "-ldl"]
+        library = [*FLAGS, "-shared", "-fPIC", "-o", str(folder / f"{interface}.so"), *words, "-ldl"]
         subprocess.run(["gcc", *library], check=True, timeout=60)
 
 
