@@ -77,8 +77,28 @@ char *program_il(cl_program program, size_t *size)
     return property(program, CL_PROGRAM_IL, size);
 }
 
+/* Tells whether a question for the binary may end the process: PoCL compiles the kernels then, into files that have their names, and
+ * aborts if the file system takes none so long. The application may never ask. */
+static bool binary_may_abort(cl_program program)
+{
+    enum { LONGEST_NAME = 200 };
+    size_t size = 0, count = 0;
+    FREED cl_device_id *devices = program_devices(program, &count);
+    bool is_pocl = devices != NULL && count > 0 && compiler_of(devices[0]) == &pocl_compiler; /* of one platform */
+    FREED char *names = is_pocl ? property(program, CL_PROGRAM_KERNEL_NAMES, &size) : NULL;
+    size_t length = 0;
+    for (const char *name = names; name != NULL && *name != '\0'; name += length + (name[length] != '\0')) {
+        length = strcspn(name, ";");
+        if (length > LONGEST_NAME)
+            return true;
+    }
+    return false;
+}
+
 unsigned char *program_binary(cl_program program, cl_device_id device, size_t *size)
 {
+    if (binary_may_abort(program))
+        return NULL;
     size_t devices_size = 0, sizes_size = 0;
     FREED cl_device_id *devices = property(program, CL_PROGRAM_DEVICES, &devices_size);
     FREED size_t *sizes = property(program, CL_PROGRAM_BINARY_SIZES, &sizes_size);
@@ -161,7 +181,7 @@ static bool read_parts(cl_program program, const cl_program_info names[2], const
 bool program_read_binaries(cl_program program, const bool *built, size_t count, struct program_parts *parts)
 {
     static const cl_program_info NAMES[] = {CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BINARIES};
-    return read_parts(program, NAMES, built, count, parts);
+    return !binary_may_abort(program) && read_parts(program, NAMES, built, count, parts);
 }
 
 bool program_read_debug(cl_program program, const bool *built, size_t count, struct program_parts *parts)

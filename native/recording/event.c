@@ -39,7 +39,31 @@ void event_ended(struct event *event, int64_t status)
     uint64_t duration = nanoseconds(&ended) - nanoseconds(&event->began);
     event->time += duration;
     field_number(&event->fields, "duration", duration);
-    field_number(&event->fields, "status", (uint64_t)status);
+    event_answer(event, status);
+}
+
+void event_answer(struct event *event, int64_t status)
+{
+    field_number(&event->fields, "status", (uint64_t)status); /* of several the last counts */
+}
+
+void event_hold(struct event *event)
+{
+    struct spool_entry begun = event->started;
+    int error = spool_add(ENTRY_BUILD, event->time, &event->fields, &event->started);
+    event->is_held = error == 0;
+    if (error != 0) {
+        spool_missing("a build", error);
+        event->started = begun;
+    } else if (begun.file != 0) {
+        spool_take_back(&begun);
+    }
+}
+
+void event_keep(struct event *event)
+{
+    if (event->is_held)
+        event->started.file = 0;
 }
 
 void event_write(const struct event *event)

@@ -1,95 +1,12 @@
-/* What a capture notes of a call that builds, and of programs until then. */
+/* What a capture notes of a call that builds. */
 #define _GNU_SOURCE
-#include "base/arrays.h"
-#include "base/locks.h"
 #include "base/owned.h"
-#include "base/records.h"
 #include "opencl_layer/below.h"
 #include "opencl_layer/recorder/parts.h"
-#include "recording/event.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As a field of an event: nothing is longer than 8 bytes. */
-struct constant {
-    uint64_t number, bits;
-};
-
-struct known_program {
-    struct record record;
-    struct constant *items;
-    size_t count, capacity;
-};
-
-/* The specialization constants of programs from IL, which a driver takes but does not give back. */
-static struct records programs;
-
-static void after_fork(bool (*damaged)(enum lock lock))
-{
-    if (damaged(LOCK_RECORDER))
-        programs = (struct records){0};
-}
-
-static struct known_program *find(cl_program program)
-{
-    return (struct known_program *)(void *)records_find(&programs, program);
-}
-
-/* Returns the place of the constant's value; NULL if there is no memory. */
-static struct constant *place_of(struct known_program *known, cl_uint number)
-{
-    for (size_t index = 0; index < known->count; ++index)
-        if (known->items[index].number == number)
-            return &known->items[index];
-    struct constant *grown = array_reserve(known->items, &known->capacity, known->count + 1, sizeof *grown);
-    if (grown == NULL)
-        return NULL;
-    known->items = grown;
-    return &grown[known->count++];
-}
-
-void constant_set(cl_program program, cl_uint number, size_t size, const void *value)
-{
-    struct constant constant = {.number = number};
-    memcpy(&constant.bits, value, size < sizeof constant.bits ? size : sizeof constant.bits);
-    lock_take(LOCK_RECORDER);
-    struct known_program *known = find(program);
-    if (known == NULL && (known = calloc(1, sizeof *known)) != NULL) {
-        known->record.handle = program;
-        records_add(&programs, &known->record);
-    }
-    struct constant *place = known != NULL ? place_of(known, number) : NULL;
-    if (place != NULL)
-        *place = constant;
-    lock_give(LOCK_RECORDER);
-}
-
-/* Adds those of the program to an event of its. */
-static void constants_add(struct event *event, cl_program program)
-{
-    lock_take(LOCK_RECORDER);
-    const struct known_program *known = find(program);
-    for (size_t index = 0; known != NULL && index < known->count; ++index)
-        field_bytes(&event->fields, "constant", &known->items[index], sizeof known->items[index]);
-    lock_give(LOCK_RECORDER);
-}
-
-void constants_forget(cl_program program)
-{
-    lock_take(LOCK_RECORDER);
-    struct known_program *known = (struct known_program *)(void *)records_remove(&programs, program);
-    lock_give(LOCK_RECORDER);
-    if (known != NULL)
-        free(known->items);
-    free(known);
-}
-
-void constants_watch(void)
-{
-    forks_watch(after_fork);
-}
 
 struct build_event {
     struct event event;
@@ -224,7 +141,7 @@ static void add_devices(struct build_event *event, cl_program program, cl_int re
         field_number(&event->event.fields, "built", successful && built[index]);
         if (result != CL_INVALID_OPERATION) /* nothing was begun: the log is that of another build, which may go on */
             add_log(event, program, devices[index]);
-        if (result == CL_OUT_OF_RESOURCES)
+        if (result == CL_OUT_OF_RESOURCES || (successful && !built[index])) /* a notification comes before the answer */
             add_refused(event, program, devices[index]);
         if (has_binaries && built[index])
             field_bytes(&event->event.fields, "binary", binaries.items[index].bytes, binaries.items[index].size);
@@ -261,18 +178,41 @@ void build_event_start(struct build_event *event, cl_program program)
     event_start(&event->event, size);
 }
 
+/* Notes the end of one: the driver's answer, and what the program holds. */
+static void describe(struct build_event *event, cl_program program, cl_int status)
+{
+    event_ended(&event->event, status);
+    if (program != NULL) {
+        add_source(event, program);
+        add_devices(event, program, status);
+    }
+    for (cl_uint index = 0; program == NULL && index < event->count; ++index)
+        add_device(event, event->devices[index]);
+}
+
 void build_event_end(struct build_event *event, cl_program program, cl_int status)
 {
     if (event == NULL)
         return;
     if (was_call(status)) {
-        event_ended(&event->event, status);
-        if (program != NULL) {
-            add_source(event, program);
-            add_devices(event, program, status);
-        }
-        for (cl_uint index = 0; program == NULL && index < event->count; ++index)
-            add_device(event, event->devices[index]);
+        describe(event, program, status);
+        event_write(&event->event);
+    }
+    build_event_drop(event);
+}
+
+void build_event_notified(struct build_event *event, cl_program program)
+{
+    describe(event, program, CL_SUCCESS);
+    event_hold(&event->event);
+}
+
+void build_event_settle(struct build_event *event, cl_int status)
+{
+    if (status == CL_SUCCESS) {
+        event_keep(&event->event);
+    } else if (was_call(status)) {
+        event_answer(&event->event, status);
         event_write(&event->event);
     }
     build_event_drop(event);

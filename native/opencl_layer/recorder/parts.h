@@ -3,6 +3,7 @@
 #define KERNLENS_RECORDER_PARTS_H
 
 #include "recording/counters.h"
+#include "recording/event.h"
 #include "recording/kernel_names.h"
 
 #include <CL/cl.h>
@@ -26,13 +27,20 @@ void build_event_header(struct build_event *event, cl_program program, const cha
 void build_event_start(struct build_event *event, cl_program program);
 /* Writes it and frees it. `program` is what was built, NULL if there is none. */
 void build_event_end(struct build_event *event, cl_program program, cl_int status);
+/* Writes one that the driver notifies of: what became of it, each device's status says. Once its function has returned, this status is
+ * written in place of that, and the event freed. */
+void build_event_notified(struct build_event *event, cl_program program);
+void build_event_settle(struct build_event *event, cl_int status);
 /* Frees it: there was none. */
 void build_event_drop(struct build_event *event);
 
-/* Specialization constants of programs from IL: has forks looked after, for a loading layer. */
+/* constants.c: specialization constants of programs from IL. */
+/* Has forks looked after. For a loading layer. */
 void constants_watch(void);
 /* Keeps a value that was set; in place of an earlier one. */
 void constant_set(cl_program program, cl_uint number, size_t size, const void *value);
+/* Adds those of the program to an event of its. */
+void constants_add(struct event *event, cl_program program);
 /* The handle is a new program's. */
 void constants_forget(cl_program program);
 

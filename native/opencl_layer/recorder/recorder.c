@@ -18,14 +18,15 @@ static cl_icd_dispatch *next; /* the functions in front of which the recorder st
 typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
 
 /* A build with a notification, which may come before or after its function returns. The function and the notification both hold it,
- * and the last to let it go frees it. */
+ * and the last to let it go frees it. The notification knows what was built, and the function alone the driver's answer. */
 struct notified_build {
     struct build_event *event;
     notification notify;
     void *user_data;
     bool links;
+    cl_int status; /* what the function returned, once it has */
     atomic_bool named, notified;
-    atomic_int holders;
+    atomic_int over, holders; /* how many of both are over */
 };
 
 static void let_go(struct notified_build *build, int holders)
@@ -41,6 +42,13 @@ static void name_linked(struct notified_build *build, cl_program linked)
         recorder_new_program(linked);
 }
 
+/* One of both is over. */
+static void one_is_over(struct notified_build *build)
+{
+    if (atomic_fetch_add(&build->over, 1) == 1)
+        build_event_settle(build->event, build->status);
+}
+
 static void CL_CALLBACK build_ended(cl_program program, void *user_data)
 {
     struct notified_build *build = user_data;
@@ -48,7 +56,8 @@ static void CL_CALLBACK build_ended(cl_program program, void *user_data)
     void *data = build->user_data;
     build->notified = true;
     name_linked(build, program);
-    build_event_end(build->event, program, CL_SUCCESS); /* what became of it, each device's status says */
+    build_event_notified(build->event, program); /* the application may release the program, or not come back */
+    one_is_over(build);
     let_go(build, 1);
     notify(program, data);
 }
@@ -89,10 +98,13 @@ static void call_end(struct call *call, cl_program program, cl_int status)
     if (build == NULL)
         return;
     name_linked(build, program);
-    bool over = status != CL_SUCCESS && !build->notified;
-    if (over)
+    bool refused = status != CL_SUCCESS && !build->notified;
+    build->status = status;
+    if (refused)
         build_event_end(build->event, program, status);
-    let_go(build, over ? 2 : 1);
+    else
+        one_is_over(build);
+    let_go(build, refused ? 2 : 1);
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,

@@ -55,7 +55,7 @@ def test_recorded_is_what_was_called_for_every_status(
         for operation, _, status in (line.partition(":") for line in counted.read_text().split())
     )
     builds = {call: count for call, count in called.items() if call[1] not in NO_CALL}
-    assert sum(called.values()) == 22, "all that the application calls"
+    assert sum(called.values()) == 30, "all that the application calls"
     assert len(builds) >= 6, "several statuses"
     with Recording(recording) as opened:
         operations = [call["operation"] for call in json.loads(opened.metadata["capture"])["builds"]]
@@ -66,11 +66,17 @@ def test_recorded_is_what_was_called_for_every_status(
             )
             for operation, build in zip(operations, opened.builds(), strict=True)
         )
-        refused = [build for build in opened.builds() if build.outcome == "refused"]
+        without = [build for build in opened.builds() if build.outcome == "refused"]
+        refused = [build for build in without if build.reason != "the driver gave no binary"]
+        assert len(without) - len(refused) == (driver == "pocl"), "PoCL is not asked for that of the long name"
     assert recorded == builds
+    too_large = [build.reason or "" for build in refused if "OUT_OF_RESOURCES" in (build.reason or "")]
+    assert [reason.partition(": ")[2].split(" SLM")[0] for reason in too_large] == [
+        "large declares 262,144 bytes of" for _ in range(builds.get(("build", "CL_OUT_OF_RESOURCES"), 0))
+    ], "the reason is that of the program as the driver notified of it"
     assert len(refused) == sum(count for (_, status), count in builds.items() if status != "CL_SUCCESS")
     listed = json.loads(kernlens("recording", "list", recording, "--json").stdout)["programs"]
     assert Counter(program["outcome"] for program in listed) == {
-        "built": sum(builds.values()) - len(refused),
-        "refused": len(refused),
+        "built": sum(builds.values()) - len(without),
+        "refused": len(without),
     }

@@ -1,18 +1,24 @@
 /* Preloaded into an application: writes each call that builds, and the driver's answer, at the end of the file that COUNTED names. It
- * stands in front of the loader, and knows nothing of layers. */
+ * stands in front of the loader, and knows nothing of layers. With TRACED it counts in programs alone that have that in their names:
+ * not in those that build once more for a capture. */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void count(const char *operation, cl_int status)
 {
     char line[64];
+    const char *traced = getenv("TRACED");
+    if (traced != NULL && strstr(program_invocation_name, traced) == NULL)
+        return;
     int length = snprintf(line, sizeof line, "%s:%d\n", operation, status);
     int file = open(getenv("COUNTED"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (write(file, line, (size_t)length) < 0)

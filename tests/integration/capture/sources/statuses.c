@@ -4,10 +4,16 @@
 #include <CL/cl.h>
 
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static const char GOOD[] = "kernel void good(global int *a) { a[get_global_id(0)] += 1; }\n";
 static const char WRONG[] = "kernel void wrong(global int *a) { a[0] = no_such_name; }\n";
+static const char LARGE[] = "kernel void large(global ulong *a) { local ulong t[32768]; int l = get_local_id(0);\n"
+                            "for (int i = l; i < 32768; i += get_local_size(0)) t[i] = a[i];\n"
+                            "barrier(CLK_LOCAL_MEM_FENCE); a[get_global_id(0)] = t[(l * 77) & 32767]; }\n";
 static const char PART[] = "int seven(void) { return 7; }\n";
 static const char MAIN[] = "int seven(void);\nkernel void linked(global int *a) { a[0] = seven(); }\n";
 
@@ -24,6 +30,26 @@ static cl_program built(const char *source, const char *options)
     cl_program program = with(source);
     clBuildProgram(program, 1, &device, options, NULL, NULL);
     return program;
+}
+
+static void CL_CALLBACK notified(cl_program program, void *ended)
+{
+    (void)program;
+    *(volatile int *)ended = 1;
+}
+
+/* With a notification, which comes before the function returns, or after. */
+static void notified_builds(const char *source)
+{
+    volatile int ended = 0;
+    void *data = (void *)(uintptr_t)&ended;
+    if (clBuildProgram(with(source), 1, &device, "", notified, data) == CL_SUCCESS)
+        while (!ended)
+            usleep(1000);
+    ended = 0;
+    if (clCompileProgram(with(source), 1, &device, "", 0, NULL, NULL, notified, data) == CL_SUCCESS)
+        while (!ended)
+            usleep(1000);
 }
 
 static cl_program compiled(const char *source, const char *options)
@@ -79,5 +105,17 @@ int main(void)
     clBuildProgram(with(GOOD), 1, NULL, "", NULL, NULL);
     clBuildProgram(with(GOOD), 0, &device, "", NULL, NULL);
     clCompileProgram(with(GOOD), 1, NULL, "", 0, NULL, NULL, NULL, NULL);
+    char long_name[400];
+    snprintf(long_name, sizeof long_name, "kernel void %0256d(global int *a) { a[0] = 1; }", 0);
+    memset(strchr(long_name, '0'), 'n', 256);
+    built(long_name, ""); /* PoCL, asked for the binary of this one, ends the process */
+    notified_builds(GOOD);
+    notified_builds(WRONG);
+    notified_builds(LARGE); /* more shared local memory than GPUs have */
+    cl_int status;
+    volatile int ended = 0;
+    if (clLinkProgram(context, 1, &device, "", 1, &parts[1], notified, (void *)(uintptr_t)&ended, &status) != NULL && status == CL_SUCCESS)
+        while (!ended)
+            usleep(1000);
     return 0;
 }
