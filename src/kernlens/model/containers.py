@@ -123,7 +123,7 @@ CONTAINERS = {
             magic=(b"\x03\x02\x23\x07", b"\x07\x23\x02\x03"),
         ),
         ContainerKind(
-            "llvm-bitcode", "LLVM bitcode", ".bc", Holds.NOTHING, 
+            "llvm-bitcode", "LLVM bitcode", ".bc", Holds.NOTHING,
             "a stage within other containers, or a library of OpenCL's: its symbols",
             magic=(b"BC\xc0\xde", b"\xde\xc0\x17\x0b"),
         ),
