@@ -96,6 +96,29 @@ def test_libraries_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         disassemble("x86_64", b"\x90")
 
 
+def test_libraries_are_looked_for_again_only_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kernel asks for them: 3,000 kernels of AMD's took 5 s to list the system's folders."""
+    monkeypatch.setattr(llvm_libraries, "_SYSTEM_FOLDERS", (str(tmp_path / "lib"),))
+    monkeypatch.setattr(llvm_libraries, "_more_paths", [lambda: {"root": str(tmp_path / "root")}])
+    monkeypatch.setenv(llvm_libraries.PATH_VARIABLE, "")
+    listed: list[str] = []
+    real = llvm_libraries.glob
+    monkeypatch.setattr(llvm_libraries, "glob", lambda pattern: (listed.append(pattern), real(pattern))[1])
+    (tmp_path / "lib").mkdir()
+    assert installed_llvm() == installed_llvm() == ()
+    count = len(listed)
+    assert count > 0
+    assert (installed_llvm(), len(listed)) == ((), count)
+    (tmp_path / "lib" / "libLLVM-19.so").touch()
+    assert [library.major for library in installed_llvm()] == [19]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "libLLVM.so.21.1").touch()
+    monkeypatch.setenv(llvm_libraries.PATH_VARIABLE, str(tmp_path / "other"))
+    assert [library.major for library in installed_llvm()] == [21, 19]
+    (tmp_path / "lib" / "libLLVM-19.so").unlink()
+    assert [library.major for library in installed_llvm()] == [21]
+
+
 def test_a_file_that_is_no_library(tmp_path: Path) -> None:
     path = tmp_path / "libLLVM-15.so.1"
     path.write_text("nothing")

@@ -148,6 +148,8 @@ class LlvmLibrary:
 
 _lock = allocate_lock()
 _known: dict[str, LlvmLibrary] = {}
+#: The libraries that were there last, behind the state in which they were.
+_looked_for: list[tuple[object, tuple[LlvmLibrary, ...]]] = []
 
 
 def _forget() -> None:
@@ -171,13 +173,33 @@ def installed_llvm() -> tuple[LlvmLibrary, ...]:
     """Return every libLLVM that there is, in the order of preference, each file once. None is opened for it."""
     if not is_possible():
         return ()
+    state = _state()
+    if _looked_for and _looked_for[-1][0] == state:
+        return _looked_for[-1][1]
     libraries: dict[str, LlvmLibrary] = {}
     for paths in (_chosen_paths(), _other_paths()):
         for path, major in sorted(paths, key=lambda candidate: -candidate[1]):
             real = os.path.realpath(path)
             if major >= OLDEST and real not in libraries:
                 libraries[real] = _known.setdefault(real, LlvmLibrary(path, major))
-    return tuple(libraries.values())
+    _looked_for[:] = [(state, tuple(libraries.values()))]
+    return _looked_for[-1][1]
+
+
+def _state() -> object:
+    """Return what changes when a library is installed or removed: it is asked for each kernel, and to look for the libraries
+    again takes longer than to decode one."""
+    chosen = os.environ.get(PATH_VARIABLE, "")
+    roots = [tuple(find_paths().values()) for find_paths in _more_paths]
+    return chosen, roots, [*map(_changed, _SYSTEM_FOLDERS), *map(_changed, chosen.split(os.pathsep))]
+
+
+def _changed(path: str) -> int:
+    """Return when a file or a folder was last changed; 0 if there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:  # as of a pattern: what is new there is new in a folder above
+        return 0
 
 
 def llvm_for(target: str, made_by: int = 0) -> Iterator[LlvmLibrary]:
