@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -102,8 +103,13 @@ def test_libraries_are_looked_for_again_only_after_a_change(tmp_path: Path, monk
     monkeypatch.setattr(llvm_libraries, "_more_paths", [lambda: {"root": str(tmp_path / "root")}])
     monkeypatch.setenv(llvm_libraries.PATH_VARIABLE, "")
     listed: list[str] = []
-    real = llvm_libraries.glob
-    monkeypatch.setattr(llvm_libraries, "glob", lambda pattern: (listed.append(pattern), real(pattern))[1])
+    real = llvm_libraries._candidates
+
+    def candidates(path: str, folders: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+        listed.append(path)
+        return real(path, folders)
+
+    monkeypatch.setattr(llvm_libraries, "_candidates", candidates)
     (tmp_path / "lib").mkdir()
     assert installed_llvm() == installed_llvm() == ()
     count = len(listed)
