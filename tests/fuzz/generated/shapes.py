@@ -114,7 +114,8 @@ def host(chance: random.Random) -> bytes:
     """Return a host library with a section of a bundle, a fat binary or offload binaries."""
     writer = ElfWriter(machine=62, type=3)
     inside, name = chance.choice((
-        (bundle, ".hip_fatbin"), (fat_binary, ".nv_fatbin"), (offload, ".llvm.offloading"), (archived, "__CLANG_OFFLOAD_BUNDLE__sycl-spir64"),
+        (bundle, ".hip_fatbin"), (fat_binary, ".nv_fatbin"), (offload, ".llvm.offloading"),
+        (archived, "__CLANG_OFFLOAD_BUNDLE__sycl-spir64"),
     ))  # fmt: skip
     for _ in range(chance.choice((1, 1, 2, 5))):
         writer.add(name, inside(chance), flags=2, address=0x100000)
@@ -218,7 +219,8 @@ def bitcode(chance: random.Random) -> bytes:
 def parts_of_a_source(chance: random.Random) -> bytes:
     """Return a source, a header, options and a name: macros, includes, directives."""
     unit = chance.choice((
-        '#include "k.h"\n', "#define A A A\n", "#define A(x) x x\nA(A(A(1)))\n", "#if 1\n", "#line 4294967295 \"a\"\n", "/*", '"',
+        '#include "k.h"\n', "#define A A A\n", "#define A(x) x x\nA(A(A(1)))\n", "#if 1\n", "#line 4294967295 \"a\"\n", "/*",
+        '"',
         "\\\n", "#include <k.h>\n", "??/\n", "#define F(...) __VA_ARGS__\n", "#include MACRO\n", "kernel void k(){", "x" * 50,
     ))  # fmt: skip
     text = (unit * count(chance, 3000)).encode()
@@ -241,7 +243,8 @@ WHOLE: dict[str, Shape] = {
     **{
         shape.__name__: shape
         for shape in (
-            zebin, code_object, bundle, fat_binary, cubin, ptx, host, offload, archived, neo_elf, nested, pocl, real, bitcode, xz,
+            zebin, code_object, bundle, fat_binary, cubin, ptx, host, offload, archived, neo_elf, nested, pocl, real, bitcode,
+            xz,
         )
     },
     "patch_tokens": lambda chance: programs.binary(kernel="k" * count(chance, 3000), options="-g" * count(chance, 99)),
@@ -249,7 +252,9 @@ WHOLE: dict[str, Shape] = {
     "inlined_calls": _dense(dense_files.dense_inlined_calls, 45),
     "debug_entries": _dense(dense_files.dense_entries, 1),
     "line_rows": _dense(dense_files.dense_rows, 1),
-    "range_lists": lambda chance: slow_debug_data.shared_range_list(count(chance, 600), count(chance, 600), chance.choice((0, 1))),
+    "range_lists": lambda chance: slow_debug_data.shared_range_list(
+        count(chance, 600), count(chance, 600), chance.choice((0, 1))
+    ),
     "many_kernels": _dense(slow_debug_data.many_kernels, 1200),
     "deep_inlining": lambda chance: slow_debug_data.deep_inlining(count(chance, 300), max(4, count(chance, 2000))),
     **{
