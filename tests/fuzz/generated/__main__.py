@@ -78,7 +78,7 @@ def generated(seed: str) -> tuple[str, Callable[[bytes], None], bytes]:
         return f"file {name}", files if len(data) <= LARGE else _large_files, data
     target = TARGETS[chance.choice([name for name in TARGETS if name not in _LEFT_OUT])]
     shape = OF_TARGETS.get(target.name) or WHOLE.get(_SHAPE_OF.get(target.name, target.name))
-    data = shape(chance) if shape and chance.random() < 0.5 else chance.choice(_kept(target.name))
+    data = shape(chance) if shape and chance.random() < 0.5 else chance.choice(_inputs_of(target.name))
     return target.name, target.run, changed(data, chance, is_text=target.name in _TEXTS)
 
 
@@ -94,7 +94,7 @@ _SHAPE_OF = {"clang_bundle": "bundle", "fatbin": "fat_binary", "poclbin": "pocl"
 _inputs: dict[str, list[bytes]] = {}
 
 
-def _kept(name: str) -> list[bytes]:
+def _inputs_of(name: str) -> list[bytes]:
     if name not in _inputs:
         _inputs[name] = [path.read_bytes() for path in TARGETS[name].kept_inputs()]
     return _inputs[name]

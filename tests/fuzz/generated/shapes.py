@@ -69,8 +69,8 @@ def bundle(chance: random.Random) -> bytes:
     if form == 0:
         return plain
     stored = zstandard.compress(plain) if form == 3 else zlib.compress(plain)
-    one = code_objects.packed_bundle(plain, stored, version=chance.choice((1, 2, 3)), method=1 if form == 3 else 0)
-    return one * min(count(chance, 2000), max(1, room(chance) // len(one)))
+    single = code_objects.packed_bundle(plain, stored, version=chance.choice((1, 2, 3)), method=1 if form == 3 else 0)
+    return single * min(count(chance, 2000), max(1, room(chance) // len(single)))
 
 
 def fat_binary(chance: random.Random) -> bytes:
@@ -125,10 +125,10 @@ def host(chance: random.Random) -> bytes:
 def offload(chance: random.Random) -> bytes:
     """Return offload binaries one after the other."""
     image = chance.choice((programs.spirv(exports="f"), b"", code_object(chance)))
-    one = offload_binary(
+    single = offload_binary(
         image, OPTIONS | {f"k{number}": "v" for number in range(count(chance, 50))}, chance.choice((1, 2))
     )
-    return one * min(count(chance, 500), max(1, room(chance) // len(one)))
+    return single * min(count(chance, 500), max(1, room(chance) // len(single)))
 
 
 def archived(chance: random.Random) -> bytes:
