@@ -44,7 +44,8 @@ def sass_listing(data: bytes) -> None:
 def triton_text(data: bytes) -> None:
     """Read a stage of Triton's: its operations and their lines."""
     rows = read_triton_lines(data.decode("utf-8", "replace"))
-    assert all(0 < line <= data.count(b"\n") + 1 for line in rows.lines)
+    count = data.count(b"\n") + 1
+    assert all(0 < line <= count for line in rows.lines)
 
 
 def cubin(data: bytes) -> None:

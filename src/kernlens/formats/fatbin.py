@@ -53,7 +53,12 @@ class FatEntry:
             return self.stored
         if self.packing == "lz4":
             return memoryview(unpack_block(self.stored, self.unpacked))
-        return memoryview(unpack_frame(self.stored[: frame_size(self.stored)], self.unpacked))
+        image = unpack_frame(self.stored[: frame_size(self.stored)], self.unpacked)
+        if len(image) != self.unpacked:
+            raise FormatError(
+                f"an image of {len(image):,} bytes, where {self.unpacked:,} were promised", format="fatbin"
+            )
+        return memoryview(image)
 
 
 def read_fatbin(data: memoryview, allowance: Allowance | None = None) -> tuple[FatEntry, ...]:

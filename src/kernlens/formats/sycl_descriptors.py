@@ -82,7 +82,7 @@ class _Reader:
 
     def descriptor(self) -> Descriptor | None:
         head = self.memory.bytes_at(self.address, _WORD)
-        if head is None:
+        if head is None or not _HEAD.match(head):  # of a section that was loaded over this one
             return None
         version, format = head[0], head[3]
         count = _BEFORE_IMAGE[version]

@@ -3,12 +3,14 @@ share once, and all of it within an allowance."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kernlens.errors import FormatError
 from kernlens.model.allowance import Allowance
+from kernlens.model.stage import Snapshot
 from kernlens.recording.schema import damaged, typed
 
 ZSTD, RAW = "zstd", "raw"
@@ -20,6 +22,8 @@ SIZE_LIMIT = 1 << 30
 #: gigabytes. Writers leave content that packs better unpacked.
 RATIO_LIMIT = 1000
 FREE_SIZE = 1 << 20
+#: The largest window of a frame in bytes.
+_MOST_WINDOW = 1 << 27
 
 #: Runs a query with its values and returns all rows.
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -32,6 +36,11 @@ class PackedBlob(NamedTuple):
     size: int
     coding: str
     content: bytes
+
+
+#: (role, path, content) of each part of a program, None for content that is left out; and its snapshots with their contents.
+PackedParts = list[tuple[str, str, PackedBlob | None]]
+PackedSnapshots = list[tuple[Snapshot, PackedBlob]]
 
 
 def pack(content: bytes, digest: bytes | None = None) -> PackedBlob:
@@ -63,7 +72,33 @@ def unpack(blob: PackedBlob) -> bytes:
     return content
 
 
+def check(blob: PackedBlob) -> None:
+    """Raise FormatError where ``unpack`` does. The content is not held: it is unpacked piece by piece."""
+    if blob.coding != ZSTD or blob.size <= FREE_SIZE:
+        unpack(blob)
+        return
+    import zstandard
+
+    digest, size = hashlib.sha256(), 0
+    with _zstd_errors(blob):
+        packer = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
+        for piece in packer.read_to_iter(blob.content, write_size=FREE_SIZE):
+            digest.update(piece)
+            size += len(piece)
+    if (size, digest.digest()) != (blob.size, blob.sha256):
+        raise _error("content does not have the size or the hash that it is recorded under: the file is damaged")
+
+
 def _unpack_zstd(blob: PackedBlob) -> bytes:
+    import zstandard
+
+    with _zstd_errors(blob):
+        return zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW).decompress(blob.content)
+
+
+@contextlib.contextmanager
+def _zstd_errors(blob: PackedBlob) -> Iterator[None]:
+    """Check what a packed content claims, and raise FormatError for what cannot be unpacked."""
     import zstandard
 
     if not _believable(blob.size, len(blob.content)):
@@ -72,7 +107,7 @@ def _unpack_zstd(blob: PackedBlob) -> bytes:
         # The library allocates what the frame claims, so the claim is checked first.
         if zstandard.frame_content_size(blob.content) != blob.size:
             raise _error("the packed size differs from the recorded one")
-        return zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(blob.content)
+        yield
     except zstandard.ZstdError as error:
         raise _error(f"content cannot be unpacked ({error})") from error
 
@@ -98,6 +133,15 @@ class RecordedContents:
 
     def read(self, blob: int, rows: Rows) -> bytes:
         """Unpack a blob. Raises FormatError if it is missing, damaged, or more than the allowance has left."""
+        return unpack(self._packed(blob, rows))
+
+    def packed(self, blob: int, rows: Rows) -> PackedBlob:
+        """Return a blob as it is in the file, for another recording. Raises FormatError where ``read`` does."""
+        packed = self._packed(blob, rows)
+        check(packed)
+        return packed
+
+    def _packed(self, blob: int, rows: Rows) -> PackedBlob:
         stored = rows("SELECT sha256, size, coding, content FROM blob WHERE id = ?", blob)
         if not stored:
             raise damaged("content is missing")
@@ -108,7 +152,7 @@ class RecordedContents:
             # Content that is stored as it is takes no more than the file has.
             self._allowance.unpack(max(0, packed.size - len(packed.content)), format="recording")
             self._counted.add(blob)
-        return unpack(packed)
+        return packed
 
     def part(self, blob: int, rows: Rows) -> bytes:
         """Return the content of a program's part; that of several parts is kept."""

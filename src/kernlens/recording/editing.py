@@ -93,7 +93,7 @@ def _write(
             for program in programs[0]:
                 redaction.learn_of(replace(program.build, parts=recordings[0].unread(program.number)))
         size_before = sum(Path(path).stat().st_size for path in paths)
-        written = _Programs(writer, drop)
+        written = _Programs(writer, drop, is_redacted=redaction is not None)
         for recording, held in zip(recordings, programs, strict=True):
             written.add(recording, [program for program in held if keep(program.build)], is_once=is_merge)
         if not written.count:
@@ -106,8 +106,9 @@ def _write(
 class _Programs:
     """The programs of a recording that is being written, and what was noted of their capture."""
 
-    def __init__(self, writer: RecordingWriter, drop: Collection[str]) -> None:
+    def __init__(self, writer: RecordingWriter, drop: Collection[str], *, is_redacted: bool) -> None:
         self._writer = writer
+        self._is_redacted = is_redacted
         self._without = {KINDS[kind] for kind in drop}
         #: The number and the name of each program, by its identity; where there is one recording, by its number there.
         self._known: dict[bytes | int, tuple[int, str]] = {}
@@ -127,8 +128,12 @@ class _Programs:
         renamed = self._renamed([program.build for program in new])
         for program in new:
             name = renamed[program.build.name]
-            parts = recording.unread(program.number, self._without)
-            added = self._writer.add(replace(program.build, name=name, parts=parts)), name
+            build = replace(program.build, name=name)
+            if self._is_redacted:
+                number = self._writer.add(replace(build, parts=recording.unread(program.number, self._without)))
+            else:
+                number = self._writer.add_packed(build, *recording.packed(program.number, self._without))
+            added = number, name
             self._known[program.number if not is_once else program.identity()] = added
         self._taken |= {_target(program.build, renamed[program.build.name]) for program in new}
         self.count += len(new)

@@ -32,7 +32,7 @@ from kernlens.model.build import (
 )
 from kernlens.model.stage import Snapshot
 from kernlens.recording import schema
-from kernlens.recording.blobs import RecordedContents
+from kernlens.recording.blobs import PackedParts, PackedSnapshots, RecordedContents
 from kernlens.recording.capture_notes import given_constants, linked_from
 from kernlens.recording.schema import damaged, typed
 from kernlens.recording.settled import connect, settled_file
@@ -212,6 +212,18 @@ class Recording:
         drops what was read of them."""
         return _RecordedParts(self, program, without)
 
+    def packed(self, program: int, without: Collection[str] = ()) -> tuple[PackedParts, PackedSnapshots]:
+        """Return the parts of a program as ``unread`` does, each with its content as it is in the file: nothing is unpacked for
+        longer than to check it."""
+        contents, read_rows = self._contents, self.rows
+        parts = [
+            (role, path, None if blob is None or role in without else contents.packed(blob, read_rows))
+            for role, path, blob in self._parts(program)
+            if role == "source" or role not in without
+        ]
+        stages = () if "stage" in without else self._snapshot_rows(program)
+        return parts, [(snapshot, contents.packed(blob, read_rows)) for snapshot, blob in stages]
+
     def _toolchains(self) -> dict[int, BuildToolchain]:
         toolchains = {}
         for number, *texts in self.rows("SELECT id, name, neo_version, igc_version FROM toolchain"):
@@ -230,6 +242,9 @@ class Recording:
         return tuple(parts)
 
     def _snapshots(self, program: int) -> tuple[Snapshot, ...]:
+        return tuple(snapshot for snapshot, _ in self._snapshot_rows(program))
+
+    def _snapshot_rows(self, program: int) -> list[tuple[Snapshot, int]]:
         snapshots = []
         attempts = "attempt" if self._schema > 1 else "1"
         query = (
@@ -239,19 +254,19 @@ class Recording:
         for stage, kernel, form, ending, attempt, blob, size in self.rows(query, program):
             if form not in schema.FORMS:
                 raise damaged(f"a snapshot has the form {form!r}")
-            snapshots.append(
-                Snapshot(
-                    stage=typed(stage, str, "snapshot"),
-                    kernel=typed(kernel, str, "snapshot") or None,
-                    form=form,
-                    ending=typed(ending, str, "snapshot"),
-                    find_content=partial(self._contents.read, typed(blob, int, "snapshot"), self.rows),
-                    size=typed(size, int, "blob"),
-                    attempt=typed(attempt, int, "snapshot"),
-                    allowance=self.allowance,
-                )
+            number = typed(blob, int, "snapshot")
+            snapshot = Snapshot(
+                stage=typed(stage, str, "snapshot"),
+                kernel=typed(kernel, str, "snapshot") or None,
+                form=form,
+                ending=typed(ending, str, "snapshot"),
+                find_content=partial(self._contents.read, number, self.rows),
+                size=typed(size, int, "blob"),
+                attempt=typed(attempt, int, "snapshot"),
+                allowance=self.allowance,
             )
-        return tuple(snapshots)
+            snapshots.append((snapshot, number))
+        return snapshots
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return all rows of a query, read while the lock is held."""

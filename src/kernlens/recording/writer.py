@@ -97,6 +97,16 @@ class RecordingWriter:
             for role, path, content in _parts(build, redaction)
         ]
         snapshots = [(snapshot, self._packed(content)) for snapshot, content in _snapshots(build, redaction)]
+        return self.add_packed(build, parts, snapshots, number)
+
+    def add_packed(
+        self,
+        build: Build,
+        parts: Sequence[tuple[str, str, _Blob | None]],
+        snapshots: Sequence[tuple[Snapshot, _Blob]],
+        number: int | None = None,
+    ) -> int:
+        """Record one build as ``add`` does, with parts that another recording has packed."""
         with self._lock, self._errors():
             connection = self._connection
             if connection is None:

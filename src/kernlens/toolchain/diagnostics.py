@@ -33,7 +33,7 @@ _CODE = re.compile(
     r"^in (?P<kind>kernel|function) '(?P<name>[^']*)'(?: called (?:by kernels?:? (?P<kernels>'[^']*'(?:, '[^']*')*)"
     r"|indirectly))?: "
 )
-_FILE = re.compile(r" \(in file: (?P<path>[^\n]+):(?P<line>\d+)\)$")
+_FILE = re.compile(r" \(in file: (?P<path>(?:(?! \(in file: )[^\n])+):(?P<line>\d+)\)$")
 #: The same in lines of their own below the message.
 _FILE_BELOW = re.compile(r"^in file: (?P<path>[^\n]+):(?P<line>\d+)$")
 _CODE_BELOW = re.compile(r"^in (?P<kind>kernel|function): '(?P<name>[^']*)'(?P<callers>.*)$")

@@ -23,7 +23,7 @@ _NAMED = 3
 #: The head of a kernel in OpenCL C, up to its body; what an attribute says; comments and texts.
 _HEAD = re.compile(r"\b(?:__)?kernel\b([^;{}]{1,4000})\{")
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
-_FUNCTION = re.compile(r"([A-Za-z_]\w*)\s*\(")
+_FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _NO_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
 
 

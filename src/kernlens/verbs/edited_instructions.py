@@ -23,7 +23,7 @@ _MOST_QUOTED = 200
 #: Of the options in braces those of the scoreboard, and the syncs that wait for nothing but it.
 _BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _SCOREBOARD = re.compile(r"(?:\$\d+(?:\.(?:src|dst|inst))?|[AFILMSP]?@\d+|NoAccSBSet)$")
-_SYNC = re.compile(r"(?:\(.*?\)\s*)*sync\.(?:nop|allrd|allwr)\b")
+_SYNC = re.compile(r"(?:\([^()]*\)\s*)*sync\.(?:nop|allrd|allwr)\b")
 #: Bytes of an instruction that is not compacted, and where the distances begin in a branch of so many.
 _WHOLE_SIZE, _BRANCH = 16, 8
 #: What waits for everything before it.

@@ -145,3 +145,10 @@ def test_a_revision_of_countless_names(tmp_path: Path, monkeypatch: pytest.Monke
         pytest.raises(KernlensError, match="more than 1 MB of file names"),
     ):
         repository.entries(Commit(number, "x"))
+
+
+def test_ptx_of_blank_lines() -> None:
+    """Each blank line began a piece, and looked for its first character again: 252 KB took 488 s."""
+    text = HEAD + "\n" * 190_000 + BODY + "ret;\n}\n"
+    with processor_time(3.0):
+        assert len(read_ptx(memoryview(text.encode())).functions) == 1

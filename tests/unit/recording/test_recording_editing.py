@@ -19,6 +19,7 @@ from kernlens.recording.editing import merge, prune, redact_source
 from kernlens.recording.inventory import stored_programs
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
+from tests.limits import memory
 from tests.writers.recordings import FAILED, FULL, beside, entry, holding, snapshot
 from tests.writers.spirv import SpirvWriter
 
@@ -343,3 +344,14 @@ def test_hostile_names_and_hashes(tmp_path: Path) -> None:
         assert recording.builds()[0].binary == entry(1).binary
     with pytest.raises(FormatError, match="does not have the hash"):
         merge([bad, good], tmp_path / "d.klens")
+
+
+def test_contents_are_copied_packed(tmp_path: Path) -> None:
+    """They were unpacked, and packed again: the contents of a program stood in memory twice."""
+    content = os.urandom(1 << 20) + bytes(48 << 20)
+    with RecordingWriter(tmp_path / "a.klens") as writer:
+        writer.add(holding("k", content))
+    with memory(24 << 20):
+        merge([tmp_path / "a.klens", tmp_path / "a.klens"], tmp_path / "b.klens")
+    (build,) = Recording(tmp_path / "b.klens").builds()
+    assert build.binary == content

@@ -14,7 +14,7 @@ NO_CODE = re.compile(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*\"|^[ \t]*#(?:[^\\\n]|\\[^\n]|\\\n)*", re.DOTALL | re.MULTILINE
 )
 _MARK, _ELSE = re.compile(r"[({\[;}]"), re.compile(r"\s*else\b")
-_START = re.compile(r"(\w+)\s*=\s*([^,;=]+)$")
+_START = re.compile(r"\b(\w+)\s*=\s*([^,;=]+)$")
 _CONDITION = re.compile(r"(\w+)\s*(<=|>=|<|>|!=)\s*(.+)")
 _STEP = re.compile(r"(?:(\w+)\s*(\+\+|--)|(\+\+|--)\s*(\w+)|(\w+)\s*([-+])=\s*(\w+))")
 #: Characters of a text that are read for loops, and of the header of one.

@@ -28,7 +28,7 @@ _REGISTER = re.compile(r"(r(?<!\wr)\d+(?:\.\d+)?|acc(?<!\wacc)\d+(?:\.\d+)?)(?![
 _REGION = re.compile(r"(?:<(\d+)[^>]*>)?(?::([a-z]\w*))?")
 _OTHER_NAMES = re.compile(r"([faL])(?<!\w.)(?:(?<=L)\d+\b|(?<=[fa])\d+\.\d+)")
 #: In front of the first register, which is the destination then: the channels, a condition, saturation.
-_CHANNELS = re.compile(r"\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s)?\s*(?:\(sat\))?$")
+_CHANNELS = re.compile(r"\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s+)?(?:\(sat\))?$")
 _PREDICATE = re.compile(r"\((?:W&)?~?f")
 _LABEL = re.compile(r"\bL(\d+)\b")
 _REPLY = re.compile(r"\brd:(\d+)")

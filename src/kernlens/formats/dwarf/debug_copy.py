@@ -6,6 +6,7 @@ Source: System V ABI, chapter 4, "Relocation". What a relocation names is its sy
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass
@@ -131,10 +132,13 @@ class DebugCopy:
             if content != self.elf.sections[index].data:
                 changed[index] = bytes(content)
         for name, table in self._tables.items():
-            entries = b"".join(
-                RELA_LAYOUT.pack(offset, site.type, site.symbol, site.addend)
-                for offset, site in self._sites[name].items()
-            )
+            try:
+                entries = b"".join(
+                    RELA_LAYOUT.pack(offset, site.type, site.symbol, site.addend)
+                    for offset, site in self._sites[name].items()
+                )
+            except struct.error:
+                raise malformed(f"a relocation of .debug_{name} would lead beyond 64 bits") from None
             if entries != self.elf.sections[table].data:
                 changed[table] = entries
         return changed

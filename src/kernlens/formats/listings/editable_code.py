@@ -19,7 +19,7 @@ _OFFSET = re.compile(r"\s*0x([0-9a-fA-F]{1,8})(?![0-9a-zA-Z])")
 _LABEL = re.compile(r"\s*[A-Za-z_]\w*\s*:(?!:)")
 #: What a text's header says of the code that it was printed from.
 _HASH = re.compile(r"//\s*code sha256: ([0-9a-f]{64})\s*$")
-_KERNEL = re.compile(r"//\s*kernel: (.+?)\s*$")
+_KERNEL = re.compile(r"//\s*kernel: (\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def read_editable(text: str) -> EditedCode:
     for number, raw in enumerate(raw_lines, 1):
         code, comment, begun = _split(raw, begun, number)
         if not code.strip() and kernel is None and (match := _KERNEL.match(raw)):
-            kernel = match[1]
+            kernel = match[1].rstrip()
         if not code.strip() and hash is None and (match := _HASH.match(raw)):
             hash = match[1]
         match = _LABEL.match(code)

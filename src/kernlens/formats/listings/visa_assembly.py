@@ -49,5 +49,5 @@ def visa_number(line: str) -> int | None:
 
 def kernel_name(text: str) -> str | None:
     """Return the kernel that the file is about, None if it does not say."""
-    match = re.search(r"^\s*" + _KERNEL.pattern, text, re.MULTILINE)
+    match = re.search(r"^[^\S\n]*" + _KERNEL.pattern, text, re.MULTILINE)
     return match[1] if match else None

@@ -27,7 +27,7 @@ _NUMBERS = re.compile(r"!\d+|(?<= )#\d+|!DIExpression\([^()]*\)")
 _ID = re.compile(r"(?<!\s)\s*; visa id: (\d+)\s*$")
 _VALUE = re.compile(r'\s*(%(?:"[^"]*"|[-\w.$]+)) = ')
 #: Assembly of the program's own that has an instruction.
-_ASSEMBLY = re.compile(r' asm (?:[a-z]+ )*"(?!\s*")')
+_ASSEMBLY = re.compile(r' asm (?:(?!asm )[a-z]+ )*"(?!\s*")')
 _BRANCHES = ("  br ", "  switch ")
 #: A source place, and the calls that it was inlined through.
 _Location = tuple[SourcePlace | None, tuple[SourcePlace, ...]]

@@ -162,11 +162,12 @@ def _pieces(text: str) -> Iterator[_Piece]:
     """Yield the pieces of a text without comments, without their labels. Braces within a statement (vectors, lists of
     values) do not end a piece. Each character is looked at a few times at most."""
     start, start_line, line, inner = 0, 1, 1, 0
-    first, begun = 0, -1  # Where the piece that starts at ``begun`` has its first character behind blanks and labels.
+    first, begun = -1, -1  # Where the piece that starts at ``begun`` has its first character behind blanks and labels.
     for mark in _MARK.finditer(text):
         position, end = mark.start(), mark[0]
         if begun != start:
-            first = _SPACE.match(text, start).end()  # type: ignore[union-attr]
+            if first < start:  # Else all between is blank, however often a piece of it begins.
+                first = _SPACE.match(text, start).end()  # type: ignore[union-attr]
             begun = start if first < position else -1
             while first < position and (label := _LABEL.match(text, first, position)):
                 first = _SPACE.match(text, label.end()).end()  # type: ignore[union-attr]

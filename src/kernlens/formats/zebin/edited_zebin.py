@@ -21,7 +21,7 @@ from kernlens.model.code_moves import CodeMoves
 _ALIGNMENT = 64
 #: Offsets at which the driver lets threads begin, in a kernel's part of ze_info.
 _ENTRY = re.compile(rb"^( +offset_to_skip_(?:per_thread_data_load|set_ffid_gp): +)(\d+)", re.MULTILINE)
-_KERNEL = re.compile(rb"^ *- +name: +(.+?) *$", re.MULTILINE)
+_KERNEL = re.compile(rb"^ *- +name: +(\S.*)$", re.MULTILINE)
 
 
 def edited_zebin(content: bytes, kernel: str, code: bytes, moves: CodeMoves) -> bytes:
@@ -94,7 +94,7 @@ def _moved_entries(text: bytes, kernel: str, moves: CodeMoves) -> bytes:
     """Return ze_info with the kernel's entry points moved: the offsets behind what loads a thread's payload."""
     names = list(_KERNEL.finditer(text))
     for number, match in enumerate(names):
-        if match[1].decode("utf-8", "replace").strip("'\"") == kernel:
+        if match[1].decode("utf-8", "replace").rstrip(" ").strip("'\"") == kernel:
             end = names[number + 1].start() if number + 1 < len(names) else len(text)
             part = text[match.end() : end]
             moved = _ENTRY.sub(lambda entry: entry[1] + str(moved_entry(int(entry[2]), moves)).encode(), part)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Bytes of each instruction, from Volta on.
 SIZE = 16
 _SECTION = re.compile(r'\s*\.section\s+"?\.text\.([^",]+)')
-_INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(\S.*?)\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
+_INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{1,8})\*/\s+(\S(?:.*\S)?)\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
 _SECOND_HALF = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/\s*$")
 _LABEL = re.compile(r"([^\s:]+):\s*$")
 _MADE = re.compile(r"\.L_x?_?\d+")

@@ -21,7 +21,7 @@ MOST_BYTES = 128 << 20
 #: Differences of more lines than this, of one pass and of all passes of a kernel together, are left out.
 _MOST_LINES, _ALL_LINES = 3000, 60_000
 _CONTEXT = 3
-_HUNK = re.compile(r"^@@ -(\d+)(\S*) \+(\d+)(\S*) @@$")
+_HUNK = re.compile(r"^@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@$")
 _TOO_LARGE = "the difference is too large for this document; kernlens stages PATH --diff {pass_name} prints it"
 
 #: A line, and its instructions: how often each stands in each function.

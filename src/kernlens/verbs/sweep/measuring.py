@@ -30,7 +30,7 @@ from kernlens.toolchain.parallel_compiles import OnStart, compile_job
 from kernlens.verbs.sweep.cells import Cell
 
 #: A place in the reason why a source does not compile.
-_PLACE = re.compile(r" at ([^:]+)(?=:\d+)")
+_PLACE = re.compile(r" at ((?:(?! at )[^:])+)(?=:\d+)")
 #: The costliest lines of a kernel that are kept, and of each the first instructions.
 _LINES = 3
 _INSTRUCTIONS = 6
