@@ -26,8 +26,8 @@ from tests.environment import cache_folder
 
 def chosen(tests: Sequence[str], patterns: Sequence[str], without: Sequence[str]) -> list[str]:
     """Return the tests whose names have one of the texts, if there are some, and none of the others."""
-    wanted = [test for test in tests if not patterns or any(pattern in test for pattern in patterns)]
-    return [test for test in wanted if not any(pattern in test for pattern in without)]
+    matching = [test for test in tests if not patterns or any(pattern in test for pattern in patterns)]
+    return [test for test in matching if not any(pattern in test for pattern in without)]
 
 
 def left_out(plain: Ran) -> dict[str, str]:

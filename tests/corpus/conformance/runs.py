@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -215,7 +216,7 @@ def _recorded(path: Path) -> Counter[str]:
 def _process(
     words: Sequence[str], executable: str | None, variables: Mapping[str, str], folder: Path, limit: float
 ) -> Process:
-    """Run a process with a time limit, in a group of its own, all of which is ended then."""
+    """Run a process with a time limit, in a group of its own, of which nothing stays."""
     with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
         process = subprocess.Popen(
             words,
@@ -228,11 +229,11 @@ def _process(
             start_new_session=True,
         )
         status: int | None = None
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             status = process.wait(limit)
-        except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):  # Some tests leave processes behind, also when they end.
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.wait()
         out.seek(0)
         err.seek(0)
         return Process(status, out.read(), err.read())
