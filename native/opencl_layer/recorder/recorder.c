@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cl_icd_dispatch *next; /* the functions in front of which the recorder stands; NULL: nothing is captured */
+static cl_icd_dispatch behind;      /* the functions in front of which the recorder stands */
+static const cl_icd_dispatch *next; /* those; NULL: nothing is captured */
 
 typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
 
@@ -257,11 +258,12 @@ cl_program recorder_replace_il(cl_context context, const void *il, size_t length
     return replaced_program_from_il(context, il, length, error_ret);
 }
 
-void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
+void recorder_hook(cl_icd_dispatch *dispatch)
 {
-    if (!spool_open() || (next = calloc(entries, sizeof(void *))) == NULL)
+    if (!spool_open())
         return;
-    memcpy(next, dispatch, entries * sizeof(void *));
+    behind = *dispatch;
+    next = &behind;
     added_options_open();
     counters_watch();
     extension_launches_watch();
