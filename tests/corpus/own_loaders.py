@@ -23,7 +23,9 @@ def counts(
     folder: Path, words: list[str], variables: dict[str, str]
 ) -> tuple[Counter[str], Counter[str], Counter[str], bool]:
     """Return what the driver counted without and with a capture, what was recorded, and whether the statuses are equal."""
-    answer, counted, statuses = folder / "x.json", [], []
+    answer = folder / "x.json"
+    counted: list[Counter[str]] = []
+    statuses: list[int] = []
     for command in (words, [*MAIN, "capture", "-o", str(folder / "x.klens"), "--json-file", str(answer), "--", *words]):
         file = folder / f"counted{len(counted)}"
         file.write_text("")
