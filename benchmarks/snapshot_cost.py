@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import kernlens
+from kernlens.toolchain.vendor_file import change, led_to_layer
 
 PACKAGE = Path(kernlens.__file__).parent
 LAYER = PACKAGE / "native" / "libkernlens_opencl_layer.so"
@@ -36,9 +37,8 @@ def measure(command: Sequence[str], layer: bool) -> dict[str, list[float]]:
     """Return the wall times of the builds, by what was asked for; in seconds."""
     # From its cache the driver would answer all but the first build.
     environment = {**os.environ, "NEO_CACHE_PERSISTENT": "0"}
-    environment.pop("OPENCL_LAYERS", None)
     if layer:
-        environment["OPENCL_LAYERS"] = str(LAYER)
+        change(environment, led_to_layer(environment, LAYER, Path.cwd()))
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     times: dict[str, list[float]] = {}
     for line in output.splitlines():

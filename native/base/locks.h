@@ -10,6 +10,7 @@
 
 /* In the order in which a thread may hold several. Nothing waits for anything but a later one of these while it holds one. */
 enum lock {
+    LOCK_DRIVERS,   /* which drivers are open, and for which loader; held while they are opened */
     LOCK_PROGRAMS,  /* what is known of living programs */
     LOCK_RECORDER,  /* what a capture knows of programs and kernels, and its counters */
     LOCK_PLATFORMS, /* the platforms' own functions */

@@ -8,7 +8,7 @@
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
-/* The next layer's functions, or the loader's. Set once, before any OpenCL call; NULL if no loader took the layer. */
+/* The drivers' functions (vendor/tables.h). Set once, before any OpenCL call; NULL before a loader asked for platforms. */
 extern const cl_icd_dispatch *below;
 
 /* Answers a query of the application with these bytes, as drivers do. */

@@ -10,10 +10,8 @@ from kernlens.formats.amdgpu.code_object import read_code_object
 from kernlens.formats.amdgpu.kernel_lines import CodeObjectLines
 from kernlens.formats.ar import read_ar
 from kernlens.formats.clang_bundle import read_bundles
-from kernlens.formats.elf.dynamic import read_dynamic
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.intermediate_code import without_intermediate_code
-from kernlens.formats.library_cache import read_library_cache
 from kernlens.formats.llvm_bitcode import read_bitcode
 from kernlens.formats.messagepack import unpack
 from kernlens.formats.neo_elf import is_neo_elf, read_neo_elf
@@ -48,16 +46,6 @@ def elf(data: bytes) -> None:
         read.contents(section)
     read.symbols()
     read.relocations()
-
-
-def dynamic_linking(data: bytes) -> None:
-    """Read a program as the dynamic loader does, or its cache of libraries."""
-    if data[:4] == b"\x7fELF":
-        read = read_dynamic(memoryview(data))
-        assert sum(map(len, read.needed)) <= 16 * len(data) + (1 << 16)
-        return
-    for path in read_library_cache(memoryview(data), "libOpenCL.so.1"):
-        assert len(path) <= len(data)
 
 
 def zebin(data: bytes) -> None:

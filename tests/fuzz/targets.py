@@ -53,7 +53,6 @@ TARGETS = {
         Target(assembly.edited_text, 2_000, 1 << 12),
         Target(texts.logs, 26_000, 1 << 12),
         Target(formats.elf, 72_000, is_binary=True),
-        Target(formats.dynamic_linking, 72_000, 1 << 12, is_binary=True),
         Target(formats.zebin, 35_000, is_binary=True),
         Target(formats.patch_tokens, 70_000, is_binary=True),
         Target(formats.llvm_bitcode, 20_000, is_binary=True),

@@ -7,6 +7,7 @@
 #include "opencl_layer/layer/programs.h"
 #include "opencl_layer/recorder/recorder.h"
 #include "opencl_layer/second_build/second_build.h"
+#include "opencl_layer/vendor/tables.h"
 
 #include <CL/cl_codeplay_program_snapshot.h>
 
@@ -16,8 +17,7 @@
 
 enum { WAITING_BUILDS = 4 }; /* processes started ahead of the builds they wait for */
 
-/* Tells whether the device belongs to the program's context; CL_INVALID_PROGRAM if there is no such program: drivers read what a handle
- * points to, whatever that is. */
+/* Tells whether the device is of the program's context; CL_INVALID_PROGRAM if there is none: drivers read whatever a handle points to. */
 static cl_int check_device(cl_program program, cl_device_id device)
 {
     cl_context context = NULL;
@@ -250,7 +250,7 @@ static void *in_front(cl_platform_id platform, const char *name, void *function)
 {
     if (strcmp(name, "clCreateProgramWithILKHR") == 0)
         return create_program_with_il_khr(platform, function);
-    return recorder_function(platform, name, function);
+    return recorder_function(platform, name, tables_in_front(platform, name, function));
 }
 
 static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, const char *name)

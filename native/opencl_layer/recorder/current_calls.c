@@ -5,10 +5,8 @@
 
 #include "opencl_layer/recorder/parts.h"
 
-#include <stdlib.h>
-#include <string.h>
 
-static cl_icd_dispatch *next;
+static cl_icd_dispatch next;
 
 /* The functions: result, name, parameters, arguments. */
 #define CALLS(CALL) \
@@ -76,19 +74,17 @@ static cl_icd_dispatch *next;
 #define DEFINE(type, name, parameters, arguments)                                                                    \
     static type CL_API_CALL noted_##name parameters                                                                  \
     {                                                                                                                \
-        return NOTED(#name, next->name arguments);                                                                   \
+        return NOTED(#name, next.name arguments);                                                                   \
     }
 CALLS(DEFINE)
 
 #define PUT(type, name, parameters, arguments)                                                                       \
-    if (next->name != NULL)                                                                                          \
+    if (next.name != NULL)                                                                                          \
         dispatch->name = noted_##name;
 
-void current_calls_hook(cl_icd_dispatch *dispatch, size_t entries)
+void current_calls_hook(cl_icd_dispatch *dispatch)
 {
-    if ((next = calloc(entries, sizeof(void *))) == NULL)
-        return;
-    memcpy(next, dispatch, entries * sizeof(void *));
+    next = *dispatch;
     calls_watch();
     CALLS(PUT)
 }

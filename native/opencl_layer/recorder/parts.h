@@ -34,6 +34,21 @@ void build_event_settle(struct build_event *event, cl_int status);
 /* Frees it: there was none. */
 void build_event_drop(struct build_event *event);
 
+/* build_call.c: calls of functions that build, and their notifications. */
+typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
+
+struct build_call {
+    struct build_event *event;       /* NULL: it ends with the notification */
+    struct notified_build *notified; /* NULL if there is none */
+    notification notify;             /* both for the driver */
+    void *user_data;
+};
+
+/* Begins one. If there is no memory to stand in for the application's notification, that stays, and the build is not recorded. */
+struct build_call build_call_begin(struct build_event *event, bool links, notification notify, void *user_data);
+/* Ends it, with what the function returned. */
+void build_call_end(struct build_call *call, cl_program program, cl_int status);
+
 /* constants.c: specialization constants of programs from IL. */
 /* Has forks looked after. For a loading layer. */
 void constants_watch(void);
@@ -94,8 +109,7 @@ void replaced_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *be
 cl_program replaced_program_from_il(cl_context context, const void *il, size_t length, cl_int *error_ret);
 
 /* current_calls.c: the calls that the application is in. */
-/* Puts its functions into the table, in front of all others, which may have more `entries` than this header knows. For a loading
- * layer. */
-void current_calls_hook(cl_icd_dispatch *dispatch, size_t entries);
+/* Puts its functions into the table, in front of all others. For a loading layer. */
+void current_calls_hook(cl_icd_dispatch *dispatch);
 
 #endif

@@ -8,104 +8,11 @@
 #include "recording/counters.h"
 #include "recording/spool.h"
 
-#include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-static cl_icd_dispatch *next; /* the functions in front of which the recorder stands; NULL: nothing is captured */
-
-typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
-
-/* A build with a notification, which may come before or after its function returns. The function and the notification both hold it,
- * and the last to let it go frees it. The notification knows what was built, and the function alone the driver's answer. */
-struct notified_build {
-    struct build_event *event;
-    notification notify;
-    void *user_data;
-    bool links;
-    cl_int status; /* what the function returned, once it has */
-    atomic_bool named, notified;
-    atomic_int over, holders; /* how many of both are over */
-};
-
-static void let_go(struct notified_build *build, int holders)
-{
-    if (atomic_fetch_sub(&build->holders, holders) == holders)
-        free(build);
-}
-
-/* A link's program is new to the first who hears of it. */
-static void name_linked(struct notified_build *build, cl_program linked)
-{
-    if (build->links && linked != NULL && !atomic_exchange(&build->named, true))
-        recorder_new_program(linked);
-}
-
-/* One of both is over. */
-static void one_is_over(struct notified_build *build)
-{
-    if (atomic_fetch_add(&build->over, 1) == 1)
-        build_event_settle(build->event, build->status);
-}
-
-static void CL_CALLBACK build_ended(cl_program program, void *user_data)
-{
-    struct notified_build *build = user_data;
-    notification notify = build->notify;
-    void *data = build->user_data;
-    build->notified = true;
-    name_linked(build, program);
-    build_event_notified(build->event, program); /* the application may release the program, or not come back */
-    one_is_over(build);
-    let_go(build, 1);
-    notify(program, data);
-}
-
-/* One call of a function that builds. */
-struct call {
-    struct build_event *event;       /* NULL: it ends with the notification */
-    struct notified_build *notified; /* NULL if there is none */
-    notification notify;             /* both for the driver */
-    void *user_data;
-};
-
-/* Begins one. If there is no memory to stand in for the application's notification, that stays, and the build is not recorded. */
-static struct call call_begin(struct build_event *event, bool links, notification notify, void *user_data)
-{
-    struct call call = {.event = event, .notify = notify, .user_data = user_data};
-    if (notify == NULL || event == NULL)
-        return call;
-    call.event = NULL;
-    struct notified_build *build = call.notified = malloc(sizeof *build);
-    if (build == NULL) {
-        spool_missing("a build", ENOMEM);
-        build_event_drop(event);
-        return call;
-    }
-    *build = (struct notified_build){.event = event, .notify = notify, .user_data = user_data, .links = links};
-    build->holders = 2;
-    call.notify = build_ended;
-    call.user_data = build;
-    return call;
-}
-
-/* Ends it. A build that the driver took will notify, one that it refused and has not notified of will not. */
-static void call_end(struct call *call, cl_program program, cl_int status)
-{
-    build_event_end(call->event, program, status);
-    struct notified_build *build = call->notified;
-    if (build == NULL)
-        return;
-    name_linked(build, program);
-    bool refused = status != CL_SUCCESS && !build->notified;
-    build->status = status;
-    if (refused)
-        build_event_end(build->event, program, status);
-    else
-        one_is_over(build);
-    let_go(build, refused ? 2 : 1);
-}
+static cl_icd_dispatch behind;      /* the functions in front of which the recorder stands */
+static const cl_icd_dispatch *next; /* those; NULL: nothing is captured */
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_device_id *devices,
                                         const char *options, notification notify, void *user_data)
@@ -114,9 +21,9 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
     FREED char *extended = with_added(options, added, program, count, devices);
     struct build_event *event = build_event_begin("build", count, devices, options, extended != NULL ? added : NULL);
     build_event_start(event, program);
-    struct call call = call_begin(event, false, notify, user_data);
+    struct build_call call = build_call_begin(event, false, notify, user_data);
     cl_int status = next->clBuildProgram(program, count, devices, extended != NULL ? extended : options, call.notify, call.user_data);
-    call_end(&call, program, status);
+    build_call_end(&call, program, status);
     return status;
 }
 
@@ -130,10 +37,10 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
     build_event_start(event, program);
-    struct call call = call_begin(event, false, notify, user_data);
+    struct build_call call = build_call_begin(event, false, notify, user_data);
     cl_int status = next->clCompileProgram(program, count, devices, extended != NULL ? extended : options, header_count, headers,
                                            header_names, call.notify, call.user_data);
-    call_end(&call, program, status);
+    build_call_end(&call, program, status);
     return status;
 }
 
@@ -147,13 +54,13 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
     for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
         build_event_input(event, programs[index]);
     build_event_start(event, NULL);
-    struct call call = call_begin(event, true, notify, user_data);
+    struct build_call call = build_call_begin(event, true, notify, user_data);
     cl_int error = CL_SUCCESS;
     cl_program linked = next->clLinkProgram(context, count, devices, extended != NULL ? extended : options, program_count, programs,
                                             call.notify, call.user_data, &error);
     if (linked != NULL && call.notified == NULL)
         recorder_new_program(linked);
-    call_end(&call, linked, error);
+    build_call_end(&call, linked, error);
     if (error_ret != NULL)
         *error_ret = error;
     return linked;
@@ -269,11 +176,12 @@ cl_program recorder_replace_il(cl_context context, const void *il, size_t length
     return replaced_program_from_il(context, il, length, error_ret);
 }
 
-void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
+void recorder_hook(cl_icd_dispatch *dispatch)
 {
-    if (!spool_open() || (next = calloc(entries, sizeof(void *))) == NULL)
+    if (!spool_open())
         return;
-    memcpy(next, dispatch, entries * sizeof(void *));
+    behind = *dispatch;
+    next = &behind;
     added_options_open();
     counters_watch();
     extension_launches_watch();
@@ -292,6 +200,6 @@ void recorder_hook(cl_icd_dispatch *dispatch, size_t entries)
     own_answers_hook(dispatch, next);
     replaced_programs_hook(dispatch, next);
     simulated_memory_hook(dispatch, next);
-    current_calls_hook(dispatch, entries);
+    current_calls_hook(dispatch);
     spool_here();
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Puts the recorder's functions into a table of so many functions, in front of those that stand there. */
-void recorder_hook(cl_icd_dispatch *dispatch, size_t entries);
+void recorder_hook(cl_icd_dispatch *dispatch);
 /* Notes that a handle belongs to a new program: an earlier one's may be used again. */
 void recorder_new_program(cl_program program);
 /* Returns what the application gets when it asks a platform for a function of that name: the platform's, or the recorder's in front

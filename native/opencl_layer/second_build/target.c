@@ -5,16 +5,17 @@
 #include "base/loader.h"
 #include "base/owned.h"
 #include "opencl_layer/below.h"
+#include "opencl_layer/vendor/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Finds the library of the device's platform: every OpenCL object starts with a pointer to its platform's functions. */
+/* Finds the library of the device's platform. */
 static const char *driver_of(cl_device_id device)
 {
-    const cl_icd_dispatch *functions = *(const cl_icd_dispatch *const *)(const void *)device;
+    const cl_icd_dispatch *functions = real_of(device);
     return functions != NULL ? loader_path_of((void *)functions->clGetDeviceInfo) : NULL;
 }
 

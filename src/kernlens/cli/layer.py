@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
-from kernlens.cli.output import print_json, print_lines, print_message
+from kernlens.cli.output import print_json, print_lines
+from kernlens.errors import OutputError
 
 #: What --capture sets beside the list of layers; then, if the Level Zero layer is among the drivers, what it sets for that.
 _CAPTURE_VARIABLES = ("KERNLENS_CAPTURE", "KERNLENS_CAPTURE_OPTIONS", "KERNLENS_SNAPSHOTS")
@@ -33,9 +35,11 @@ _RULES = (
 def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> None:
     """Print the shell lines that add cl_codeplay_program_snapshot to every OpenCL platform.
 
-    The OpenCL loader loads the layer (OPENCL_LAYERS). With --json, `include` is the folder of the extension's header.
+    OpenCL loaders load the layer as a driver (OCL_ICD_VENDORS), which opens the real ones. With --json, `include` is the folder
+    of the extension's header.
     """
     from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
+    from kernlens.toolchain.vendor_file import HELD, VENDORS
 
     if recording is not None and not unset:
         _print_capture(recording, lines, as_json)
@@ -46,50 +50,39 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
         from importlib.resources import files
 
         include = files("kernlens").joinpath("include")
-        environment = {"OPENCL_LAYERS": str(library), **{name: value or "" for name, value in _front().items()}}
-        print_json({"schema": 1, "environment": environment, "include": str(include)})
+        print_json({"schema": 1, "environment": _led(library), "include": str(include)})
         return
-    ours = shlex.quote(str(library))
     if unset:
-        others = f"""$(printf %s "$OPENCL_LAYERS" | tr : '\\n' | grep -vxF {ours} | paste -sd: -)"""
         if recording is not None:
             _print_capture_off(recording)
-        print_lines([f'export OPENCL_LAYERS="{others}"', '[ -n "$OPENCL_LAYERS" ] || unset OPENCL_LAYERS'])
-        print_lines(_front_off())
-    else:  # Layers that the variable holds already stay, after ours; and ours stands there once.
-        added = f'export OPENCL_LAYERS={ours}"${{OPENCL_LAYERS:+:$OPENCL_LAYERS}}"'
-        # A capture that was turned on before has the layer keep the extension back.
-        print_lines([f'case ":$OPENCL_LAYERS:" in *:{ours}:*) ;; *) {added} ;; esac', "unset KERNLENS_SNAPSHOTS"])
-        print_lines(
-            f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
-            for name, value in sorted(_front().items())
-        )
+        print_lines(_when_led("if", [_moved(held, name) for name, held in HELD.items()]))
+        return
+    moved = [_moved(name, held) for name, held in HELD.items()]
+    print_lines(_when_led("if !", moved))
+    # A capture that was turned on before has the layer keep the extension back.
+    print_lines([f"export {VENDORS}={shlex.quote(str(_led(library)[VENDORS]))}", "unset KERNLENS_SNAPSHOTS"])
 
 
-def _front() -> Mapping[str, str | None]:
-    """Return the variables that put a loader that takes layers in front of this shell's, if that takes none. Report what
-    is put there, or why nothing is, on standard error."""
+def _led(library: Path) -> dict[str, str | None]:
     from kernlens.toolchain.application import initial_environment
-    from kernlens.toolchain.loader_front import find_front
+    from kernlens.toolchain.vendor_file import led_to_layer
 
-    front = find_front((), "", initial_environment())
-    if front.sentence:
-        print_message(f"kernlens: {front.sentence}")
-    return front.changes
+    try:
+        return led_to_layer(initial_environment(), library, Path.cwd())
+    except OSError as error:
+        raise OutputError(f"the vendor's file for OpenCL loaders cannot be written: {error}") from error
 
 
-def _front_off() -> list[str]:
-    """Return the shell lines that take away what ``_front`` put there."""
-    from kernlens.toolchain.loader_front import front_folder
-    from kernlens.toolchain.opencl_vendors import SORT, VENDORS
+def _when_led(condition: str, lines: Sequence[str]) -> list[str]:
+    """Return the shell lines for a shell whose loaders are led to the layer, with "if !" for one whose are not."""
+    from kernlens.toolchain.vendor_file import VENDORS
 
-    ours = shlex.quote(str(front_folder()))
-    others = f"""$(printf %s "$LD_LIBRARY_PATH" | tr : '\\n' | grep -vF {ours}/ | paste -sd: -)"""
-    off = f'export LD_LIBRARY_PATH="{others}"; unset {SORT}; [ -n "$LD_LIBRARY_PATH" ] || unset LD_LIBRARY_PATH'
-    return [
-        f'case ":$LD_LIBRARY_PATH" in *:{ours}/*) {off} ;; esac',
-        f'case "${VENDORS}" in {ours}/*) unset {VENDORS} ;; esac',
-    ]
+    return [f'{condition} [ -f "${{{VENDORS}:-/none}}/kernlens.icd" ]; then', *lines, "fi"]
+
+
+def _moved(name: str, other: str) -> str:
+    """Return the shell line that moves a variable, which may not be set, to another."""
+    return f'if [ "${{{name}+set}}" ]; then export {other}="${name}"; unset {name}; else unset {other}; fi'
 
 
 def _print_capture_off(recording: str) -> None:
@@ -113,7 +106,6 @@ def _print_capture_off(recording: str) -> None:
 def _print_capture(recording: str, lines: bool, as_json: bool) -> None:
     from kernlens.verbs.capture.capture import attach
 
-    _front()  # ``attach`` puts it there; this says so.
     folder, environment = attach(recording, lines=lines)
     if as_json:
         print_json({"schema": 1, "environment": environment, "folder": str(folder)})
@@ -122,6 +114,9 @@ def _print_capture(recording: str, lines: bool, as_json: bool) -> None:
         [
             "# Programs that are started with these variables are recorded. When they have ended:",
             f"#   kernlens capture --recover {shlex.quote(str(folder))}",
-            *(f"export {name}={shlex.quote(value)}" for name, value in sorted(environment.items())),
+            *(
+                f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
+                for name, value in sorted(environment.items())
+            ),
         ]
     )

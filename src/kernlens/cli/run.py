@@ -12,8 +12,7 @@ from kernlens.cli.output import finish_output, print_message
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.application import Application
-    from kernlens.toolchain.toolchains import Toolchain
+    pass
 
 
 @option.verb("kernlens run --simulate dg2 -- clinfo -l", option.ApplicationCommand)
@@ -36,7 +35,6 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     device = name_among(device, simulated_devices(chosen)) or device
     application = find_application(command_line, device, chosen)
     turn_on_level_zero(application.environment, chosen)
-    _let_layers_in(application, chosen)
     print_message(f"kernlens: {EXPLANATION}")
     if is_static(application.program):
         print_message(
@@ -50,16 +48,3 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
         os.execve(application.executable, list(application.words), application.environment)
     except OSError as error:
         raise application.not_started(error) from error
-
-
-def _let_layers_in(application: Application, chosen: Toolchain) -> None:
-    """Have the application's OpenCL loader take the layers that its environment names, if there are some."""
-    from kernlens.toolchain.loader_front import find_front
-    from kernlens.toolchain.opencl_loader import LAYERS
-
-    if application.environment.get(LAYERS):
-        words = application.words if chosen.root is None else ()
-        front = find_front(words, application.program, application.environment)
-        front.apply(application.environment)
-        if front.sentence:
-            print_message(f"kernlens: {front.sentence}")

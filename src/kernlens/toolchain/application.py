@@ -14,6 +14,7 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, programs
+from kernlens.toolchain.vendor_file import behind_layer
 
 #: Bytes of a program that hold its program headers.
 _HEADERS = 4096
@@ -102,7 +103,7 @@ def environment_for(device: str | None, chosen: Toolchain) -> dict[str, str]:
     NotFoundError if the driver does not simulate it."""
     environment = initial_environment()
     if device is not None or chosen.name != SYSTEM:
-        environment |= chosen.environment()
+        environment |= behind_layer(environment, chosen.environment())
     if device is not None:
         environment |= simulated_environment(device, chosen)
     return environment

@@ -13,14 +13,11 @@ from pathlib import Path
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.report.describe import plural
-from kernlens.toolchain.application import initial_environment
 from kernlens.toolchain.clang import find_front_end, missing_front_end
 from kernlens.toolchain.compile_cache import OFF, SIZE_VARIABLE, VARIABLE, CompileCache, cache_folder, cache_limit
 from kernlens.toolchain.gpus import INTEL_DRIVERS, NVIDIA_DRIVERS, Gpu, find_gpus
-from kernlens.toolchain.loader_front import find_front
 from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.nvdisasm import find_nvdisasm, how_to_get_nvdisasm, nvdisasm_title
-from kernlens.toolchain.opencl_loader import LOADER
 from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.project_file import project_file, read_project
@@ -62,7 +59,6 @@ def checks() -> Iterator[Check]:
     yield _confinement()
     yield _library("OpenCL loader", ("libOpenCL.so.1", "OpenCL.dll"))
     if sys.platform == "linux":
-        yield _layers_of_loader()
         yield from map(_layer, (OPENCL_LAYER, LEVEL_ZERO_LAYER))
     yield _library("Level Zero loader", ("libze_loader.so.1", "ze_loader.dll"))
     yield _level_zero_driver(toolchains)
@@ -236,26 +232,6 @@ def _library(name: str, files: tuple[str, str]) -> Check:
     except OSError as error:
         return Check(name, False, str(error), how_to_get(files[0]), needed=False)
     return Check(name, True, file, needed=False)
-
-
-def _layers_of_loader() -> Check:
-    """Return the check of the OpenCL loader that programs get by default: whether it takes layers, and what kernlens puts in
-    front of it if it does not."""
-    name = "OpenCL loader with layers"
-    front = find_front((), "", initial_environment())
-    if not front.uses:
-        return Check(name, False, "programs find no OpenCL loader", how_to_get(LOADER), needed=False)
-    path = front.uses[0].loader.path
-    if not front.without_layers:
-        return Check(name, True, f"{path}, which programs get by default", needed=False)
-    if front.front is None:
-        return Check(name, False, front.obstacle, f"{how_to_get(LOADER)}, or pip install pyopencl", needed=False)
-    return Check(
-        name,
-        True,
-        f"{path}, which programs get by default, takes none: kernlens puts {front.front.path} in front of it",
-        needed=False,
-    )
 
 
 def _level_zero_driver(toolchains: Sequence[Toolchain]) -> Check:

@@ -15,7 +15,8 @@ import pytest
 
 from kernlens.model.build import Build
 from kernlens.recording.reader import Recording
-from tests.integration.layers.opencl_layer_fixtures import SLICES, Platform, intel, pocl
+from kernlens.verbs.capture.capture import attach
+from tests.integration.layers.opencl_layer_fixtures import ICD_FOLDER, SLICES, Platform, intel, pocl
 
 HERE = Path(__file__).parent / "sources"
 FLAGS = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
@@ -72,6 +73,21 @@ def build_counter(folder: Path) -> Path:
     return folder
 
 
+#: The library of PoCL's driver, as its vendor's file names it.
+POCL_DRIVER = (ICD_FOLDER / "pocl.icd").read_text().strip() if (ICD_FOLDER / "pocl.icd").is_file() else ""
+
+
+def counting_driver(folder: Path, driver: str) -> dict[str, str]:
+    """Build the driver that counts in front of another one, with a vendor's file below a folder, and return the variables that
+    lead every loader to it."""
+    library, vendors = folder / "libcounting.so", folder / "counted"
+    words = [*FLAGS, "-shared", "-fPIC", "-o", str(library), str(HERE / "counting_driver.c")]
+    subprocess.run(["gcc", *words], check=True, timeout=60)
+    vendors.mkdir()
+    (vendors / "counting.icd").write_text(f"{library}\n")
+    return {"OCL_ICD_VENDORS": f"{vendors}/", "COUNTED_DRIVER": driver}
+
+
 @pytest.fixture(params=["dg2", "pocl"])
 def platform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Platform:
     if request.param == "pocl":
@@ -87,6 +103,13 @@ def dg2() -> Platform:
 def environment(platform: Platform, **more: str) -> dict[str, str]:
     without = {name: value for name, value in os.environ.items() if name != "OPENCL_LAYERS"}
     return {**without, **platform.environment, **more}
+
+
+def attached(recording: Path, *, lines: bool = False) -> tuple[Path, dict[str, str]]:
+    """Return the folder and the variables of programs that are recorded wherever they start."""
+    spool, variables = attach(recording, lines=lines)
+    assert None not in variables.values(), "nothing leads loaders here that would have to be unset"
+    return spool, {name: value for name, value in variables.items() if value is not None}
 
 
 def captured(

@@ -33,7 +33,7 @@ from tests.integration.capture.capture_fixtures import (
 )
 from tests.integration.capture.level_zero_capture_fixtures import LEVEL_ZERO_APPLICATION, level_zero_folder
 from tests.integration.layers import native_builds
-from tests.integration.layers.opencl_layer_fixtures import BUILDER, LAYER, LEVEL_ZERO_LAYER, Platform, pocl
+from tests.integration.layers.opencl_layer_fixtures import BUILDER, LAYER, LEVEL_ZERO_LAYER, Platform, led, pocl
 from tests.integration.layers.test_native_sanitizers import COMPILER, build_preloaded, findings, sanitized_platform
 from tests.whole import before_release, each_run
 
@@ -229,13 +229,9 @@ def test_sanitizers_find_nothing_in_what_is_read_back(dg2: Platform, tmp_path: P
     flags = ["-fsanitize=address,undefined", "-g", "-o", str(app), str(HERE / "opencl_memory.c"), "-lOpenCL"]
     subprocess.run(["gcc", *flags], check=True, timeout=60)
     spool.mkdir()
-    layer = {
-        "OPENCL_LAYERS": str(sanitized_layer / LAYER),
-        "KERNLENS_CAPTURE": str(spool),
-        "KERNLENS_CAPTURE_ZEROS": "1",
-    }
+    layer = {"KERNLENS_CAPTURE": str(spool), "KERNLENS_CAPTURE_ZEROS": "1"}
     under = sanitized_platform(dg2, sanitized_layer, tmp_path)
-    nothing_is_found([[str(app)]], tmp_path, environment(under, **layer))
+    nothing_is_found([[str(app)]], tmp_path, led(sanitized_layer / LAYER, environment(under, **layer)))
     assert len(ended_builds(spool)) == 1
 
 
@@ -249,7 +245,7 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     spool.mkdir()
     (spool / "missing").write_bytes(bytes(65536))
     under = sanitized_platform(platform, sanitized_layer, tmp_path)
-    variables = {"OPENCL_LAYERS": str(sanitized_layer / LAYER), "KERNLENS_CAPTURE": str(spool)}
+    variables = {"KERNLENS_CAPTURE": str(spool)}
     other = tmp_path / "other.cl"
     other.write_text("kernel void add(global int *a, int n) {}\nkernel void multiply(global int *a, int n) {}\n")
     replaced = [Replacement.of(program, str(other)) for program in ("0123456789", "no_such_kernel", "multiply")]
@@ -257,7 +253,8 @@ def test_sanitizers_find_nothing(platform: Platform, folder: Path, tmp_path: Pat
     command_buffers = [f"command-buffer{more}" for more in ("", "-past-layers", "s-in-threads")]
     special = command_buffers if platform.name == "PoCL" else ["groups", "long-name"]
     runs = [[*ALL_PATHS, *special, "build-nothing", "limited", "wrong", "unlimited"], ["fork"], ["many", "500", "500"]]
-    nothing_is_found([[str(app), *words] for words in runs], tmp_path, environment(under, **variables))
+    variables = led(sanitized_layer / LAYER, environment(under, **variables))
+    nothing_is_found([[str(app), *words] for words in runs], tmp_path, variables)
     assert len(ended_builds(spool)) > 14
     assert len(list(spool.glob("*.replacement"))) > 8
 

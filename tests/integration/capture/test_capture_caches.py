@@ -15,7 +15,7 @@ import kernlens
 from kernlens.verbs.capture.caches import CACHE_VARIABLES, empty_caches
 from kernlens.verbs.capture.capture import attach, recover
 from kernlens.verbs.capture.spool import Spool, spool_folder
-from tests.integration.capture.capture_fixtures import Done, alone, captured, dg2, environment, folder
+from tests.integration.capture.capture_fixtures import Done, alone, attached, captured, dg2, environment, folder
 from tests.integration.layers.opencl_layer_fixtures import Platform
 from tests.whole import before_release
 
@@ -119,7 +119,9 @@ def test_each_change_gives_every_cache_variable(folder: Path, dg2: Platform, tmp
         folders = set(caches(done.out).values())
         assert len(folders) == len(CACHE_VARIABLES)
         assert all(path.startswith(f"{tmp_path}/x.klens.capture/caches/") for path in folders), options
-    assert not any((tmp_path / "own").iterdir())
+    assert [path.name for path in (tmp_path / "own").iterdir()] == ["kernlens"], (
+        "kernlens's own, with the vendor's file"
+    )
 
 
 def test_programs_that_are_started_elsewhere(
@@ -128,7 +130,7 @@ def test_programs_that_are_started_elsewhere(
     """kernlens layer --capture --lines gives them empty caches too."""
     original = application.run()
     monkeypatch.setattr(os, "environ", environment(application.platform, **application.variables))
-    spool, variables = attach(tmp_path / "x.klens", lines=True)
+    spool, variables = attached(tmp_path / "x.klens", lines=True)
     assert alone(application.platform, tmp_path, *application.words, **variables).returncode == 0
     assert (application.built[1], original[1]) == (True, False)
     assert recover(spool).builds == 1
@@ -147,7 +149,7 @@ def test_layer_takes_the_variables_away_again(tmp_path: Path) -> None:
     words = ["sh", "-c", script, "sh", *main, "layer", "--capture", "x.klens"]
     done = subprocess.run(words, cwd=tmp_path, env=own, capture_output=True, text=True, check=True, timeout=60)
     left = {line.partition("=")[0] for line in done.stdout.splitlines()}
-    assert not left & {*CACHE_VARIABLES, "KERNLENS_CAPTURE", "OPENCL_LAYERS"}
+    assert not left & {*CACHE_VARIABLES, "KERNLENS_CAPTURE", "OCL_ICD_VENDORS", "KERNLENS_OCL_ICD_VENDORS"}
 
 
 def test_caches_outside_the_users_folder_have_variables_of_their_own(tmp_path: Path) -> None:

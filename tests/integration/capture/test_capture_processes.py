@@ -18,10 +18,19 @@ import pytest
 import kernlens
 from kernlens.errors import NotFoundError, OutputError, ToolError, UnsupportedError
 from kernlens.recording.reader import Recording
-from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
-from kernlens.verbs.capture.capture import attach, capture, recover
+from kernlens.verbs.capture.capture import capture, recover
 from tests.integration.capture import capture_stress
-from tests.integration.capture.capture_fixtures import MAIN, captured, dg2, environment, folder, platform
+from tests.integration.capture.capture_fixtures import (
+    MAIN,
+    POCL_DRIVER,
+    attached,
+    captured,
+    counting_driver,
+    dg2,
+    environment,
+    folder,
+    platform,
+)
 from tests.integration.layers.opencl_layer_fixtures import Platform, pocl
 from tests.whole import WHOLE
 
@@ -166,7 +175,7 @@ def test_programs_that_are_started_elsewhere(dg2: Platform, folder: Path, tmp_pa
 
 def test_a_build_makes_no_file_of_its_own(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     """To make and remove one takes ext4 up to a millisecond."""
-    spool, variables = attach(tmp_path / "x.klens")
+    spool, variables = attached(tmp_path / "x.klens")
     command = [str(folder / "app"), "churn", "6"]
     subprocess.run(command, env=environment(dg2) | variables, stdout=subprocess.DEVNULL, timeout=120, check=True)
     assert Counter(path.suffix for path in spool.iterdir() if path.suffix) == {".process": 1, ".builds": 1, ".calls": 1}
@@ -242,9 +251,7 @@ def test_a_recording_that_cannot_be_written_at_the_end(dg2: Platform, folder: Pa
 
 
 def test_a_driver_that_crashes_in_a_build(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The layer that counts does, below the recorder's."""
-    layers = f"{folder}/count.so:{needed_layer(OPENCL_LAYER)}"
-    crashing = {"OPENCL_LAYERS": layers, "COUNTED": str(tmp_path / "counted"), "CRASHING": "1"}
+    crashing = counting_driver(tmp_path, POCL_DRIVER) | {"COUNTED": str(tmp_path / "counted"), "CRASHING": "1"}
     for name, value in environment(pocl(tmp_path), **crashing).items():
         monkeypatch.setenv(name, value)
     done = capture([folder / "app", "source"], tmp_path / "x.klens")
@@ -264,5 +271,5 @@ def test_a_statically_linked_program(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (done.exit_status, done.recording) == (4, None)
     assert (
         done.reason
-        == "nothing was built that kernlens can see: ./alone is statically linked and takes no layers; link it dynamically"
+        == "nothing was built that kernlens can see: ./alone is statically linked and loads no driver; link it dynamically"
     )

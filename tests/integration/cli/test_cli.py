@@ -318,4 +318,4 @@ def test_the_printed_lines_turn_the_layer_on(tmp_path: Path) -> None:
     assert all("cl_codeplay_program_snapshot" in line.split() for line in extensions)
     places = json.loads(answer("layer", "--json"))
     assert (Path(places["include"]) / "CL" / "cl_codeplay_program_snapshot.h").is_file()
-    assert "unset OPENCL_LAYERS" in answer("layer", "--unset")
+    assert "unset OCL_ICD_VENDORS" in answer("layer", "--unset")

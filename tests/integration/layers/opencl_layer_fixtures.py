@@ -50,16 +50,16 @@ class Platform:
     folder: Path = Path("/")
 
     def run(
-        self, work: Path, *arguments: str, layer: bool = True, time_limit: int = TIME_LIMIT, **more: str
+        self, work: Path, *arguments: str, layer: bool | str = True, time_limit: int = TIME_LIMIT, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run the test program, which lies with the layer in ``work``."""
+        """Run the test program, which lies in ``work``, with the layer that lies there or at a path as the program sees it."""
         inside = self.inside(work)
         environment = {**os.environ, **self.environment, **more}
         for name in ("OPENCL_LAYERS", "LD_PRELOAD"):
             if name not in self.environment and name not in more:
                 environment.pop(name, None)
         if layer:
-            environment["OPENCL_LAYERS"] = f"{inside}/{LAYER}"
+            environment = led(layer if isinstance(layer, str) else f"{inside}/{LAYER}", environment)
         command = [*self.prefix, f"{inside}/snapshot_test", *arguments]
         return subprocess.run(
             command, cwd=work, env=environment, capture_output=True, text=True, timeout=time_limit, check=False
@@ -68,6 +68,14 @@ class Platform:
     def inside(self, work: Path) -> Path:
         """Return the path of a folder as the program sees it."""
         return Path("/") / work.relative_to(self.folder)
+
+
+def led(layer: str | Path, environment: dict[str, str]) -> dict[str, str]:
+    """Return the environment in which a loader takes the layer for the only driver, which opens the others: ocl-icd
+    by the first variable, Khronos's by the second."""
+    vendors = environment.get("OCL_ICD_VENDORS")
+    own = {"KERNLENS_OCL_ICD_VENDORS": vendors} if vendors is not None else {}
+    return {**environment, **own, "OCL_ICD_VENDORS": str(layer), "OCL_ICD_FILENAMES": str(layer)}
 
 
 def pocl(cache: Path) -> Platform:

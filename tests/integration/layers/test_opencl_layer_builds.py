@@ -20,6 +20,7 @@ from tests.integration.layers.opencl_layer_fixtures import (
     TEXT,
     TIME_LIMIT,
     Platform,
+    led,
     passed,
     place,
     platform,
@@ -54,7 +55,7 @@ def test_own_build_keeps_every_stage_of_igc(platform: Platform, check: str, plac
     layer = without_builder(platform, place)
     before = set(place.iterdir())
     module = f"{platform.inside(place)}/module.spv"
-    passed(platform.run(place, "checks", module, check, layer=False, OPENCL_LAYERS=layer, **FRESH))
+    passed(platform.run(place, "checks", module, check, layer=layer, **FRESH))
     assert set(place.iterdir()) == before, "the compiler's files in the current folder"
 
 
@@ -74,7 +75,7 @@ def test_own_build_refused(platform: Platform, place: Path) -> None:
         for name in ("libigc.so.9", "libze_loader.so.1"):  # libraries of these names with nothing in them
             reasons.append({"LD_PRELOAD": str(platform.inside(place / name))})
     for variable in reasons:
-        result = platform.run(place, "refused", platform.late, layer=False, OPENCL_LAYERS=layer, **variable)  # type: ignore[arg-type]
+        result = platform.run(place, "refused", platform.late, layer=layer, **variable)  # type: ignore[arg-type]
         passed(result)
         assert BUILDER in result.stderr
 
@@ -100,8 +101,7 @@ def test_second_build_that_takes_too_long(platform: Platform, place: Path) -> No
         place,
         "refused",
         platform.late,
-        layer=False,
-        OPENCL_LAYERS=f"{platform.inside(stuck)}/{LAYER}",
+        layer=f"{platform.inside(stuck)}/{LAYER}",
         KERNLENS_SNAPSHOT_TIMEOUT="1",
         KERNLENS_SNAPSHOT_OWN_BUILD="0",
     )
@@ -115,7 +115,7 @@ def test_second_build_in_another_root(work: Path, newest_root: Path, tmp_path: P
     chosen = of_root("newest", newest_root)
     command = chosen.command(work / "snapshot_test", "save", "visa", str(TEXT), str(tmp_path / "visa"), "")
     environment = {**os.environ, **chosen.environment(), **simulated_environment("bmg", chosen)}
-    environment |= {"OPENCL_LAYERS": str(work / LAYER), "KERNLENS_SNAPSHOT_OWN_BUILD": "0"}
+    environment = led(work / LAYER, environment) | {"KERNLENS_SNAPSHOT_OWN_BUILD": "0"}
     passed(
         subprocess.run(
             command, env=environment, cwd=work, capture_output=True, text=True, timeout=TIME_LIMIT, check=False

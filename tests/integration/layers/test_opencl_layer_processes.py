@@ -16,6 +16,7 @@ from tests.integration.layers.opencl_layer_fixtures import (
     HEADERS,
     LAYER,
     Platform,
+    led,
     passed,
     place,
     platform,
@@ -73,7 +74,7 @@ def test_nobody_reads_the_messages(platform: Platform, place: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     environment = {**os.environ, **platform.environment, "KERNLENS_SNAPSHOT_DIR": "/proc/self"}
-    environment |= {"OPENCL_LAYERS": str(place / LAYER)}
+    environment = led(place / LAYER, environment)
     done = subprocess.run(
         [place / "snapshot_test", "limited", "gen-assembly"],
         env=environment,
@@ -92,7 +93,16 @@ def test_other_processes_get_no_variables(platform: Platform, place: Path) -> No
     result = platform.run(place, "child", platform.late)
     passed(result)
     told = {line.partition("=")[0] for line in result.stdout.splitlines() if "=" in line}
-    known = {*os.environ, *platform.environment, "OPENCL_LAYERS", "_", "PWD", "OLDPWD", "SHLVL"}
+    known = {
+        *os.environ,
+        *platform.environment,
+        "OCL_ICD_VENDORS",
+        "KERNLENS_OCL_ICD_VENDORS",
+        "_",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+    }
     assert "PATH" in told
     assert not {name for name in told - known if name.startswith(("CL_CONFIG", "IGC_", "POCL_", "KERNLENS"))}
 
@@ -107,9 +117,7 @@ def test_killed_processes_leave_nothing_for_long(platform: Platform, place: Path
     (stuck / BUILDER).chmod(0o755)
     folder = tmp_path / "folders"
     folder.mkdir()
-    result = platform.run(
-        place, "killed", str(folder), layer=False, OPENCL_LAYERS=str(stuck / LAYER), KERNLENS_SNAPSHOT_DIR=str(folder)
-    )
+    result = platform.run(place, "killed", str(folder), layer=str(stuck / LAYER), KERNLENS_SNAPSHOT_DIR=str(folder))
     assert result.returncode == -signal.SIGKILL, result.stdout
     (left,) = folder.iterdir()
     space, number, start, chance = left.name.removeprefix("kernlens-snapshot-").partition(".")[0].split("-")
@@ -158,8 +166,9 @@ def test_another_compiler_offers_what_can_come(platform: Platform, place: Path, 
     source = Path(__file__).parent / "preloaded" / "renamed_platform.c"
     renamed = tmp_path / "renamed.so"
     subprocess.run(["gcc", "-shared", "-fPIC", f"-I{HEADERS}", "-o", renamed, source], check=True, timeout=60)
-    layers = f"{renamed}:{place / LAYER}"
-    result = platform.run(place, "offered", str(place / "module.spv"), layer=False, OPENCL_LAYERS=layers)
+    driver = Path(platform.environment["OCL_ICD_VENDORS"]).read_text().strip()
+    module = str(place / "module.spv")
+    result = platform.run(place, "offered", module, OCL_ICD_VENDORS=str(renamed), RENAMED_DRIVER=driver)
     passed(result)
     offered = [line.split()[1:] for line in result.stdout.splitlines() if line.startswith("offered ")]
     assert offered[0] == ["source", "program"]

@@ -12,6 +12,7 @@ import pytest
 
 from kernlens.errors import NotFoundError
 from kernlens.toolchain.application import find_program
+from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs import doctor
 from kernlens.verbs.doctor import Check
@@ -165,22 +166,28 @@ def test_what_run_refuses(
 @pytest.mark.skipif(sys.platform == "win32", reason="the layer is built on Linux")
 def test_layer(kernlens: Kernlens) -> None:
     document = kernlens("layer", "--json").document
-    ours = document["environment"]["OPENCL_LAYERS"]
+    ours = document["environment"]["OCL_ICD_VENDORS"]
     on, off = kernlens("layer").out, kernlens("layer", "--unset").out
+    names = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "KERNLENS_OCL_ICD_VENDORS", "KERNLENS_OCL_ICD_FILENAMES")
 
-    def layers(*lines: str, before: str | None = None) -> str:
-        environment = {"PATH": os.environ["PATH"]} | ({} if before is None else {"OPENCL_LAYERS": before})
-        script = "set -e\n" + "\n".join(lines) + '\necho "${OPENCL_LAYERS-none}"'
-        return subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True, env=environment).stdout[
-            :-1
-        ]
+    def led(*lines: str, **before: str) -> list[str]:
+        script = "set -e\n" + "\n".join([*lines, *(f'echo "${{{name}-none}}"' for name in names)])
+        environment = {"PATH": os.environ["PATH"], **before}
+        done = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True, env=environment)
+        return done.stdout.splitlines()
 
-    assert layers(on) == layers(on, on) == ours
-    assert layers(on, on, before="/a.so:/b.so") == f"{ours}:/a.so:/b.so"
-    assert layers(on, before=f"/a.so:{ours}") == f"/a.so:{ours}"
-    assert layers(off) == layers(on, off) == layers(off, before="") == "none"
-    assert layers(on, off, before="/a b.so:/c.so") == "/a b.so:/c.so"
-    assert Path(document["environment"]["OPENCL_LAYERS"]).is_file()
+    both = {"OCL_ICD_VENDORS": "/a b", "OCL_ICD_FILENAMES": "/c.so:/d.so"}
+    assert led(on) == led(on, on) == [ours, "none", "none", "none"]
+    assert led(on, **both) == led(on, on, **both) == [ours, "none", "/a b", "/c.so:/d.so"]
+    assert led(on, OCL_ICD_VENDORS="") == [ours, "none", "", "none"]
+    assert led(off) == led(on, off) == led(off, on, off) == ["none"] * 4
+    assert (
+        led(off, **both)
+        == led(on, off, **both)
+        == led(on, on, off, off, **both)
+        == ["/a b", "/c.so:/d.so", "none", "none"]
+    )
+    assert Path(ours, "kernlens.icd").read_text() == f"{needed_layer(OPENCL_LAYER)}\n"
     assert (Path(document["include"]) / "CL/cl_codeplay_program_snapshot.h").is_file()
 
 

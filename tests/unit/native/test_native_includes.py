@@ -38,9 +38,13 @@ ALLOWED = {
     LEVEL_ZERO: {"base", "level_zero_api", "recording"},
     f"{LAYER}/below": {"base", f"{LAYER}/compilers"},
     f"{LAYER}/compilers": {"base"},
-    f"{LAYER}/second_build": {"base", f"{LAYER}/below", f"{LAYER}/compilers"},
+    f"{LAYER}/vendor": {"base", "recording"},
+    f"{LAYER}/second_build": {"base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/vendor"},
     f"{LAYER}/recorder": {"base", "recording", f"{LAYER}/below"},
-    f"{LAYER}/layer": {"base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/recorder", f"{LAYER}/second_build"},
+    f"{LAYER}/layer": {
+        "base",
+        *(f"{LAYER}/{part}" for part in ("below", "compilers", "recorder", "second_build", "vendor")),
+    },
 }
 #: What a layer of another interface can stand on, so it knows nothing of OpenCL (nor of Python).
 NEUTRAL = {"base", "recording", f"{LAYER}/compilers"}

@@ -18,7 +18,6 @@ OWNERS = {
     # Files of kernlens itself.
     "explorer/served_page.py": (1, "the viewer of this installation"),
     "report/explore/single_file.py": (1, "the viewer of this installation"),
-    "toolchain/native_layers.py": (1, "a library of a vendor's list, held against this installation's layer"),
     "toolchain/packages.py": (1, "this installation's metadata"),
     "toolchain/compile_cache.py": (1, "the user's cache, which belongs to nobody else"),
     "toolchain/roots.py": (2, "the lock of the toolchains' folder, and the list of mounts"),
@@ -44,10 +43,10 @@ OWNERS = {
     "runtime/worker.py": (1, "/dev/null"),
     "pipeline/second_build.py": (1, "/proc/self/cmdline"),
     "toolchain/gpus.py": (1, "/sys"),
-    "toolchain/library_search.py": (2, "the loader's cache, and libraries that it would load"),
-    "toolchain/opencl_vendors.py": (1, "the vendors' files that the loader would read"),
+    "toolchain/mapped_code.py": (3, "/proc of the application, and libraries that it has loaded"),
     "toolchain/toolchains.py": (1, "the list of packages of a toolchain"),
-    "toolchain/used_loaders.py": (3, "/proc of the application, and libraries that it has loaded"),
+    "toolchain/driver_files.py": (1, "vendors' files of the system and of the user's variables"),
+    "toolchain/vendor_file.py": (1, "the vendor's file that it writes"),
     "verbs/capture/level_zero_layer.py": (1, "the loader's cache"),
 }
 #: Calls that open a file, by their last name, and what they are called on where that has other methods of the name.

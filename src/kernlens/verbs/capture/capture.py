@@ -24,12 +24,11 @@ from kernlens.toolchain.application import (
     initial_environment,
     restore_signals,
 )
-from kernlens.toolchain.loader_front import LoaderFront, find_front
-from kernlens.toolchain.native_layers import OPENCL_LAYER, is_opencl_layer, needed_layer
-from kernlens.toolchain.opencl_loader import LAYERS
+from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import DEFAULT, SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
+from kernlens.toolchain.vendor_file import change, leads_to_layer, led_to_layer
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
@@ -134,8 +133,8 @@ def capture(
     path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
-        front = _turn_on(application, layer, spool, chosen, changes)
-        watch = LoaderWatch(front)
+        _turn_on(application, layer, spool, chosen, changes)
+        watch = LoaderWatch()
         if device is not None:
             application.environment[ZEROS] = "1"
         if on_start is not None:
@@ -181,9 +180,9 @@ def recover(
             return _finish(spool, writer, None, asked, plan, LoaderWatch(), findings, on_progress)
 
 
-def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str]]:
-    """Make the folder that programs which are started elsewhere write to, and return it with the variables that have them do
-    so, and with ``lines`` give them empty caches.
+def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str | None]]:
+    """Make the folder that programs which are started elsewhere write to, and return it with the variables (None: to be unset)
+    that have them do so, and with ``lines`` give them empty caches.
 
     ``recover`` makes the recording once they have ended. Several calls for one recording give one folder. Raises OutputError
     if it cannot be made, or belongs to another capture, UnsupportedError on an installation without the OpenCL layer.
@@ -194,7 +193,8 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     before = initial_environment()
     application = Application("", "", (), dict(before))
     _turn_on(application, layer, spool, find_toolchain(), changes)
-    changed = {name: value for name, value in application.environment.items() if before.get(name) != value}
+    after = application.environment
+    changed = {name: after.get(name) for name in {**before, **after} if before.get(name) != after.get(name)}
     return spool.folder, changed
 
 
@@ -222,7 +222,7 @@ def _writer(path: Path, words: Sequence[str]) -> RecordingWriter:
 
 
 def _check_rights(program: str) -> None:
-    """Raise UnsupportedError for a program that gets rights which its caller lacks: loaders then take no layers."""
+    """Raise UnsupportedError for a program that gets rights which its caller lacks: loaders then read no variables."""
     status = os.stat(program)
     changes = (status.st_mode & 0o4000 and status.st_uid != os.geteuid()) or (
         status.st_mode & 0o2000 and status.st_gid != os.getegid()
@@ -230,29 +230,24 @@ def _check_rights(program: str) -> None:
     has_capabilities = sys.platform == "linux" and os.geteuid() != 0 and "security.capability" in os.listxattr(program)
     if changes or has_capabilities:
         raise UnsupportedError(
-            f"{program} has setuid, setgid or file capabilities, so OpenCL loaders ignore the layer in its"
-            " environment; capture a copy without them, or run kernlens with these rights"
+            f"{program} has setuid, setgid or file capabilities, so OpenCL loaders ignore the vendors in"
+            " its environment; capture a copy without them, or run kernlens with these rights"
         )
 
 
-def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolchain, changes: Changes) -> LoaderFront:
-    """Have the application's processes record what they build, with the changes; return how its loaders take layers."""
+def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolchain, changes: Changes) -> None:
+    """Have the application's processes record what they build, with the changes."""
     environment = application.environment
-    named = [entry for entry in environment.get(LAYERS, "").split(":") if entry]
-    # Each kernlens's layer records and offers its extension, so there is to be one: this, where the first of them stands.
-    ours = [entry for entry in named if is_opencl_layer(entry, environment)]
-    entries = [str(layer) if entry in ours else entry for entry in named] if ours else [str(layer), *named]
-    environment[LAYERS] = ":".join(dict.fromkeys(entries))
-    if not ours:
+    if not leads_to_layer(environment):
         environment[SNAPSHOTS] = "0"  # The application is to find the extensions that it finds without.
+    try:
+        change(environment, led_to_layer(environment, layer, spool.folder))
+    except OSError as error:
+        raise OutputError(f"the vendor's file for OpenCL loaders cannot be written: {error}") from error
     spool.tell_outer(environment)
     environment[FOLDER] = str(spool.folder)
     turn_on_level_zero(environment, chosen)
     changes.make(environment, spool)
-    # A root's program gets the root's loader, which takes layers; what it starts gets the machine's.
-    front = find_front(application.words if chosen.root is None else (), application.program, environment)
-    front.apply(environment)
-    return front
 
 
 def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> Ended:

@@ -1,4 +1,4 @@
-"""The OpenCL loaders of a captured application, as far as they are known, and the reason of a capture without builds."""
+"""The code that a captured application has loaded, as far as it was seen, and the reason of a capture without builds."""
 
 from __future__ import annotations
 
@@ -8,47 +8,33 @@ from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
 from kernlens.toolchain.application import is_static
-from kernlens.toolchain.loader_front import LoaderFront, instead_of_path
-from kernlens.toolchain.opencl_loader import LOADER, LOADER_NAME, Loader, fronts, read_loader
-from kernlens.toolchain.packages import how_to_get
-from kernlens.toolchain.used_loaders import holds_own_loader, interface_of, mapped_code
+from kernlens.toolchain.mapped_code import can_be_led, interface_of, is_driver, is_loader, is_named_loader, mapped_code
+from kernlens.toolchain.native_layers import OPENCL_LAYER
 from kernlens.verbs.capture.captured import Captured
 from kernlens.verbs.capture.level_zero_layer import why_not_recorded
 
 
 @dataclass(slots=True)
 class LoaderWatch:
-    """The known OpenCL loaders of an application: the ``front`` that was put in front of them, those of processes that had
-    nothing but loaders without layers when somebody looked, those that were ``beside`` one with layers, and the others that
-    were seen."""
+    """The code of an application's processes: ``without_layer`` has what those had loaded, each time somebody looked, that
+    had not loaded the OpenCL layer."""
 
-    front: LoaderFront = field(default_factory=LoaderFront)
-    without_layers: set[str] = field(default_factory=set)
-    beside: set[str] = field(default_factory=set)
-    with_layers: set[str] = field(default_factory=set)
-    #: All other files of code that were seen.
+    without_layer: set[frozenset[str]] = field(default_factory=set)
+    #: All files of code that were seen.
     code: set[str] = field(default_factory=set)
 
     def look(self, process: int) -> None:
         """Note what the process and its descendants have loaded now."""
         for code in mapped_code(process):
-            paths = {path for path in code if LOADER_NAME.fullmatch(os.path.basename(path))}
-            self.code |= code - paths
-            loaders = [loader for path in sorted(paths) if (loader := read_loader(path)) is not None]
-            taking = {loader.path for loader in loaders if loader.takes_layers}
-            self.with_layers |= taking
-            others = {loader.path for loader in loaders if not loader.takes_layers}
-            if taking:
-                self.beside |= others
-            else:
-                self.without_layers |= others
+            self.code |= code
+            if not any(os.path.basename(path) == OPENCL_LAYER.file for path in code):
+                self.without_layer.add(code)
 
     def findings(self, captured: Captured) -> list[str]:
         """Return what is to be known of a capture that recorded something."""
-        if not captured.builds:
-            return []
-        told = [self.front.sentence] if self.front.sentence else []
-        return [*told, self._not_recorded()] if self.without_layers else told
+        named = {code for code in self.without_layer if any(map(is_named_loader, code))}
+        not_led = self._not_led(named) if captured.builds else ""
+        return [f"{not_led}, so what it built is not recorded"] if not_led else []
 
     @property
     def other_interfaces(self) -> str:
@@ -57,28 +43,14 @@ class LoaderWatch:
         return " and ".join(f"{name} ({title})" for title, name in named.items())
 
     def reason(self) -> str:
-        """Return what the loaders say on why nothing was recorded; "" if that is nothing."""
-        own = next(filter(holds_own_loader, sorted(self.code)), None) if not self.with_layers else None
-        if own is not None:
+        """Return what the code says on why nothing was recorded; "" if that is nothing."""
+        if not_led := self._not_led(self.without_layer):
+            return f"nothing was recorded: {not_led}"
+        if loader := next(filter(is_named_loader, sorted(self.code)), ""):
             return (
-                f"nothing was recorded: a process loaded {own}, which has an OpenCL loader of its own linked in. That loader"
-                " takes no layers, so kernlens sees nothing that is built through it; link libOpenCL.so.1 in its place"
+                f"nothing was built: the application loaded {loader}, an OpenCL loader, but called none of its functions, or"
+                " the process has other variables than its parent (env -i, sudo)"
             )
-        if self.without_layers:
-            return f"nothing was recorded: {self._not_recorded()}"
-        if self.with_layers and self.beside:
-            return (
-                f"nothing was recorded: a process loaded {min(self.with_layers)}, an OpenCL loader that takes layers, and"
-                f" {min(self.beside)}, which takes none, and built nothing through the former. If it opens the latter by its"
-                f" path, nothing can be put in front of that: {instead_of_path(_front_of(min(self.beside)))}"
-            )
-        if self.with_layers:
-            return (
-                f"nothing was built: the application loaded {min(self.with_layers)}, an OpenCL loader that takes layers, but"
-                " called none of its functions, or the process has other variables than its parent (env -i, sudo)"
-            )
-        if self.front.obstacle:
-            return f"nothing was recorded: {self.front.obstacle}"
         if self.other_interfaces:
             return (
                 f"nothing was built with OpenCL or through Intel's Level Zero driver, which kernlens records: the application"
@@ -86,35 +58,21 @@ class LoaderWatch:
             )
         return ""
 
-    def _not_recorded(self) -> str:
-        names = " and ".join(sorted(self.without_layers))
-        start = f"a process loaded {names}, an OpenCL loader that takes no layers, so what it built is not recorded"
-        searched = {os.path.realpath(use.loader.path) for use in self.front.uses}
-        if self.front.repair and searched >= {os.path.realpath(name) for name in self.without_layers}:
-            return (
-                f"{start}; kernlens put none in front of it, because that could change the drivers, or their order, of another"
-                f" loader that the application may load; to record this one: {self.front.repair} kernlens capture ..."
+    def _not_led(self, processes: set[frozenset[str]]) -> str:
+        """Return a sentence's beginning on a process with a driver that the layer does not stand in front of; "" if none."""
+        for code in sorted(processes, key=sorted):
+            loader = next(filter(is_loader, sorted(code)), None)
+            driver = next(filter(is_driver, sorted(code)), None) if loader is not None else None
+            if loader is None or driver is None:
+                continue
+            cause = (
+                "it chose its drivers itself (OCL_ICD_VENDORS, OCL_ICD_FILENAMES), or has other variables than its parent"
+                " (env -i, sudo)"
+                if can_be_led(loader)
+                else "that loader does not read OCL_ICD_VENDORS, so nothing leads it to kernlens's layer"
             )
-        if self.front.obstacle:
-            return f"{start}; {self.front.obstacle}"
-        front = next(filter(None, map(_front_of, sorted(self.without_layers))), None)
-        if front is None:
-            return f"{start}; for a loader that takes them: {how_to_get(LOADER)}, then the same again"
-        preload = f"LD_PRELOAD={front.path} kernlens capture ..."
-        if searched >= {os.path.realpath(name) for name in self.without_layers}:
-            return f"{start}; to put one that takes them in front of it: {preload}"
-        return (
-            f"{start}; it was opened by its path, or through a search path of its own. For a search path: {preload}; for a"
-            f" path: {instead_of_path(front)}"
-        )
-
-
-def _front_of(path: str) -> Loader | None:
-    """Return a loader that takes layers and can stand for the one in the file ``path``; None if there is none."""
-    loader = read_loader(path)
-    if loader is None or loader.machine is None:
-        return None
-    return next(fronts(loader.machine, None, os.environ), None)
+            return f"a process loaded {driver} through the OpenCL loader {loader} without kernlens's layer: {cause}"
+        return ""
 
 
 def why_nothing(captured: Captured, words: Sequence[str], watch: LoaderWatch) -> str:
@@ -128,7 +86,7 @@ def why_nothing(captured: Captured, words: Sequence[str], watch: LoaderWatch) ->
     program = shutil.which(words[0]) if words else None
     if program is not None and is_static(program):
         return (
-            f"nothing was built that kernlens can see: {program} is statically linked and takes no layers; link it"
+            f"nothing was built that kernlens can see: {program} is statically linked and loads no driver; link it"
             " dynamically"
         )
     return watch.reason() or (

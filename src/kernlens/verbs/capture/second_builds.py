@@ -25,6 +25,7 @@ from kernlens.toolchain.device_compilers import why_not_compiled
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders
 from kernlens.toolchain.source_reading import is_wide
+from kernlens.toolchain.vendor_file import led_elsewhere
 from kernlens.verbs.capture.replacing import codes, listed
 from kernlens.verbs.capture.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given
 from kernlens.verbs.capture.spooled import Identity
@@ -126,7 +127,7 @@ class _SecondBuilds:
             options=event.own_options if plain else event.options,
             text=event.source,
             spirv=event.spirv or None,
-            variables={**variables, **dict.fromkeys(_NOT_INHERITED)},
+            variables={**variables, **dict.fromkeys(_NOT_INHERITED), **led_elsewhere(own)},
             device=device.name,
             device_name=device.name,
             parts=[_part(each, plain=plain) for each in inputs if each is not None],

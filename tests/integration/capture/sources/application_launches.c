@@ -3,6 +3,7 @@
 #include "application.h"
 
 #include <CL/cl_icd.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,13 +37,20 @@ static void find_command_buffers(void)
     }
 }
 
-/* The function that makes command buffers, from the driver's own table, which each object of its begins with: no layer hears of it. */
+/* The function that makes command buffers, from the driver's own library: no layer hears of it. */
 static void find_creation_past_layers(void)
 {
+    const struct _cl_icd_dispatch *driver = *(struct _cl_icd_dispatch **)(void *)device;
+    Dl_info place;
+    dladdr((void *)driver->clCreateBuffer, &place);
+    void *library = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void *(*find)(const char *name) = (void *(*)(const char *))dlsym(library, "clGetExtensionFunctionAddress");
+    void *(*find_for)(cl_platform_id, const char *) =
+        (void *(*)(cl_platform_id, const char *))dlsym(library, "clGetExtensionFunctionAddressForPlatform");
     cl_platform_id platform;
     clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
-    const struct _cl_icd_dispatch *driver = *(struct _cl_icd_dispatch **)(void *)platform;
-    *(void **)&command_buffers.create = driver->clGetExtensionFunctionAddressForPlatform(platform, "clCreateCommandBufferKHR");
+    *(void **)&command_buffers.create =
+        find_for != NULL ? find_for(platform, "clCreateCommandBufferKHR") : find("clCreateCommandBufferKHR");
 }
 
 /* The kernel "add", to add 3 to 64 values. */

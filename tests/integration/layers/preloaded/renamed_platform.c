@@ -1,19 +1,21 @@
-/* An OpenCL layer that gives every platform another name, so that a compiler that is known looks like one that is not. */
-#include <CL/cl.h>
+/* A driver that is another one, which RENAMED_DRIVER names, with another name: so a compiler that is known looks like one that is not. */
 #include <CL/cl_icd.h>
-#include <CL/cl_layer.h>
 
+#include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static const char NAME[] = "Another platform";
-static const cl_icd_dispatch *below;
+static cl_int(CL_API_CALL *below)(cl_platform_id, cl_platform_info, size_t, void *, size_t *);
 
 static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size, void *value,
                                             size_t *size_ret)
 {
     if (name != CL_PLATFORM_NAME)
-        return below->clGetPlatformInfo(platform, name, size, value, size_ret);
+        return below(platform, name, size, value, size_ret);
     if (value != NULL && size < sizeof NAME)
         return CL_INVALID_VALUE;
     if (value != NULL)
@@ -23,28 +25,36 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
     return CL_SUCCESS;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_ret)
+static void *real(const char *name)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (name != CL_LAYER_API_VERSION)
-        return CL_INVALID_VALUE;
-    if (value != NULL && size >= sizeof version)
-        memcpy(value, &version, sizeof version);
-    if (size_ret != NULL)
-        *size_ret = sizeof version;
-    return CL_SUCCESS;
+    void *library = dlopen(getenv("RENAMED_DRIVER"), RTLD_NOW);
+    void *(*find)(const char *) =
+        library != NULL ? (void *(*)(const char *))dlsym(library, "clGetExtensionFunctionAddress") : NULL;
+    return find != NULL ? find(name) : NULL;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_ret,
-                                            const cl_icd_dispatch **table_ret)
+static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count_ret)
 {
-    cl_icd_dispatch *table = calloc(count, sizeof(void *));
-    if (table == NULL)
-        return CL_OUT_OF_HOST_MEMORY;
-    memcpy(table, target, count * sizeof(void *));
+    cl_int(CL_API_CALL * get)(cl_uint, cl_platform_id *, cl_uint *) =
+        (cl_int(CL_API_CALL *)(cl_uint, cl_platform_id *, cl_uint *))real("clIcdGetPlatformIDsKHR");
+    cl_int status = get != NULL ? get(room, platforms, count_ret) : CL_PLATFORM_NOT_FOUND_KHR;
+    if (status != CL_SUCCESS || platforms == NULL || below != NULL)
+        return status;
+    cl_icd_dispatch *table = *(cl_icd_dispatch **)(void *)platforms[0];
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)table / page * page;
+    below = table->clGetPlatformInfo;
+    mprotect((void *)begin, page, PROT_READ | PROT_WRITE);
     table->clGetPlatformInfo = get_platform_info;
-    below = target;
-    *table_ret = table;
-    *count_ret = count;
-    return CL_SUCCESS;
+    return status;
+}
+
+CL_API_ENTRY void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
+{
+    return strcmp(name, "clIcdGetPlatformIDsKHR") == 0 ? (void *)get_platforms : real(name);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t size, void *value,
+                                                  size_t *size_ret)
+{
+    return (*(cl_icd_dispatch **)(void *)platform)->clGetPlatformInfo(platform, what, size, value, size_ret);
 }

@@ -1,0 +1,225 @@
+#define _GNU_SOURCE
+#include "opencl_layer/vendor/drivers.h"
+
+#include "base/bytes.h"
+#include "base/loader.h"
+#include "base/owned.h"
+#include "opencl_layer/vendor/listing.h"
+#include "opencl_layer/vendor/tables.h"
+
+#include <CL/cl_ext.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRIVERS = 64, PLATFORMS = 64, LOADERS = 16 };
+
+typedef void *(CL_API_CALL *function_getter)(const char *name);
+typedef cl_int(CL_API_CALL *platform_getter)(cl_uint room, cl_platform_id *platforms, cl_uint *count_ret);
+typedef void *(CL_API_CALL *managed_getter)(cl_platform_id platform, const char *name);
+typedef cl_int(CL_API_CALL *dispatch_setter)(cl_platform_id platform, void *data);
+
+/* A driver's library. `managed` and `set_dispatch` are those of cl_khr_icd 2.0, NULL of a driver that knows an earlier one. */
+struct driver {
+    void *library;
+    function_getter function;
+    cl_api_clGetPlatformInfo info;
+    managed_getter managed;
+    dispatch_setter set_dispatch;
+    cl_uint count;
+    cl_platform_id platforms[PLATFORMS];
+};
+
+static struct driver drivers[DRIVERS]; /* LOCK_DRIVERS; they stay, and are read without it up to the count */
+static atomic_uint driver_count;
+
+/* What was listed for a loader, which lists once. */
+static struct {
+    const void *loader;
+    cl_uint count;
+    cl_platform_id platforms[PLATFORMS];
+} listed[LOADERS];
+static unsigned listed_count;
+
+/* The mark that drivers of cl_khr_icd 2.0 have in two places of their tables: "OPENCL31". */
+static const uint64_t MARK = 0x4F50454E434C3331;
+
+static bool is_managed(cl_platform_id platform)
+{
+    const cl_icd_dispatch *table = *(const cl_icd_dispatch *const *)(const void *)platform;
+    return (uint64_t)(uintptr_t)table->clGetPlatformIDs == MARK;
+}
+
+static void *find(void *context, cl_platform_id platform, const char *name)
+{
+    const struct driver *driver = context;
+    if (is_managed(platform))
+        return driver->managed(platform, name);
+    void *function = driver->function(name);
+    return function != NULL ? function : loader_symbol(driver->library, name);
+}
+
+/* Returns the release of OpenCL that a platform has, times ten; that of the first with this interface if it does not say. */
+static unsigned release_of(const struct driver *driver, cl_platform_id platform)
+{
+    const cl_icd_dispatch *table = *(const cl_icd_dispatch *const *)(const void *)platform;
+    cl_api_clGetPlatformInfo info = table->clGetPlatformInfo;
+    if (is_managed(platform))
+        info = (cl_api_clGetPlatformInfo)driver->managed(platform, "clGetPlatformInfo");
+    char version[256] = "";
+    unsigned major = 1, minor = 0;
+    if (info == NULL || info(platform, CL_PLATFORM_VERSION, sizeof version - 1, version, NULL) != CL_SUCCESS ||
+        sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
+        return 10;
+    return major * 10 + minor;
+}
+
+/* Takes those platforms that a loader can call. */
+static void take_platforms(struct driver *driver, platform_getter get)
+{
+    cl_uint count = 0, taken = 0;
+    if (get(0, NULL, &count) != CL_SUCCESS || count == 0 || count > PLATFORMS ||
+        get(count, driver->platforms, NULL) != CL_SUCCESS)
+        return;
+    for (cl_uint index = 0; index < count; ++index) {
+        cl_platform_id platform = driver->platforms[index];
+        if (platform == NULL || *(void **)(void *)platform == NULL)
+            continue;
+        if (is_managed(platform) && (driver->managed == NULL || driver->set_dispatch == NULL))
+            continue;
+        driver->platforms[taken++] = platform;
+    }
+    driver->count = taken;
+}
+
+/* Opens a driver and puts ours in front of its functions; NULL if a loader would pass it over. */
+static const struct driver *driver_of_library(void *library, bool sorts)
+{
+    for (unsigned index = 0; index < driver_count; ++index)
+        if (drivers[index].library == library)
+            return &drivers[index];
+    if (driver_count == DRIVERS)
+        return NULL;
+    struct driver *driver = &drivers[driver_count];
+    *driver = (struct driver){.library = library};
+    driver->function = (function_getter)loader_symbol(library, "clGetExtensionFunctionAddress");
+    if (driver->function == NULL)
+        return NULL;
+    platform_getter get = (platform_getter)driver->function("clIcdGetPlatformIDsKHR");
+    if (get == NULL && sorts)
+        get = (platform_getter)loader_symbol(library, "clIcdGetPlatformIDsKHR");
+    driver->info = (cl_api_clGetPlatformInfo)driver->function("clGetPlatformInfo");
+    if (driver->info == NULL)
+        driver->info = (cl_api_clGetPlatformInfo)loader_symbol(library, "clGetPlatformInfo");
+    const char *assumed = getenv("OCL_ICD_ASSUME_ICD_EXTENSION");
+    if (get == NULL || (sorts && driver->info == NULL && (assumed == NULL || assumed[0] == '\0')))
+        return NULL;
+    driver->managed = (managed_getter)driver->function("clIcdGetFunctionAddressForPlatformKHR");
+    driver->set_dispatch = (dispatch_setter)driver->function("clIcdSetPlatformDispatchDataKHR");
+    take_platforms(driver, get);
+    ++driver_count;
+    for (cl_uint index = 0; index < driver->count; ++index) {
+        cl_platform_id platform = driver->platforms[index];
+        tables_add(&(struct owner){find, driver, platform, is_managed(platform), release_of(driver, platform)});
+    }
+    return driver;
+}
+
+const cl_platform_id *drivers_open(const void *loader, cl_uint *count)
+{
+    const void *key = loader_base_of(loader);
+    unsigned place = 0;
+    while (place < listed_count && listed[place].loader != key)
+        ++place;
+    *count = place < listed_count ? listed[place].count : 0;
+    if (place < listed_count || listed_count == LOADERS)
+        return place < listed_count ? listed[place].platforms : NULL;
+    const struct loader_rules rules = rules_of(loader);
+    RELEASED_BY(file_names_free) struct file_names libraries = {0}, others = {0};
+    listing_read(&rules, &libraries);
+    void *opened[DRIVERS];
+    size_t opened_count = 0;
+    for (size_t index = 0; index < libraries.count && opened_count < DRIVERS; ++index) {
+        void *library = loader_open(loader, libraries.items[index], rules.sorts ? OPEN_LAZILY : OPEN_NOW);
+        bool again = library == NULL || library == loader_own_handle();
+        for (size_t earlier = 0; !again && !rules.sorts && earlier < opened_count; ++earlier)
+            again = opened[earlier] == library;
+        if (!again)
+            opened[opened_count++] = library;
+    }
+    for (size_t index = 0; index < opened_count; ++index) {
+        const struct driver *driver = driver_of_library(opened[index], rules.sorts);
+        for (cl_uint each = 0; driver != NULL && each < driver->count && *count < PLATFORMS; ++each)
+            listed[place].platforms[(*count)++] = driver->platforms[each];
+    }
+    listing_read_others(&rules, &others);
+    for (size_t index = 0; index < others.count; ++index) {
+        void *library = loader_open(loader, others.items[index], OPENED_ALREADY);
+        if (library != NULL && library != loader_own_handle())
+            driver_of_library(library, rules.sorts);
+    }
+    listed[place].loader = key;
+    listed[place].count = *count;
+    ++listed_count;
+    return listed[place].platforms;
+}
+
+static const struct driver *driver_of(cl_platform_id platform)
+{
+    for (unsigned index = 0; index < driver_count; ++index)
+        for (cl_uint each = 0; each < drivers[index].count; ++each)
+            if (drivers[index].platforms[each] == platform)
+                return &drivers[index];
+    return NULL;
+}
+
+cl_int CL_API_CALL drivers_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count_ret)
+{
+    cl_uint count = 0;
+    for (unsigned index = 0; index < driver_count; ++index)
+        for (cl_uint each = 0; each < drivers[index].count; ++each, ++count)
+            if (platforms != NULL && count < room)
+                platforms[count] = drivers[index].platforms[each];
+    if (count_ret != NULL)
+        *count_ret = count;
+    return CL_SUCCESS;
+}
+
+/* A loader asks the first driver by whose mark the name ends. */
+void *CL_API_CALL drivers_function(const char *name)
+{
+    for (unsigned index = 0; index < driver_count; ++index)
+        for (cl_uint each = 0; each < drivers[index].count; ++each) {
+            cl_platform_id platform = drivers[index].platforms[each];
+            char mark[64] = "";
+            if (real_functions.clGetPlatformInfo(platform, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof mark - 1, mark, NULL) ==
+                    CL_SUCCESS &&
+                text_ends_with(name, mark))
+                return drivers[index].function(name);
+        }
+    return NULL;
+}
+
+cl_int CL_API_CALL drivers_platform_info(cl_platform_id platform, cl_platform_info what, size_t size, void *value,
+                                         size_t *size_ret)
+{
+    const struct driver *driver = driver_of(platform);
+    if (driver != NULL && driver->info != NULL)
+        return driver->info(platform, what, size, value, size_ret);
+    return real_functions.clGetPlatformInfo(platform, what, size, value, size_ret);
+}
+
+void *drivers_function_for(cl_platform_id platform, const char *name)
+{
+    const struct driver *driver = driver_of(platform);
+    return driver != NULL && driver->managed != NULL ? driver->managed(platform, name) : NULL;
+}
+
+cl_int drivers_set_dispatch(cl_platform_id platform, void *data)
+{
+    const struct driver *driver = driver_of(platform);
+    return driver != NULL && driver->set_dispatch != NULL ? driver->set_dispatch(platform, data) : CL_INVALID_PLATFORM;
+}

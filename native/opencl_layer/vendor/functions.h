@@ -1,0 +1,51 @@
+/* The functions of drivers that the layer calls or stands in front of, each with the release of OpenCL (times ten) that brought it. */
+#ifndef KERNLENS_FUNCTIONS_H
+#define KERNLENS_FUNCTIONS_H
+
+#define EACH_FUNCTION(FUNCTION)                                                                                      \
+    FUNCTION(clGetPlatformInfo, 10)                                                                                  \
+    FUNCTION(clGetDeviceIDs, 10)                                                                                     \
+    FUNCTION(clGetDeviceInfo, 10)                                                                                    \
+    FUNCTION(clCreateContext, 10)                                                                                    \
+    FUNCTION(clGetContextInfo, 10)                                                                                   \
+    FUNCTION(clCreateCommandQueue, 10)                                                                               \
+    FUNCTION(clReleaseCommandQueue, 10)                                                                              \
+    FUNCTION(clGetCommandQueueInfo, 10)                                                                              \
+    FUNCTION(clGetMemObjectInfo, 10)                                                                                 \
+    FUNCTION(clGetImageInfo, 10)                                                                                     \
+    FUNCTION(clCreateProgramWithSource, 10)                                                                          \
+    FUNCTION(clCreateProgramWithBinary, 10)                                                                          \
+    FUNCTION(clReleaseProgram, 10)                                                                                   \
+    FUNCTION(clBuildProgram, 10)                                                                                     \
+    FUNCTION(clGetProgramInfo, 10)                                                                                   \
+    FUNCTION(clGetProgramBuildInfo, 10)                                                                              \
+    FUNCTION(clCreateKernel, 10)                                                                                     \
+    FUNCTION(clCreateKernelsInProgram, 10)                                                                           \
+    FUNCTION(clGetKernelInfo, 10)                                                                                    \
+    FUNCTION(clEnqueueReadBuffer, 10)                                                                                \
+    FUNCTION(clEnqueueReadImage, 10)                                                                                 \
+    FUNCTION(clEnqueueMapBuffer, 10)                                                                                 \
+    FUNCTION(clEnqueueMapImage, 10)                                                                                  \
+    FUNCTION(clEnqueueNDRangeKernel, 10)                                                                             \
+    FUNCTION(clEnqueueTask, 10)                                                                                      \
+    FUNCTION(clSetMemObjectDestructorCallback, 11)                                                                   \
+    FUNCTION(clEnqueueReadBufferRect, 11)                                                                            \
+    FUNCTION(clCreateProgramWithBuiltInKernels, 12)                                                                  \
+    FUNCTION(clCompileProgram, 12)                                                                                   \
+    FUNCTION(clLinkProgram, 12)                                                                                      \
+    FUNCTION(clGetExtensionFunctionAddressForPlatform, 12)                                                           \
+    FUNCTION(clCreateCommandQueueWithProperties, 20)                                                                 \
+    FUNCTION(clSVMAlloc, 20)                                                                                         \
+    FUNCTION(clEnqueueSVMMemcpy, 20)                                                                                 \
+    FUNCTION(clCloneKernel, 21)                                                                                      \
+    FUNCTION(clCreateProgramWithIL, 21)                                                                              \
+    FUNCTION(clSetProgramSpecializationConstant, 22)
+
+/* Those that make, or give out, the objects which others are made from: a driver may give each type of object a table of its own. */
+#define EACH_SEEING_FUNCTION(FUNCTION)                                                                               \
+    FUNCTION(clGetDeviceIDs)                                                                                         \
+    FUNCTION(clCreateContext)                                                                                        \
+    FUNCTION(clCreateCommandQueue)                                                                                   \
+    FUNCTION(clCreateCommandQueueWithProperties)
+
+#endif
