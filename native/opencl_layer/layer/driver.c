@@ -38,6 +38,8 @@ static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *platforms,
     open_layer();
     const cl_platform_id *listed = drivers_open(loader, &count);
     lock_give(LOCK_DRIVERS);
+    if (count > 0)
+        recorder_entered();
     if (count_ret != NULL)
         *count_ret = count;
     for (cl_uint index = 0; platforms != NULL && index < count && index < room; ++index)

@@ -201,5 +201,10 @@ void recorder_hook(cl_icd_dispatch *dispatch)
     replaced_programs_hook(dispatch, next);
     simulated_memory_hook(dispatch, next);
     current_calls_hook(dispatch);
-    spool_here();
+}
+
+void recorder_entered(void)
+{
+    if (next != NULL)
+        spool_here();
 }

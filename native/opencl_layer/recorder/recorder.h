@@ -12,6 +12,8 @@
 
 /* Puts the recorder's functions into a table of so many functions, in front of those that stand there. */
 void recorder_hook(cl_icd_dispatch *dispatch);
+/* Notes that a process got platforms of drivers. */
+void recorder_entered(void);
 /* Notes that a handle belongs to a new program: an earlier one's may be used again. */
 void recorder_new_program(cl_program program);
 /* Returns what the application gets when it asks a platform for a function of that name: the platform's, or the recorder's in front

@@ -53,9 +53,9 @@ static void *in_front_of(size_t offset)
     return is_ours ? entry_of(ours, offset) : NULL;
 }
 
-static const void *table_of(const void *object)
+static void *table_of(const void *object)
 {
-    const void *table;
+    void *table;
     memcpy(&table, object, sizeof table);
     return table;
 }
@@ -184,14 +184,14 @@ static void add(const struct owner *owner, void *table)
 
 void tables_add(const struct owner *owner)
 {
-    add(owner, (void *)table_of(owner->platform));
+    add(owner, table_of(owner->platform));
 }
 
 void *tables_seen(const void *parent, void *object)
 {
     const struct known_table *of_parent = object != NULL ? find(table_of(parent)) : NULL;
     if (of_parent != NULL)
-        add(&of_parent->owner, (void *)table_of(object));
+        add(&of_parent->owner, table_of(object));
     return object;
 }
 

@@ -74,7 +74,9 @@ def test_recorded_is_what_was_called_for_every_status(
     assert [reason.partition(": ")[2].split(" SLM")[0] for reason in too_large] == [
         "large declares 262,144 bytes of" for _ in range(builds.get(("build", "CL_OUT_OF_RESOURCES"), 0))
     ], "the reason is that of the program as the driver notified of it"
-    assert len(refused) == sum(count for (_, status), count in builds.items() if status != "CL_SUCCESS")
+    # A call that succeeds at once may notify of a build that failed.
+    answered = [build for build in refused if "failed with" in (build.reason or "")]
+    assert len(answered) == sum(count for (_, status), count in builds.items() if status != "CL_SUCCESS")
     listed = json.loads(kernlens("recording", "list", recording, "--json").stdout)["programs"]
     assert Counter(program["outcome"] for program in listed) == {
         "built": sum(builds.values()) - len(without),
