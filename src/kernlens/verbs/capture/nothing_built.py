@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Sequence
 
 from kernlens.dataclass import dataclass, field
-from kernlens.toolchain.application import is_static
+from kernlens.toolchain.application import is_static, lost_on_children
 from kernlens.toolchain.loader_front import LoaderFront, instead_of_path
 from kernlens.toolchain.opencl_loader import LOADER, LOADER_NAME, Loader, fronts, read_loader
 from kernlens.toolchain.packages import how_to_get
+from kernlens.toolchain.toolchains import Toolchain
 from kernlens.toolchain.used_loaders import holds_own_loader, interface_of, mapped_code
 from kernlens.verbs.capture.captured import Captured
 from kernlens.verbs.capture.level_zero_layer import why_not_recorded
@@ -20,9 +21,12 @@ from kernlens.verbs.capture.level_zero_layer import why_not_recorded
 class LoaderWatch:
     """The known OpenCL loaders of an application: the ``front`` that was put in front of them, those of processes that had
     nothing but loaders without layers when somebody looked, those that were ``beside`` one with layers, and the others that
-    were seen."""
+    were seen. ``toolchain`` is what the application was started with, if that is not the machine's."""
 
     front: LoaderFront = field(default_factory=LoaderFront)
+    toolchain: Toolchain | None = None
+    #: Whether a process had an OpenCL loader, and this machine's C library in place of the toolchain's.
+    left_toolchain: bool = False
     without_layers: set[str] = field(default_factory=set)
     beside: set[str] = field(default_factory=set)
     with_layers: set[str] = field(default_factory=set)
@@ -34,6 +38,7 @@ class LoaderWatch:
         for code in mapped_code(process):
             paths = {path for path in code if LOADER_NAME.fullmatch(os.path.basename(path))}
             self.code |= code - paths
+            self.left_toolchain |= bool(paths) and not self._has_c_library(code)
             loaders = [loader for path in sorted(paths) if (loader := read_loader(path)) is not None]
             taking = {loader.path for loader in loaders if loader.takes_layers}
             self.with_layers |= taking
@@ -43,11 +48,23 @@ class LoaderWatch:
             else:
                 self.without_layers |= others
 
+    def _has_c_library(self, code: set[str]) -> bool:
+        """Return whether a process with these files of code has the C library of the toolchain, if that has one."""
+        if self.toolchain is None or self.toolchain.root is None:
+            return True
+        root = os.path.realpath(self.toolchain.root)
+        names = (path for path in code if os.path.basename(path).startswith("libc.so."))
+        return all(path.startswith(f"{root}/") for path in names)
+
+    def lost(self) -> str:
+        """Return the sentence for processes that could not load the toolchain's driver; "" if none was seen to ask for it."""
+        return lost_on_children(self.toolchain) if self.toolchain is not None and self.left_toolchain else ""
+
     def findings(self, captured: Captured) -> list[str]:
         """Return what is to be known of a capture that recorded something."""
         if not captured.builds:
             return []
-        told = [self.front.sentence] if self.front.sentence else []
+        told = [sentence for sentence in (self.front.sentence, self.lost()) if sentence]
         return [*told, self._not_recorded()] if self.without_layers else told
 
     @property
@@ -58,6 +75,8 @@ class LoaderWatch:
 
     def reason(self) -> str:
         """Return what the loaders say on why nothing was recorded; "" if that is nothing."""
+        if lost := self.lost():
+            return f"nothing was recorded: {lost}"
         own = next(filter(holds_own_loader, sorted(self.code)), None) if not self.with_layers else None
         if own is not None:
             return (
@@ -131,8 +150,11 @@ def why_nothing(captured: Captured, words: Sequence[str], watch: LoaderWatch) ->
             f"nothing was built that kernlens can see: {program} is statically linked and takes no layers; link it"
             " dynamically"
         )
-    return watch.reason() or (
+    if reason := watch.reason():
+        return reason
+    lost = lost_on_children(watch.toolchain) if watch.toolchain is not None else ""
+    return (
         "nothing was built that kernlens can see: either no process of it asked for OpenCL or Level Zero, or it found no driver"
         " (kernlens doctor), or the process that did has other environment variables or rights than its parent (env -i, sudo)"
-        f"{why_not_recorded()}"
+        f"{f'; {lost}' if lost else ''}{why_not_recorded()}"
     )
