@@ -229,14 +229,14 @@ class Findings:
     def add(
         self, build: Build, result: SecondBuildResult, cached: Sequence[Snapshot] = ()
     ) -> tuple[Build, dict[str, bool]]:
-        """Return the build with its stages, behind them those that the driver ``cached``, and of each kernel whether its
-        machine code is the same without added options. For kernels that are missing there it is unknown."""
+        """Return the build with its stages, behind them those that the driver ``cached`` or gave out, and of each kernel
+        whether its machine code is the same without added options. For kernels that are missing there it is unknown."""
         if isinstance(result.staged, Build):
             if build.ok and not _are_alike(build, result.staged):
                 self.without_stages[self._other_code(build.device)].append(build.name)
             else:
                 build = build.with_parts(snapshots=result.staged.snapshots)
-        elif result.staged is not None:
+        elif result.staged is not None and not cached:
             self.without_stages[str(result.staged)].append(build.name)
         if cached:
             build = build.with_parts(snapshots=(*build.snapshots, *cached))
