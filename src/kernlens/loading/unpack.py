@@ -108,8 +108,12 @@ class Unpacker:
                 containers.append(Container(kind or "unknown", name, 0, binary))
             if kind == "llvm-bitcode":
                 self.programs.append(bitcode_program(self._unique(name), binary, context))
-        if len(self.programs) == before and build.spirv:
-            containers.append(self.unpack(memoryview(build.spirv), name, 0, context))
+        if len(self.programs) == before:
+            from kernlens.formats.rusticl import rusticl_spirv
+
+            spirv = memoryview(build.spirv) if build.spirv else rusticl_spirv(memoryview(build.binary))
+            if spirv is not None:
+                containers.append(self.unpack(spirv, name, 0, context))
         if len(self.programs) == before and build.snapshots:
             self.programs.append(stages_program(self._unique(name), context))
         return tuple(containers)

@@ -22,6 +22,7 @@ from kernlens.runtime.driver_environment import WORKER_VARIABLES
 from kernlens.toolchain.cached_code import CachedCode, cached_snapshots
 from kernlens.toolchain.confinement import Children, confinement
 from kernlens.toolchain.device_compilers import why_not_compiled
+from kernlens.toolchain.driver_stages import IN_BINARIES
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders
 from kernlens.toolchain.source_reading import is_wide
@@ -83,7 +84,7 @@ class _SecondBuilds:
         if event.operation not in ("build", "link", "module") or not event.has_ended:
             return result  # A compile's stages are those of what it is linked into.
         try:
-            if self.plan.stages:
+            if self.plan.stages and device.platform not in IN_BINARIES:
                 build = self._second(event, device, inputs, plain=False)
                 with self._confined(build):
                     result.staged = second_build_stages(build, device.driver_version)

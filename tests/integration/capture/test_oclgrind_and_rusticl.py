@@ -1,4 +1,5 @@
-"""Programs of Oclgrind: their binary is the LLVM bitcode that it interprets, and that is their stage."""
+"""Programs of Oclgrind and Rusticl: their binary is the LLVM bitcode that Oclgrind interprets, or holds SPIR-V, and that is
+their stage."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from tests.integration.layers.opencl_layer_fixtures import Platform
 __all__ = ["folder"]
 
 LIBRARY = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
+RUSTICL, BUILT_INS = Path("/usr/lib/x86_64-linux-gnu/libRusticlOpenCL.so.1"), Path("/usr/lib/clc/spirv64-mesa3d-.spv")
 
 
 @pytest.fixture
@@ -65,3 +67,27 @@ def test_a_live_program(oclgrind: Platform, tmp_path: Path) -> None:
     assert answers["stages"] == ["source", "llvm-interpreted"]
     assert answers["sizes"] == [answers["binary"]]
     assert "the program is one of Oclgrind for Oclgrind Simulator" in answers["after"]
+
+
+def test_a_program_of_rusticl(folder: Path, tmp_path: Path) -> None:
+    if not RUSTICL.exists() or not BUILT_INS.exists():
+        pytest.skip("Rusticl is not installed: apt-get install mesa-opencl-icd libclc-15")
+    variables = {
+        "OCL_ICD_VENDORS": str(RUSTICL),
+        "OCL_ICD_FILENAMES": str(RUSTICL),
+        "RUSTICL_ENABLE": "swrast,llvmpipe",
+    }
+    under = Platform("rusticl", variables, late="")
+    done = captured(under, folder, tmp_path, str(folder / "app"), "source", options=("--stages",))
+    assert "no stages of" not in done.err
+    (build,) = Recording(str(done.recording)).builds()
+    forms = {(snapshot.stage, snapshot.form): snapshot.content for snapshot in build.snapshots}
+    assert set(forms) == {("spirv", "binary"), ("spirv", "text")}
+    assert build.binary.endswith(forms["spirv", "binary"])
+    compiled = kernlens("compile", done.recording, "--device", "dg2", "-o", tmp_path / "dg2.klens")
+    assert compiled.returncode == 0, compiled.stderr
+    source = tmp_path / "own.cl"
+    source.write_text("kernel void own(global int *out) { *out = N; }")
+    answers = run_script(DriverEnvironment("rusticl", variables), "other_platform", "rusticl", str(source))
+    assert answers["stages"] == ["source", "spirv"]
+    assert 0 < answers["binary"] - answers["sizes"][0] < 100
