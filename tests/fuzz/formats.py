@@ -20,9 +20,11 @@ from kernlens.formats.offload_bundle import read_offload_images
 from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.formats.poclbin import read_poclbin
+from kernlens.formats.rusticl import rusticl_spirv
 from kernlens.formats.spirv.embedded_text import embedded_texts, without_embedded_texts
 from kernlens.formats.spirv.inline_assembly import kernels_with_assembly
 from kernlens.formats.spirv.line_information import has_line_information
+from kernlens.formats.spirv.magic import is_spirv
 from kernlens.formats.spirv.specialization import read_spec_constants, specialized
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.formats.spirv.uses import read_spirv_uses
@@ -64,6 +66,12 @@ def llvm_bitcode(data: bytes) -> None:
     module = read_bitcode(memoryview(data), Allowance(len(data)))
     assert len(module.producer) <= 8 * len(data)
     assert sum(len(symbol.name) for symbol in module.symbols) <= 64 * len(data) * max(1, len(module.symbols))
+
+
+def rusticl(data: bytes) -> None:
+    """Find the SPIR-V in a program binary of Rusticl."""
+    module = rusticl_spirv(memoryview(data))
+    assert module is None or is_spirv(module)
 
 
 def poclbin(data: bytes) -> None:

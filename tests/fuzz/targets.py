@@ -56,6 +56,7 @@ TARGETS = {
         Target(formats.zebin, 35_000, is_binary=True),
         Target(formats.patch_tokens, 70_000, is_binary=True),
         Target(formats.llvm_bitcode, 20_000, is_binary=True),
+        Target(formats.rusticl, 13_000, 1 << 12, is_binary=True),
         Target(formats.poclbin, 70_000, is_binary=True),
         Target(formats.ar, 95_000, is_binary=True),
         Target(formats.offload_bundle, 67_000, is_binary=True),

@@ -28,6 +28,7 @@ from kernlens.cli.build_logs import (
 )
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, print_message
+from kernlens.errors import OutputError
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.opencl_built_ins import misspelt_built_in, opencl_built_ins
@@ -132,6 +133,8 @@ def command(
     from kernlens.verbs.compile import build, compiled_kernels, plan
 
     recording = Path(output or Path(os.path.abspath(sources[0])).with_suffix(".klens").name)
+    if any(recording.exists() and os.path.exists(each) and recording.samefile(each) for each in sources):
+        raise OutputError(f"{recording} is compiled again and would be overwritten; name another recording with -o")
     with _compilable(sources, kernel_names, specialize) as chosen:
         for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in chosen.images.values()):
             if words:

@@ -26,7 +26,7 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     than 1 GiB. The exit status is the application's.
     """
     from kernlens.isa.devices import name_among
-    from kernlens.toolchain.application import find_application, is_static, restore_signals
+    from kernlens.toolchain.application import find_application, is_static, lost_on_children, restore_signals
     from kernlens.toolchain.simulation import EXPLANATION, simulated_devices
     from kernlens.toolchain.toolchains import toolchain as find_toolchain
     from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
@@ -36,6 +36,8 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     application = find_application(command_line, device, chosen)
     turn_on_level_zero(application.environment, chosen)
     print_message(f"kernlens: {EXPLANATION}")
+    if lost := lost_on_children(chosen):
+        print_message(f"kernlens: {lost}")
     if is_static(application.program):
         print_message(
             f"kernlens: {application.program} is statically linked and loads no driver: it sees no simulated device"

@@ -92,8 +92,8 @@ class Unpacker:
         return container
 
     def unpack_build(self, name: str, context: Context) -> tuple[Container, ...]:
-        """Return the containers of the context's build. Other vendors' binaries are not read: of such a build its
-        SPIR-V is, and without that the stages of its compile."""
+        """Return the containers of the context's build. Other vendors' binaries are not read, but for the symbols of bitcode:
+        of such a build its SPIR-V is, and without that the stages of its compile."""
         build = context.build
         before = len(self.programs)
         containers = []
@@ -106,8 +106,14 @@ class Unpacker:
                 containers.append(self.unpack(binary, name, 0, context))
             else:
                 containers.append(Container(kind or "unknown", name, 0, binary))
-        if len(self.programs) == before and build.spirv:
-            containers.append(self.unpack(memoryview(build.spirv), name, 0, context))
+            if kind == "llvm-bitcode":
+                self.programs.append(bitcode_program(self._unique(name), binary, context))
+        if len(self.programs) == before:
+            from kernlens.formats.rusticl import rusticl_spirv
+
+            spirv = memoryview(build.spirv) if build.spirv else rusticl_spirv(memoryview(build.binary))
+            if spirv is not None:
+                containers.append(self.unpack(spirv, name, 0, context))
         if len(self.programs) == before and build.snapshots:
             self.programs.append(stages_program(self._unique(name), context))
         return tuple(containers)

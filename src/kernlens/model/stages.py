@@ -103,6 +103,10 @@ CLANG = CompilerKind("clang and llvm-spirv", "SPIR-V for no device (clang and ll
 AMD_CLANG = CompilerKind("clang for AMD GPUs", "AMD GPUs (clang and LLVM)")
 #: NVIDIA's driver: PTX is the program's binary, and the machine code is in its compute cache.
 NVIDIA = CompilerKind("NVIDIA's driver", "NVIDIA's OpenCL driver", layer="nvidia")
+#: A simulator of OpenCL devices, whose programs are LLVM bitcode. The layer offers what it offers of any other platform.
+OCLGRIND = CompilerKind("Oclgrind", "Oclgrind")
+#: Mesa's OpenCL, whose program binaries hold SPIR-V.
+RUSTICL = CompilerKind("Rusticl", "Rusticl")
 #: Triton's compiler for NVIDIA's GPUs, as its cache keeps the stages.
 TRITON = CompilerKind("Triton", "Triton, for NVIDIA's GPUs")
 TRITON_AMD = CompilerKind("Triton for AMD GPUs", "Triton, for AMD's GPUs")
@@ -123,9 +127,8 @@ def _llvm(name: str, compilers: tuple[CompilerKind, ...], sentence: str, dump: s
 # fmt: off
 #: Every stage, each compiler's in pipeline order.
 STAGES = (
-    Stage("source", (*_IGC, POCL, CPU_RUNTIME, CLANG, AMD_CLANG, NVIDIA, OTHER), "OpenCL C as given by the application",
-          text=".cl",
-          origin=FROM_SOURCE),
+    Stage("source", (*_IGC, POCL, CPU_RUNTIME, CLANG, AMD_CLANG, NVIDIA, OCLGRIND, RUSTICL, OTHER),
+          "OpenCL C as given by the application", text=".cl", origin=FROM_SOURCE),
     Stage("spirv", _IGC, "the SPIR-V module that the front end made", text=".spvasm", binary=".spv", binary_first=True,
           origin=FROM_SPIRV, lines=OP_LINE, title="SPIR-V"),
     Stage("spirv", _VECTOR, "the SPIR-V module that the front end made", binary=".spv", origin=FROM_SPIRV,
@@ -198,6 +201,10 @@ STAGES = (
     Stage("ptx", (NVIDIA,), "PTX, the program's binary", text=".ptx", origin=FROM_BINARY, lines=PTX_LOC, title="PTX"),
     Stage("sass", (NVIDIA,), "the machine code that runs, a cubin in the driver's compute cache", binary=".cubin",
           origin=FROM_CACHE, lines=GPU_DWARF),
+    Stage("llvm-interpreted", (OCLGRIND,), "LLVM bitcode that Oclgrind interprets, the program's binary", text=".ll",
+          binary=".bc", binary_first=True, origin=FROM_BINARY, lines=DBG),
+    Stage("spirv", (RUSTICL,), "the SPIR-V module that the front end made", text=".spvasm", binary=".spv",
+          binary_first=True, origin=FROM_BINARY, lines=OP_LINE, title="SPIR-V"),
     # Any other OpenCL platform.
     Stage("spirv", (OTHER,), "the SPIR-V that the program was made from", binary=".spv", origin=FROM_SPIRV),
     Stage("program", (OTHER,), "the program's binary", binary=".bin", origin=FROM_BINARY),

@@ -40,6 +40,7 @@ from kernlens.runtime.opencl.program_queries import (
     program_binaries,
     program_devices,
 )
+from kernlens.toolchain.driver_stages import IN_BINARIES, stages_in_binary
 
 CL_PROGRAM_BUILD_STATUS = 0x1181
 CL_PROGRAM_BUILD_OPTIONS = 0x1182
@@ -65,7 +66,7 @@ class LiveProgram:
         ``program`` if the program was created from a binary."""
         compiler = self._compiler
         if self.text is None and self.spirv is None:
-            of_binary = (FROM_BINARY, FROM_CACHE) if compiler == NVIDIA else ()
+            of_binary = (FROM_BINARY, FROM_CACHE) if compiler in (NVIDIA, *IN_BINARIES.values()) else ()
             return tuple(each for each in compiler.stages if each.name == "program" or each.origin in of_binary)
         without = FROM_SOURCE if self.text is None else FROM_SPIRV if compiler == OTHER else None
         return tuple(stage for stage in compiler.stages if stage.origin != without)
@@ -75,6 +76,8 @@ class LiveProgram:
         platform = self.device.platform
         if platform == CUDA_PLATFORM:
             return NVIDIA
+        if platform in IN_BINARIES:
+            return IN_BINARIES[platform]
         if platform in INTEL_GPU_PLATFORMS:
             return igc.compiler_of_driver(self.device.driver_version)
         return next((compiler for compiler in COMPILERS if compiler.platform == platform), OTHER)
@@ -100,6 +103,8 @@ class LiveProgram:
                 return (held(asked, part, BINARY),)
         if self._compiler == NVIDIA:
             return (held(asked, self._of_cuda(asked), chosen),)
+        if self.device.platform in IN_BINARIES:
+            return choose(stages_in_binary(self.device.platform, self.binary() or b""), stage, form=chosen)
         if self._compiler == OTHER or (self.text is None and self.spirv is None):
             content = self.spirv if stage == "spirv" else self.binary()
             return (held(asked, content or b"", BINARY),)

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import NotFoundError, ToolError, UnsupportedError
+from kernlens.errors import NotFoundError, ToolError, UnsupportedError, telling_line
+from kernlens.toolchain.process import run
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, programs
 from kernlens.toolchain.vendor_file import behind_layer
 
 #: Bytes of a program that hold its program headers.
 _HEADERS = 4096
+#: What loads a library with this machine's dynamic loader, and the seconds that it may take.
+_LOAD, _LOAD_TIMEOUT = "import ctypes, sys; ctypes.CDLL(sys.argv[1])", 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,23 @@ def environment_for(device: str | None, chosen: Toolchain) -> dict[str, str]:
     if device is not None:
         environment |= simulated_environment(device, chosen)
     return environment
+
+
+def lost_on_children(chosen: Toolchain) -> str:
+    """Return a sentence for a toolchain whose OpenCL driver cannot be loaded by the processes that an application starts:
+    they get this machine's dynamic loader and C library again. Empty if they can load it."""
+    driver = chosen.environment().get("OCL_ICD_VENDORS")
+    if driver is None:
+        return ""
+    loaded = run([sys.executable, "-S", "-c", _LOAD, driver], timeout=_LOAD_TIMEOUT)
+    if loaded.ok:
+        return ""
+    reason = telling_line(loaded.stderr).removeprefix("OSError: ").partition(" (required by")[0]
+    return (
+        f"processes that the application starts get this system's C library, which cannot load the OpenCL driver of"
+        f" {chosen.name} ({reason or loaded.ending}), so they see no OpenCL platform; give the program that uses OpenCL"
+        " itself as the application, without a script or launcher"
+    )
 
 
 def initial_environment() -> dict[str, str]:

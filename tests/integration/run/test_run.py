@@ -106,6 +106,13 @@ def test_an_application_sees_the_same(case: str, toolchain: str, folder: Path) -
     assert all(entry.startswith(b"variable ") and b"LC_CTYPE" not in entry for entry in added)
 
 
+def test_children_that_see_no_platform(toolchain: str) -> None:
+    """What clinfo lists as an application's child is what the sentence says."""
+    done = kernlens("run", "--simulate", "dg2", "--toolchain", toolchain, "--", "/bin/sh", "-c", "clinfo -l; true")
+    sees_one = "Intel(R) OpenCL" in done.stdout
+    assert ("so they see no OpenCL platform" in done.stderr) is not sees_one, done.stderr
+
+
 @pytest.mark.parametrize("line", ["./application abort", "./application talk | head -n 1", "./application"])
 def test_an_application_ends_the_same(line: str, toolchain: str, folder: Path) -> None:
     """A shell says 128 and the signal's number, for SIGABRT as for the SIGPIPE of a reader that has gone."""

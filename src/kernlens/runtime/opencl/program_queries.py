@@ -39,6 +39,7 @@ CL_DEVICE_IP_VERSION_INTEL = 0x4250
 
 #: The name of NVIDIA's platform.
 CUDA_PLATFORM = "NVIDIA CUDA"
+OCLGRIND_PLATFORM, RUSTICL_PLATFORM = "Oclgrind", "rusticl"
 #: The names of Intel's GPU platforms, older and newer drivers.
 INTEL_GPU_PLATFORMS = frozenset({"Intel(R) OpenCL HD Graphics", "Intel(R) OpenCL Graphics"})
 

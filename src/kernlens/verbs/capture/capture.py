@@ -134,7 +134,7 @@ def capture(
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
         _turn_on(application, layer, spool, chosen, changes)
-        watch = LoaderWatch()
+        watch = LoaderWatch(chosen if chosen.root is not None else None)
         if device is not None:
             application.environment[ZEROS] = "1"
         if on_start is not None:

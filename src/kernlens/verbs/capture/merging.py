@@ -18,7 +18,8 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.model.stage import Snapshot
 from kernlens.recording.capture_notes import CAPTURE
 from kernlens.recording.target import is_alive
-from kernlens.toolchain.cached_code import CachedCode, cached_snapshots
+from kernlens.toolchain.cached_code import CachedCode
+from kernlens.toolchain.driver_stages import driver_stages
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.event_builds import build_of, constants_of, noted_call, noted_constants, static_inputs
@@ -65,8 +66,8 @@ class _KernelsOfBinaries:
         return self._devices.get(device.name, device.name)
 
     def snapshots(self, device: BuiltDevice) -> tuple[Snapshot, ...]:
-        """Return what the driver keeps of a program in its cache."""
-        return cached_snapshots(device.binary, self._cached) if device.built else ()
+        """Return the stages of a program that its driver gives out by itself."""
+        return driver_stages(device.platform, device.binary, self._cached) if device.built else ()
 
     def _read(self, name: str, build: BuildEvent, device: BuiltDevice) -> tuple[str, Sequence[str]]:
         snapshots = self.snapshots(device)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from kernlens.dataclass import dataclass, field
-from kernlens.toolchain.application import is_static
+from kernlens.toolchain.application import is_static, lost_on_children
 from kernlens.toolchain.mapped_code import can_be_led, interface_of, is_driver, is_loader, is_named_loader, mapped_code
 from kernlens.toolchain.native_layers import OPENCL_LAYER
+from kernlens.toolchain.toolchains import Toolchain
 from kernlens.verbs.capture.captured import Captured
 from kernlens.verbs.capture.level_zero_layer import why_not_recorded
 
@@ -17,8 +18,11 @@ from kernlens.verbs.capture.level_zero_layer import why_not_recorded
 @dataclass(slots=True)
 class LoaderWatch:
     """The code of an application's processes: ``without_layer`` has what those had loaded, each time somebody looked, that
-    had not loaded the OpenCL layer."""
+    had not loaded the OpenCL layer. ``toolchain`` is what the application was started with, if that is not the machine's."""
 
+    toolchain: Toolchain | None = None
+    #: Whether a process had an OpenCL loader, and this machine's C library in place of the toolchain's.
+    left_toolchain: bool = False
     without_layer: set[frozenset[str]] = field(default_factory=set)
     #: All files of code that were seen.
     code: set[str] = field(default_factory=set)
@@ -27,14 +31,30 @@ class LoaderWatch:
         """Note what the process and its descendants have loaded now."""
         for code in mapped_code(process):
             self.code |= code
+            self.left_toolchain |= any(map(is_loader, code)) and not self._has_c_library(code)
             if not any(os.path.basename(path) == OPENCL_LAYER.file for path in code):
                 self.without_layer.add(code)
 
+    def _has_c_library(self, code: Set[str]) -> bool:
+        """Return whether a process with these files of code has the C library of the toolchain, if that has one."""
+        if self.toolchain is None or self.toolchain.root is None:
+            return True
+        root = os.path.realpath(self.toolchain.root)
+        names = (path for path in code if os.path.basename(path).startswith("libc.so."))
+        return all(path.startswith(f"{root}/") for path in names)
+
+    def lost(self) -> str:
+        """Return the sentence for processes that could not load the toolchain's driver; "" if none was seen to ask for it."""
+        return lost_on_children(self.toolchain) if self.toolchain is not None and self.left_toolchain else ""
+
     def findings(self, captured: Captured) -> list[str]:
         """Return what is to be known of a capture that recorded something."""
+        if not captured.builds:
+            return []
         named = {code for code in self.without_layer if any(map(is_named_loader, code))}
-        not_led = self._not_led(named) if captured.builds else ""
-        return [f"{not_led}, so what it built is not recorded"] if not_led else []
+        not_led = self._not_led(named)
+        told = [f"{not_led}, so what it built is not recorded"] if not_led else []
+        return [sentence for sentence in (self.lost(),) if sentence] + told
 
     @property
     def other_interfaces(self) -> str:
@@ -44,6 +64,8 @@ class LoaderWatch:
 
     def reason(self) -> str:
         """Return what the code says on why nothing was recorded; "" if that is nothing."""
+        if lost := self.lost():
+            return f"nothing was recorded: {lost}"
         if not_led := self._not_led(self.without_layer):
             return f"nothing was recorded: {not_led}"
         if loader := next(filter(is_named_loader, sorted(self.code)), ""):
@@ -89,8 +111,11 @@ def why_nothing(captured: Captured, words: Sequence[str], watch: LoaderWatch) ->
             f"nothing was built that kernlens can see: {program} is statically linked and loads no driver; link it"
             " dynamically"
         )
-    return watch.reason() or (
+    if reason := watch.reason():
+        return reason
+    lost = lost_on_children(watch.toolchain) if watch.toolchain is not None else ""
+    return (
         "nothing was built that kernlens can see: either no process of it asked for OpenCL or Level Zero, or it found no driver"
         " (kernlens doctor), or the process that did has other environment variables or rights than its parent (env -i, sudo)"
-        f"{why_not_recorded()}"
+        f"{f'; {lost}' if lost else ''}{why_not_recorded()}"
     )

@@ -22,6 +22,7 @@ from kernlens.runtime.driver_environment import WORKER_VARIABLES
 from kernlens.toolchain.cached_code import CachedCode, cached_snapshots
 from kernlens.toolchain.confinement import Children, confinement
 from kernlens.toolchain.device_compilers import why_not_compiled
+from kernlens.toolchain.driver_stages import IN_BINARIES
 from kernlens.toolchain.foreign_text import foreign_text
 from kernlens.toolchain.includes import include_folders
 from kernlens.toolchain.source_reading import is_wide
@@ -84,7 +85,7 @@ class _SecondBuilds:
         if event.operation not in ("build", "link", "module") or not event.has_ended:
             return result  # A compile's stages are those of what it is linked into.
         try:
-            if self.plan.stages:
+            if self.plan.stages and device.platform not in IN_BINARIES:
                 build = self._second(event, device, inputs, plain=False)
                 with self._confined(build):
                     result.staged = second_build_stages(build, device.driver_version)
@@ -230,14 +231,14 @@ class Findings:
     def add(
         self, build: Build, result: SecondBuildResult, cached: Sequence[Snapshot] = ()
     ) -> tuple[Build, dict[str, bool]]:
-        """Return the build with its stages, behind them those that the driver ``cached``, and of each kernel whether its
-        machine code is the same without added options. For kernels that are missing there it is unknown."""
+        """Return the build with its stages, behind them those that the driver ``cached`` or gave out, and of each kernel
+        whether its machine code is the same without added options. For kernels that are missing there it is unknown."""
         if isinstance(result.staged, Build):
             if build.ok and not _are_alike(build, result.staged):
                 self.without_stages[self._other_code(build.device)].append(build.name)
             else:
                 build = build.with_parts(snapshots=result.staged.snapshots)
-        elif result.staged is not None:
+        elif result.staged is not None and not cached:
             self.without_stages[str(result.staged)].append(build.name)
         if cached:
             build = build.with_parts(snapshots=(*build.snapshots, *cached))

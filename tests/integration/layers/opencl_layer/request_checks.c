@@ -1,6 +1,7 @@
 /* The extension's name, the two functions and their errors. */
 #include "checks.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,45 @@ void check_list(void)
     clReleaseProgram(program);
 }
 
+/* Devices that are none, of a program that is one. */
+static void check_wrong_devices(struct received *none)
+{
+    static void *nothing[8];
+    cl_uint count = 0;
+    cl_program program = program_with(SOURCE);
+    const void *wrong[] = {context, platform, program, nothing, (const void *)8, (const void *)~(uintptr_t)7};
+    for (size_t index = 0; index < sizeof wrong / sizeof *wrong; ++index) {
+        cl_device_id other;
+        memcpy(&other, &wrong[index], sizeof other);
+        CHECK_EQUAL(request_list(program, other, NULL, &count), CL_INVALID_DEVICE);
+        CHECK_EQUAL(request(program, other, "source", 0, receive, none), CL_INVALID_DEVICE);
+    }
+    clReleaseProgram(program);
+}
+
+/* Numbers by chance, and addresses within and beside a program that is one. */
+static void check_random_handles(struct received *none)
+{
+    cl_uint count = 0;
+    cl_program program = program_with(SOURCE);
+    uint64_t number = 88172645463325252u;
+    for (int index = 0; index < 2000; ++index) {
+        number ^= number << 13;
+        number ^= number >> 7;
+        number ^= number << 17;
+        uintptr_t beside = (number % 2048 + 1) * 8;
+        uintptr_t address = index % 3 == 0   ? (uintptr_t)number
+                            : index % 3 == 1 ? (uintptr_t)program + beside
+                                             : (uintptr_t)program - beside;
+        cl_program wrong;
+        memcpy(&wrong, &address, sizeof wrong);
+        CHECK_EQUAL(request_list(wrong, device, NULL, &count), CL_INVALID_PROGRAM);
+        CHECK_EQUAL(request(wrong, device, "source", 0, receive, none), CL_INVALID_PROGRAM);
+    }
+    CHECK_EQUAL(request_list(program, device, NULL, &count), CL_SUCCESS);
+    clReleaseProgram(program);
+}
+
 /* Handles that are no program's: another object's, memory that is no object, one that was released. */
 void check_wrong_handles(void)
 {
@@ -88,6 +128,8 @@ void check_wrong_handles(void)
         CHECK_EQUAL(request_list(program, device, NULL, &count), CL_INVALID_PROGRAM);
         CHECK_EQUAL(request(program, device, "source", 0, receive, &none), CL_INVALID_PROGRAM);
     }
+    check_wrong_devices(&none);
+    check_random_handles(&none);
     CHECK_EQUAL(none.calls, 0);
 }
 
