@@ -152,7 +152,9 @@ class Rules:
         findings = []
         for bound in sorted(bounds.values(), key=lambda bound: (_ORDER[bound.figure.key], bound.is_least)):
             finding = _by_counterpart(
-                Finding(program, kernel, bound.figure, bound.figure.read(kernel), bound, allows_unknown=allows_unknown)
+                Finding(
+                    program, kernel, bound.figure, bound.figure.limited(kernel), bound, allows_unknown=allows_unknown
+                )
             )
             if finding.value is None and self._is_of_others(bound.figure, program):
                 finding = replace(
@@ -208,7 +210,7 @@ def _by_counterpart(finding: Finding) -> Finding:
     is_of_others = kernel.resources.is_particular or figure in OF_FAMILIES
     named = (*figure.counterparts, *(figure.former_counterparts if bound.has_former_name else ()))
     for other in map(figure_named, named if is_of_others else ()):
-        if (value := other.read(kernel)) is not None:
+        if (value := other.limited(kernel)) is not None:
             return replace(finding, figure=other, value=value)
     if figure.part_of:
         whole = figure_named(figure.part_of)
@@ -264,7 +266,7 @@ def against_baseline(pair: KernelPair, tolerances: Iterable[Tolerance], allows_u
     for tolerance in tolerances:
         if pair.new.name == PSEUDO_KERNEL and not is_of_code(tolerance.figure):
             continue
-        before, value = tolerance.figure.read(pair.old), tolerance.figure.read(pair.new)
+        before, value = tolerance.figure.limited(pair.old), tolerance.figure.limited(pair.new)
         bound = tolerance.bound(before) if before is not None else None
         finding = Finding(
             pair.new_program,

@@ -116,7 +116,7 @@ def finding_words(finding: Finding) -> str:
     if finding.tolerance is not None:
         before = "-" if finding.before is None else f"{finding.before:,}"
         value = f"{before} -> {value}"
-    words = f"{figure.heading} {value}"
+    words = f"{figure.heading} {value}{_launch_words(finding)}"
     if finding.state == SKIPPED and finding.reason:
         return f"{words}: not known; {finding.reason}"
     if finding.value is None or bound is None:
@@ -126,6 +126,12 @@ def finding_words(finding: Finding) -> str:
     if finding.tolerance is None:
         return f"{words}, {bound_words(bound)}{f' ({bound.origin})' if bound.origin else ''}"
     return f"{words}, {bound_words(bound)} (tolerance {finding.tolerance})"
+
+
+def _launch_words(finding: Finding) -> str:
+    """Return how much of a value is the launch's, which the table of the kernel has apart; empty if nothing is."""
+    added = finding.kernel.launch_shared_bytes if finding.figure.grows_at_launch else None
+    return f" ({added:,} of them by the launch)" if added and finding.value is not None else ""
 
 
 def _why_unknown(finding: Finding) -> str:
