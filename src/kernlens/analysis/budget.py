@@ -17,7 +17,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.spills import COUNTED_SPILLS, COUNTED_WORDS, SPILLED_BYTES
-from kernlens.model.verdict import FAILED, Finding, Place
+from kernlens.model.verdict import FAILED, PASSED, Finding, Place
 
 _ORDER = {figure.key: number for number, figure in enumerate(EVERY_FIGURE)}
 
@@ -160,6 +160,7 @@ class Rules:
                 finding = replace(
                     finding, allows_unknown=True, reason=f"a metric of other devices than {program.device}"
                 )
+            finding = _without_arguments(finding)
             counted = _counted(finding)
             if kernel.name != PSEUDO_KERNEL or (is_of_code(bound.figure) and not bound.is_least):
                 findings.append(_answered(finding) if counted else finding)
@@ -217,6 +218,17 @@ def _by_counterpart(finding: Finding) -> Finding:
         if (value := whole.read(kernel)) is not None and bound.allows(value):
             return replace(finding, figure=whole, value=value)
     return finding
+
+
+def _without_arguments(finding: Finding) -> Finding:
+    """Return a finding of local memory that passed with what its value leaves out: memory for arguments, whose sizes are the
+    launch's."""
+    kernel = finding.kernel
+    if finding.state != PASSED or not finding.figure.grows_at_launch or kernel.launch_shared_bytes is not None:
+        return finding
+    if not any(argument.address_space == "local" for argument in kernel.arguments):
+        return finding
+    return replace(finding, reason="without the local memory of arguments, whose size each launch says")
 
 
 def _counted(finding: Finding) -> list[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from kernlens.model.bounds import Bound
 from kernlens.model.figures import WAITS, own_figures
-from kernlens.model.verdict import FAILED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
+from kernlens.model.verdict import FAILED, PASSED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_titles import program_titles
@@ -86,6 +86,8 @@ def summary(verdict: Verdict) -> str:
         words += [group.share for group in verdict.failed if group]
     if verdict.ok:
         words.append("all others kept" if verdict.in_state(SKIPPED) else "all kept")
+    reasons = Counter(finding.reason for finding in verdict.in_state(PASSED) if finding.reason)
+    words += [f"{passed:,} {reason}" for reason, passed in reasons.items()]
     of = [f"budgets of {verdict.budget_file}"] if verdict.budget_file else []
     of += [f"baseline {verdict.baseline}"] if verdict.baseline else []
     origins = f"  ({'; '.join(of)})" if of else ""

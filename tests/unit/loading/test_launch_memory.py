@@ -108,3 +108,15 @@ def test_a_function_beside_the_kernel_is_not_launched(binary: Path) -> None:
     (kernel,) = program.kernels.values()
     assert kernel.launch_shared_bytes is None
     assert judged([program], [Rule("*", (bound("max_shared_bytes", 1024),))]).ok
+
+
+@pytest.mark.parametrize("vendor", ["intel"])
+def test_arguments_whose_sizes_nothing_says(kernlens: Kernlens, binary: Path) -> None:
+    binary.with_suffix(".json").unlink()
+    done = kernlens("check", str(binary), "--max-slm", "0")
+    assert done.status == 0
+    reason = "without the local memory of arguments, whose size each launch says"
+    assert done.out.endswith(f"all kept, 1 {reason}\n")
+    (finding,) = kernlens("check", str(binary), "--max-slm", "0", "--json").document["findings"]
+    assert finding["reason"] == reason
+    assert kernlens("check", str(binary), "--max-barriers", "1").out.endswith("all kept\n")

@@ -151,7 +151,7 @@ class Elf:
     @cached_property
     def symbols_but_labels(self) -> tuple[Symbol, ...]:
         """The symbols of ``symbols`` without labels of code: local ones without type and size. ROCm 5.0's LLVM leaves one
-        in a linked file for each block, 127 for each kernel, and assemblers do. They are passed over, not read, and most of
+        in a linked file for each block, 125 for each kernel, and assemblers do. They are passed over, not read, and most of
         them cost nothing. Raises FormatError like ``symbols``."""
         if (table := self._symbol_table) is None:
             return ()
