@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 
-from tests.writers.elf import FUNC, GLOBAL, OBJECT, SHT_NOTE, ElfWriter, note
+from tests.writers.elf import FUNC, GLOBAL, LOCAL, NOTYPE, OBJECT, SHT_NOTE, ElfWriter, note
 from tests.writers.messagepack import packed
 
 GFX1030, GFX90A = 0x36, 0x3F
@@ -36,10 +36,11 @@ def code_object(
     sizes: Mapping[str, int] | None = None,
     sections: Mapping[str, bytes] | None = None,
     properties: int = 0,
+    labels: int = 0,
 ) -> bytes:
     """Return a linked code object of these kernels' code, each at a multiple of 256 bytes. ``stated`` is what its note holds,
     None for no note; ``sizes`` replace those of symbols, ``sections`` are there besides;
-    ``properties`` are those of the descriptors."""
+    ``properties`` are those of the descriptors, ``labels`` the number of labels in the code, one for each instruction."""
     writer = ElfWriter(machine=224, type=3, abi_version=abi_version, flags=flags)
     if stated is not None:
         description = stated if isinstance(stated, bytes) else packed(stated)
@@ -59,6 +60,7 @@ def code_object(
         if has_functions:
             symbols.append((name, TEXT_ADDRESS + start, size, GLOBAL, FUNC, code_section))
         symbols.append((f"{name}.kd", RODATA_ADDRESS + 64 * index, 64, GLOBAL, OBJECT, rodata))
+    symbols += [(f"BB{number}", TEXT_ADDRESS + 4 * number, 0, LOCAL, NOTYPE, code_section) for number in range(labels)]
     writer.add_symbols(symbols)
     for name, data in (sections or {}).items():
         writer.add(name, data)

@@ -17,7 +17,7 @@ from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.spills import COUNTED_SPILLS, COUNTED_WORDS, SPILLED_BYTES
-from kernlens.model.verdict import FAILED, Finding, Place
+from kernlens.model.verdict import FAILED, PASSED, Finding, Place
 
 _ORDER = {figure.key: number for number, figure in enumerate(EVERY_FIGURE)}
 
@@ -152,12 +152,15 @@ class Rules:
         findings = []
         for bound in sorted(bounds.values(), key=lambda bound: (_ORDER[bound.figure.key], bound.is_least)):
             finding = _by_counterpart(
-                Finding(program, kernel, bound.figure, bound.figure.read(kernel), bound, allows_unknown=allows_unknown)
+                Finding(
+                    program, kernel, bound.figure, bound.figure.limited(kernel), bound, allows_unknown=allows_unknown
+                )
             )
             if finding.value is None and self._is_of_others(bound.figure, program):
                 finding = replace(
                     finding, allows_unknown=True, reason=f"a metric of other devices than {program.device}"
                 )
+            finding = _without_arguments(finding)
             counted = _counted(finding)
             if kernel.name != PSEUDO_KERNEL or (is_of_code(bound.figure) and not bound.is_least):
                 findings.append(_answered(finding) if counted else finding)
@@ -208,13 +211,24 @@ def _by_counterpart(finding: Finding) -> Finding:
     is_of_others = kernel.resources.is_particular or figure in OF_FAMILIES
     named = (*figure.counterparts, *(figure.former_counterparts if bound.has_former_name else ()))
     for other in map(figure_named, named if is_of_others else ()):
-        if (value := other.read(kernel)) is not None:
+        if (value := other.limited(kernel)) is not None:
             return replace(finding, figure=other, value=value)
     if figure.part_of:
         whole = figure_named(figure.part_of)
         if (value := whole.read(kernel)) is not None and bound.allows(value):
             return replace(finding, figure=whole, value=value)
     return finding
+
+
+def _without_arguments(finding: Finding) -> Finding:
+    """Return a finding of local memory that passed with what its value leaves out: memory for arguments, whose sizes are the
+    launch's."""
+    kernel = finding.kernel
+    if finding.state != PASSED or not finding.figure.grows_at_launch or kernel.launch_shared_bytes is not None:
+        return finding
+    if not any(argument.address_space == "local" for argument in kernel.arguments):
+        return finding
+    return replace(finding, reason="without the local memory of arguments, whose size each launch says")
 
 
 def _counted(finding: Finding) -> list[Finding]:
@@ -264,7 +278,7 @@ def against_baseline(pair: KernelPair, tolerances: Iterable[Tolerance], allows_u
     for tolerance in tolerances:
         if pair.new.name == PSEUDO_KERNEL and not is_of_code(tolerance.figure):
             continue
-        before, value = tolerance.figure.read(pair.old), tolerance.figure.read(pair.new)
+        before, value = tolerance.figure.limited(pair.old), tolerance.figure.limited(pair.new)
         bound = tolerance.bound(before) if before is not None else None
         finding = Finding(
             pair.new_program,

@@ -10,9 +10,9 @@ import struct
 from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf.line_tables import LineTables
-from kernlens.formats.dwarf.relocation import EM_X86_64, SHF_EXECINSTR, DebugSections
+from kernlens.formats.dwarf.relocation import EM_X86_64, DebugSections
 from kernlens.formats.elf.elf_file import read_elf
-from kernlens.formats.elf.header import ElfHeader
+from kernlens.formats.elf.header import SHF_EXECINSTR, ElfHeader
 from kernlens.model.line_table import LineTable
 
 FORMAT = "host-object"

@@ -294,6 +294,10 @@ def _program(
     debug: KeptDebug | None = None,
     is_counted: bool = False,
 ) -> Program:
+    launches = context.launch_shared
+    kernels = {
+        own: kernel.launched_with(launches[own]) if own in launches else kernel for own, kernel in kernels.items()
+    }
     if debug is not None:
         debug.make_program = lambda kernel, debug: _program(
             name,

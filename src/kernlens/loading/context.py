@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -87,7 +87,8 @@ class Context:
     ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
     the text that the user gives for line tables that name no file. ``allowance`` is that of the whole input. ``is_held`` says
     that files are read, not mapped, as they may change while they are in use. ``image`` is what a host's descriptor says of the
-    device image around.
+    device image around. ``launch_shared`` has the bytes of local memory that launches ask for, by kernel, where what lies
+    beside the binary says them.
     """
 
     build: Build = field(default=Build("", options=None))
@@ -98,6 +99,7 @@ class Context:
     allowance: Allowance = field(default_factory=Allowance)
     is_held: bool = False
     image: SyclImage | None = None
+    launch_shared: Mapping[str, int] = field(default_factory=dict)
 
     def holding(
         self,

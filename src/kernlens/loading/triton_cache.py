@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 
 from kernlens import log
 from kernlens.dataclass import replace
@@ -65,7 +66,7 @@ def with_triton_stages(path: str, context: Context) -> Context:
         toolchain=BuildToolchain(f"Triton {version}" if isinstance(version, str) else "Triton"),
         parts=StagedParts(context.build.parts, tuple(snapshots)),
     )
-    return replace(context, build=build)
+    return replace(context, build=build, launch_shared=_launch_shared(known))
 
 
 def _device(architecture: object) -> str:
@@ -73,6 +74,13 @@ def _device(architecture: object) -> str:
     if isinstance(architecture, int):
         return f"sm_{architecture}"
     return architecture if isinstance(architecture, str) and architecture.isalnum() else ""
+
+
+def _launch_shared(known: Mapping[str, object]) -> dict[str, int]:
+    """Return the local memory that Triton has launches of its kernel ask for: the code declares none of it."""
+    name, size = known.get("name"), known.get("shared")
+    is_size = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= _LARGEST
+    return {name: size} if isinstance(name, str) and isinstance(size, int) and is_size else {}
 
 
 def _content(path: str) -> bytes:

@@ -38,6 +38,9 @@ class Measured(Protocol):
     @property
     def launch_limits(self) -> LaunchLimits: ...
 
+    @property
+    def launch_shared_bytes(self) -> int | None: ...
+
 
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)
 
@@ -60,8 +63,9 @@ class Figure:
     PEAK, the line of the peak pressure. ``akin`` are the keys of those that other vendors' binaries state instead, and
     ``counterparts`` of those of them that a limit of this figure holds too, ``former_counterparts`` of those that one by a
     ``former`` name holds. ``part_of`` is the key of the sum that this is a
-    part of; ``is_detail``: a table that has the sum leaves the part out where no kernel has any of it. ``former``
-    are its key and headings before the current release: see ``former_keys``.
+    part of; ``is_detail``: a table that has the sum leaves the part out where no kernel has any of it. ``grows_at_launch``:
+    a launch may ask for more local memory than this has, and a limit holds both. ``former`` are its key and headings before
+    the current release: see ``former_keys``.
     """
 
     key: str
@@ -83,6 +87,7 @@ class Figure:
     former_counterparts: tuple[str, ...] = ()
     part_of: str = ""
     is_detail: bool = False
+    grows_at_launch: bool = False
 
     def __repr__(self) -> str:
         return f"<Figure {self.key}: {self.heading}, in {self.unit}>"
@@ -96,6 +101,13 @@ class Figure:
     def all_names(self) -> tuple[str, ...]:
         """The names, and behind them those that it had before."""
         return tuple(dict.fromkeys((*self.names, *map(as_name, self.former))))
+
+    def limited(self, kernel: Measured) -> int | None:
+        """Return the value that limits hold: with the bytes that the launch adds, where they are known."""
+        value = self.read(kernel)
+        if value is None or not self.grows_at_launch:
+            return value
+        return value + (kernel.launch_shared_bytes or 0)
 
     def phrase(self, value: int | None) -> str:
         """Return the value in words (``128 GRFs available``); empty where there is nothing to say."""

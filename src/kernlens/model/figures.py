@@ -27,7 +27,7 @@ from kernlens.model.analysed_figures import (
 )
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
 from kernlens.model.stated_figures import FIGURES
-from kernlens.model.vendor_figures import OF_FAMILIES
+from kernlens.model.vendor_figures import LAUNCH_SHARED, OF_FAMILIES
 
 #: What others import from here, though it stands in the modules of the figures' families.
 __all__ = [
@@ -209,9 +209,9 @@ def figures_of(kernel: Measured, figures: Iterable[Figure] = STATED) -> dict[str
 
 
 def own_figures(kernel: Measured) -> tuple[Figure, ...]:
-    """Return the figures of ``OF_FAMILIES`` that the kernel's binary states; nothing is decoded."""
+    """Return the figures of ``OF_FAMILIES`` that the kernel's binary states, or what lies beside it; nothing is decoded."""
     if not kernel.resources.is_particular:
-        return ()
+        return () if kernel.launch_shared_bytes is None else (LAUNCH_SHARED,)
     return tuple(figure for figure in OF_FAMILIES if figure.read(kernel) is not None)
 
 

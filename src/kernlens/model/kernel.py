@@ -153,8 +153,10 @@ class Kernel:
     #: How often its instructions run, in a view for which trips of loops are stated.
     trip_weights: TripWeights | None = None
 
-    def __init__(self, name: str, parts: KernelParts) -> None:
+    def __init__(self, name: str, parts: KernelParts, launch_shared_bytes: int | None = None) -> None:
         self.name = name
+        #: The bytes of local memory that its launches ask for besides those that it declares; None if nothing says it.
+        self.launch_shared_bytes = launch_shared_bytes
         self._parts = parts
 
     def __repr__(self) -> str:
@@ -183,7 +185,11 @@ class Kernel:
 
     def unread(self) -> Kernel:
         """Return the same kernel with nothing read of it yet: who drops it drops what was read."""
-        return Kernel(self.name, self._parts)
+        return Kernel(self.name, self._parts, self.launch_shared_bytes)
+
+    def launched_with(self, shared_bytes: int) -> Kernel:
+        """Return the same kernel, whose launches ask for so many bytes of local memory."""
+        return Kernel(self.name, self._parts, shared_bytes)
 
     @cached_property
     def code(self) -> memoryview:

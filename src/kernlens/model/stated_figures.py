@@ -74,7 +74,7 @@ FIGURES = (
     Figure(
         key="slm_bytes", heading="SLM", unit="bytes per work-group",
         meaning="shared local memory that the kernel declares itself",
-        origin="zebin: `slm_size`; patch tokens: local surface", akin=("lds_bytes", "shared_bytes"),
+        origin="zebin: `slm_size`; patch tokens: local surface", akin=("lds_bytes", "shared_bytes"), grows_at_launch=True,
         read=attrgetter("resources.slm_bytes"), words="{} byte(s) SLM", caused_by=("slm_loads", "slm_stores", "slm_atomics"),
     ),
     Figure(

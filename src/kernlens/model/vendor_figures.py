@@ -46,6 +46,13 @@ def _spilled(key: str, name: str, origin: str) -> Figure:
 
 # fmt: off
 _METADATA = "AMD's code object metadata"
+#: What no binary states: local memory whose size is an argument of the launch. Of all vendors' kernels, where it is known.
+LAUNCH_SHARED = Figure(
+    "launch_shared_bytes", "local memory of launches", "bytes per work-group",
+    "local memory (SLM, LDS, shared) that launches ask for, besides what the kernel declares",
+    "Triton's metadata beside the binary: `shared` of `K.json`", attrgetter("launch_shared_bytes"),
+    "{} byte(s) local memory by the launch",
+)
 #: What some vendors' binaries state. A table shows one where a kernel of it has it.
 OF_FAMILIES = (
     _file(
@@ -68,12 +75,13 @@ OF_FAMILIES = (
     ),
     _of_family(
         "lds_bytes", "LDS", "bytes per work-group", "local data share that the kernel declares itself",
-        f"{_METADATA}: `.group_segment_fixed_size`", "{} byte(s) LDS",
+        f"{_METADATA}: `.group_segment_fixed_size`", "{} byte(s) LDS", grows_at_launch=True,
     ),
     _of_family(
         "shared_bytes", "shared memory", "bytes per work-group", "shared memory that a kernel declares, not what launches add",
-        "NVIDIA's cubin: the size of `.nv.shared.NAME`", "{} byte(s) shared memory",
+        "NVIDIA's cubin: the size of `.nv.shared.NAME`", "{} byte(s) shared memory", grows_at_launch=True,
     ),
+    LAUNCH_SHARED,
     _of_family(
         "private_segment_bytes", "private segment", "bytes per work-item", "spilled values, private memory, stack frames",
         f"{_METADATA}: `.private_segment_fixed_size`", "{} byte(s) private segment",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from kernlens.model.bounds import Bound
 from kernlens.model.figures import WAITS, own_figures
-from kernlens.model.verdict import FAILED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
+from kernlens.model.verdict import FAILED, PASSED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_titles import program_titles
@@ -86,6 +86,8 @@ def summary(verdict: Verdict) -> str:
         words += [group.share for group in verdict.failed if group]
     if verdict.ok:
         words.append("all others kept" if verdict.in_state(SKIPPED) else "all kept")
+    reasons = Counter(finding.reason for finding in verdict.in_state(PASSED) if finding.reason)
+    words += [f"{passed:,} {reason}" for reason, passed in reasons.items()]
     of = [f"budgets of {verdict.budget_file}"] if verdict.budget_file else []
     of += [f"baseline {verdict.baseline}"] if verdict.baseline else []
     origins = f"  ({'; '.join(of)})" if of else ""
@@ -116,7 +118,7 @@ def finding_words(finding: Finding) -> str:
     if finding.tolerance is not None:
         before = "-" if finding.before is None else f"{finding.before:,}"
         value = f"{before} -> {value}"
-    words = f"{figure.heading} {value}"
+    words = f"{figure.heading} {value}{_launch_words(finding)}"
     if finding.state == SKIPPED and finding.reason:
         return f"{words}: not known; {finding.reason}"
     if finding.value is None or bound is None:
@@ -126,6 +128,12 @@ def finding_words(finding: Finding) -> str:
     if finding.tolerance is None:
         return f"{words}, {bound_words(bound)}{f' ({bound.origin})' if bound.origin else ''}"
     return f"{words}, {bound_words(bound)} (tolerance {finding.tolerance})"
+
+
+def _launch_words(finding: Finding) -> str:
+    """Return how much of a value is the launch's, which the table of the kernel has apart; empty if nothing is."""
+    added = finding.kernel.launch_shared_bytes if finding.figure.grows_at_launch else None
+    return f" ({added:,} of them by the launch)" if added and finding.value is not None else ""
 
 
 def _why_unknown(finding: Finding) -> str:

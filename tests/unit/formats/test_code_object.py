@@ -53,6 +53,19 @@ def test_kernels_and_metadata() -> None:
     ]  # fmt: skip
 
 
+def test_labels_of_code_are_passed_over() -> None:
+    """The LLVM of ROCm 5.0 leaves one for each block in linked code."""
+    stated = metadata([kernel("add", vgpr_count=1)])
+    plain, labelled = (
+        read_code_object(memoryview(code_object({"add": NOP * 9 + END}, stated, labels=labels))) for labels in (0, 5)
+    )
+    assert len(labelled.elf.symbols()) == len(plain.elf.symbols()) + 5
+    assert (
+        [symbol.name for symbol in labelled.symbols] == [symbol.name for symbol in plain.symbols] == ["add", "add.kd"]
+    )
+    assert bytes(labelled.kernels[0].code) == bytes(plain.kernels[0].code) == NOP * 9 + END
+
+
 def test_kernels_without_metadata() -> None:
     read = read_code_object(memoryview(code_object(TWO, None)))
     assert [each.name for each in read.kernels] == ["add", "mul"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import FormatError, KernlensError, TooManyError
+from kernlens.formats.amdgpu.code_object import read_code_object
 from kernlens.formats.budget_file import read_budget_file
 from kernlens.formats.clang_bundle import read_bundles
 from kernlens.formats.cubin.cubin_file import read_cubin
@@ -44,6 +45,18 @@ def test_code_that_many_kernels_share_is_counted_for_each() -> None:
     )
     with processor_time(5.0), pytest.raises(TooManyError, match="the kernels share code"):
         open_bytes(memoryview(whole), "x.hsaco", Context())
+
+
+def test_labels_cost_what_passing_them_over_costs() -> None:
+    """thrust in cupy-rocm-5-0 has 125 for each kernel, more than entries of the allowance."""
+    stated = code_objects.metadata([code_objects.kernel("add", vgpr_count=1)])
+    code = {"add": code_objects.NOP * 400_000 + code_objects.END}
+    content = memoryview(code_objects.code_object(code, stated, labels=300_000))
+    with processor_time(3.0), memory(100 << 20):
+        (program,) = open_bytes(content, "x.hsaco", Context()).programs
+        assert [symbol.name for symbol in program.symbols] == ["add", "add.kd"]
+    with pytest.raises(TooManyError, match="symbols are too many"):
+        read_code_object(content).elf.symbols()
 
 
 @pytest.mark.parametrize(

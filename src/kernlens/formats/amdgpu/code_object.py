@@ -17,10 +17,9 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError, UnsupportedError
 from kernlens.formats.amdgpu.gpu_targets import GpuTarget, target_of
 from kernlens.formats.amdgpu.kernel_metadata import FORMAT, CodeObjectMetadata, KernelMetadata, read_metadata
-from kernlens.formats.dwarf.relocation import SHF_EXECINSTR
 from kernlens.formats.elf.elf64_structures import EI_OSABI
 from kernlens.formats.elf.elf_file import Elf, read_elf
-from kernlens.formats.elf.header import SHT_NOBITS, SHT_NOTE
+from kernlens.formats.elf.header import SHF_EXECINSTR, SHT_NOBITS, SHT_NOTE
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance
 from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
 
@@ -86,10 +85,16 @@ class CodeObject:
         return bases
 
     @cached_property
+    def _symbols(self) -> tuple[Symbol, ...]:
+        """The symbols; of a linked file without labels of code, which nothing names. Relocations of another name them."""
+        return self.elf.symbols_but_labels if self.is_linked else self.elf.symbols()
+
+    @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """The symbols, with what each is to other modules: kernel, export, import or local."""
+        """The symbols, with what each is to other modules: kernel, export, import or local. Labels of a linked file's code are
+        left out."""
         kernels = {kernel.name for kernel in self.kernels}
-        return tuple(symbol.of_kind(_kind(symbol, kernels)) for symbol in self.elf.symbols()[1:])
+        return tuple(symbol.of_kind(_kind(symbol, kernels)) for symbol in self._symbols if symbol.index)
 
     @cached_property
     def relocations(self) -> tuple[Relocation, ...]:
@@ -101,7 +106,7 @@ class CodeObject:
         """The addresses of all functions in the code, kernels included, by name."""
         return {
             symbol.name: self.address_of(symbol)
-            for symbol in self.elf.symbols()
+            for symbol in self._symbols
             if symbol.type == "func" and symbol.section_index in self.bases and symbol.name
         }
 
@@ -113,7 +118,7 @@ class CodeObject:
     def kernels(self) -> tuple[CodeObjectKernel, ...]:
         """The kernels in the metadata's order; without metadata those that have descriptors. Raises FormatError for one whose
         code lies outside the file."""
-        symbols = {symbol.name: symbol for symbol in self.elf.symbols() if symbol.section is not None and symbol.name}
+        symbols = {symbol.name: symbol for symbol in self._symbols if symbol.section is not None and symbol.name}
         stated = {kernel.name: kernel for kernel in self.metadata.kernels} if self.metadata else {}
         described = [name.removesuffix(_DESCRIPTOR) for name in symbols if name.endswith(_DESCRIPTOR)]
         names = list(stated) or described

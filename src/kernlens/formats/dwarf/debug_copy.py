@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
 from kernlens.formats.dwarf.forms import malformed
-from kernlens.formats.dwarf.relocation import R_ZE_SYM_ADDR, R_ZE_SYM_ADDR_32, SHF_EXECINSTR
+from kernlens.formats.dwarf.relocation import R_ZE_SYM_ADDR, R_ZE_SYM_ADDR_32
 from kernlens.formats.elf.elf64_structures import RELA_LAYOUT
 from kernlens.formats.elf.elf_file import Elf
-from kernlens.formats.elf.header import SHF_COMPRESSED, SHT_NOBITS, SHT_RELA
+from kernlens.formats.elf.header import SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS, SHT_RELA
 from kernlens.model.code_moves import CodeMoves
 
 _PLAIN = frozenset((R_ZE_SYM_ADDR, R_ZE_SYM_ADDR_32))

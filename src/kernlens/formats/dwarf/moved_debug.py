@@ -10,10 +10,11 @@ from kernlens.formats.dwarf.line_header import read_line_header
 from kernlens.formats.dwarf.moved_entries import EntryMover
 from kernlens.formats.dwarf.moved_frames import FrameEntry, frame_entries, move_frames
 from kernlens.formats.dwarf.moved_lines import move_line_program
-from kernlens.formats.dwarf.relocation import SHF_EXECINSTR, DebugSections
+from kernlens.formats.dwarf.relocation import DebugSections
 from kernlens.formats.dwarf.unit_owners import owners_of
 from kernlens.formats.dwarf.units import Unit, UnitReader
 from kernlens.formats.elf.elf_file import Elf
+from kernlens.formats.elf.header import SHF_EXECINSTR
 from kernlens.model.code_moves import CodeMoves
 
 _INFO, _LINE, _FRAME, _TEXT = ".debug_info", ".debug_line", ".debug_frame", ".text."

@@ -22,7 +22,15 @@ from functools import cached_property
 from kernlens.formats.dwarf.forms import malformed
 from kernlens.formats.elf.elf64_structures import RELA_LAYOUT, SYM_LAYOUT, Elf64Shdr, Elf64Sym
 from kernlens.formats.elf.elf_file import Elf
-from kernlens.formats.elf.header import EM_AMDGPU, SHF_COMPRESSED, SHT_NOBITS, SHT_PROGBITS, SHT_RELA, section_bytes
+from kernlens.formats.elf.header import (
+    EM_AMDGPU,
+    SHF_COMPRESSED,
+    SHF_EXECINSTR,
+    SHT_NOBITS,
+    SHT_PROGBITS,
+    SHT_RELA,
+    section_bytes,
+)
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.model.allowance import Allowance
 
@@ -37,8 +45,6 @@ R_X86_64_32 = 10
 
 R_AMDGPU_ABS64 = 3
 R_AMDGPU_ABS32 = 6
-
-SHF_EXECINSTR = 4
 
 #: What of an address a relocation stores: all of it, or its lower or upper 32 bits.
 _ALL, _LOWER, _UPPER = range(3)

@@ -14,10 +14,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from kernlens.formats.dwarf.forms import read_initial_length
-from kernlens.formats.dwarf.relocation import LOADED, R_ZE_SYM_ADDR, SHF_EXECINSTR
+from kernlens.formats.dwarf.relocation import LOADED, R_ZE_SYM_ADDR
 from kernlens.formats.dwarf.units import Unit
 from kernlens.formats.elf.elf_file import Elf
-from kernlens.formats.elf.header import SHT_RELA
+from kernlens.formats.elf.header import SHF_EXECINSTR, SHT_RELA
 from kernlens.model.binary import Relocation, Section, Symbol
 
 TEXT = ".text."

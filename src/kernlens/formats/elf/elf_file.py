@@ -32,6 +32,8 @@ _ZLIB_RATIO = 1032
 #: How often as many bytes as the file has may be read of its sections: what shares bytes is meant for two readers.
 _TIMES = 2
 
+#: Labels that are passed over for an entry of the allowance: 24 bytes are looked at of each, and nothing is kept.
+_LABELS_PER_ENTRY = 16
 _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _TYPES = {0: "notype", 1: "object", 2: "func", 3: "section", 4: "file"}
 #: ``st_info`` -> binding and type.
@@ -147,9 +149,26 @@ class Elf:
         return self._symbols
 
     @cached_property
+    def symbols_but_labels(self) -> tuple[Symbol, ...]:
+        """The symbols of ``symbols`` without labels of code: local ones without type and size. ROCm 5.0's LLVM leaves one
+        in a linked file for each block, 125 for each kernel, and assemblers do. They are passed over, not read, and most of
+        them cost nothing. Raises FormatError like ``symbols``."""
+        if (table := self._symbol_table) is None:
+            return ()
+        self._check_entries(table, elf64.SYM_LAYOUT.size)
+        code = frozenset(section.index for section in self.sections if section.flags & elf_header.SHF_EXECINSTR)
+        entries = elf64.SYM_LAYOUT.iter_unpack(bytes(table.data))
+        labels = sum(not info and not size and place in code for _, info, _, place, _, size in entries)
+        return self._read_symbols(table, code, labels) if labels else self._symbols
+
+    @cached_property
     def _symbols(self) -> tuple[Symbol, ...]:
+        return self._table_symbols(self._symbol_table) if self._symbol_table is not None else ()
+
+    @property
+    def _symbol_table(self) -> Section | None:
         tables = self.sections_of_type(elf_header.SHT_SYMTAB) or self.sections_of_type(elf_header.SHT_DYNSYM)
-        return self._table_symbols(tables[0]) if tables else ()
+        return tables[0] if tables else None
 
     def _table_symbols(self, table: Section) -> tuple[Symbol, ...]:
         tables = self._symbol_tables
@@ -165,11 +184,13 @@ class Elf:
     def _symbol_tables(self) -> dict[int, tuple[Symbol, ...]]:
         return {}
 
-    def _read_symbols(self, table: Section) -> tuple[Symbol, ...]:
+    def _read_symbols(
+        self, table: Section, without_labels: frozenset[int] = frozenset(), labels: int = 0
+    ) -> tuple[Symbol, ...]:
+        """Return the symbols of a table, without the ``labels`` in these sections of code, which have been counted."""
         self._check_entries(table, elf64.SYM_LAYOUT.size)
-        self.allowance.count(
-            len(table.data) // elf64.SYM_LAYOUT.size, "symbols", format=self.format, section=table.name
-        )
+        count = len(table.data) // elf64.SYM_LAYOUT.size - labels + labels // _LABELS_PER_ENTRY
+        self.allowance.count(count, "symbols", format=self.format, section=table.name)
         names = self._linked_strings(table)
         extended = self._extended_indexes(table)
         sections = self.sections
@@ -184,6 +205,8 @@ class Elf:
                 is_reserved = False
             else:
                 is_reserved = st_shndx >= SHN_LORESERVE
+            if not st_info and not st_size and st_shndx in without_labels:
+                continue
             if is_reserved:
                 owner = _RESERVED_SECTIONS.get(st_shndx)
             elif st_shndx >= len(sections):
