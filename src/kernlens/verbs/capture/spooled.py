@@ -147,6 +147,8 @@ def read_current_calls(path: Path) -> list[CurrentCall]:
         raise FormatError(f"{path.name} ends within a call", format="capture", offset=len(content))
     return [
         CurrentCall(process, name.partition(b"\0")[0].decode("utf-8", "replace"))
-        for goes_on, process, _, _, name in _CALL.iter_unpack(content)
+        for goes_on, process, _, _, name in (
+            _CALL.unpack_from(content, at) for at in range(0, len(content), _CALL.size)
+        )
         if goes_on
     ]
