@@ -1,0 +1,93 @@
+"""How an attack is tried: in a process of its own, with its guard or without."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from importlib import import_module
+from unittest import mock
+
+from kernlens.report import style
+from tests.attacks.attack import BESIDE, SHOWN, SOURCE, Attack, obeyed, told
+from tests.tree import PACKAGE, package_files
+
+
+def _unguarded_json(value: object) -> str:
+    text = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), json.dumps(value))
+    return text.replace("\\n", "\n")
+
+
+DOOR = "kernlens.toolchain.source_reading"
+#: What takes a guard out.
+_OUT: dict[str, dict[str, object]] = {
+    BESIDE: {f"{DOOR}._is_below": lambda path, folder: True, f"{DOOR}._is_hidden": lambda path: False},
+    SOURCE: {f"{DOOR}.SourceFolders._refusal": lambda self, real: None},
+    SHOWN: {
+        "kernlens.report.style._SPECIAL": style._MARK,
+        "kernlens.report.json_text.encoded": _unguarded_json,
+        "kernlens.analysis.parts._UNSAFE": re.compile("[/\0]+"),
+    },
+}
+
+
+def leak(attack: Attack, private: frozenset[str], *, are_guards_out: bool) -> str:
+    """Run an attack in a child process; return what leaked, "" if nothing did."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with suppress(BaseException):
+            os.close(reading)
+            _run(attack, private, writing, are_guards_out=are_guards_out)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        opened = pipe.read().decode()
+    os.waitpid(child, 0)
+    if attack.guard == SHOWN:
+        return obeyed(attack)
+    return f"opened {opened.splitlines()[0]}" if opened else told(attack)
+
+
+def _run(attack: Attack, private: frozenset[str], writing: int, *, are_guards_out: bool) -> None:
+    from kernlens.cli.main import main
+    from tests.writers.programs import decoded
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        # Hidden copies lie in the attack's own folder.
+        if event in ("open", "sqlite3.connect") and isinstance(arguments[0], str | bytes | os.PathLike):
+            real = os.path.realpath(os.fsdecode(arguments[0]))
+            if real in private or "/.hidden/" in real:
+                os.write(writing, f"{real}\n".encode())
+
+    output = os.open(attack.folder / "command.said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.chdir(attack.folder)
+    sys.argv = ["kernlens", *attack.words]
+    sys.addaudithook(watch)
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch("kernlens.isa.intel.decode.decode_many", decoded))
+        for name, replacement in _OUT[attack.guard].items() if are_guards_out else ():
+            patches.enter_context(mock.patch(name, replacement))
+        try:
+            main()
+        except SystemExit:
+            pass
+        except BaseException:
+            os.write(2, traceback.format_exc().encode())
+        sys.stdout.flush()
+
+
+def tried(chosen: list[Attack], private: frozenset[str], *, are_guards_out: bool) -> Iterator[tuple[Attack, str]]:
+    """Yield each attack with what leaked."""
+    for path in package_files():  # Once, and not in each child.
+        with suppress(ImportError):
+            if path.parent.name not in ("explorer", "agents") and path.stem not in ("__main__", "worker", "__init__"):
+                import_module(".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)))
+    for attack in chosen:
+        yield attack, leak(attack, private, are_guards_out=are_guards_out)
