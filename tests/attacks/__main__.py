@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.attacks import hostile_names, private_files
+from tests.attacks import hostile_names, outside_writes, private_files
 from tests.attacks.attack import Attack
 from tests.attacks.private_files import secrets
 from tests.attacks.trying import tried
@@ -26,7 +26,7 @@ from tests.environment import leave_the_users
 from tests.tree import ROOT
 
 #: The modules whose attacks are tried.
-KINDS = (private_files, hostile_names)
+KINDS = (private_files, hostile_names, outside_writes)
 #: What may be opened beside the attacks' own folders: the system, this tree, and its interpreter.
 _SYSTEM = (
     "/usr",

@@ -13,7 +13,9 @@ MARK = "PRIVATE-5c1e"
 KERNEL = "private_5c1e"
 #: The guards, each of which is taken out to see that an attack would succeed without it. ``BESIDE`` and ``SOURCE`` are those
 #: of the door to files (``toolchain/source_reading.py``), ``SHOWN`` is what makes lines and documents printable.
+#: ``PARTS``, ``TEXTS`` and ``SPOOL`` keep what is written where it belongs: extracted parts, recorded sources, recordings.
 BESIDE, SOURCE, SHOWN = "beside", "source", "shown"
+PARTS, TEXTS, SPOOL = "parts", "texts", "spool"
 #: Characters that a terminal obeys, and those that make a line read otherwise than it is.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 #: What a name holds that forges a line.
@@ -51,6 +53,17 @@ def obeyed(attack: Attack) -> str:
         if any(line.startswith(FORGED) for line in text.split("\n")):
             return f"{path.name} has a forged line"
     return ""
+
+
+def escaped(attack: Attack, before: dict[str, str]) -> str:
+    """Return what changed outside of the folder ``out``, or what is written there under two names that differ in letter case
+    only, "" if nothing is."""
+    after = changes(attack.folder)
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) != after.get(path):
+            return f"changed {os.path.relpath(path, attack.folder)}"
+    written = [str(path).lower() for path in (attack.folder / "out").rglob("*")]
+    return next((f"{path} is there twice" for path in written if written.count(path) > 1), "")
 
 
 def changes(folder: Path) -> dict[str, str]:

@@ -112,20 +112,20 @@ def _recorded(build: Build) -> Carrier:
     """Return a carrier whose recording holds a build like this one, with the words in place of each ``@``."""
 
     def carrier(folder: Path, words: str) -> str:
-        def put(text: str) -> str:
-            return text.replace("@", words)
+        def put(text: str | None) -> str:
+            return (text or "").replace("@", words)
 
         parts = HeldParts(
             log=put(build.log),
             binary=build.binary,
             sources=tuple(Source(put(each.path), put(each.text)) for each in build.sources),
-            snapshots=tuple(replace(each, kernel=put(each.kernel or "")) for each in build.snapshots),
+            snapshots=tuple(replace(each, kernel=put(each.kernel)) for each in build.snapshots),
         )
         chain = build.toolchain or CHAIN
         toolchain = BuildToolchain(*map(put, (chain.name, chain.neo_version, chain.igc_version)))
         written = Build(
-            put(build.name or ""), put(build.device), toolchain, ok=build.ok, reason=put(build.reason or ""),
-            options=put(build.options), command=put(build.command or ""), parts=parts,
+            put(build.name), put(build.device), toolchain, ok=build.ok, reason=put(build.reason),
+            options=put(build.options), command=put(build.command), parts=parts,
         )  # fmt: skip
         record(folder / "a.klens", written)
         return "a.klens"

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from importlib import import_module
+from pathlib import Path
 from unittest import mock
 
 from kernlens.report import style
-from tests.attacks.attack import BESIDE, SHOWN, SOURCE, Attack, obeyed, told
+from tests.attacks.attack import BESIDE, PARTS, SHOWN, SOURCE, SPOOL, TEXTS, Attack, changes, escaped, obeyed, told
 from tests.tree import PACKAGE, package_files
 
 
 def _unguarded_json(value: object) -> str:
     text = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), json.dumps(value))
     return text.replace("\\n", "\n")
+
+
+def _any_name(self: object, folder: tuple[str, ...], name: str, ending: str = "") -> tuple[str, ...]:
+    return (*folder, name + ending)
+
+
+def _write_anywhere(folder: Path, names: tuple[str, ...], content: bytes, checked: object) -> None:
+    target = os.path.join(folder, *names)
+    # A folder that a path goes through and leaves again has to be there.
+    for step in itertools.accumulate(target.split("/"), lambda before, name: f"{before}/{name}"):
+        if step != target and step and not os.path.isdir(step):
+            os.mkdir(step)
+    Path(target).write_bytes(content)
+
+
+def _anywhere(folder: Path, path: str) -> Path:
+    path = path.replace("\\", "/")
+    return Path(os.path.normpath(folder / (path.lstrip("/") if path.startswith("/..") else path)))
 
 
 DOOR = "kernlens.toolchain.source_reading"
@@ -32,11 +53,19 @@ _OUT: dict[str, dict[str, object]] = {
         "kernlens.report.json_text.encoded": _unguarded_json,
         "kernlens.analysis.parts._UNSAFE": re.compile("[/\0]+"),
     },
+    PARTS: {"kernlens.analysis.parts._Names.make": _any_name, "kernlens.verbs.extract._write": _write_anywhere},
+    TEXTS: {"kernlens.toolchain.recorded_sources._below": _anywhere},
+    SPOOL: {
+        "kernlens.verbs.capture.spool.Spool.recording": property(
+            lambda self: Path((self.folder / "recording").read_text())
+        )
+    },
 }
 
 
 def leak(attack: Attack, private: frozenset[str], *, are_guards_out: bool) -> str:
     """Run an attack in a child process; return what leaked, "" if nothing did."""
+    before = changes(attack.folder)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -50,6 +79,8 @@ def leak(attack: Attack, private: frozenset[str], *, are_guards_out: bool) -> st
     os.waitpid(child, 0)
     if attack.guard == SHOWN:
         return obeyed(attack)
+    if attack.guard in (PARTS, TEXTS, SPOOL):
+        return escaped(attack, before)
     return f"opened {opened.splitlines()[0]}" if opened else told(attack)
 
 
@@ -70,6 +101,8 @@ def _run(attack: Attack, private: frozenset[str], writing: int, *, are_guards_ou
     os.chdir(attack.folder)
     sys.argv = ["kernlens", *attack.words]
     sys.addaudithook(watch)
+    if attack.guard == TEXTS:
+        tempfile.tempdir = str(attack.folder / "out")
     with ExitStack() as patches:
         patches.enter_context(mock.patch("kernlens.isa.intel.decode.decode_many", decoded))
         for name, replacement in _OUT[attack.guard].items() if are_guards_out else ():
