@@ -16,9 +16,11 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
-from tests.attacks import hostile_names, outside_writes, private_files
+from tests.attacks import confined_compilers, hostile_names, outside_writes, private_files
 from tests.attacks.attack import Attack
 from tests.attacks.private_files import secrets
 from tests.attacks.trying import tried
@@ -26,7 +28,7 @@ from tests.environment import leave_the_users
 from tests.tree import ROOT
 
 #: The modules whose attacks are tried.
-KINDS = (private_files, hostile_names, outside_writes)
+KINDS = (private_files, hostile_names, outside_writes, confined_compilers)
 #: What may be opened beside the attacks' own folders: the system, this tree, and its interpreter.
 _SYSTEM = (
     "/usr",
@@ -47,12 +49,12 @@ _SYSTEM = (
 _OPENED = re.compile(r"open(?:at2?|)\((?P<words>.*)\) = \d+<(?P<path>[^>]*)>")
 
 
-def written(folder: Path, every: int = 1) -> tuple[list[Attack], frozenset[str]]:
+def written(folder: Path, kinds: Sequence[ModuleType], every: int = 1) -> tuple[list[Attack], frozenset[str]]:
     """Write every Nth attack below a folder; return them with the paths of the private files."""
     private = secrets(folder / "private")
     chosen = [
         attack
-        for kind in KINDS
+        for kind in kinds
         for attack in kind.attacks(folder / "attacks" / kind.__name__.rpartition(".")[2], private)
     ]
     return chosen[::every], frozenset(map(os.path.realpath, private.values()))
@@ -98,7 +100,7 @@ def main() -> int:
         return _report(chosen, private, are_guards_out=asked.guards_out)
     with tempfile.TemporaryDirectory(prefix="kernlens-attacks-") as name:
         folder = Path(name)
-        chosen, private = written(folder, asked.every)
+        chosen, private = written(folder, (private_files,) if asked.strace else KINDS, asked.every)
         if asked.strace:
             return _under_strace(chosen, private, folder, are_guards_out=asked.guards_out)
         return _report(chosen, private, are_guards_out=asked.guards_out)

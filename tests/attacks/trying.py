@@ -16,7 +16,20 @@ from pathlib import Path
 from unittest import mock
 
 from kernlens.report import style
-from tests.attacks.attack import BESIDE, PARTS, SHOWN, SOURCE, SPOOL, TEXTS, Attack, changes, escaped, obeyed, told
+from tests.attacks.attack import (
+    BESIDE,
+    COMPILER,
+    PARTS,
+    SHOWN,
+    SOURCE,
+    SPOOL,
+    TEXTS,
+    Attack,
+    changes,
+    escaped,
+    obeyed,
+    told,
+)
 from tests.tree import PACKAGE, package_files
 
 
@@ -55,12 +68,24 @@ _OUT: dict[str, dict[str, object]] = {
     },
     PARTS: {"kernlens.analysis.parts._Names.make": _any_name, "kernlens.verbs.extract._write": _write_anywhere},
     TEXTS: {"kernlens.toolchain.recorded_sources._below": _anywhere},
+    COMPILER: {},
     SPOOL: {
         "kernlens.verbs.capture.spool.Spool.recording": property(
             lambda self: Path((self.folder / "recording").read_text())
         )
     },
 }
+
+
+#: What is taken out in both cases.
+_OUT_ALWAYS: dict[str, dict[str, object]] = {
+    COMPILER: {
+        "kernlens.toolchain.recorded_sources.inclusions": lambda text: (),
+        "kernlens.toolchain.recorded_sources._own_options": lambda words, folder: (list(words), []),
+    }
+}
+#: What a command is told without its guard.
+_OUT_WORDS = {COMPILER: ("--unconfined",)}
 
 
 def leak(attack: Attack, private: frozenset[str], *, are_guards_out: bool) -> str:
@@ -79,6 +104,8 @@ def leak(attack: Attack, private: frozenset[str], *, are_guards_out: bool) -> st
     os.waitpid(child, 0)
     if attack.guard == SHOWN:
         return obeyed(attack)
+    if attack.guard == COMPILER:
+        return told(attack) or escaped(attack, before)
     if attack.guard in (PARTS, TEXTS, SPOOL):
         return escaped(attack, before)
     return f"opened {opened.splitlines()[0]}" if opened else told(attack)
@@ -99,13 +126,14 @@ def _run(attack: Attack, private: frozenset[str], writing: int, *, are_guards_ou
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.chdir(attack.folder)
-    sys.argv = ["kernlens", *attack.words]
+    sys.argv = ["kernlens", *attack.words, *(_OUT_WORDS.get(attack.guard, ()) if are_guards_out else ())]
     sys.addaudithook(watch)
     if attack.guard == TEXTS:
         tempfile.tempdir = str(attack.folder / "out")
     with ExitStack() as patches:
         patches.enter_context(mock.patch("kernlens.isa.intel.decode.decode_many", decoded))
-        for name, replacement in _OUT[attack.guard].items() if are_guards_out else ():
+        out = _OUT_ALWAYS.get(attack.guard, {}) | (_OUT[attack.guard] if are_guards_out else {})
+        for name, replacement in out.items():
             patches.enter_context(mock.patch(name, replacement))
         try:
             main()
