@@ -1,10 +1,11 @@
 """Try all attacks: ``python -m tests.attacks``.
 
-Each is a command in a crafted folder, run in a process of its own. Those of ``private_files.py`` succeed if a private file is
-opened or what is in it is printed or written, those of ``hostile_names.py`` if a terminal would obey what is printed. With
-``--guards-out`` the guards are taken out: then each attack has to
-succeed, or it would show nothing. ``--strace`` counts what is opened outside of the folders and of the system, by whatever
-code. ``--every N`` tries every Nth attack.
+Each is a command in a crafted folder, run in a process of its own, or a request to a server. It succeeds if a private file is
+opened, or what is in it printed or written (``private_files.py``, ``confined_compilers.py``), if a terminal would obey what is
+printed (``hostile_names.py``), if something is written outside of the output folder or a program runs
+(``outside_writes.py``, ``repositories.py``), or if the server answers (``server_requests.py``). With ``--guards-out`` the
+guards are taken out: then each attack has to succeed, or it would show nothing. ``--strace`` counts what the attacks on private
+files open outside of the folders and of the system, by whatever code. ``--every N`` tries every Nth attack.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from tests.attacks import confined_compilers, hostile_names, outside_writes, private_files
+from tests.attacks import (
+    confined_compilers,
+    hostile_names,
+    outside_writes,
+    private_files,
+    repositories,
+    server_requests,
+)  # fmt: skip
 from tests.attacks.attack import Attack
 from tests.attacks.private_files import secrets
 from tests.attacks.trying import tried
@@ -28,7 +36,7 @@ from tests.environment import leave_the_users
 from tests.tree import ROOT
 
 #: The modules whose attacks are tried.
-KINDS = (private_files, hostile_names, outside_writes, confined_compilers)
+KINDS = (private_files, hostile_names, outside_writes, repositories, server_requests, confined_compilers)
 #: What may be opened beside the attacks' own folders: the system, this tree, and its interpreter.
 _SYSTEM = (
     "/usr",

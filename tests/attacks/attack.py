@@ -15,9 +15,9 @@ KERNEL = "private_5c1e"
 #: of the door to files (``toolchain/source_reading.py``), ``SHOWN`` is what makes lines and documents printable.
 #: ``PARTS``, ``TEXTS`` and ``SPOOL`` keep what is written where it belongs: extracted parts, recorded sources, recordings.
 BESIDE, SOURCE, SHOWN = "beside", "source", "shown"
-#: ``COMPILER`` is the confinement of compilers.
+#: ``COMPILER`` is the confinement of compilers, ``REPOSITORY`` is what git is told, ``SERVER`` is what each request passes.
 PARTS, TEXTS, SPOOL = "parts", "texts", "spool"
-COMPILER = "compiler"
+COMPILER, REPOSITORY, SERVER = "compiler", "repository", "server"
 #: Characters that a terminal obeys, and those that make a line read otherwise than it is.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 #: What a name holds that forges a line.

@@ -10,7 +10,8 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from unittest import mock
@@ -20,6 +21,8 @@ from tests.attacks.attack import (
     BESIDE,
     COMPILER,
     PARTS,
+    REPOSITORY,
+    SERVER,
     SHOWN,
     SOURCE,
     SPOOL,
@@ -30,12 +33,15 @@ from tests.attacks.attack import (
     obeyed,
     told,
 )
+from tests.attacks.server_requests import answered, serving
 from tests.tree import PACKAGE, package_files
 
 
 def _unguarded_json(value: object) -> str:
     text = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), json.dumps(value))
-    return text.replace("\\n", "\n")
+    for escape, character in (("\\n", "\n"), ("\\r", "\r"), ("\\b", "\b"), ("\\f", "\f")):
+        text = text.replace(escape, character)
+    return text
 
 
 def _any_name(self: object, folder: tuple[str, ...], name: str, ending: str = "") -> tuple[str, ...]:
@@ -69,6 +75,15 @@ _OUT: dict[str, dict[str, object]] = {
     PARTS: {"kernlens.analysis.parts._Names.make": _any_name, "kernlens.verbs.extract._write": _write_anywhere},
     TEXTS: {"kernlens.toolchain.recorded_sources._below": _anywhere},
     COMPILER: {},
+    REPOSITORY: {
+        "kernlens.toolchain.git_repository._SETTINGS": (),
+        "kernlens.toolchain.git_repository._VARIABLES": {"LC_ALL": "C"},
+        "kernlens.toolchain.git_repository.is_plain": bool,
+    },
+    SERVER: {
+        "kernlens.explorer.guard.Guard._check": lambda self, scope: None,
+        "kernlens.explorer.compile_request.BODY_LIMIT": 1 << 40,
+    },
     SPOOL: {
         "kernlens.verbs.capture.spool.Spool.recording": property(
             lambda self: Path((self.folder / "recording").read_text())
@@ -106,7 +121,7 @@ def leak(attack: Attack, private: frozenset[str], *, are_guards_out: bool) -> st
         return obeyed(attack)
     if attack.guard == COMPILER:
         return told(attack) or escaped(attack, before)
-    if attack.guard in (PARTS, TEXTS, SPOOL):
+    if attack.guard in (PARTS, TEXTS, SPOOL, REPOSITORY):
         return escaped(attack, before)
     return f"opened {opened.splitlines()[0]}" if opened else told(attack)
 
@@ -128,7 +143,7 @@ def _run(attack: Attack, private: frozenset[str], writing: int, *, are_guards_ou
     os.chdir(attack.folder)
     sys.argv = ["kernlens", *attack.words, *(_OUT_WORDS.get(attack.guard, ()) if are_guards_out else ())]
     sys.addaudithook(watch)
-    if attack.guard == TEXTS:
+    if attack.guard in (TEXTS, REPOSITORY):
         tempfile.tempdir = str(attack.folder / "out")
     with ExitStack() as patches:
         patches.enter_context(mock.patch("kernlens.isa.intel.decode.decode_many", decoded))
@@ -150,5 +165,24 @@ def tried(chosen: list[Attack], private: frozenset[str], *, are_guards_out: bool
         with suppress(ImportError):
             if path.parent.name not in ("explorer", "agents") and path.stem not in ("__main__", "worker", "__init__"):
                 import_module(".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)))
-    for attack in chosen:
-        yield attack, leak(attack, private, are_guards_out=are_guards_out)
+    with ExitStack() as stack:
+        address: tuple[int, str] | None = None
+        for attack in chosen:
+            if attack.guard != SERVER:
+                yield attack, leak(attack, private, are_guards_out=are_guards_out)
+                continue
+            if address is None:
+                address = stack.enter_context(_served(attack, are_guards_out=are_guards_out))
+            yield attack, answered(attack, address)
+
+
+def _served(attack: Attack, *, are_guards_out: bool) -> AbstractContextManager[tuple[int, str]]:
+    """Start the server that all requests are sent to."""
+    (attack.folder / "command.said").unlink(missing_ok=True)
+    words = ("serve", "a.bin", "--no-browser")
+    child = os.fork()
+    if child == 0:
+        with suppress(BaseException):
+            _run(replace(attack, words=words), frozenset(), 2, are_guards_out=are_guards_out)
+        os._exit(0)
+    return serving(attack.folder, child)
