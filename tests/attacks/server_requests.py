@@ -92,10 +92,10 @@ def answered(attack: Attack, address: tuple[int, str]) -> str:
 @contextmanager
 def serving(folder: Path, start: int) -> Iterator[tuple[int, str]]:
     """Yield the port and the token of the server in this child process, and end it."""
-    said = folder / "command.said"
+    output = folder / "command.said"
     try:
         for _ in range(600):
-            text = said.read_text() if said.exists() else ""
+            text = output.read_text() if output.exists() else ""
             if match := re.search(r"http://127\.0\.0\.1:(\d+)/#t=(\S+)", text):
                 yield int(match[1]), match[2]
                 return
