@@ -1,9 +1,11 @@
-"""Try all attacks on private files: ``python -m tests.attacks``.
+"""Try all attacks: ``python -m tests.attacks``.
 
-Each is a command in a crafted folder (``private_files.py``), run in a process of its own. It succeeds if a private file is
-opened or what is in it is printed or written. With ``--guards-out`` the guards are taken out: then each attack has to
-succeed, or it would show nothing. ``--strace`` counts what is opened outside of the folders and of the system, by whatever
-code. ``--every N`` tries every Nth attack.
+Each is a command in a crafted folder, run in a process of its own, or a request to a server. It succeeds if a private file is
+opened, or what is in it printed or written (``private_files.py``, ``confined_compilers.py``), if a terminal would obey what is
+printed (``hostile_names.py``), if something is written outside of the output folder or a program runs
+(``outside_writes.py``, ``repositories.py``), or if the server answers (``server_requests.py``). With ``--guards-out`` the
+guards are taken out: then each attack has to succeed, or it would show nothing. ``--strace`` counts what the attacks on private
+files open outside of the folders and of the system, by whatever code. ``--every N`` tries every Nth attack.
 """
 
 from __future__ import annotations
@@ -15,23 +17,26 @@ import re
 import subprocess
 import sys
 import tempfile
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
-from unittest import mock
+from types import ModuleType
 
-from tests.attacks.private_files import BESIDE, KERNEL, MARK, SOURCE, Attack, attacks, secrets
+from tests.attacks import (
+    confined_compilers,
+    hostile_names,
+    outside_writes,
+    private_files,
+    repositories,
+    server_requests,
+)  # fmt: skip
+from tests.attacks.attack import Attack
+from tests.attacks.private_files import secrets
+from tests.attacks.trying import tried
 from tests.environment import leave_the_users
-from tests.tree import PACKAGE, ROOT, package_files
+from tests.tree import ROOT
 
-DOOR = "kernlens.toolchain.source_reading"
-#: What takes a guard out.
-_OUT: dict[str, dict[str, Callable[..., object]]] = {
-    BESIDE: {f"{DOOR}._is_below": lambda path, folder: True, f"{DOOR}._is_hidden": lambda path: False},
-    SOURCE: {f"{DOOR}.SourceFolders._refusal": lambda self, real: None},
-}
+#: The modules whose attacks are tried.
+KINDS = (private_files, hostile_names, outside_writes, repositories, server_requests, confined_compilers)
 #: What may be opened beside the attacks' own folders: the system, this tree, and its interpreter.
 _SYSTEM = (
     "/usr",
@@ -52,71 +57,15 @@ _SYSTEM = (
 _OPENED = re.compile(r"open(?:at2?|)\((?P<words>.*)\) = \d+<(?P<path>[^>]*)>")
 
 
-def leak(attack: Attack, private: frozenset[str], *, are_guards_out: bool) -> str:
-    """Run an attack in a child process; return what leaked, "" if nothing did."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with suppress(BaseException):
-            os.close(reading)
-            _run(attack, private, writing, are_guards_out=are_guards_out)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        opened = pipe.read().decode()
-    os.waitpid(child, 0)
-    if opened:
-        return f"opened {opened.splitlines()[0]}"
-    written = (path for path in attack.folder.rglob("*") if path.suffix in (".said", ".html") or "out" in path.parts)
-    marks = (MARK.encode(), KERNEL.encode())
-    told = (path.name for path in written if path.is_file() and any(mark in path.read_bytes() for mark in marks))
-    return next((f"written to {name}" for name in told), "")
-
-
-def _run(attack: Attack, private: frozenset[str], writing: int, *, are_guards_out: bool) -> None:
-    from kernlens.cli.main import main
-    from tests.writers.programs import decoded
-
-    def watch(event: str, arguments: tuple[object, ...]) -> None:
-        # Hidden copies lie in the attack's own folder.
-        if event in ("open", "sqlite3.connect") and isinstance(arguments[0], str | bytes | os.PathLike):
-            real = os.path.realpath(os.fsdecode(arguments[0]))
-            if real in private or "/.hidden/" in real:
-                os.write(writing, f"{real}\n".encode())
-
-    output = os.open(attack.folder / "command.said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.chdir(attack.folder)
-    sys.argv = ["kernlens", *attack.words]
-    sys.addaudithook(watch)
-    with ExitStack() as patches:
-        patches.enter_context(mock.patch("kernlens.isa.intel.decode.decode_many", decoded))
-        for name, replacement in _OUT[attack.guard].items() if are_guards_out else ():
-            patches.enter_context(mock.patch(name, replacement))
-        try:
-            main()
-        except SystemExit:
-            pass
-        except BaseException:
-            os.write(2, traceback.format_exc().encode())
-        sys.stdout.flush()
-
-
-def written(folder: Path, every: int = 1) -> tuple[list[Attack], frozenset[str]]:
+def written(folder: Path, kinds: Sequence[ModuleType], every: int = 1) -> tuple[list[Attack], frozenset[str]]:
     """Write every Nth attack below a folder; return them with the paths of the private files."""
     private = secrets(folder / "private")
-    return list(attacks(folder / "attacks", private))[::every], frozenset(map(os.path.realpath, private.values()))
-
-
-def tried(chosen: list[Attack], private: frozenset[str], *, are_guards_out: bool) -> Iterator[tuple[Attack, str]]:
-    """Yield each attack with what leaked."""
-    for path in package_files():  # Once, and not in each child.
-        with suppress(ImportError):
-            if path.parent.name not in ("explorer", "agents") and path.stem not in ("__main__", "worker", "__init__"):
-                import_module(".".join(("kernlens", *path.relative_to(PACKAGE).with_suffix("").parts)))
-    for attack in chosen:
-        yield attack, leak(attack, private, are_guards_out=are_guards_out)
+    chosen = [
+        attack
+        for kind in kinds
+        for attack in kind.attacks(folder / "attacks" / kind.__name__.rpartition(".")[2], private)
+    ]
+    return chosen[::every], frozenset(map(os.path.realpath, private.values()))
 
 
 def opened_outside(trace: Path, folders: tuple[str, ...]) -> tuple[int, list[str]]:
@@ -159,7 +108,7 @@ def main() -> int:
         return _report(chosen, private, are_guards_out=asked.guards_out)
     with tempfile.TemporaryDirectory(prefix="kernlens-attacks-") as name:
         folder = Path(name)
-        chosen, private = written(folder, asked.every)
+        chosen, private = written(folder, (private_files,) if asked.strace else KINDS, asked.every)
         if asked.strace:
             return _under_strace(chosen, private, folder, are_guards_out=asked.guards_out)
         return _report(chosen, private, are_guards_out=asked.guards_out)

@@ -7,30 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from kernlens.recording.writer import RecordingWriter
+from tests.attacks.attack import BESIDE, KERNEL, MARK, SOURCE, Attack
 from tests.nvidia_files import triton
 from tests.writers import code_objects, programs, spooled
 from tests.writers.recordings import holding
-
-#: What every private text holds, and what it is called in the private binaries.
-MARK = "PRIVATE-5c1e"
-KERNEL = "private_5c1e"
-#: The guards of the door (``toolchain/source_reading.py``): what stands between an attack and what it is after.
-BESIDE, SOURCE = "beside", "source"
-
-
-@dataclass(frozen=True)
-class Attack:
-    """A command that is run in ``folder``, and the guard that keeps it from the private files."""
-
-    name: str
-    folder: Path
-    words: tuple[str, ...]
-    guard: str
 
 
 def _absolute(link: Path, target: Path) -> None:

@@ -21,20 +21,26 @@ def done(*words: str) -> tuple[int, str]:
     return completed.returncode, completed.stdout + completed.stderr
 
 
+def summary(*words: str) -> tuple[int, str]:
+    """The status, and what is said last: before it stands which compilers are not installed."""
+    status, text = done(*words)
+    return status, text.splitlines()[-1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("every", ["29", pytest.param("1", marks=before_release)])
 def test_no_attack_succeeds(every: str) -> None:
-    status, words = done("--every", every)
-    assert (status, words.split(" ", 1)[1]) == (0, "attacks, 0 leaked\n")
+    status, words = summary("--every", every)
+    assert (status, words.split(" ", 1)[1]) == (0, "attacks, 0 leaked")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("every", ["29", pytest.param("1", marks=before_release)])
 def test_each_attack_succeeds_without_its_guard(every: str) -> None:
-    status, words = done("--every", every, "--guards-out")
+    status, words = summary("--every", every, "--guards-out")
     count = words.split()[0]
-    assert (status, words) == (0, f"{count} attacks, {count} leaked, with the guards out\n")
-    assert every != "1" or int(count) > 300
+    assert (status, words) == (0, f"{count} attacks, {count} leaked, with the guards out")
+    assert every != "1" or int(count) > 850
 
 
 @before_release

@@ -46,6 +46,15 @@ def test_what_was_asked_for_is_kept(tmp_path: Path) -> None:
     assert Asked.read_from(spool) == replace(asked, changes=changes)
 
 
+def test_a_recording_is_written_beside_its_folder_whatever_that_states(tmp_path: Path) -> None:
+    (tmp_path / "victim").mkdir()
+    with closing(Spool.make(tmp_path / "x.klens")) as spool:
+        (spool.folder / "recording").write_text(str(tmp_path / "victim/y.klens"))
+        assert spool.recording == tmp_path / "x.klens"
+        with pytest.raises(OutputError, match=r"is not called RECORDING\.capture; name the recording with -o"):
+            print(Spool(tmp_path / "elsewhere").recording)
+
+
 @pytest.mark.parametrize(
     "content",
     [

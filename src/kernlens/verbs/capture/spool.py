@@ -41,6 +41,8 @@ MISSING = "missing"
 ENTRIES, ENTRY_SIZE = 256, 256
 #: Files of the folder: the path of its recording, the capture's request, and a mark where programs are started elsewhere.
 _RECORDING, _ASKED, _SHARED = "recording", "asked", "shared"
+#: What a capture's folder has behind the name of its recording.
+_ENDING = ".capture"
 
 
 @dataclass(slots=True)
@@ -133,7 +135,7 @@ class Replaced:
 
 def spool_folder(recording: Path) -> Path:
     """Return the folder of a capture that makes this recording."""
-    return recording.with_name(f"{recording.name}.capture").absolute()
+    return recording.with_name(f"{recording.name}{_ENDING}").absolute()
 
 
 class Spool:
@@ -225,8 +227,13 @@ class Spool:
 
     @property
     def recording(self) -> Path:
-        """The recording that it is for."""
-        return Path(os.fsdecode(read_beside(self.folder / _RECORDING, self.folder)))
+        """The recording that it is for, beside it: what the folder states could be any path. Raises OutputError if its name
+        says of none."""
+        folder = Path(os.path.abspath(self.folder))
+        name = folder.name.removesuffix(_ENDING)
+        if name in ("", folder.name):
+            raise OutputError(f"{self.folder} is not called RECORDING{_ENDING}; name the recording with -o")
+        return folder.with_name(name)
 
     @property
     def asked(self) -> Path:
