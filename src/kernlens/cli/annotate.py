@@ -152,20 +152,18 @@ def command(
         addresses = offsets_of(offset, base)
     views = _views(is_own, source_roots, trip_words)
     contents = open_file(path, device=device, source_roots=source_roots, source=source)
-    if variable is not None:
-        from kernlens.cli.variables import print_variables
-        from kernlens.report.variable_answer import AskedVariable
-
-        at_line = option.line_of(line) if line is not None else None
-        asked_for = AskedVariable(variable, at_line, None if addresses is None else addresses.addresses)
-        print_variables(contents, kernel_names, device, asked_for, output, is_json=format_name == "json")
-        contents.check()
-        return
-    if addresses is not None:
-        _print_places(contents, kernel_names, device, addresses, output, is_json=format_name == "json")
-        contents.check()
-        return
     only = option.line_of(line) if line is not None else None
+    if variable is not None or addresses is not None:
+        if variable is not None:
+            from kernlens.cli.variables import print_variables
+            from kernlens.report.variable_answer import AskedVariable
+
+            asked_for = AskedVariable(variable, only, None if addresses is None else addresses.addresses)
+            print_variables(contents, kernel_names, device, asked_for, output, is_json=format_name == "json")
+        elif addresses is not None:
+            _print_places(contents, kernel_names, device, addresses, output, is_json=format_name == "json")
+        contents.check()
+        return
     if samples is not None:
         from kernlens.cli.samples import annotated_samples
         from kernlens.report.failure_lines import failed_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -122,7 +122,7 @@ def command(
     from kernlens.model.sweep_row import measured_figures
     from kernlens.verbs.sweep.cells import matrix
     from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
-    from kernlens.verbs.sweep.sweep import SweepStoppedError, in_order, measure
+    from kernlens.verbs.sweep.sweep import measure
 
     ordered_by, by = figure_named(figure), _weighing(weigh, is_best=is_best)
     has_pressure = ordered_by in PRESSURES or (by is not None and by.needs_pressure)
@@ -133,48 +133,23 @@ def command(
         from kernlens.verbs.sweep.history import check_history
 
         check_history(history_file)
-    sets = [*options, *(options_in_file(options_file) if options_file else [])]
-    planned = matrix(
-        sources,
-        devices,
-        toolchains,
-        option_sets(sets, macros),
-        lines=not no_lines,
-        timeout=timeout,
-    )
+    sets = option_sets([*options, *(options_in_file(options_file) if options_file else [])], macros)
+    planned = matrix(sources, devices, toolchains, sets, lines=not no_lines, timeout=timeout)
     for name, chosen in planned.left_out:
         print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
-    order = (
-        "" if heat_map_file is None else _ORDERS.get(ordered_by.key.partition("_")[0].removesuffix("s"), "instructions")
-    )
+    family = ordered_by.key.partition("_")[0].removesuffix("s")
     recorded = _Recorded(output)
     with recorded:
         results = measure(
-            planned,
-            workers=jobs,
-            scheduler=scheduler,
-            wait_workers=wait_workers,
-            on_notice=lambda sentence: print_message(f"kernlens: {sentence}"),
-            cache=cache,
-            order=order,
-            keep_builds=output is not None,
-            pressure=has_pressure,
-            waits=has_waits,
-        )
-        with Progress("compiling", quiet=as_json) as progress:
-            stopped = None
-            try:
-                rows = in_order(planned, results, progress.show, recorded.keep)
-            except SweepStoppedError as error:
-                rows, stopped = error.rows, error
+            planned, workers=jobs, scheduler=scheduler, wait_workers=wait_workers,
+            on_notice=lambda sentence: print_message(f"kernlens: {sentence}"), cache=cache,
+            order="" if heat_map_file is None else _ORDERS.get(family, "instructions"),
+            keep_builds=output is not None, pressure=has_pressure, waits=has_waits,
+        )  # fmt: skip
+        rows, stopped = _rows(planned, results, recorded, quiet=as_json)
     best = None if by is None else best_sets(rows, by)
     if history_file is not None:
-        from kernlens.verbs.sweep.history import append
-
-        try:
-            append(history_file, rows)
-        except KernlensError as error:  # The other files are written all the same.
-            recorded.errors.append(OutputError(str(error)))
+        _append(history_file, rows, recorded.errors)
     with written(
         [
             (csv_file, lambda: _csv(rows, figures, best)),
@@ -187,6 +162,29 @@ def command(
     if stopped is not None:
         raise stopped
     sys.exit(3 if any(row.reason for row in rows) else 0)
+
+
+def _rows(
+    planned: Matrix, results: Generator[Measured], recorded: _Recorded, *, quiet: bool
+) -> tuple[Sequence[SweepRow], KernlensError | None]:
+    """Return the rows of all results, with a bar on a terminal; of a sweep that stopped those so far, and why."""
+    from kernlens.verbs.sweep.sweep import SweepStoppedError, in_order
+
+    with Progress("compiling", quiet=quiet) as progress:
+        try:
+            return in_order(planned, results, progress.show, recorded.keep), None
+        except SweepStoppedError as error:
+            return error.rows, error
+
+
+def _append(path: str, rows: Sequence[SweepRow], errors: list[OutputError]) -> None:
+    """Add the rows to a history. What goes wrong is one of ``errors``: the other files are written all the same."""
+    from kernlens.verbs.sweep.history import append
+
+    try:
+        append(path, rows)
+    except KernlensError as error:
+        errors.append(OutputError(str(error)))
 
 
 def _weighing(text: str | None, *, is_best: bool) -> Weighing | None:
