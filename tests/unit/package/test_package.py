@@ -197,3 +197,9 @@ def test_every_dependency_has_a_version_that_the_tests_run_with() -> None:
 
 def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_scripts_ask_for_extras_that_there_are() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (listed,) = re.findall(r"for name in \(([^)]*)\) for each in extras", (ROOT / "scripts/versions.sh").read_text())
+    assert set(re.findall(r'"(\w+)"', listed)) <= extras.keys()
