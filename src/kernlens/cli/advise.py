@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import is_full, print_json, print_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernlens.model.advice import AdvisedKernel
+    from kernlens.model.failed_builds import FailedBuilds
     from kernlens.toolchain.compile_cache import CompileCache
 
 
@@ -63,14 +67,10 @@ def command(
     sentence is about instructions that kernlens counted in the code. docs/advice.md explains each rule. The exit status
     is 0 with and without advice, and 3 if a source does not compile.
     """
-    from kernlens.analysis.flow.shortest_path import paths_of
     from kernlens.cli.build_logs import print_compiled_warnings
     from kernlens.cli.compile import print_failures, told_failures
     from kernlens.cli.trials import check_sources, tried_programs
-    from kernlens.report.describe import kernel_heading
-    from kernlens.report.failure_lines import failed_documents, failed_lines
-    from kernlens.report.path_table import path_lines, paths_document
-    from kernlens.report.style import style
+    from kernlens.report.failure_lines import failed_lines
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
     from kernlens.verbs.check import failed_in, opened_files, programs_in, whole_in
@@ -90,23 +90,38 @@ def command(
         )
     print_compiled_warnings(programs_in(files))
     if as_json:
-        from kernlens.report.advice_document import advice_document
-
-        document = advice_document(answer.kernels)
-        for entry, each in zip(document["kernels"], answer.kernels if is_paths else (), strict=False):
-            entry["paths"] = paths_document(paths_of(each.kernel))
-        document["failed_builds"] = failed_documents(failed_in(files))
+        document = _document(answer.kernels, failed_in(files), is_paths=is_paths)
         print_json({**document, **({"tried": list(map(tried_document, trials))} if is_try else {})})
     else:
-        from kernlens.report.advice_text import advice_lines
-
-        print_lines(advice_lines(answer.kernels, is_tried=is_try))
-        for each in answer.kernels if is_paths else ():
-            print_lines(["", style(kernel_heading(each.program, each.kernel), bold=True)])
-            print_lines(path_lines(paths_of(each.kernel)))
+        _print(answer.kernels, is_tried=is_try, is_paths=is_paths)
         for trial in trials:
             print_lines(trial_lines(trial, is_full=is_full()))
         print_lines(failed_lines(failed_in(files)))
     if compiled := [build for each in files if each.is_compiled for build in each.failed.builds]:
         print_failures(compiled)
         sys.exit(3)
+
+
+def _document(kernels: Sequence[AdvisedKernel], failed: Sequence[FailedBuilds], *, is_paths: bool) -> dict[str, Any]:
+    from kernlens.analysis.flow.shortest_path import paths_of
+    from kernlens.report.advice_document import advice_document
+    from kernlens.report.failure_lines import failed_documents
+    from kernlens.report.path_table import paths_document
+
+    document = advice_document(kernels)
+    for entry, each in zip(document["kernels"], kernels if is_paths else (), strict=False):
+        entry["paths"] = paths_document(paths_of(each.kernel))
+    return document | {"failed_builds": failed_documents(failed)}
+
+
+def _print(kernels: Sequence[AdvisedKernel], *, is_tried: bool, is_paths: bool) -> None:
+    from kernlens.analysis.flow.shortest_path import paths_of
+    from kernlens.report.advice_text import advice_lines
+    from kernlens.report.describe import kernel_heading
+    from kernlens.report.path_table import path_lines
+    from kernlens.report.style import style
+
+    print_lines(advice_lines(kernels, is_tried=is_tried))
+    for each in kernels if is_paths else ():
+        print_lines(["", style(kernel_heading(each.program, each.kernel), bold=True)])
+        print_lines(path_lines(paths_of(each.kernel)))

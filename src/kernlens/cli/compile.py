@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
     from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.toolchain.diagnostics import ErrorLine
+    from kernlens.verbs.compile import Plan
     from kernlens.verbs.compile_images import Compilable
 
     Builds = list[tuple[Build, list[Kernel]]]
@@ -119,33 +120,18 @@ def command(
     static. What the SPIR-V exports depends on --build-options of kernlens link.
     """
     if library:
-        from kernlens.verbs.compile_library import compile_modules
-
-        modules = compile_modules(sources, devices, options, ",".join(toolchains), output, timeout)
-        if as_json:
-            print_json({"schema": 1, "modules": [module._asdict() for module in modules]})
-        else:
-            print_lines(f"{module.source} -> {module.path}" for module in modules)
+        _print_library(sources, devices, options, toolchains, output, timeout, as_json=as_json)
         return
     if not devices:
         raise click.UsageError("--device is missing; kernlens devices lists what can be compiled for")
-    from kernlens.report.describe import recorded_constants
     from kernlens.verbs.compile import build, compiled_kernels, plan
 
     recording = Path(output or Path(os.path.abspath(sources[0])).with_suffix(".klens").name)
     if any(recording.exists() and os.path.exists(each) and recording.samefile(each) for each in sources):
         raise OutputError(f"{recording} is compiled again and would be overwritten; name another recording with -o")
     with _compilable(sources, kernel_names, specialize) as chosen:
-        for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in chosen.images.values()):
-            if words:
-                print_message(f"kernlens: the SPIR-V is compiled as it was recorded{words}")
         planned = plan(chosen.files, devices, toolchains, options=options, timeout=timeout, settings=chosen.settings)
-        for recorded in dict.fromkeys(image.options for image in chosen.images.values() if image.options):
-            print_message(f"kernlens: the recorded options {recorded} are used again, before those given here")
-        for note in chosen.notes(planned.jobs):
-            print_message(f"kernlens: {note}")
-        for name, toolchain in planned.left_out:
-            print_message(f"kernlens: the toolchain {toolchain} does not compile for {name}, which is left out there")
+        print_message(*(f"kernlens: {note}" for note in _notes(chosen, planned)))
         with Progress("compiling", quiet=as_json) as progress:
             compiling = build(
                 [chosen.job(job, unconfined=unconfined) for job in planned.jobs],
@@ -176,6 +162,40 @@ def command(
         state = f"{recording} stays as it was" if recording.exists() else "no recording was written"
         print_message(f"kernlens: nothing compiled, so {state}")
     sys.exit(3 if failed else 0)
+
+
+def _print_library(
+    sources: Sequence[str],
+    devices: Sequence[str],
+    options: str,
+    toolchains: Sequence[str],
+    output: str | None,
+    timeout: float,
+    *,
+    as_json: bool,
+) -> None:
+    """Compile modules that export their functions, and print where they are."""
+    from kernlens.verbs.compile_library import compile_modules
+
+    modules = compile_modules(sources, devices, options, ",".join(toolchains), output, timeout)
+    if as_json:
+        print_json({"schema": 1, "modules": [module._asdict() for module in modules]})
+    else:
+        print_lines(f"{module.source} -> {module.path}" for module in modules)
+
+
+def _notes(chosen: Compilable, planned: Plan) -> Iterator[str]:
+    """Yield what is to be known before the compiles of a plan."""
+    from kernlens.report.describe import recorded_constants
+
+    for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in chosen.images.values()):
+        if words:
+            yield f"the SPIR-V is compiled as it was recorded{words}"
+    for recorded in dict.fromkeys(image.options for image in chosen.images.values() if image.options):
+        yield f"the recorded options {recorded} are used again, before those given here"
+    yield from chosen.notes(planned.jobs)
+    for name, toolchain in planned.left_out:
+        yield f"the toolchain {toolchain} does not compile for {name}, which is left out there"
 
 
 @contextmanager

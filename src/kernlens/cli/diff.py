@@ -100,12 +100,7 @@ def command(
     sources that differ between two revisions, or that include what does. The exit status is 0 if both sides are equal, 1
     if not, and 3 if a source does not compile.
     """
-    if samples and len(samples) != 2:
-        raise click.UsageError("--samples is given twice: the old side's file, then the new side's")
-    if not paths and git is None:
-        raise click.UsageError("Missing argument 'PATHS...': name two sides, or revisions with --git")
-    if len(paths) > 2 and git is None:
-        raise KernlensError(f"diff compares two paths, not {len(paths)}; put the files of one side into a folder")
+    _check_sides(paths, samples, is_git=git is not None)
     from kernlens.cli.build_logs import print_compiled_warnings
     from kernlens.cli.compile import told_failures
     from kernlens.verbs.diff import diff
@@ -137,6 +132,16 @@ def command(
             sample_changes = _sample_changes(difference, samples)
             print_difference(difference, has_instructions, sample_changes, shown, as_json=as_json)
     sys.exit(3 if difference.failed else 0 if difference.equal else 1)
+
+
+def _check_sides(paths: Sequence[str], samples: Sequence[str], *, is_git: bool) -> None:
+    """Raise UsageError or KernlensError unless two sides are named."""
+    if samples and len(samples) != 2:
+        raise click.UsageError("--samples is given twice: the old side's file, then the new side's")
+    if not paths and not is_git:
+        raise click.UsageError("Missing argument 'PATHS...': name two sides, or revisions with --git")
+    if len(paths) > 2 and not is_git:
+        raise KernlensError(f"diff compares two paths, not {len(paths)}; put the files of one side into a folder")
 
 
 def _names_of(pairs: Sequence[str]) -> list[tuple[str, str]]:
