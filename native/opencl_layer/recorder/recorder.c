@@ -8,8 +8,10 @@
 #include "recording/counters.h"
 #include "recording/spool.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static cl_icd_dispatch behind;      /* the functions in front of which the recorder stands */
 static const cl_icd_dispatch *next; /* those; NULL: nothing is captured */
@@ -205,6 +207,7 @@ void recorder_hook(cl_icd_dispatch *dispatch)
 
 void recorder_entered(void)
 {
-    if (next != NULL)
+    static _Atomic pid_t entered; /* loaders ask more than once */
+    if (next != NULL && atomic_exchange(&entered, getpid()) != getpid())
         spool_here();
 }

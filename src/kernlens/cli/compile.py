@@ -29,6 +29,7 @@ from kernlens.cli.build_logs import (
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, print_message
 from kernlens.errors import OutputError
+from kernlens.loading.identify import kind_of
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.opencl_built_ins import misspelt_built_in, opencl_built_ins
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from kernlens.report.table import Cell
     from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.toolchain.diagnostics import ErrorLine
-    from kernlens.verbs.compile import Plan
     from kernlens.verbs.compile_images import Compilable
 
     Builds = list[tuple[Build, list[Kernel]]]
@@ -127,11 +127,15 @@ def command(
     from kernlens.verbs.compile import build, compiled_kernels, plan
 
     recording = Path(output or Path(os.path.abspath(sources[0])).with_suffix(".klens").name)
-    if any(recording.exists() and os.path.exists(each) and recording.samefile(each) for each in sources):
-        raise OutputError(f"{recording} is compiled again and would be overwritten; name another recording with -o")
+    _check_kept(recording, sources)
     with _compilable(sources, kernel_names, specialize) as chosen:
         planned = plan(chosen.files, devices, toolchains, options=options, timeout=timeout, settings=chosen.settings)
-        print_message(*(f"kernlens: {note}" for note in _notes(chosen, planned)))
+        notes = [*chosen.recorded_notes(), *chosen.notes(planned.jobs)]
+        notes += [
+            f"the toolchain {toolchain} does not compile for {name}, which is left out there"
+            for name, toolchain in planned.left_out
+        ]
+        print_message(*(f"kernlens: {note}" for note in notes))
         with Progress("compiling", quiet=as_json) as progress:
             compiling = build(
                 [chosen.job(job, unconfined=unconfined) for job in planned.jobs],
@@ -184,18 +188,12 @@ def _print_library(
         print_lines(f"{module.source} -> {module.path}" for module in modules)
 
 
-def _notes(chosen: Compilable, planned: Plan) -> Iterator[str]:
-    """Yield what is to be known before the compiles of a plan."""
-    from kernlens.report.describe import recorded_constants
-
-    for words in dict.fromkeys(recorded_constants(image.recorded_constants) for image in chosen.images.values()):
-        if words:
-            yield f"the SPIR-V is compiled as it was recorded{words}"
-    for recorded in dict.fromkeys(image.options for image in chosen.images.values() if image.options):
-        yield f"the recorded options {recorded} are used again, before those given here"
-    yield from chosen.notes(planned.jobs)
-    for name, toolchain in planned.left_out:
-        yield f"the toolchain {toolchain} does not compile for {name}, which is left out there"
+def _check_kept(recording: Path, sources: Sequence[str]) -> None:
+    """Raise OutputError for a recording that is to be written over while it is compiled again: it may have more than that."""
+    if not recording.is_file() or kind_of(str(recording))[0] != "recording":
+        return
+    if any(os.path.exists(each) and recording.samefile(each) for each in sources):
+        raise OutputError(f"{recording} is compiled again and would be overwritten; name another recording with -o")
 
 
 @contextmanager

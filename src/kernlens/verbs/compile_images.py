@@ -58,6 +58,17 @@ class Compilable:
         options = " ".join(words for words in (image.options, described, job.options) if words)
         return replace(job, options=options, is_foreign=not unconfined)
 
+    def recorded_notes(self) -> list[str]:
+        """Return sentences on the constants and options that were recorded, and are used again."""
+        from kernlens.report.describe import recorded_constants
+
+        constants = dict.fromkeys(recorded_constants(image.recorded_constants) for image in self.images.values())
+        options = dict.fromkeys(image.options for image in self.images.values() if image.options)
+        return [
+            *(f"the SPIR-V is compiled as it was recorded{words}" for words in constants if words),
+            *(f"the recorded options {recorded} are used again, before those given here" for recorded in options),
+        ]
+
     def notes(self, jobs: Sequence[CompileJob]) -> list[str]:
         """Return sentences on what the SYCL runtime adds to the options of these compiles, and which it would not make."""
         devices: dict[str, dict[str, None]] = {}

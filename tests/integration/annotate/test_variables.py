@@ -197,7 +197,7 @@ def test_a_line_without_code_is_no_place_where_the_variable_is_not(
 def test_a_line_and_an_offset_are_two_choices(kernlens: Kernlens, recording: str, words: tuple[str, ...]) -> None:
     done = kernlens("annotate", recording, "--line", "11", "--offset", "0x10", *words)
     assert (done.status, done.out) == (2, "")
-    assert "--line and --offset both choose instructions; give one of them" in done.err
+    assert "--line and --offset exclude each other; remove --offset" in done.err
 
 
 def test_of_all_variables_each_has_few_ranges_and_its_last(kernlens: Kernlens, tmp_path: Path) -> None:

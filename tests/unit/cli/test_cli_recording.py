@@ -13,7 +13,7 @@ from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import binary
-from tests.writers.recordings import FAILED, FULL, holding
+from tests.writers.recordings import FAILED, FULL, holding, record
 
 
 @pytest.fixture
@@ -150,3 +150,15 @@ def test_hostile_names_are_printable(kernlens: Kernlens, recording: Path) -> Non
         done = kernlens("recording", words[0], recording, *words[1:])
         assert done.status == 0
         assert not {"\x1b", "\x07"} & set(done.out + done.err)
+
+
+def test_a_recording_that_is_compiled_again_stays(
+    kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record(Path("app.klens"), holding("scale", binary()))
+    before = Path("app.klens").read_bytes()
+    for words in ((), ("-o", "app.klens"), ("-o", f"{tmp_path}/./app.klens")):
+        done = kernlens("compile", "app.klens", "--device", "skl", *words)
+        assert (done.status, "would be overwritten; name another recording with -o" in done.err) == (2, True)
+    assert Path("app.klens").read_bytes() == before
