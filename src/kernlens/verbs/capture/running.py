@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from kernlens.dataclass import dataclass
 from kernlens.toolchain.application import Application
@@ -48,7 +48,9 @@ def run(application: Application, prepare: Callable[[], None], look: Callable[[i
 
     try:
         child = _start(application, prepare_child)
-        return Ended(_accompany(child, passed_on | {signal.SIGCHLD}, look), child.pid)
+        status = _accompany(child, passed_on | {signal.SIGCHLD}, look)
+        _drop_shared(passed_on, status)
+        return Ended(status, child.pid)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -88,6 +90,16 @@ def _accompany(child: subprocess.Popen[bytes], signals: set[int], look: Callable
             return child.returncode
         elif arrived is not None and arrived.si_signo != signal.SIGCHLD and not _is_of_the_terminal(arrived, child.pid):
             os.kill(child.pid, arrived.si_signo)
+
+
+def _drop_shared(signals: Set[int], status: int) -> None:
+    """Drop the signals that came while the application ended, and were for it as well: what it built is still to be kept."""
+    others = []
+    while (arrived := signal.sigtimedwait(signals, 0)) is not None:
+        if arrived.si_code <= 0 and arrived.si_signo != -status:
+            others.append(arrived.si_signo)
+    for number in others:
+        os.kill(os.getpid(), number)
 
 
 def _is_of_the_terminal(arrived: signal.struct_siginfo, child: int) -> bool:
