@@ -119,7 +119,7 @@ CONTAINERS = {
             magic=(b"poclbin\0",), is_gpu=True, stated_by="the program binary",
         ),
         ContainerKind(
-            "spirv", "SPIR-V", ".spv", Holds.PROGRAM, "what drivers and ocloc compile; it has no machine code",
+            "spirv", "SPIR-V", ".spv", Holds.PROGRAM, "the modules that drivers and ocloc compile to machine code",
             magic=(b"\x03\x02\x23\x07", b"\x07\x23\x02\x03"),
         ),
         ContainerKind(
