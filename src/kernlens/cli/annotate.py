@@ -31,15 +31,17 @@ _TABLE_WIDTH = 100
 _SHOWN_OFFSETS = 8
 
 
-_NO_TABLE = ("--line", "--offset", "csv")
 _RULES = (
     *(rule for name in (*FORMATS[::2], *_OF_SAMPLES) for rule in one_of("--json", f"--format {name}")),
     Rule("--sort", needs=("--top",), why="it orders that table"),
-    Rule("--top", excludes=_NO_TABLE, why="prints a table as text or JSON"),
-    Rule("--pressure", excludes=_NO_TABLE, why="prints a table as text or JSON"),
+    *(
+        Rule(each, excludes=excluded, why=f"prints a table {shape}")
+        for each in ("--top", "--pressure")
+        for excluded, shape in ((("--line", "--offset"), "of whole kernels"), (("csv",), "as text or JSON"))
+    ),
     *one_of("--line", "--offset"),
     Rule("--waits", excludes=("--offset",), why="is about lines and instructions"),
-    Rule("--waits", excludes=("--pressure",), why="is about lines and instructions", unless="--top"),
+    Rule("--waits", excludes=("--pressure",), why="has no column in the table of --pressure", unless="--top"),
     Rule("--offset", excludes=("--own-lines",), why="prints the instruction's own line and its inlined calls"),
     Rule("--offset", excludes=("csv",), why="prints text or JSON"),
     Rule("--base", needs=("--offset",), why="it is where the kernel of these addresses begins"),
@@ -58,7 +60,7 @@ _RULES = (
     Rule("--trips", excludes=("--offset", "csv"), why="weighs counts in text or JSON"),
     Rule("--trips", excludes=("--pressure",), why="weighs counts in text or JSON", unless="--top"),
     Rule(
-        "--variable", why="prints places as text or JSON",
+        "--variable", why="prints nothing but where a variable is, as text or JSON",
         excludes=("--top", "--pressure", "--waits", "--trips", "--samples", "--own-lines", "--base", "csv"),
     ),
 )  # fmt: skip

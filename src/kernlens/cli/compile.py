@@ -193,7 +193,9 @@ def _check_kept(recording: Path, sources: Sequence[str]) -> None:
     if not recording.is_file() or kind_of(str(recording))[0] != "recording":
         return
     if any(os.path.exists(each) and recording.samefile(each) for each in sources):
-        raise OutputError(f"{recording} is compiled again and would be overwritten; name another recording with -o")
+        raise OutputError(
+            f"{recording} would be overwritten by what is compiled from it; name another recording with -o"
+        )
 
 
 @contextmanager

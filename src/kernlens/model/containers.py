@@ -55,16 +55,16 @@ CONTAINERS = {
     for kind in (
         ContainerKind(
             "zebin", "zebin", ".zebin", Holds.PROGRAM,
-            "Intel's compilers since 2021: code, ze_info, debug data", machines=(205,), is_elf=True, is_gpu=True,
+            "Intel's newer compilers: code, ze_info, debug data", machines=(205,), is_elf=True, is_gpu=True,
             stated_by="ze_info",
         ),
         ContainerKind(
             "zebin-debug", "zebin debug data", ".elf", Holds.PROGRAM,
-            "Intel's drivers beside a zebin: its debug data", machines=(205,), elf_type=2, is_elf=True,
+            "debug data that Intel's drivers give out beside a zebin", machines=(205,), elf_type=2, is_elf=True,
         ),
         ContainerKind(
             "patch-tokens", "patch-token program", ".ptbin", Holds.PROGRAM,
-            "Intel's compilers until 2021, and for gen9 devices since", is_gpu=True, stated_by="patch tokens",
+            "Intel's older compilers, such as Debian 12's for most devices", is_gpu=True, stated_by="patch tokens",
         ),
         ContainerKind(
             "debug-data", "debug data", ".dbg", Holds.PROGRAM,

@@ -160,5 +160,5 @@ def test_a_recording_that_is_compiled_again_stays(
     before = Path("app.klens").read_bytes()
     for words in ((), ("-o", "app.klens"), ("-o", f"{tmp_path}/./app.klens")):
         done = kernlens("compile", "app.klens", "--device", "skl", *words)
-        assert (done.status, "would be overwritten; name another recording with -o" in done.err) == (2, True)
+        assert (done.status, "would be overwritten by what is compiled from it" in done.err) == (2, True)
     assert Path("app.klens").read_bytes() == before
