@@ -194,8 +194,8 @@ def _few(tests: Iterable[str]) -> str:
 
 def _layer_variables() -> dict[str, str]:
     done = subprocess.run([*MAIN, "layer", "--json"], check=True, capture_output=True, text=True, timeout=60)
-    environment: dict[str, str] = json.loads(done.stdout)["environment"]
-    return environment
+    environment: dict[str, str | None] = json.loads(done.stdout)["environment"]
+    return {name: value for name, value in environment.items() if value is not None}
 
 
 def _ended(status: int) -> str:
