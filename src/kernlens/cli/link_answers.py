@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernlens.cli.answers.link_map import map_document, map_text
 from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
-from kernlens.report.link_map import map_document, map_text
+from kernlens.report.link.symbol_tables import shortened
 from kernlens.report.style import style
-from kernlens.report.symbol_tables import shortened
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
@@ -25,7 +25,7 @@ REAL_DEVICE = "real"
 
 def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
     """Print the predicted answer, for which no driver runs."""
-    from kernlens.report.link_answer import link_document, link_graph, link_text
+    from kernlens.report.link.link_answer import link_document, link_graph, link_text
     from kernlens.verbs.forecast import link_forecast
 
     answer = link_forecast(linkable, rules, device)

@@ -7,12 +7,19 @@ import shutil
 from collections.abc import Sequence, Set
 
 from kernlens.dataclass import dataclass, field
-from kernlens.toolchain.application import is_static, lost_on_children
-from kernlens.toolchain.mapped_code import can_be_led, interface_of, is_driver, is_loader, is_named_loader, mapped_code
-from kernlens.toolchain.native_layers import OPENCL_LAYER
+from kernlens.toolchain.loaders.application import is_static, lost_on_children
+from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER
 from kernlens.toolchain.toolchains import Toolchain
 from kernlens.verbs.capture.captured import Captured
 from kernlens.verbs.capture.level_zero_layer import why_not_recorded
+from kernlens.verbs.capture.mapped_code import (
+    can_be_led,
+    interface_of,
+    is_driver,
+    is_loader,
+    is_named_loader,
+    mapped_code,
+)
 
 
 @dataclass(slots=True)

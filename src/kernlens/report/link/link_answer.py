@@ -12,8 +12,8 @@ from kernlens.analysis.linking.unresolved_reasons import Reason, reasons
 from kernlens.model.module import ImportUse, Module
 from kernlens.report.describe import plural
 from kernlens.report.json_text import attributes
+from kernlens.report.link.symbol_tables import places_text, shortened, use_documents
 from kernlens.report.style import style
-from kernlens.report.symbol_tables import places_text, shortened, use_documents
 
 #: Lines of the driver's log, and sites of one import, that a text shows; the document has them all.
 _LOG_LINES = 40
