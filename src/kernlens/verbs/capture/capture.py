@@ -34,8 +34,9 @@ from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.ending import endings
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
+from kernlens.verbs.capture.loader_watch import LoaderWatch
 from kernlens.verbs.capture.merging import Merging, Progress
-from kernlens.verbs.capture.nothing_built import LoaderWatch, why_nothing
+from kernlens.verbs.capture.nothing_built import why_nothing
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
