@@ -7,19 +7,19 @@ from contextlib import suppress
 from unittest import mock
 
 from kernlens.analysis.parts import parts as parts_of
+from kernlens.cli.answers.costliest import costliest_kernel, costliest_table
+from kernlens.cli.answers.overview import overview, program_lines
+from kernlens.cli.answers.pressure_answer import pressure_lines
+from kernlens.cli.answers.rows import csv_lines
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import device
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import LINKABLE, module_of
 from kernlens.loading.open import Contents, open_bytes
 from kernlens.model.program import Program
-from kernlens.report.costliest import costliest_kernel, costliest_table
+from kernlens.report.link.symbol_tables import symbols_document, symbols_text
 from kernlens.report.listing import annotated, disassembly
-from kernlens.report.overview import overview, program_lines
-from kernlens.report.pressure_answer import pressure_lines
 from kernlens.report.program_document import inspect_document, kernel_json
-from kernlens.report.rows import csv_lines
-from kernlens.report.symbol_tables import symbols_document, symbols_text
 from tests.fuzz.inputs import parts
 from tests.fuzz.rendering import check_document, check_lines
 from tests.writers import programs

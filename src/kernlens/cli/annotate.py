@@ -16,11 +16,11 @@ from kernlens.errors import NotFoundError
 from kernlens.model.figures import LINE_ORDERS, WAIT
 
 if TYPE_CHECKING:
+    from kernlens.cli.answers.offset_answer import AskedOffsets
     from kernlens.cli.listings import Form
     from kernlens.loading import Contents
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
-    from kernlens.report.offset_answer import AskedOffsets
 
 FORMATS = ("text", "json", "csv")
 #: Those that --samples adds, and the order of --top that it adds.
@@ -157,8 +157,8 @@ def command(
     only = option.line_of(line) if line is not None else None
     if variable is not None or addresses is not None:
         if variable is not None:
+            from kernlens.cli.answers.variable_answer import AskedVariable
             from kernlens.cli.variables import print_variables
-            from kernlens.report.variable_answer import AskedVariable
 
             asked_for = AskedVariable(variable, only, None if addresses is None else addresses.addresses)
             print_variables(contents, kernel_names, device, asked_for, output, is_json=format_name == "json")
@@ -224,7 +224,7 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
     if format_name == "json":
         return instructions_json(only, is_placed=True, has_waits=has_waits)
     if format_name == "csv":
-        from kernlens.report.rows import COLUMNS, HEADING, csv_line, csv_lines
+        from kernlens.cli.answers.rows import COLUMNS, HEADING, csv_line, csv_lines
 
         if has_waits:
             from kernlens.report.wait_words import CSV_COLUMNS, csv_cells
@@ -246,8 +246,8 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
 
 def _costliest(format_name: str, asked: dict[str, Any], *, is_printed: bool) -> Form:
+    from kernlens.cli.answers.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.cli.listings import Json, Lines
-    from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.report.program_document import SCHEMA
 
     if format_name == "json":
@@ -256,8 +256,8 @@ def _costliest(format_name: str, asked: dict[str, Any], *, is_printed: bool) -> 
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:
+    from kernlens.cli.answers.pressure_answer import pressure_json, pressure_lines
     from kernlens.cli.listings import Json, Lines
-    from kernlens.report.pressure_answer import pressure_json, pressure_lines
     from kernlens.report.program_document import SCHEMA, program_document
 
     if format_name == "json":
@@ -280,8 +280,8 @@ def _print_places(
     is_json: bool,
 ) -> None:
     """Print the line of each chosen kernel's instructions at these offsets, with the calls that they were inlined through."""
+    from kernlens.cli.answers.offset_answer import OffsetAnswers
     from kernlens.cli.listings import Json, Lines, listing
-    from kernlens.report.offset_answer import OffsetAnswers
     from kernlens.report.program_document import SCHEMA, program_document
 
     if is_json:

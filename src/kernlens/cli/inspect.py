@@ -14,11 +14,11 @@ from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
+    from kernlens.cli.answers.overview import ProgramLines
     from kernlens.loading import Contents
     from kernlens.model.figure import Figure
     from kernlens.model.program import Program
     from kernlens.model.sycl_device import KernelChoice
-    from kernlens.report.overview import ProgramLines
 
 #: Programs below which sharing the work costs more than it saves: the images of a SYCL library are thousands.
 _MANY = 500
@@ -82,7 +82,7 @@ def command(
             document["sycl"] = list(map(choice_document, choices))
         print_json(document)
     else:
-        from kernlens.report.overview import overview
+        from kernlens.cli.answers.overview import overview
 
         summary: Iterable[str] = ()
         if choices and device is not None:
@@ -136,7 +136,7 @@ def _sycl_choices(
 
 def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[ProgramLines]:
     """Yield the lines of each program. Recordings unpack a program on request, so all stay with one process."""
-    from kernlens.report.overview import program_lines
+    from kernlens.cli.answers.overview import program_lines
 
     def lines(program: Program, threads: int | None = None) -> ProgramLines:
         return program_lines(with_line_tables(program, keeps=order is not None, threads=threads), order)

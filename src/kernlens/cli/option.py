@@ -273,7 +273,7 @@ def options_with_lines() -> Decorator:
         @no_lines()
         @functools.wraps(function)
         def with_options(*words: Any, options: str, no_lines: bool, **others: Any) -> Any:
-            from kernlens.toolchain.includes import with_lines
+            from kernlens.toolchain.sources.includes import with_lines
 
             return function(*words, options=options if no_lines else with_lines(options), **others)
 
@@ -379,7 +379,7 @@ def line_of(text: str, option: str = "--line") -> LineChoice:
 def _text_of(path: str) -> str:
     """Return the text of the user's file of this name, "" if there is none: it may be a source that came to the compiler
     without its name."""
-    from kernlens.toolchain.source_reading import SourceFolders
+    from kernlens.toolchain.sources.source_reading import SourceFolders
 
     source = SourceFolders(()).named(path)
     return source.text if source is not None else ""

@@ -35,7 +35,7 @@ def tried_programs(
     quiet: bool,
 ) -> list[Tried]:
     """Return the trials of the kernels of a selection, program by program, with a bar on a terminal."""
-    from kernlens.toolchain.source_settings import settings_for
+    from kernlens.toolchain.sources.source_settings import settings_for
     from kernlens.toolchain.toolchains import DEFAULT
     from kernlens.verbs.tried import tried
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kernlens.cli.answers.variable_answer import AskedVariable, VariableAnswers, unknown_variable
 from kernlens.cli.listings import Json, Lines, listing
 from kernlens.cli.output import print_pieces
 from kernlens.report.program_document import SCHEMA, program_document
-from kernlens.report.variable_answer import AskedVariable, VariableAnswers, unknown_variable
 from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import select
 

@@ -26,9 +26,9 @@ from kernlens.report.explore import ExploreDocument, explore_document
 from kernlens.report.explore.packing import encoded, packed
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.foreign_text import shown_to_compilers
-from kernlens.toolchain.includes import include_folders, with_lines
-from kernlens.toolchain.source_reading import is_wide, open_regular
-from kernlens.toolchain.source_settings import SourceSettings, settings_for
+from kernlens.toolchain.sources.includes import include_folders, with_lines
+from kernlens.toolchain.sources.source_reading import is_wide, open_regular
+from kernlens.toolchain.sources.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import targets_of
 from kernlens.verbs.programs import is_source

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kernlens import log
 from kernlens.dataclass import replace
 from kernlens.errors import FormatError, TooManyError
-from kernlens.loading.assemble import (
+from kernlens.loading.binary_programs import (
     bitcode_program,
     code_object_program,
     debug_program,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import ReportedKernel
     from kernlens.model.stage import Snapshot
 
-#: What kernlens adds to the options of a source (``toolchain/includes.py``), and compilers write into their binaries.
+#: What kernlens adds to the options of a source (``toolchain/sources/includes.py``), and compilers write into their binaries.
 _NAMED = re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
 #: The outcomes of a build. A dynamic link that connected programs is ``linked``; what was compiled and linked in one call is
 #: ``consumed`` by that link. Both went well, and have no binary of their own.

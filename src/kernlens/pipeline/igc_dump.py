@@ -21,7 +21,7 @@ from kernlens.formats.listings import visa_assembly as visaasm_lines
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import KERNEL, TEXT, Snapshot
 from kernlens.model.stages import CompilerKind, Stage
-from kernlens.toolchain.source_reading import open_beside, read_beside
+from kernlens.toolchain.sources.source_reading import open_beside, read_beside
 
 #: A phase of passes -> the stage whose dump ends it; the phase's passes come before that stage.
 PHASE_ENDS = {"unify": "llvm-unified", "opt": "llvm-optimized", "cg": "llvm-push-analysis"}

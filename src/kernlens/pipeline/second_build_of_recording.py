@@ -15,10 +15,10 @@ from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.device_compilers import has_compiler, why_not_compiled
 from kernlens.toolchain.foreign_text import foreign_text
-from kernlens.toolchain.includes import include_folders, join_options, split_options
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.recorded_sources import written_sources
 from kernlens.toolchain.shown_files import questions_answered
+from kernlens.toolchain.sources.includes import include_folders, join_options, split_options
+from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.toolchain.toolchains import default_toolchain, find_toolchains
 
 #: ``opencl driver 26.27.039122`` and ``level-zero driver 1.3.39122`` are NEO 26.27.39122.

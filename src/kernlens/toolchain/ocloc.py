@@ -31,15 +31,15 @@ from kernlens.model.stages import OTHER_DEVICES
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import existing_source, operand, source_files, source_options, split_options
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 from kernlens.toolchain.registered import NEWEST
-from kernlens.toolchain.source_reading import open_regular, read_beside, read_named
+from kernlens.toolchain.sources.includes import existing_source, operand, source_files, source_options, split_options
+from kernlens.toolchain.sources.source_reading import open_regular, read_beside, read_named
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.parcels import SourceCopy
+    from kernlens.toolchain.sources.parcels import SourceCopy
 
 #: Seconds that one compile may take unless the caller says otherwise.
 TIMEOUT = 600.0

@@ -29,9 +29,9 @@ from kernlens.model.failed_builds import FailedBuilds, by_path
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
-from kernlens.toolchain.includes import join_options
-from kernlens.toolchain.project_file import project_file, read_project
-from kernlens.toolchain.source_settings import settings_for, unused_tables
+from kernlens.toolchain.sources.includes import join_options
+from kernlens.toolchain.sources.project_file import project_file, read_project
+from kernlens.toolchain.sources.source_settings import settings_for, unused_tables
 from kernlens.verbs.absent import Whole, all_of, resolved, why_absent
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, open_all
 from kernlens.verbs.sources.spread import spread

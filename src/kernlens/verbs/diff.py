@@ -93,8 +93,8 @@ class Difference(Tabular):
         return Table.of_rows(kinds, rows)
 
     def _repr_html_(self) -> str:
-        from kernlens.report.comparison_page import comparison_body
-        from kernlens.report.comparison_summary import Summary
+        from kernlens.report.diff.comparison_page import comparison_body
+        from kernlens.report.diff.comparison_summary import Summary
 
         partings = self.partings[:_SHOWN]
         summary = Summary(
@@ -113,8 +113,8 @@ class Difference(Tabular):
 
     def document(self, *, lines: bool = False) -> dict[str, Any]:
         """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
-        from kernlens.report.comparison_document import comparison_document, kernel_document
-        from kernlens.report.comparison_summary import sources_document, totals_document
+        from kernlens.report.diff.comparison_document import comparison_document, kernel_document
+        from kernlens.report.diff.comparison_summary import sources_document, totals_document
         from kernlens.report.failure_lines import failed_documents
 
         documents = [

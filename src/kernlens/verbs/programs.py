@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # Every verb imports this module, and few open anything throu
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
     from kernlens.toolchain.parallel_compiles import CompileJob
-    from kernlens.toolchain.source_settings import SourceSettings
+    from kernlens.toolchain.sources.source_settings import SourceSettings
 
 Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
@@ -268,8 +268,8 @@ def _compiled(openings: Sequence[Opening]) -> list[list[Build]]:
 
 
 def _jobs(opening: Opening) -> Sequence[CompileJob]:
-    from kernlens.toolchain.includes import with_lines
-    from kernlens.toolchain.source_settings import settings_for
+    from kernlens.toolchain.sources.includes import with_lines
+    from kernlens.toolchain.sources.source_settings import settings_for
     from kernlens.verbs.compile import plan
 
     return plan(

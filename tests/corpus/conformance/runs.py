@@ -16,7 +16,7 @@ from pathlib import Path
 from kernlens.recording.reader import Recording
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
-from kernlens.toolchain.application import find_application
+from kernlens.toolchain.loaders.application import find_application
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
 from tests.corpus.conformance.results import (

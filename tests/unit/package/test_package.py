@@ -72,7 +72,13 @@ FOR_INSPECT = FOR_VERSION | {
     *(".formats.elf", ".formats.elf.elf_file", ".formats.elf.header"),
     *(".formats.elf.string_table", ".formats.elf.elf64_structures", ".formats.spirv", ".formats.spirv.magic"),
     *(".formats.zebin", ".formats.zebin.notes", ".formats.zebin.ze_info", ".formats.zebin.ze_info_text"),
-    *(".formats.zebin.zebin_file", ".loading", ".loading.analysed_code", ".loading.assemble", ".loading.context"),
+    *(
+        ".formats.zebin.zebin_file",
+        ".loading",
+        ".loading.analysed_code",
+        ".loading.binary_programs",
+        ".loading.context",
+    ),
     *(
         ".loading.growing",
         ".loading.identify",
@@ -100,8 +106,16 @@ FOR_INSPECT = FOR_VERSION | {
         ".model.intel_symbols",
         ".model.kernel",
     ),
-    *(".model.program", ".report.describe", ".report.overview", ".report.table", ".report.width", ".toolchain"),
-    *(".toolchain.source_reading", ".verbs", ".verbs.programs"),
+    *(
+        ".model.program",
+        ".report.describe",
+        ".cli.answers",
+        ".cli.answers.overview",
+        ".report.table",
+        ".report.width",
+        ".toolchain",
+    ),
+    *(".toolchain.sources", ".toolchain.sources.source_reading", ".verbs", ".verbs.programs"),
     # Work-groups of all kernels, and figures that are counted.
     *(".isa.intel.launch_rules", ".model.launch_limits", ".report.launch_words"),
     *(".model.analysed_figures", ".model.stated_figures", ".model.vendor_figures"),

@@ -17,25 +17,26 @@ from kernlens.loading import load, open_file
 from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.program import Program
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
-from kernlens.toolchain.application import (
+from kernlens.toolchain.loaders.application import (
     Application,
     environment_for,
     find_application,
     initial_environment,
     restore_signals,
 )
-from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
+from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER, needed_layer
+from kernlens.toolchain.loaders.vendor_file import change, leads_to_layer, led_to_layer
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import DEFAULT, SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
-from kernlens.toolchain.vendor_file import change, leads_to_layer, led_to_layer
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.ending import endings
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
+from kernlens.verbs.capture.loader_watch import LoaderWatch
 from kernlens.verbs.capture.merging import Merging, Progress
-from kernlens.verbs.capture.nothing_built import LoaderWatch, why_nothing
+from kernlens.verbs.capture.nothing_built import why_nothing
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool

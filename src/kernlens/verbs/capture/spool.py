@@ -24,7 +24,7 @@ from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.model.spirv import SpecConstant
 from kernlens.runtime.level_zero.module_build import version_text
 from kernlens.runtime.temporary import try_to_remove
-from kernlens.toolchain.source_reading import open_beside, read_beside
+from kernlens.toolchain.sources.source_reading import open_beside, read_beside
 from kernlens.verbs.capture.caches import is_made_again
 from kernlens.verbs.capture.spooled import Entry, Identity, read_fields
 

@@ -12,8 +12,8 @@ from kernlens.analysis.comparison.totals import Mean, Totals, ValueChange
 from kernlens.dataclass import dataclass
 from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.source_change import SourceChange, SourceChanges
-from kernlens.report.comparison import summary
 from kernlens.report.describe import kernel_words, plural
+from kernlens.report.diff.comparison import summary
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_document import place_document
 from kernlens.report.style import style

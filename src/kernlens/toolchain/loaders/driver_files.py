@@ -11,8 +11,8 @@ from functools import cache
 from glob import escape, glob
 
 from kernlens import log
-from kernlens.toolchain.source_reading import is_wide
-from kernlens.toolchain.vendor_file import FILENAMES, HELD, VENDORS, leads_to_layer
+from kernlens.toolchain.loaders.vendor_file import FILENAMES, HELD, VENDORS, leads_to_layer
+from kernlens.toolchain.sources.source_reading import is_wide
 
 #: What drivers ask the kernel: which processors and devices there are.
 _KERNEL = ("/proc/cpuinfo", "/proc/meminfo", "/proc/devices", "/proc/driver/nvidia", "/sys")

@@ -12,8 +12,8 @@ from kernlens.analysis.linking.unresolved_reasons import Reason, reasons
 from kernlens.model.module import ImportUse, Module
 from kernlens.report.describe import plural
 from kernlens.report.json_text import attributes
+from kernlens.report.link.symbol_tables import places_text, shortened, use_documents
 from kernlens.report.style import style
-from kernlens.report.symbol_tables import places_text, shortened, use_documents
 
 #: Lines of the driver's log, and sites of one import, that a text shows; the document has them all.
 _LOG_LINES = 40
@@ -114,7 +114,7 @@ def _outcome(forecast: Forecast, obstacles: Sequence[str], static: StaticForecas
         yield "  the compiler may drop that code, and links then; --compile --device D builds the modules to be sure; else"
     else:
         word = "links" if good else "does not link"
-        code = "" if obstacles else f": {forecast.code_name}"
+        code = "" if obstacles else f": {forecast.result_name}"
         yield style(f"{call} {word}{code}", fg=_COLOURS[good], bold=True)
     if forecast.words:
         yield f"  the driver says: {forecast.words}"
@@ -187,7 +187,7 @@ def link_document(
             for unresolved in forecast.doubtful
         ],
         "code": None if obstacles else forecast.code,
-        "code_name": None if obstacles else forecast.code_name,
+        "code_name": None if obstacles else forecast.result_name,
         "crash": forecast.crash,
         "obstacles": list(obstacles),
         "notes": list(notes),

@@ -16,11 +16,11 @@ from kernlens.model.build import Build
 from kernlens.model.failed_builds import failure_words
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, PASSED, UNKNOWN, Finding, Verdict
+from kernlens.report.check.verdict_text import cause_words, finding_words, grouped
 from kernlens.report.describe import device_words
 from kernlens.report.failure_lines import error_place
 from kernlens.report.program_titles import stable_titles
 from kernlens.report.style import rendered
-from kernlens.report.verdict_text import cause_words, finding_words, grouped
 
 #: How a finding that did not pass is written; the others were left out on purpose.
 _ELEMENTS = {FAILED: "failure", UNKNOWN: "error"}

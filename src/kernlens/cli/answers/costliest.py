@@ -22,6 +22,15 @@ from kernlens.analysis.costs import (
 )
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.line_waits import waits_by_line
+from kernlens.cli.answers.advice_document import piece_document
+from kernlens.cli.answers.pressure_answer import (
+    held_table,
+    peak_words,
+    pressure_document,
+    spilled_document,
+    spilled_table,
+    unknown_pressure,
+)
 from kernlens.model.advice import Advice
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.containers import CONTAINERS
@@ -44,19 +53,10 @@ from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.spills import SPILL_COSTS
-from kernlens.report.advice_document import piece_document
 from kernlens.report.describe import function_name, plural, short_names
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.listing import heading, uncertainty_lines
 from kernlens.report.loop_answer import trips_document, trips_words, weights_of
-from kernlens.report.pressure_answer import (
-    held_table,
-    peak_words,
-    pressure_document,
-    spilled_document,
-    spilled_table,
-    unknown_pressure,
-)
 from kernlens.report.program_document import function_document, kernel_document, program_document
 from kernlens.report.style import fitting_width, style
 from kernlens.report.table import Cell, table

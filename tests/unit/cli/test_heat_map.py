@@ -7,9 +7,9 @@ from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
 
+from kernlens.cli.answers.heat_map import heat_map, heat_map_page
 from kernlens.model.figures import figure_named
 from kernlens.model.sweep_row import MEASURED, CostlyLine, SweepRow
-from kernlens.report.heat_map import heat_map, heat_map_page
 
 SPILLS = figure_named("spill-stores")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import FormatError, KernlensError, NotFoundError
 from kernlens.formats.samples.unitrace import read_unitrace
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.sources.source_reading import open_regular
 
 #: Bytes of a file, at most: unitrace writes 250 for a row and a kernel's name.
 LIMIT = 1 << 30

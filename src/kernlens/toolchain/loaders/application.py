@@ -12,10 +12,10 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError, telling_line
+from kernlens.toolchain.loaders.vendor_file import behind_layer
 from kernlens.toolchain.process import run
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import SYSTEM, Toolchain, programs
-from kernlens.toolchain.vendor_file import behind_layer
 
 #: Bytes of a program that hold its program headers.
 _HEADERS = 4096

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernlens.model.binary import Site
 from kernlens.report.json_text import attributes
-from kernlens.report.symbol_tables import shortened
+from kernlens.report.link.symbol_tables import shortened
 from kernlens.report.table import table
 
 

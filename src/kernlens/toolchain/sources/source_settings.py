@@ -19,10 +19,10 @@ from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, like
 from kernlens.formats.budget_file import NAME
 from kernlens.model.build import LINE_OPTIONS
 from kernlens.model.source_table import SourceTable
-from kernlens.toolchain.includes import join_options, options_with_values, split_options
-from kernlens.toolchain.project_file import VARIABLE, is_in, project_file, read_project, short
-from kernlens.toolchain.recorded_sources import file_options
-from kernlens.toolchain.source_reading import is_wide
+from kernlens.toolchain.sources.includes import join_options, options_with_values, split_options
+from kernlens.toolchain.sources.project_file import VARIABLE, is_in, project_file, read_project, short
+from kernlens.toolchain.sources.recorded_sources import file_options
+from kernlens.toolchain.sources.source_reading import is_wide
 
 #: Sets of options of one source, at most.
 SETS_LIMIT = 100_000

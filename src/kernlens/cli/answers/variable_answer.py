@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.cli.answers.named_values import NamedValue, named_values
 from kernlens.errors import NotFoundError, likeliest
 from kernlens.model.instruction import Instructions
 from kernlens.model.intel_instructions import packed_of
@@ -17,7 +18,6 @@ from kernlens.model.variable import REGISTER, Pieces, Place, StatedRange, Variab
 from kernlens.report.describe import plural
 from kernlens.report.json_text import encoded
 from kernlens.report.listing import heading
-from kernlens.report.named_values import NamedValue, named_values
 from kernlens.report.program_document import kernel_document
 from kernlens.report.range_words import RangeWords
 

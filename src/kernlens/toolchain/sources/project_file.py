@@ -9,7 +9,7 @@ from typing import BinaryIO
 from kernlens import log
 from kernlens.errors import KernlensError
 from kernlens.formats.budget_file import LIMIT, NAME, BudgetFile, read_budget_file
-from kernlens.toolchain.source_reading import is_wide, open_beside, open_regular
+from kernlens.toolchain.sources.source_reading import is_wide, open_beside, open_regular
 
 #: Names the file that counts for everything; ``off``: none does.
 VARIABLE = "KERNLENS_PROJECT"

@@ -10,8 +10,8 @@ from pathlib import Path
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import LINE_OPTIONS, Source
-from kernlens.toolchain.preprocessing import Macros, included_names
-from kernlens.toolchain.source_reading import SourceFolders, open_regular
+from kernlens.toolchain.sources.preprocessing import Macros, included_names
+from kernlens.toolchain.sources.source_reading import SourceFolders, open_regular
 
 #: Files beyond this total size in bytes, or beyond this number, are left out.
 TOTAL_LIMIT = 64 << 20

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, STATED, notes_on_unknown, without_details
 from kernlens.model.former_keys import with_former_keys
 from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, equal_code, own_columns, worst_first
 from kernlens.report.describe import plural, short_names
-from kernlens.report.rows import csv_line, spreadsheet_safe
 from kernlens.report.style import rendered, style
 from kernlens.report.table import Cell, table
 from kernlens.report.width import Name

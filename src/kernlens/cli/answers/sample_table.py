@@ -8,14 +8,14 @@ from typing import Any
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.placed_samples import PlacedSamples
 from kernlens.analysis.sampled_lines import SampledLine, sampled_lines
+from kernlens.cli.answers.rows import spreadsheet_safe
+from kernlens.cli.answers.sample_notes import sample_sentences
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.samples import Counts
 from kernlens.model.source_map import IN_PROLOGUE, INHERITED, NO_LINE
 from kernlens.report.describe import plural, short_names
 from kernlens.report.listing import heading, uncertainty_lines
-from kernlens.report.rows import spreadsheet_safe
-from kernlens.report.sample_notes import sample_sentences
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 

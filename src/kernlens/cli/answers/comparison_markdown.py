@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.analysis.comparison.stage_partings import Parting
-from kernlens.report.comparison import figure_rows, kernel_lines
-from kernlens.report.comparison_summary import Summary, closing_lines, summary_lines
 from kernlens.report.describe import plural
+from kernlens.report.diff.comparison import figure_rows, kernel_lines
+from kernlens.report.diff.comparison_summary import Summary, closing_lines, summary_lines
 from kernlens.report.style import rendered
 
 #: Characters of a comment, at most: GitHub takes 65,536, and GitLab more.

@@ -18,10 +18,10 @@ from kernlens.model.failed_builds import failure_words
 from kernlens.model.program import Program
 from kernlens.model.source_path import end_alike
 from kernlens.model.verdict import FAILED, UNKNOWN, Finding, Place, Verdict
+from kernlens.report.check.verdict_sentences import result_sentences, side_sentence
 from kernlens.report.failure_lines import error_place
 from kernlens.report.program_titles import stable_titles
 from kernlens.report.style import rendered
-from kernlens.report.verdict_sentences import result_sentences, side_sentence
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #: The rule of builds without a binary, of which nothing can be checked.

@@ -8,11 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from kernlens.model.bounds import Bound
 from kernlens.model.figures import WAITS, own_figures
 from kernlens.model.verdict import FAILED, PASSED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
+from kernlens.report.check.verdict_sentences import doubt
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.program_titles import program_titles
 from kernlens.report.style import cut, style
-from kernlens.report.verdict_sentences import doubt
 
 #: Characters that are shown of a source line.
 _WIDEST = 100

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import kernlens as package
+from kernlens.cli.answers.sweep_best import best_document, best_table, marks
+from kernlens.cli.answers.sweep_table import csv_rows
 from kernlens.model.best_sets import best_sets, weighing
 from kernlens.report.style import rendered_lines
-from kernlens.report.sweep_best import best_document, best_table, marks
-from kernlens.report.sweep_table import csv_rows
 from tests.unit.conftest import Kernlens
 from tests.unit.model.test_best_sets import FIGURES, row
 from tests.unit.verbs.test_sweep import rows_of

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from kernlens.cli.annotate import FORMATS
+from kernlens.cli.answers.costliest import costliest_kernel, costliest_program, costliest_table
+from kernlens.cli.answers.overview import program_overview
 from kernlens.model.figures import COSTS, CYCLES, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES, WAIT_COLUMNS
 from kernlens.model.former_keys import FORMER_KEYS
 from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
-from kernlens.report.overview import program_overview
 from kernlens.report.program_document import inspect_document
 from kernlens.report.style import rendered
 from kernlens.report.table import table

@@ -15,9 +15,9 @@ from pathlib import Path
 from kernlens.errors import OutputError, UnsupportedError
 from kernlens.model.build import Source
 from kernlens.model.source_path import why_unfit
-from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
 from kernlens.toolchain.folders import make_folder
-from kernlens.toolchain.includes import join_options, options_with_values, split_options
+from kernlens.toolchain.sources.directives import inclusions, joined_lines, macros_defined
+from kernlens.toolchain.sources.includes import join_options, options_with_values, split_options
 
 #: Options that name no file: of OpenCL, of the debug data, of macros and of warnings.
 PLAIN_OPTION = re.compile(

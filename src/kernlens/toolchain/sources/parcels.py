@@ -18,7 +18,7 @@ from kernlens.formats.spirv.magic import is_spirv
 from kernlens.model.build import LINE_OPTIONS, Source
 from kernlens.model.source_path import why_unfit
 from kernlens.toolchain.compile_keys import SETTINGS, SYSTEM_INCLUDES, files_read
-from kernlens.toolchain.includes import (
+from kernlens.toolchain.sources.includes import (
     COUNT_LIMIT,
     TOTAL_LIMIT,
     include_folders,
@@ -27,7 +27,7 @@ from kernlens.toolchain.includes import (
     source_options,
     split_options,
 )
-from kernlens.toolchain.source_reading import SourceFolders, open_regular
+from kernlens.toolchain.sources.source_reading import SourceFolders, open_regular
 
 #: The compiler's settings that no copy can stand for.
 FIXED_SETTINGS = tuple(path for path in SETTINGS if os.path.isabs(path))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kernlens.analysis.comparison.stage_partings import Parting
-from kernlens.report.comparison import figure_rows, kernel_lines
-from kernlens.report.comparison_summary import Summary, summary_lines
+from kernlens.report.diff.comparison import figure_rows, kernel_lines
+from kernlens.report.diff.comparison_summary import Summary, summary_lines
 from kernlens.report.failure_lines import failed_lines
 from kernlens.report.page_look import LOOK
 from kernlens.report.style import html_line, page_head

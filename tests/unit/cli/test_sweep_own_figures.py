@@ -6,9 +6,9 @@ import csv
 import json
 from dataclasses import replace
 
+from kernlens.cli.answers.sweep_table import csv_rows, sweep_document, sweep_table
 from kernlens.model.figures import FIGURES, figure_named
 from kernlens.model.sweep_row import MEASURED, Sweep, SweepRow, worst_first
-from kernlens.report.sweep_table import csv_rows, sweep_document, sweep_table
 from kernlens.verbs.sweep.measuring import plain_rows
 
 COUNTS = {"instructions": 40, "code_size": 200}
