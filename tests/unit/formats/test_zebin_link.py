@@ -250,7 +250,11 @@ def test_relocations_of_a_second_symbol_table(symbols: int) -> None:
     writer.add_symbols([("use", 0, 64, LOCAL, FUNC, kernel)] * symbols)
     writer.add(".rel.text.use", rel((0, 15, 2)), type=SHT_REL, entry_size=16, link=second, info=kernel)
     content = finish(writer, ze_info("use"), 0x4F6)
-    for read in (lambda: locate(content, 0), lambda: link_zebins([("a", content)]), lambda: read_zebin(content).relocations):
+    for read in (
+        lambda: locate(content, 0),
+        lambda: link_zebins([("a", content)]),
+        lambda: read_zebin(content).relocations,
+    ):
         with pytest.raises(FormatError, match="not in the table of symbols"):
             read()
 
