@@ -19,7 +19,7 @@ from kernlens.loading.open import Contents, open_bytes
 from kernlens.model.program import Program
 from kernlens.report.link.symbol_tables import symbols_document, symbols_text
 from kernlens.report.listing import annotated, disassembly
-from kernlens.report.program_document import inspect_document, kernel_json
+from kernlens.report.program_document import inspect_document, kernel_json, kernel_pieces
 from tests.fuzz.inputs import parts
 from tests.fuzz.rendering import check_document, check_lines
 from tests.writers import programs
@@ -28,6 +28,8 @@ from tests.writers.dwarf import UnitWriter, debug_zebin, line_unit_4
 
 #: Kernels that are printed of one program: more would be more of the same.
 _KERNELS = 3
+#: Instructions above which a document is looked at piece by piece, as it is printed: whole it would be the most in memory.
+_PARSED = 50_000
 
 
 def print_everything(contents: Contents) -> None:
@@ -69,6 +71,9 @@ def _print_program(program: Program) -> None:
                 check_lines(costliest_table(program, kernel, 3, "memory"))
                 check_lines(pressure_lines(program, kernel))
                 check_document(json.loads(costliest_kernel(program, kernel, 3, "instructions")))
+                if len(kernel.instructions) > _PARSED:
+                    check_lines(kernel_pieces(kernel, is_placed=True))
+                    continue
                 check_document(json.loads(kernel_json(kernel, is_placed=False)))
                 document = annotate_document([(program, [kernel])])
                 check_document(document)

@@ -68,7 +68,7 @@ def command(
             tell=lambda sentence: print_message(f"kernlens: {sentence}"),
             on_progress=progress.show,
         )
-    print_pieces(pieces, output)
+        print_pieces(pieces, output)
     if as_json:
         print_json({"schema": 1, "page": output, "size": os.stat(output).st_size})
     contents.check()
