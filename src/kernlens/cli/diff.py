@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kernlens.analysis.comparison.sample_changes import SampleChange
     from kernlens.report.diff.comparison_summary import Summary
-    from kernlens.verbs.diff import Difference
+    from kernlens.verbs.difference import Difference
 
 #: Tables of samples are at most so wide, unless --full is given.
 _TABLE_WIDTH = 100

@@ -105,35 +105,39 @@ def compile_source(
         return Build(path.stem, device, chosen.of_build, options, ok=False, reason=reason, path=str(path))
     name, cwd = (str(path), None) if copy is None else (copy.name, copy.folder)
     with temporary_folder() as folder:
-        command = chosen.command(compiler(chosen), "compile", "-file", operand(name), "-device", device)
-        command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
-        command += ["-spirv_input"] if from_spirv else []
         if copy is not None:
             full = copy.options
         else:
             full = options if from_spirv else source_options(path, options, naming=("-gline-tables-only",))
-        command += ["-options", full] if full else []
+        command = _command(chosen, name, device, folder, full, from_spirv)
         env = {**os.environ, **environment} if environment else None
         completed = run(command, timeout=timeout, cwd=cwd, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
         binary, debug, spirv = _outputs(Path(folder))
     if from_spirv and not spirv:
         spirv = read_named(file)
     ok = completed.ok and bool(binary)
+    parts = HeldParts(completed.log, binary if ok else b"", debug if ok else b"", spirv, sources)
     return Build(
-        name=path.stem,
-        device=device,
-        toolchain=chosen.of_build,
-        options=options,
+        path.stem,
+        device,
+        chosen.of_build,
+        options,
         command=command_line(command),
         ok=ok,
         reason=None if ok else _reason(completed, path, device, file),
         seconds=completed.seconds,
         path=str(path),
         folder="" if copy is None else copy.folder,
-        parts=HeldParts(
-            log=completed.log, binary=binary if ok else b"", debug=debug if ok else b"", spirv=spirv, sources=sources
-        ),
+        parts=parts,
     )
+
+
+def _command(chosen: Toolchain, file: str, device: str, folder: str, options: str, from_spirv: bool) -> list[str]:
+    """Return the command that compiles a file into a folder."""
+    command = chosen.command(compiler(chosen), "compile", "-file", operand(file), "-device", device)
+    command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
+    command += ["-spirv_input"] if from_spirv else []
+    return command + (["-options", options] if options else [])
 
 
 def compiler(chosen: Toolchain) -> Path:

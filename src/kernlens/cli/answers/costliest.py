@@ -155,35 +155,56 @@ def costliest_table(
     above = [*heading(program, kernel)[:-1], *_mix(kernel), *unknown_spills, *peak_words(kernel), *estimate, ""]
     if kernel.functions:
         above += [*_functions_table(kernel, messages, width), ""]
-    spills = kernel.costs.get("spill_stores") or kernel.costs.get("fill_loads")
-    if kernel.pressure and (spills or has_pressure):  # What holds the registers is why others spill.
-        most = None if has_pressure else count
-        above += [*held_table(program, kernel, most, width), "", *spilled_table(program, kernel, most, width)]
-    elif has_pressure:
-        above += unknown_pressure(kernel)
+    above += _registers(program, kernel, count, has_pressure, width)
     if kernel.source_map is None:
         return [*above, style(f"  No source lines: {kernel.line_table_reason}", fg="yellow"), ""]
     if kernel.line_warning:
         above += [style(f"  {kernel.line_warning}", fg="yellow"), ""]
     cycles = cycles_of(kernel.waits) if has_waits else {}
-    if order == WAIT and not cycles:
+    if (order == WAIT and not cycles) or (asks_spills and unknown_spills):
         return above
-    kinds, source_map, weights = kernel.instructions.kinds, kernel.source_map, weights_of(kernel)
-    if asks_spills and unknown_spills:
-        return above
-    by_line = costliest_lines(kinds, source_map, LINE_ORDERS[order], count, cycles, weights)
+    kinds, weights = kernel.instructions.kinds, weights_of(kernel)
+    by_line = costliest_lines(kinds, kernel.source_map, LINE_ORDERS[order], count, cycles, weights)
     if not by_line.lines:
         return [*above, f"  No line has any {_ABSENT.get(order, LINE_ORDERS[order].heading)}.", ""]
+    above += uncertainty_lines(kernel.source_map, width)
+    total = costs_of_rows(kinds, range(len(kinds)), cycles, weights)
+    rows = list(_rows(program, kernel, by_line, total, weights, has_cycles=bool(cycles)))
+    advice = list(_advice_lines(program, kernel, by_line, width))
+    below = ["", *advice, ""] if advice else [""]
+    return [*above, *trips_words(kernel), *_table("line", rows, total, ("source", messages), width), *below]
+
+
+def _registers(program: Program, kernel: Kernel, count: int, has_pressure: bool, width: int | None) -> Iterator[str]:
+    """Yield what holds the registers where most are live, which is why others spill."""
+    spills = kernel.costs.get("spill_stores") or kernel.costs.get("fill_loads")
+    if kernel.pressure and (spills or has_pressure):
+        most = None if has_pressure else count
+        yield from (*held_table(program, kernel, most, width), "", *spilled_table(program, kernel, most, width))
+    elif has_pressure:
+        yield from unknown_pressure(kernel)
+
+
+def _rows(
+    program: Program,
+    kernel: Kernel,
+    by_line: CostliestLines,
+    total: Costs,
+    weights: Sequence[int] | None,
+    *,
+    has_cycles: bool,
+) -> Iterator[list[Cell]]:
+    """Yield the rows of the costliest lines, of all others together, and of the code that is of no line alone."""
+    source_map = kernel.source_map
+    assert source_map is not None
     is_certain = source_map.uncertainty is None
-    above += uncertainty_lines(source_map, width)
     certain = sum(certain_of(source_map, line, weights) for line in source_map.lines)
     other_certain = certain - sum(row.certain for row in by_line.lines)
-    texts, total = source_texts(program), costs_of_rows(kinds, range(len(kinds)), cycles, weights)
+    texts, names = source_texts(program), short_names({row.path for row in by_line.lines})
     loops = kernel.loops if kernel.loops and kernel.loops.loops else None
-    names = short_names({row.path for row in by_line.lines})
-    words = WaitWords(kernel, kernel.waits) if cycles and kernel.waits else None
-    rows = [
-        _row(
+    words = WaitWords(kernel, kernel.waits) if has_cycles and kernel.waits else None
+    for row in by_line.lines:
+        yield _row(
             f"{names[row.path]}:{row.line}",
             row.costs,
             total,
@@ -192,8 +213,6 @@ def costliest_table(
             loops.depth_of(source_map.lines[row.path, row.line]) if loops else None,
             None if is_certain else row.certain,
         )
-        for row in by_line.lines
-    ]
     others = plural(by_line.other_line_count, "other line"), by_line.other_lines, None if is_certain else other_certain
     apart = [
         ("prologue", by_line.prologue, None),
@@ -202,16 +221,7 @@ def costliest_table(
     ]
     for title, costs, of_these in (others, *apart):
         if costs["instructions"]:
-            rows.append(_row(title, costs, total, "", certain=of_these))
-    below = list(_advice_lines(program, kernel, by_line, width))
-    return [
-        *above,
-        *trips_words(kernel),
-        *_table("line", rows, total, ("source", messages), width),
-        *([""] if below else []),
-        *below,
-        "",
-    ]
+            yield _row(title, costs, total, "", certain=of_these)
 
 
 def _advice_lines(program: Program, kernel: Kernel, by_line: CostliestLines, width: int | None) -> Iterator[str]:

@@ -140,12 +140,7 @@ def capture(
             application.environment[ZEROS] = "1"
         if on_start is not None:
             on_start()
-        try:
-            ended = _run(application, device is not None, watch)
-        except BaseException:
-            if not spool.was_entered:
-                spool.remove()
-            raise
+        ended = _run(application, device is not None, watch, spool)
         with _stays(spool):
             return _finish(spool, writer, ended, asked, plan, watch, on_progress=on_progress)
 
@@ -251,7 +246,8 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     changes.make(environment, spool)
 
 
-def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> Ended:
+def _run(application: Application, is_simulated: bool, watch: LoaderWatch, spool: Spool) -> Ended:
+    """Run the application to its end. The folder stays if that fails, unless nothing was recorded."""
     from kernlens.verbs.capture.running import run
 
     def prepare_child() -> None:
@@ -259,7 +255,12 @@ def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> En
             limit_file_size(FILE_SIZE_LIMIT)
         restore_signals()
 
-    return run(application, prepare_child, watch.look)
+    try:
+        return run(application, prepare_child, watch.look)
+    except BaseException:
+        if not spool.was_entered:
+            spool.remove()
+        raise
 
 
 @contextlib.contextmanager
