@@ -47,7 +47,7 @@ _KERNEL_FILE = re.compile(
     _HASH
     + r"(?:_(?P<attempt>\d+))?(?:_simd(?P<simd>\d+))?_entry_(?P<entry>\d{4})(?:_f(?P<function>\d+))?(?P<ending>\..+)"
 )
-_PASS_FILE = re.compile(_HASH + r"(?:_\d+)?_(?P<number>\d{4})_(?P<phase>\w+?)_after_(?P<name>.+)\.ll")
+_PASS_FILE = re.compile(_HASH + r"(?:_\d+)?_(?P<number>\d{4})_(?P<phase>(?:(?!_after_)\w)+)_after_(?P<name>.+)\.ll")
 _PROGRAM_FILE = re.compile(
     _HASH + r"(?:_(?P<before>\d+))?(?:_(?P<dump>[A-Za-z_]*[A-Za-z]))?(?:_(?P<after>\d+))?(?P<ending>\.\w+)"
 )

@@ -55,7 +55,7 @@ OUTPUT_NAME = "program"
 DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
 DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
 #: The name of a whole family or release of devices, for each of which ocloc would compile.
-FAMILY_NAME = re.compile(r"gen\d+\w*|xe\d*p?(?:-.*)?")
+FAMILY_NAME = re.compile(r"gen\d\w*|xe\d*p?(?:-.*)?")
 #: What the front end says of an option that it does not know, and those that every OpenCL C compiler has. Source: OpenCL 3.0,
 #: "Compiler Options".
 UNKNOWN_OPTION = re.compile(r"Unrecognized build options: (\S+)")

@@ -37,7 +37,8 @@ _VERSIONS = "KERNLENS_IGC_VERSIONS"
 
 SYSTEM_LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 IGC_PACKAGE = re.compile(
-    r"^Package: (?:libigc\d+|intel-igc-core(?:-\d+)?)\n(?:\S.*\n| .*\n)*?Version: (?:\d+:)?([^-\s]+)", re.MULTILINE
+    r"^Package: (?:libigc\d+|intel-igc-core(?:-\d+)?)\n(?:(?!Package:)(?:\S| ).*\n)*?Version: (?:\d+:)?([^-\s]+)",
+    re.MULTILINE,
 )
 
 

@@ -23,7 +23,7 @@ _VENDOR_PATH, _FOLDER = "OPENCL_VENDOR_PATH", "/etc/OpenCL/vendors"
 #: Bytes of a vendor's file that are read: it has the path of a library.
 _MOST_BYTES = 4096
 #: A library's path, in what the dynamic loader prints of a program or of its cache.
-_PATH = re.compile(r"(?:=> |^\s+)(/.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
+_PATH = re.compile(r"(?:=> |^[ \t]+)(/.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
 _SECONDS = 20
 
 
