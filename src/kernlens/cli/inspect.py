@@ -45,7 +45,7 @@ def command(
     """Show what a file contains: nested containers, kernels, resources, symbols."""
     from kernlens.loading import Folder, open_file
     from kernlens.model.figures import figure_named
-    from kernlens.report.failure_lines import failed_documents, failed_section
+    from kernlens.report.failure_lines import failed_documents, failed_section, no_binary_lines
 
     order = figure_named(sort) if sort is not None else None
     contents = open_file(path, device=device)
@@ -91,6 +91,8 @@ def command(
             summary = choice_lines(choices, device)
         print_lines(overview(path, containers, _lines(programs, order), summary, has_sections=has_sections))
         print_lines(failed_section(failed))
+        if not programs:
+            print_lines(no_binary_lines(contents.recorded))
     contents.check()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernlens.cli import option
-from kernlens.cli.option_rules import Rule
+from kernlens.cli.option_rules import Rule, one_of
 from kernlens.cli.output import print_message
 from kernlens.errors import KernlensError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _LINKING = ("--dynamic", "--static", "--offline")
 _RULES = (
+    *one_of(*_LINKING),
     *(Rule(each, needs=("--offline",)) for each in ("--partial", "--base", "--map")),
     Rule("--compile", needs=("--device",), why="the prediction is for that"),
     Rule("--compile", excludes=(*_LINKING, "--driver"), why="works with a prediction only"),
@@ -55,9 +56,9 @@ _RULES = (
 @option.flag("Compile SPIR-V for --device first, which makes the prediction certain.", "--compile", "is_compiled")
 @option.flag("Print the module graph in Graphviz's DOT language.", "--dot")
 @option.device("Target device: selects modules in files with several (all: any), and the device to link on.")
-@option.value("Link on the driver with zeModuleDynamicLink.", "--dynamic", "how", flag_value="dynamic")
-@option.value("Build one module from all inputs on the driver (static link).", "--static", "how", flag_value="static")
-@option.value("Merge zebins or SPIR-V into one file, without a driver.", "--offline", "how", flag_value="offline")
+@option.flag("Link on the driver with zeModuleDynamicLink.", "--dynamic", "is_dynamic")
+@option.flag("Build one module from all inputs on the driver (static link).", "--static", "is_static")
+@option.flag("Merge zebins or SPIR-V into one file, without a driver.", "--offline", "is_offline")
 @option.toolchain("Toolchain whose driver links.")
 @option.file("Linked module to write.", "-o", "--output", dir_okay=False)
 @option.flag("With --offline: allow unresolved imports, like ld -r.", "--partial")
@@ -73,7 +74,9 @@ def command(
     is_compiled: bool,
     dot: bool,
     device: str | None,
-    how: str | None,
+    is_dynamic: bool,
+    is_static: bool,
+    is_offline: bool,
     toolchain: str,
     output: str | None,
     partial: bool,
@@ -92,22 +95,22 @@ def command(
     from kernlens.isa.devices import ALL
 
     if device == ALL:
-        if is_compiled or how in ("dynamic", "static"):
+        if is_compiled or is_dynamic or is_static:
             raise click.UsageError("a driver links on one device: name that with --device, not all")
         device = None
     from kernlens.analysis.linking.driver_rules import rules_of
     from kernlens.cli import link_answers as answers
 
-    if how in ("dynamic", "static"):
+    if is_dynamic or is_static:
         assert device is not None  # The rules say so.
         own_rules = answers.rules_of_toolchain(toolchain)
         _, modules = _modules(paths, options, options_for, specialize, device, own_rules)
-        sys.exit(answers.link_live(modules, device, toolchain, how == "static", output, as_json))
+        sys.exit(answers.link_live(modules, device, toolchain, is_static, output, as_json))
     chosen = answers.rules_of_toolchain(toolchain) if is_compiled else rules_of(driver) if driver else None
     rules, modules = _modules(paths, options, options_for, specialize, device, chosen)
     if is_compiled and device is not None:
         modules = answers.compiled(modules, device, toolchain)
-    if how == "offline":
+    if is_offline:
         address = option.number_of(base, "--base") if base is not None else None
         sys.exit(answers.link_offline(modules, output, partial, address, with_map, as_json))
     sys.exit(answers.predict_link(modules, rules, device, as_json, dot))

@@ -53,9 +53,14 @@ def check(rules: Sequence[Rule], context: click.Context, implied: Implied | None
     if not rules:
         return
     words = frozenset([*_words(context), *(implied(context.params) if implied is not None else ())])
-    for rule in rules:
-        if sentence := rule.broken(words):
-            raise click.UsageError(sentence)
+    broken = {rule: sentence for rule in rules if (sentence := rule.broken(words)) is not None}
+    if broken:
+        (rule, sentence), *_ = broken.items()
+        *others, last = [
+            each.option for each in broken if each == rule or (each.needs, each.why) == (rule.needs, rule.why)
+        ]
+        alike = f"{', '.join(others)} and {last} need" if others and rule.needs else f"{rule.option} needs"
+        raise click.UsageError(sentence.replace(f"{rule.option} needs", alike, 1))
 
 
 def _words(context: click.Context) -> Iterator[str]:
@@ -68,9 +73,6 @@ def _words(context: click.Context) -> Iterator[str]:
         ):
             continue
         value = context.params.get(name)
-        # Several options may set one parameter, each to its own value.
-        if option.is_flag and not option.is_bool_flag and value != option.flag_value:
-            continue
         yield from option.opts
         if isinstance(option.type, click.Choice):
             yield from (f"{spelling} {value}" for spelling in option.opts)

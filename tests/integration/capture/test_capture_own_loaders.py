@@ -111,7 +111,7 @@ TABLES = [(name, how) for name in ("by type", "by object") for how in MADE_BY]
 
 @pytest.mark.parametrize(("name", "how"), [*TABLES, ("managed and not", "type"), ("platforms", "type")])
 def test_whatever_objects_are_made_by(name: str, how: str, place: Place, tmp_path: Path) -> None:
-    """Those of a driver with a table for each are seen: a hundred of them, and a table made anew in the same memory."""
+    """Those of a driver with a table for each are seen, also by the hundred, and where a table is made anew in its memory."""
     driver = place.driver(name, *(("-URELEASE", "-DRELEASE=30") if how == "clone" else ()))
     vendors = place.vendors(f"made-{name}-{how}", driver)
     words = [str(place.folder / "managing"), str(MADE_BY[how]), str(LAUNCHES), *([how] if how else [])]

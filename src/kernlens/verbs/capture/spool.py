@@ -48,7 +48,7 @@ _ENDING = ".capture"
 @dataclass(slots=True)
 class BuiltDevice:
     """The result of a build for one device; ``handle`` is the ``cl_device_id``, ``refused`` the binary of a program that the
-    driver compiled and does not load."""
+    driver compiled and does not load, ``unasked`` whether the driver was not asked for the binary."""
 
     handle: int
     name: str = ""
@@ -60,6 +60,7 @@ class BuiltDevice:
     binary: bytes = field(default=b"", repr=False)
     debug: bytes = field(default=b"", repr=False)
     refused: bytes = field(default=b"", repr=False)
+    unasked: bool = False
 
 
 @dataclass(slots=True)
@@ -326,6 +327,7 @@ _DEVICE_FIELDS: dict[str, tuple[str, Callable[[bytes], Any]]] = {
     "binary": ("binary", bytes),
     "debug": ("debug", bytes),
     "refused": ("refused", bytes),
+    "unasked": ("unasked", lambda value: bool(_number(value))),
 }
 
 
