@@ -1,0 +1,28 @@
+// One launch of a kernel, and what was counted of it.
+#ifndef KERNLENS_OBSERVER_OBSERVATION_H
+#define KERNLENS_OBSERVER_OBSERVATION_H
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "requests.h"
+
+namespace kernlens {
+
+struct Observation {
+  explicit Observation(const Machine &machine) : machine(machine), program(machine.is_split) {}
+
+  Machine machine;
+  Program program;
+  std::string kernel;
+  Sizes global, local, groups;
+  uint64_t groups_done = 0, instructions = 0, pending_instructions = 0, copied = 0;
+  bool is_out_of_time = false;
+};
+
+// Append it to a file (docs/formats/observation.md).
+void write(const Observation &observation, const std::vector<std::string> &messages, FILE *file);
+
+}  // namespace kernlens
+#endif
