@@ -123,7 +123,9 @@ Function *Program::function(const Value *value) {
       auto same = std::find_if(block->edges.begin(), block->edges.end(), [to](const Edge &edge) { return edge.to == to; });
       if (same == block->edges.end()) block->edges.push_back(Edge{to, {}});
     }
-    if (last) instructions_[last]->is_branch = block->edges.size() > 1;
+    if (!last) continue;
+    instructions_[last]->is_branch = block->edges.size() > 1;
+    block->branch_place = instructions_[last]->place;
   }
   find_loops(function);
   function->calls.assign(items_, 0);
@@ -201,11 +203,27 @@ void Program::find_loops(Function *function) {
       return std::any_of(edges.begin(), edges.end(), [&](const Edge &edge) { return !inside[number[edge.to]]; });
     };
     loop->tests_first = leaves(header) && std::none_of(latches.begin(), latches.end(), leaves);
-    for (int each = 0; each < count; each++)
-      if (inside[each]) order[each]->loops.push_back(loop.get());
+    std::vector<const Block *> blocks{order[header]};
+    for (int each = 0; each < count; each++) {
+      if (!inside[each]) continue;
+      order[each]->loops.push_back(loop.get());
+      blocks.push_back(order[each]);
+    }
+    loop->place = first_place(blocks);
     loop->rounds.assign(items_, 0);
     function->loops.push_back(std::move(loop));
   }
+}
+
+int Program::first_place(const std::vector<const Block *> &blocks) const {
+  int first = -1;
+  for (const Block *block : blocks)
+    for (const auto &[place, count] : block->instructions) {
+      if (place < 0 || places[place].line == 0) continue;
+      bool is_beside = first < 0 || (places[place].file == places[first].file && places[place].outer == places[first].outer);
+      if (is_beside && (first < 0 || places[place].line < places[first].line)) first = place;
+    }
+  return first;
 }
 
 Access *Program::access(Instruction *instruction, Way way, unsigned space_of_memory) {

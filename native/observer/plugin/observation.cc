@@ -27,14 +27,15 @@ void put_function(const Function &function, FILE *file) {
     fputc('\n', file);
     for (const auto &[place, count] : block->instructions) fprintf(file, "code\t%u\t%d\t%u\n", block->id, place, count);
     if (block->edges.size() > 1) {
-      fprintf(file, "branch\t%u", block->id);
+      fprintf(file, "branch\t%u\t%d", block->id, block->branch_place);
       for (const Edge &edge : block->edges) fprintf(file, "\t%lu", static_cast<unsigned long>(edge.counters.done[0]));
       fputc('\n', file);
     }
   }
   for (const auto &loop : function.loops) {
     if (!loop->entry.counters.done[RUNS]) continue;
-    fprintf(file, "loop\t%u\t%d", loop->header->id, loop->outer ? static_cast<int>(loop->outer->header->id) : -1);
+    fprintf(file, "loop\t%u\t%d\t%d", loop->header->id, loop->outer ? static_cast<int>(loop->outer->header->id) : -1,
+            loop->place);
     put_counters(loop->entry.counters, file);
     put_counters(loop->counters, file);
     fprintf(file, "\t%lu\t%lu\t%d\n", static_cast<unsigned long>(loop->least), static_cast<unsigned long>(loop->most),
@@ -44,7 +45,7 @@ void put_function(const Function &function, FILE *file) {
 
 }  // namespace
 
-void write(const Observation &observation, const std::vector<std::string> &messages, FILE *file) {
+void write(const Observation &observation, const std::map<std::string, Message> &messages, FILE *file) {
   const Program &program = observation.program;
   const Sizes &global = observation.global, &local = observation.local, &groups = observation.groups;
   const Machine &machine = observation.machine;
@@ -72,9 +73,9 @@ void write(const Observation &observation, const std::vector<std::string> &messa
   }
   for (const auto &[place, counters] : program.barriers)
     fprintf(file, "barrier\t%d\t%lu\n", place, static_cast<unsigned long>(counters.done[0]));
-  for (const std::string &each : messages) {
-    fputs("message\t", file);
-    put_text(each.c_str(), file);
+  for (const auto &[key, message] : messages) {
+    fprintf(file, "message\t%zu\t%d\t%lu\t", message.number, message.type, static_cast<unsigned long>(message.count));
+    put_text(message.text.c_str(), file);
   }
   fputs("end\n", file);
   fflush(file);

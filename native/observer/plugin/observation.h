@@ -3,12 +3,20 @@
 #define KERNLENS_OBSERVER_OBSERVATION_H
 
 #include <cstdio>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "requests.h"
 
 namespace kernlens {
+
+// What Oclgrind says, and how often it says the same of the same places.
+struct Message {
+  size_t number;
+  int type;
+  uint64_t count;
+  std::string text;  // of the first
+};
 
 struct Observation {
   explicit Observation(const Machine &machine) : machine(machine), program(machine.is_split) {}
@@ -22,7 +30,7 @@ struct Observation {
 };
 
 // Append it to a file (docs/formats/observation.md).
-void write(const Observation &observation, const std::vector<std::string> &messages, FILE *file);
+void write(const Observation &observation, const std::map<std::string, Message> &messages, FILE *file);
 
 }  // namespace kernlens
 #endif

@@ -13,7 +13,16 @@ namespace {
 
 constexpr size_t MOST_MESSAGES = 1000;
 constexpr size_t LONGEST_MESSAGE = 4096;
+constexpr double BETWEEN_WORDS = 0.2;  // seconds
 constexpr uint64_t BETWEEN_LOOKS = 1u << 14;  // instructions between two looks at the clock
+
+// What messages have in common that say the same of the same places: the first words, and the lines with places.
+std::string key_of(const std::string &text) {
+  std::string key = text.substr(0, std::min(text.find(" address "), text.find('\n')));
+  for (size_t at = text.find("At line "); at != std::string::npos; at = text.find("At line ", at + 1))
+    key += text.substr(at, text.find('\n', at) - at);
+  return key;
+}
 
 double now() {
   timespec time;
@@ -26,6 +35,7 @@ struct Settings {
   Machine machine;
   double seconds = 0;  // 0: no limit
   bool ends = false;   // the process, when the time is over
+  bool tells = false;  // on standard output, how many work-groups have ended
   std::string file;
 
   explicit Settings(const char *text) {
@@ -47,6 +57,7 @@ struct Settings {
       if (name == "split") machine.is_split = number != 0;
       if (name == "seconds") seconds = number;
       if (name == "ends") ends = number != 0;
+      if (name == "tells") tells = number != 0;
     }
   }
 };
@@ -78,8 +89,10 @@ class Observer {
   }
   virtual void kernel_end(const Invocation *) { finish(); }
   virtual void message(int type, const char *text) {
-    if (messages_.size() < MOST_MESSAGES)
-      messages_.push_back(std::to_string(type) + "\t" + std::string(text, strnlen(text, LONGEST_MESSAGE)));
+    std::string whole(text, strnlen(text, LONGEST_MESSAGE));
+    auto known = messages_.find(key_of(whole));
+    if (known != messages_.end()) known->second.count++;
+    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key_of(whole), Message{messages_.size(), type, 1, whole});
   }
   virtual void allocated(const Storage *, size_t, size_t, uint64_t, const uint8_t *) {}
   virtual void atomic_load(const Storage *memory, const Item *item, int, size_t address, size_t size) {
@@ -108,6 +121,12 @@ class Observer {
   virtual void group_complete(const Group *) {
     if (!counting_) return;
     counting_->end_group();
+    const Observation &own = counting_->observation;
+    if (settings_.tells && now() - told_ >= BETWEEN_WORDS) {
+      told_ = now();
+      printf("kernlens %lu %lu\n", static_cast<unsigned long>(own.groups_done), static_cast<unsigned long>(own.groups.product()));
+      fflush(stdout);
+    }
     look_at_clock();
   }
   virtual void item_begin(const Item *) {}
@@ -136,8 +155,8 @@ class Observer {
   Settings settings_;
   FILE *file_;
   std::unique_ptr<Counting> counting_;
-  std::vector<std::string> messages_;
-  double begun_ = 0;
+  std::map<std::string, Message> messages_;
+  double begun_ = 0, told_ = 0;
   uint64_t looks_ = 0;
 };
 

@@ -55,7 +55,7 @@ LONGEST = 300
 
 
 def files() -> list[Path]:
-    result = sorted((path for ending in ("c", "cc", "h") for path in NATIVE.rglob(f"*.{ending}")))
+    result = sorted(path for ending in ("c", "cc", "h") for path in NATIVE.rglob(f"*.{ending}"))
     assert len(result) > 60
     return result
 
