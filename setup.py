@@ -20,6 +20,7 @@ from setuptools.errors import CompileError
 
 WINDOWS = sys.platform == "win32"
 OPTIMIZE = ["/O2"] if WINDOWS else ["-O3", "-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
+OPTIMIZE_CXX = ["-O2", "-std=c++17", "-fvisibility=hidden", "-fno-rtti", "-fno-exceptions", "-Wall", "-Wextra"]
 STABLE_ABI = "0x030B0000"  # the limited API of Python 3.11: one build serves every later Python
 
 
@@ -34,6 +35,10 @@ class Executable(SharedLibrary):
     """A program that a shared library starts; built beside it, to ``kernlens/native/<name>``."""
 
 
+class Plugin(SharedLibrary):
+    """A library in C++ that another program of C++ loads, which has the C++ library."""
+
+
 class LevelZeroLayer(SharedLibrary):
     """A library that is loaded in the driver's place, and depends on it. The driver need not be here to build it."""
 
@@ -46,6 +51,7 @@ NEEDED_HEADERS: dict[type[Extension], tuple[str, str]] = {
     SharedLibrary: ("the OpenCL headers", "opencl-headers"),
     Executable: ("the OpenCL headers, or the kernel's,", "opencl-headers linux-libc-dev"),
     LevelZeroLayer: ("the headers of the C library", "libc6-dev"),
+    Plugin: ("the headers of C++", "g++"),
 }
 
 
@@ -131,9 +137,9 @@ class BuildNative(build_ext):
         return list(ext.libraries) if isinstance(ext, SharedLibrary) else list(super().get_libraries(ext))
 
 
-def sources(folder: str) -> list[str]:
+def sources(folder: str, ending: str = "c") -> list[str]:
     """Return every C file below a native folder, in a fixed order so that builds are repeatable."""
-    return sorted(glob(f"{folder}/**/*.c", recursive=True))
+    return sorted(glob(f"{folder}/**/*.{ending}", recursive=True))
 
 
 SECOND_BUILD = "native/opencl_layer/second_build"
@@ -227,6 +233,19 @@ if sys.platform == "linux":
             extra_compile_args=OPTIMIZE,
             libraries=["dl"],
             optional=True,
+        ),
+        Plugin(
+            "kernlens.native.libkernlens_observer",
+            sources=sources("native/observer/plugin", "cc"),
+            depends=HEADERS,
+            extra_compile_args=OPTIMIZE_CXX,
+            libraries=["stdc++", "dl"],
+            optional=True,
+        ),
+        Executable(
+            "kernlens.native.kernlens_interpreter",
+            sources=sources("native/observer/host"),
+            **OPENCL_LAYER,
         ),
         Executable(
             "kernlens.native.kernlens_second_build",

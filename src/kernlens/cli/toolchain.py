@@ -83,7 +83,7 @@ def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str 
 
     The names amd and amd-newest stand for Debian's compilers for AMD GPUs: clang, lld and the ROCm device libraries of
     Debian 12, and of its newest release. The names llvm-21, llvm-22 and so on stand for LLVM's disassembler alone, about
-    190 MB, which reads code of AMD GPUs that a newer compiler made.
+    190 MB, which reads code of AMD GPUs that a newer compiler made. The name oclgrind stands for the interpreter of observe.
     """
     from kernlens.toolchain.amd_compiler import amd_compiler
     from kernlens.toolchain.roots import add

@@ -54,11 +54,12 @@ PACKAGES = (
 )
 #: Bytes: 94 MB of packages, 21 MB of lists and 430 MB unpacked were measured.
 SPACE_NEEDED = 650 << 20
-#: What else a name stands for: the release and packages of the compiler for AMD's GPUs, and of llvm-mca. ``{}`` is the newest
-#: LLVM of which the release has the first package.
+#: What else a name stands for: the release and packages of the compiler for AMD's GPUs, and of llvm-mca; the interpreter of
+#: ``observe``. ``{}`` is the newest LLVM of which the release has the first package.
 _OF_NAMES = {
     "amd": ("bookworm", ("rocm-device-libs", "clang-15", "lld-15", "llvm-15")),
     "amd-newest": ("forky", ("rocm-device-libs-{}", "clang-{}", "lld-{}", "llvm-{}")),
+    "oclgrind": ("bookworm", ("oclgrind", "llvm-14", "llvm-spirv-14")),
 }
 #: The names of decoders, and the releases that are asked for one.
 _DECODER = re.compile(r"llvm-([1-9]\d)")
@@ -86,7 +87,7 @@ def add(
 ) -> Toolchain:
     """Build the newest toolchain and register it as ``name``; with ``root`` register that existing folder instead. The names
     ``amd`` and ``amd-newest`` stand for the compilers for AMD's GPUs of Debian 12 and of Debian's newest release, ``llvm-N``
-    for the disassembler of LLVM N, of the first of Debian's releases that has it.
+    for the disassembler of LLVM N, of the first of Debian's releases that has it, ``oclgrind`` for Debian 12's interpreter.
 
     ``mirror`` is a Debian mirror's address (None: the one that apt uses), ``keyring`` the file of keys that its lists are
     signed with (None: Debian's). ``on_progress`` gets one line per step, from any thread. Raises KernlensError if the name

@@ -23,6 +23,8 @@ PARTS = (
     "native/kernlens_demangler",
     "native/kernlens_disassembler",
     "native/kernlens_assembler",
+    "native/kernlens_interpreter",
+    "native/libkernlens_observer.so",
 )
 
 

@@ -30,6 +30,7 @@ READERS = {
     "extract": ("extract", "-o", "parts"),
     "inspect": ("inspect",),
     "link": ("link",),
+    "observe": ("observe", "--size", "64", "--group", "64"),
     "recording": ("recording", "list"),
     "stages": ("stages", "--device", "skl"),
     "sweep": ("sweep", "--device", "skl"),

@@ -30,6 +30,7 @@ NOT_OF_A_LAYER = (
     NATIVE / "assembler",
     NATIVE / "opencl_layer" / "second_build" / "program.c",
     NATIVE / "demangler",
+    NATIVE / "observer",
     NATIVE / "disassembler",
     NATIVE / "decoder",
 )

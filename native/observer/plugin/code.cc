@@ -1,0 +1,275 @@
+#include "code.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kernlens {
+
+namespace {
+
+bool contains(const Value *call, const char *word) {
+  size_t length = 0;
+  const Value *callee = interpreter.called(call);
+  const char *name = callee ? interpreter.name(callee, &length) : nullptr;
+  return name && memmem(name, length, word, strlen(word)) != nullptr;
+}
+
+bool is_pointer(const Value *value) { return interpreter.type_kind(interpreter.type(value)) == KIND_POINTER; }
+
+// The operand of an instruction that is the address of its loads or stores; nullptr if that is not known.
+const Value *address_of(const Value *value, Way way, unsigned *argument) {
+  int opcode = interpreter.opcode(value);
+  *argument = 0;
+  if (opcode == OP_LOAD || opcode == OP_ATOMIC || opcode == OP_COMPARE_EXCHANGE) return interpreter.operand(value, 0);
+  if (opcode == OP_STORE) return interpreter.operand(value, 1);
+  if (opcode != OP_CALL) return nullptr;
+  unsigned ordinal = contains(value, "llvm.memcpy") || contains(value, "llvm.memmove") ? (way == LOADS ? 1 : 0) : 0;
+  // The last operand is the function that is called.
+  for (unsigned each = 0; each + 1 < interpreter.operands(value); each++)
+    if (is_pointer(interpreter.operand(value, each)) && ordinal-- == 0) {
+      *argument = each;
+      return interpreter.operand(value, each);
+    }
+  return nullptr;
+}
+
+// The bytes of the number that a pointer points to; 0 if it points to something else.
+unsigned pointed_to(const Value *address) {
+  const Opaque *type = interpreter.element_type(interpreter.type(address));
+  switch (interpreter.type_kind(type)) {
+    case KIND_HALF:
+      return 2;
+    case KIND_FLOAT:
+      return 4;
+    case KIND_DOUBLE:
+      return 8;
+    case KIND_INTEGER:
+      return interpreter.integer_width(type) / 8;
+    default:
+      return 0;
+  }
+}
+
+// The alignment that an access states; 0 if it states none.
+unsigned alignment_of(const Value *value, unsigned argument) {
+  int opcode = interpreter.opcode(value);
+  if (opcode == OP_LOAD || opcode == OP_STORE) return interpreter.alignment(value);
+  if (opcode != OP_CALL) return 0;
+  static const unsigned kind = interpreter.attribute_kind("align", 5);
+  const Opaque *attribute = interpreter.call_attribute(value, argument + 1, kind);
+  if (attribute) return static_cast<unsigned>(interpreter.attribute_value(attribute));
+  if (contains(value, "llvm.mem")) return 1;
+  // A built-in function. Only these need more than the alignment of an element.
+  return contains(value, "vloada_") || contains(value, "vstorea_") ? 0 : pointed_to(interpreter.operand(value, argument));
+}
+
+}  // namespace
+
+int Program::place(const Opaque *location) {
+  if (location == nullptr) return -1;
+  const Opaque *inlined_at = interpreter.inlined_at(location);
+  int outer = inlined_at ? place(inlined_at) : -1;
+  const Opaque *file = interpreter.file(interpreter.scope(location));
+  unsigned length = 0;
+  const char *name = file ? interpreter.file_name(file, &length) : "";
+  auto known = std::find_if(files.begin(), files.end(), [name](const char *each) { return strcmp(each, name) == 0; });
+  int number = static_cast<int>(known - files.begin());
+  if (known == files.end()) files.push_back(strndup(name, length));
+  Place place{interpreter.line(location), interpreter.column(location), number, outer};
+  auto result = numbers_.emplace(std::make_tuple(place.line, place.column, number, outer), static_cast<int>(places.size()));
+  if (result.second) places.push_back(place);
+  return result.first->second;
+}
+
+Instruction *Program::look_up(const Value *value) {
+  auto known = instructions_.find(value);
+  if (known == instructions_.end()) {
+    const Code *block = interpreter.block_of(value);
+    if (block) {
+      function(interpreter.function_of(block));
+      known = instructions_.find(value);
+    }
+    if (known == instructions_.end())
+      known = instructions_.emplace(value, new Instruction{value, nullptr, -1, false, false, {}}).first;
+  }
+  Entry &entry = recent_[(reinterpret_cast<uintptr_t>(value) >> 4) & (RECENT - 1)];
+  entry.value = value;
+  return entry.instruction = known->second.get();
+}
+
+Function *Program::function(const Value *value) {
+  functions.emplace_back(new Function{value, {}, {}, {}, {}});
+  Function *function = functions.back().get();
+  std::unordered_map<const Code *, Block *> blocks;
+  for (const Code *code = interpreter.first_block(value); code; code = interpreter.next_block(code)) {
+    std::unique_ptr<Block> block(new Block);
+    block->id = points_++;
+    block->function = function;
+    block->code = code;
+    block->is_entry = function->blocks.empty();
+    blocks[code] = block.get();
+    const Value *first = interpreter.first_instruction(code);
+    for (const Value *each = first; each; each = interpreter.next_instruction(each)) {
+      int number = place(interpreter.location(each));
+      instructions_.emplace(each, new Instruction{each, block.get(), number, each == first, false, {}});
+      block->instructions[number]++;
+    }
+    function->blocks.push_back(std::move(block));
+  }
+  for (auto &block : function->blocks) {
+    const Value *last = interpreter.last_instruction(block->code);
+    for (unsigned each = 0; last && each < interpreter.successors(last); each++) {
+      Block *to = blocks[interpreter.successor(last, each)];
+      auto same = std::find_if(block->edges.begin(), block->edges.end(), [to](const Edge &edge) { return edge.to == to; });
+      if (same == block->edges.end()) block->edges.push_back(Edge{to, {}});
+    }
+    if (!last) continue;
+    instructions_[last]->is_branch = block->edges.size() > 1;
+    block->branch_place = instructions_[last]->place;
+  }
+  find_loops(function);
+  function->calls.assign(items_, 0);
+  return function;
+}
+
+// Natural loops, from the dominators of the blocks (Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm).
+void Program::find_loops(Function *function) {
+  std::unordered_map<const Block *, int> number;  // in postorder
+  std::vector<Block *> order;
+  std::vector<std::pair<Block *, size_t>> path{{function->blocks[0].get(), 0}};
+  number[path[0].first] = -1;
+  while (!path.empty()) {
+    auto &[block, next] = path.back();
+    if (next < block->edges.size()) {
+      Block *to = block->edges[next++].to;
+      if (number.emplace(to, -1).second) path.emplace_back(to, 0);
+    } else {
+      number[block] = static_cast<int>(order.size());
+      order.push_back(block);
+      path.pop_back();
+    }
+  }
+  int count = static_cast<int>(order.size());
+  std::vector<std::vector<int>> before(count);
+  for (Block *block : order)
+    for (const Edge &edge : block->edges) before[number[edge.to]].push_back(number[block]);
+  std::vector<int> dominator(count, -1);
+  dominator[count - 1] = count - 1;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int each = count - 2; each >= 0; each--) {
+      int common = -1;
+      for (int other : before[each]) {
+        if (dominator[other] < 0) continue;
+        if (common < 0) common = other;
+        for (int node = other; node != common;) {
+          while (node < common) node = dominator[node];
+          while (common < node) common = dominator[common];
+        }
+      }
+      if (common != dominator[each]) {
+        dominator[each] = common;
+        changed = true;
+      }
+    }
+  }
+  // From the last in postorder, so that outer loops come before those within them.
+  for (int header = count - 1; header >= 0; header--) {
+    std::vector<int> work;
+    for (int from : before[header]) {
+      int above = from;
+      while (above < header) above = dominator[above];
+      if (above == header) work.push_back(from);
+    }
+    if (work.empty()) continue;
+    std::unique_ptr<Loop> loop(new Loop);
+    std::vector<int> latches = work;
+    std::vector<bool> inside(count);
+    inside[header] = true;
+    while (!work.empty()) {
+      int each = work.back();
+      work.pop_back();
+      if (inside[each]) continue;
+      inside[each] = true;
+      work.insert(work.end(), before[each].begin(), before[each].end());
+    }
+    loop->header = order[header];
+    loop->entry.id = points_++;
+    order[header]->heads = loop.get();
+    if (!order[header]->loops.empty()) loop->outer = order[header]->loops.back();
+    (loop->outer ? loop->outer->inner : function->outermost).push_back(loop.get());
+    auto leaves = [&](int from) {
+      const auto &edges = order[from]->edges;
+      return std::any_of(edges.begin(), edges.end(), [&](const Edge &edge) { return !inside[number[edge.to]]; });
+    };
+    loop->tests_first = leaves(header) && std::none_of(latches.begin(), latches.end(), leaves);
+    std::vector<const Block *> blocks{order[header]};
+    for (int each = 0; each < count; each++) {
+      if (!inside[each]) continue;
+      order[each]->loops.push_back(loop.get());
+      blocks.push_back(order[each]);
+    }
+    loop->place = first_place(blocks);
+    loop->rounds.assign(items_, 0);
+    function->loops.push_back(std::move(loop));
+  }
+}
+
+int Program::first_place(const std::vector<const Block *> &blocks) const {
+  int first = -1;
+  for (const Block *block : blocks)
+    for (const auto &[place, count] : block->instructions) {
+      if (place < 0 || places[place].line == 0) continue;
+      bool is_beside = first < 0 || (places[place].file == places[first].file && places[place].outer == places[first].outer);
+      if (is_beside && (first < 0 || places[place].line < places[first].line)) first = place;
+    }
+  return first;
+}
+
+Access *Program::access(Instruction *instruction, Way way, unsigned space_of_memory) {
+  Access *&known = instruction->accesses[way];
+  if (known) return known;
+  const Value *value = instruction->value;
+  unsigned argument = 0, space = space_of_memory, alignment = 0;
+  const Value *address = address_of(value, way, &argument);
+  // Constant memory is a part of global memory to Oclgrind, and so are images.
+  if (address && space == GLOBAL && interpreter.pointer_space(interpreter.type(address)) == CONSTANT) space = CONSTANT;
+  if (interpreter.opcode(value) == OP_CALL && contains(value, "image")) space = IMAGE;
+  if (address) alignment = alignment_of(value, argument);
+  accesses.emplace_back(new Access);
+  known = accesses.back().get();
+  known->id = static_cast<unsigned>(accesses.size() - 1);
+  known->instruction = instruction;
+  known->way = way;
+  known->space = space;
+  unsigned widest = 16;
+  unsigned natural = alignment ? std::min(alignment, widest) : widest;
+  // Where accesses need no alignment beyond that of a word, wider ones are split only below that.
+  known->part = is_split_ || natural < 4 ? natural : widest;
+  return known;
+}
+
+void Program::resize(size_t items) {
+  items_ = items;
+  for (auto &function : functions) {
+    function->calls.assign(items, 0);
+    for (auto &loop : function->loops) loop->rounds.assign(items, 0);
+  }
+}
+
+void Program::commit() {
+  for (auto &function : functions) {
+    for (auto &block : function->blocks) {
+      block->counters.commit();
+      for (Edge &edge : block->edges) edge.counters.commit();
+    }
+    for (auto &loop : function->loops) {
+      loop->entry.counters.commit();
+      loop->counters.commit();
+    }
+  }
+  for (auto &access : accesses) access->counters.commit();
+  for (auto &barrier : barriers) barrier.second.commit();
+}
+
+}  // namespace kernlens

@@ -1,0 +1,145 @@
+// The static code of the kernels that run: blocks, the loops around them, instructions with their places in the source, and the
+// memory accesses that they make, each with its counters.
+#ifndef KERNLENS_OBSERVER_CODE_H
+#define KERNLENS_OBSERVER_CODE_H
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "interpreter.h"
+
+namespace kernlens {
+
+// Counters that are added to as work-groups run. What the group that runs now has added counts when it is complete.
+template <int N>
+struct Counters {
+  uint64_t done[N] = {}, pending[N] = {};
+  void add(int which, uint64_t amount) { pending[which] += amount; }
+  void commit() {
+    for (int each = 0; each < N; each++) {
+      done[each] += pending[each];
+      pending[each] = 0;
+    }
+  }
+};
+
+struct Place {
+  unsigned line, column;
+  int file, outer;  // outer: the place of the call that it was inlined at, -1 for none
+};
+
+struct Block;
+
+// A point that lanes of a sub-group pass together: a block, or the entry of a loop.
+enum { RUNS, SUB_GROUPS, DIVERGED, UNGROUPED, POINT_COUNTERS };
+struct Point {
+  unsigned id;
+  Counters<POINT_COUNTERS> counters;
+};
+
+enum { ROUNDS, LOOP_COUNTERS };
+struct Loop {
+  Block *header = nullptr;
+  Loop *outer = nullptr;
+  bool tests_first = false;  // its header also runs when it is left, one time more than its body
+  int place = -1;  // the first line of it that is in the same file and call as its beginning
+  std::vector<Loop *> inner;
+  std::vector<uint64_t> rounds;  // of each work-item of the group, since it last entered the loop; 0: it is outside
+  Point entry;
+  Counters<LOOP_COUNTERS> counters;
+  uint64_t least = ~0ull, most = 0;
+};
+
+struct Function {
+  const Value *value;
+  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::unique_ptr<Loop>> loops;
+  std::vector<Loop *> outermost;
+  std::vector<uint64_t> calls;  // for each work-item of the group: by which calls it came here
+};
+
+struct Edge {
+  Block *to;
+  Counters<1> counters;
+};
+
+struct Block : Point {
+  Function *function;
+  const Code *code;
+  std::vector<Loop *> loops;  // around it, the outermost first
+  Loop *heads = nullptr;
+  bool is_entry = false;
+  std::vector<Edge> edges;
+  int branch_place = -1;
+  std::map<int, unsigned> instructions;  // number of instructions of each place
+};
+
+struct Access;
+
+struct Instruction {
+  const Value *value;
+  Block *block;  // nullptr: it is in no function
+  int place;     // -1: none
+  bool is_first, is_branch;
+  Access *accesses[4];  // of loads, stores, atomics; made when the first happens
+};
+
+enum {
+  REQUESTS, LANES, BYTES, USED, UNITS32, UNITS64, UNITS128, LEAST32, LEAST64, LEAST128, WAVEFRONTS, LEAST_WAVEFRONTS,
+  DISTINCT, CONTENTION, SAME, CONSECUTIVE, STRIDED, IRREGULAR, SINGLE, BEYOND, ACCESS_COUNTERS
+};
+enum Way { LOADS, STORES, ATOMICS };
+enum Space { PRIVATE = 0, GLOBAL = 1, CONSTANT = 2, LOCAL = 3, IMAGE = 4 };
+
+struct Access {
+  unsigned id;
+  const Instruction *instruction;
+  Way way;
+  unsigned space, width = 0, part;  // part: bytes that one request takes of a work-item at most
+  Counters<ACCESS_COUNTERS> counters;
+  int64_t least_stride = INT64_MAX, most_stride = INT64_MIN;
+};
+
+class Program {
+ public:
+  // is_split: what is wider than its alignment is done in parts.
+  explicit Program(bool is_split) : is_split_(is_split) {}
+  Instruction *instruction(const Value *value) {
+    const Entry &entry = recent_[(reinterpret_cast<uintptr_t>(value) >> 4) & (RECENT - 1)];
+    return entry.value == value ? entry.instruction : look_up(value);
+  }
+  Access *access(Instruction *instruction, Way way, unsigned space_of_memory);
+  void resize(size_t items);  // a work-group of so many items begins
+  void commit();
+
+  std::vector<std::unique_ptr<Function>> functions;
+  std::vector<std::unique_ptr<Access>> accesses;
+  std::vector<Place> places;
+  std::vector<const char *> files;
+  std::map<int, Counters<1>> barriers;
+
+ private:
+  static constexpr size_t RECENT = 4096;
+  struct Entry {
+    const Value *value = nullptr;
+    Instruction *instruction = nullptr;
+  };
+  Instruction *look_up(const Value *value);
+  Function *function(const Value *value);
+  void find_loops(Function *function);
+  int first_place(const std::vector<const Block *> &blocks) const;
+  int place(const Opaque *location);
+
+  bool is_split_;
+  size_t items_ = 0;
+  unsigned points_ = 0;
+  Entry recent_[RECENT];
+  std::unordered_map<const Value *, std::unique_ptr<Instruction>> instructions_;
+  std::map<std::tuple<unsigned, unsigned, int, int>, int> numbers_;
+};
+
+}  // namespace kernlens
+#endif

@@ -1,0 +1,75 @@
+#include "interpreter.h"
+
+#include <dlfcn.h>
+
+namespace kernlens {
+
+Interpreter interpreter;
+
+namespace {
+
+template <typename Function>
+bool look_up(void *library, const char *symbol, Function &function) {
+  function = reinterpret_cast<Function>(dlsym(library, symbol));
+  return function != nullptr;
+}
+
+void *loaded(const char *library) { return dlopen(library, RTLD_LAZY | RTLD_NOLOAD); }
+
+}  // namespace
+
+#define NEED(library, symbol, member) \
+  if (!look_up(library, symbol, member)) return symbol
+
+const char *Interpreter::find() {
+  void *oclgrind = loaded("liboclgrind-21.10.so");
+  void *llvm = loaded("libLLVM-14.so.1");
+  if (oclgrind == nullptr) return "liboclgrind-21.10.so";
+  if (llvm == nullptr) return "libLLVM-14.so.1";
+  NEED(oclgrind, "_ZN8oclgrind7Context14registerPluginEPNS_6PluginE", register_plugin);
+  NEED(oclgrind, "_ZN8oclgrind7Context16unregisterPluginEPNS_6PluginE", unregister_plugin);
+  NEED(oclgrind, "_ZNK8oclgrind8WorkItem21getCurrentInstructionEv", current_instruction);
+  NEED(oclgrind, "_ZNK8oclgrind8WorkItem10getLocalIDEv", local_id);
+  NEED(oclgrind, "_ZNK8oclgrind8WorkItem12getWorkGroupEv", group_of);
+  NEED(oclgrind, "_ZNK8oclgrind9WorkGroup12getGroupSizeEv", group_size);
+  NEED(oclgrind, "_ZNK8oclgrind9WorkGroup17getCurrentBarrierEv", current_barrier);
+  NEED(oclgrind, "_ZNK8oclgrind6Memory15getAddressSpaceEv", space_of);
+  NEED(oclgrind, "_ZNK8oclgrind16KernelInvocation9getKernelEv", kernel_of);
+  NEED(oclgrind, "_ZNK8oclgrind16KernelInvocation12getNumGroupsEv", groups_of);
+  NEED(oclgrind, "_ZNK8oclgrind16KernelInvocation13getGlobalSizeEv", global_size);
+  NEED(oclgrind, "_ZNK8oclgrind16KernelInvocation12getLocalSizeEv", local_size);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel11getFunctionEv", function_of_kernel);
+  NEED(llvm, "LLVMGetInstructionParent", block_of);
+  NEED(llvm, "LLVMGetBasicBlockParent", function_of);
+  NEED(llvm, "LLVMGetFirstBasicBlock", first_block);
+  NEED(llvm, "LLVMGetNextBasicBlock", next_block);
+  NEED(llvm, "LLVMGetFirstInstruction", first_instruction);
+  NEED(llvm, "LLVMGetNextInstruction", next_instruction);
+  NEED(llvm, "LLVMGetBasicBlockTerminator", last_instruction);
+  NEED(llvm, "LLVMGetInstructionOpcode", opcode);
+  NEED(llvm, "LLVMGetNumSuccessors", successors);
+  NEED(llvm, "LLVMGetSuccessor", successor);
+  NEED(llvm, "LLVMGetNumOperands", operands);
+  NEED(llvm, "LLVMGetOperand", operand);
+  NEED(llvm, "LLVMGetCalledValue", called);
+  NEED(llvm, "LLVMGetValueName2", name);
+  NEED(llvm, "LLVMTypeOf", type);
+  NEED(llvm, "LLVMGetTypeKind", type_kind);
+  NEED(llvm, "LLVMGetPointerAddressSpace", pointer_space);
+  NEED(llvm, "LLVMGetElementType", element_type);
+  NEED(llvm, "LLVMGetIntTypeWidth", integer_width);
+  NEED(llvm, "LLVMGetAlignment", alignment);
+  NEED(llvm, "LLVMGetEnumAttributeKindForName", attribute_kind);
+  NEED(llvm, "LLVMGetCallSiteEnumAttribute", call_attribute);
+  NEED(llvm, "LLVMGetEnumAttributeValue", attribute_value);
+  NEED(llvm, "LLVMInstructionGetDebugLoc", location);
+  NEED(llvm, "LLVMDILocationGetLine", line);
+  NEED(llvm, "LLVMDILocationGetColumn", column);
+  NEED(llvm, "LLVMDILocationGetScope", scope);
+  NEED(llvm, "LLVMDILocationGetInlinedAt", inlined_at);
+  NEED(llvm, "LLVMDIScopeGetFile", file);
+  NEED(llvm, "LLVMDIFileGetFilename", file_name);
+  return nullptr;
+}
+
+}  // namespace kernlens

@@ -1,0 +1,87 @@
+// What the plugin uses of Oclgrind 21.10 and of LLVM 14's C interface. Neither's headers are needed: Oclgrind's functions are
+// asked for by their mangled names, and the plugin's table of virtual functions is laid out as its interface has it (observer.cc).
+#ifndef KERNLENS_OBSERVER_INTERPRETER_H
+#define KERNLENS_OBSERVER_INTERPRETER_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kernlens {
+
+// Objects of Oclgrind and LLVM, of which only addresses are known here.
+struct Context;
+struct Invocation;
+struct Group;
+struct Item;
+struct Storage;
+struct Value;
+struct Code;
+struct Opaque;
+
+struct Sizes {
+  size_t x, y, z;
+  Sizes() : x(0), y(0), z(0) {}
+  Sizes(const Sizes &other) : x(other.x), y(other.y), z(other.z) {}
+  Sizes &operator=(const Sizes &) = default;
+  size_t product() const { return x * y * z; }
+};
+
+// Opcodes of LLVM's C interface (llvm-c/Core.h), whose numbers are stable.
+enum Opcode { OP_CALL = 45, OP_LOAD = 27, OP_STORE = 28, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57 };
+enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_POINTER = 12 };
+
+struct Interpreter {
+  // Oclgrind
+  void (*register_plugin)(Context *, void *);
+  void (*unregister_plugin)(Context *, void *);
+  const Value *(*current_instruction)(const Item *);
+  Sizes (*local_id)(const Item *);
+  const Group *(*group_of)(const Item *);
+  Sizes (*group_size)(const Group *);
+  const Value *(*current_barrier)(const Group *);
+  unsigned (*space_of)(const Storage *);
+  const Opaque *(*kernel_of)(const Invocation *);
+  Sizes (*groups_of)(const Invocation *);
+  Sizes (*global_size)(const Invocation *);
+  Sizes (*local_size)(const Invocation *);
+  const Value *(*function_of_kernel)(const Opaque *);
+  // LLVM
+  const Code *(*block_of)(const Value *);
+  const Value *(*function_of)(const Code *);
+  const Code *(*first_block)(const Value *);
+  const Code *(*next_block)(const Code *);
+  const Value *(*first_instruction)(const Code *);
+  const Value *(*next_instruction)(const Value *);
+  const Value *(*last_instruction)(const Code *);
+  int (*opcode)(const Value *);
+  unsigned (*successors)(const Value *);
+  const Code *(*successor)(const Value *, unsigned);
+  unsigned (*operands)(const Value *);
+  const Value *(*operand)(const Value *, unsigned);
+  const Value *(*called)(const Value *);
+  const char *(*name)(const Value *, size_t *);
+  const Opaque *(*type)(const Value *);
+  int (*type_kind)(const Opaque *);
+  unsigned (*pointer_space)(const Opaque *);
+  const Opaque *(*element_type)(const Opaque *);
+  unsigned (*integer_width)(const Opaque *);
+  unsigned (*alignment)(const Value *);
+  unsigned (*attribute_kind)(const char *, size_t);
+  const Opaque *(*call_attribute)(const Value *, unsigned, unsigned);
+  uint64_t (*attribute_value)(const Opaque *);
+  const Opaque *(*location)(const Value *);
+  unsigned (*line)(const Opaque *);
+  unsigned (*column)(const Opaque *);
+  const Opaque *(*scope)(const Opaque *);
+  const Opaque *(*inlined_at)(const Opaque *);
+  const Opaque *(*file)(const Opaque *);
+  const char *(*file_name)(const Opaque *, unsigned *);
+
+  // Look everything up in the libraries of this process. Returns what is missing, nullptr if nothing is.
+  const char *find();
+};
+
+extern Interpreter interpreter;
+
+}  // namespace kernlens
+#endif

@@ -1,0 +1,188 @@
+"""The file in which the observer writes what a kernel did (docs/formats/observation.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kernlens.dataclass import dataclass
+from kernlens.errors import FormatError
+from kernlens.formats.oclgrind_message import fault_of
+from kernlens.model.behaviour import (
+    KINDS,
+    SPACES,
+    Behaviour,
+    Fault,
+    ObservedAccess,
+    ObservedBranch,
+    ObservedLoop,
+    ObservedMachine,
+)
+from kernlens.model.source_map import SourcePlace
+
+FORMAT = "observation"
+_VERSION = 1
+#: Records of a section, at most: 100 MB of bitcode have fewer.
+_MOST = 2_000_000
+#: The records that end in a text, and the numbers before it; others consist of numbers.
+_TEXTS = {"launch": 11, "file": 0, "message": 3}
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
+_ESCAPE = re.compile(r"\\(.)")
+#: An access has so many numbers: five, twenty counters, two strides.
+_OF_ACCESS = 27
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    kind: str
+    numbers: tuple[int, ...]
+    text: str
+
+
+def read_observations(content: bytes, paths: Mapping[str, str]) -> list[Behaviour]:
+    """Return the complete sections of a file. ``paths`` has what stands in place of the names of files in it. for
+    another file, and for one whose records do not fit together."""
+    sections: list[list[_Record]] = []
+    lines = content.decode("utf-8", "replace").split("\n")
+    if len(lines) > _MOST:
+        raise FormatError(f"it has {len(lines):,} records", format=FORMAT)
+    is_open = False
+    for number, line in enumerate(lines, 1):
+        kind, _, rest = line.partition("\t")
+        if kind == "observation":
+            sections.append([])
+            is_open = True
+        elif line and not is_open:
+            raise FormatError(f"line {number:,} is in no section", format=FORMAT)
+        if kind == "end":
+            is_open = False
+        elif line:
+            sections[-1].append(_record(number, kind, rest))
+    if is_open:
+        sections.pop()
+    return [_Section(records, paths).behaviour() for records in sections]
+
+
+def _record(number: int, kind: str, rest: str) -> _Record:
+    count = _TEXTS.get(kind)
+    fields = rest.split("\t") if count is None else rest.split("\t", count)
+    numbers = fields if count is None else fields[:count]
+    text = "" if count is None or len(fields) <= count else fields[count]
+    if not all(map(_NUMBER.fullmatch, numbers)) or (count is not None and len(fields) != count + 1):
+        raise FormatError(f"line {number:,} is no record of the kind {kind[:20]!r}", format=FORMAT)
+    return _Record(
+        kind, tuple(map(int, numbers)), _ESCAPE.sub(lambda match: "\n" if match[1] == "n" else match[1], text)
+    )
+
+
+class _Section:
+    """The records of one launch. Raises FormatError where a number names a record that is not there."""
+
+    def __init__(self, records: Sequence[_Record], paths: Mapping[str, str]) -> None:
+        self._records: dict[str, list[_Record]] = {}
+        for record in records:
+            self._records.setdefault(record.kind, []).append(record)
+        self._paths = paths
+        self._files = [paths.get(record.text, record.text) for record in self._of("file", 0)]
+        self._places = self._read_places()
+        self._blocks = {record.numbers[0]: record.numbers[1:] for record in self._of("block", 5)}
+
+    def _of(self, kind: str, count: int) -> list[_Record]:
+        records = self._records.get(kind, [])
+        if any(len(record.numbers) < count for record in records):
+            raise FormatError(f"a record {kind!r} has too few numbers", format=FORMAT)
+        return records
+
+    def _read_places(self) -> list[tuple[SourcePlace | None, tuple[SourcePlace, ...]]]:
+        places: list[tuple[SourcePlace | None, tuple[SourcePlace, ...]]] = []
+        for record in self._of("place", 4):
+            file, line, column, outer = record.numbers
+            if not 0 <= file < len(self._files) or not -1 <= outer < len(places):
+                raise FormatError("a place names no file or call", format=FORMAT)
+            call, calls = places[outer] if outer >= 0 else (None, ())
+            own = SourcePlace(self._files[file], line, column) if line else None
+            places.append((own, (call, *calls) if call else calls))
+        return places
+
+    def _place(self, number: int) -> tuple[SourcePlace | None, tuple[SourcePlace, ...]]:
+        if number == -1:
+            return None, ()
+        if not 0 <= number < len(self._places):
+            raise FormatError(f"there is no place {number}", format=FORMAT)
+        return self._places[number]
+
+    def _block(self, number: int) -> tuple[int, ...]:
+        if number not in self._blocks:
+            raise FormatError(f"there is no block {number}", format=FORMAT)
+        return self._blocks[number]
+
+    def behaviour(self) -> Behaviour:
+        """Return what the section says."""
+        heads, launches = self._of("observation", 6), self._of("launch", 11)
+        if len(launches) != 1 or len(heads) != 1 or heads[0].numbers[0] != _VERSION:
+            raise FormatError("a section has not one launch, or is of another version", format=FORMAT)
+        _, width, banks, bank_bytes, has_phases, is_split = heads[0].numbers[:6]
+        numbers = launches[0].numbers
+        machine = ObservedMachine(width, None, banks, bank_bytes, bool(has_phases), bool(is_split))
+        return Behaviour(
+            launches[0].text,
+            machine,
+            (numbers[0], numbers[1], numbers[2]),
+            (numbers[3], numbers[4], numbers[5]),
+            *(numbers[6], numbers[7], bool(numbers[10]), numbers[8], numbers[9]),
+            pieces=self._pieces(),
+            accesses=tuple(map(self._access, self._of("access", _OF_ACCESS))),
+            branches=tuple(self._branch(record) for record in self._of("branch", 2)),
+            loops=tuple(self._loop(record) for record in self._of("loop", 11)),
+            barriers=tuple((self._place(record.numbers[0])[0], record.numbers[1]) for record in self._of("barrier", 2)),
+            faults=self._faults((numbers[3], numbers[4], numbers[5]), width),
+        )
+
+    def _pieces(self) -> list[tuple[SourcePlace, int, int, int, bool]]:
+        pieces = []
+        for record in self._of("code", 3):
+            place, (runs, sub_groups, _, ungrouped) = self._place(record.numbers[1])[0], self._block(record.numbers[0])
+            if place is not None:
+                pieces.append((place, record.numbers[2], runs, sub_groups, not ungrouped))
+        return pieces
+
+    def _access(self, record: _Record) -> ObservedAccess:
+        number, kind, space, width, _, *counters = record.numbers
+        if not (0 <= kind < len(KINDS) and 0 <= space < len(SPACES)):
+            raise FormatError("an access is of no kind or space", format=FORMAT)
+        place, calls = self._place(number)
+        requests, lanes, all_bytes, used = counters[:4]
+        wavefronts, least_wavefronts, distinct, contention = counters[10:14]
+        same, consecutive, strided, irregular, single = counters[14:19]
+        return ObservedAccess(
+            *(place, calls, KINDS[kind], SPACES[space], width, requests, lanes, all_bytes, used),
+            (counters[4], counters[5], counters[6]),
+            (counters[7], counters[8], counters[9]),
+            wavefronts or None,
+            least_wavefronts or None,
+            distinct,
+            contention,
+            (same, consecutive, strided, irregular, single),
+            (counters[20], counters[21]) if strided else None,
+            counters[19],
+        )
+
+    def _branch(self, record: _Record) -> ObservedBranch:
+        block = self._block(record.numbers[0])
+        return ObservedBranch(self._place(record.numbers[1])[0], block[1], block[2], record.numbers[2:])
+
+    def _loop(self, record: _Record) -> ObservedLoop:
+        header, _, place, entries, of_sub_groups, _, ungrouped, rounds, least, most, tests_first = record.numbers[:11]
+        block = self._block(header)
+        is_whole = of_sub_groups and not ungrouped and not block[3]
+        return ObservedLoop(
+            *(self._place(place)[0], entries, least, rounds / entries if entries else 0.0, most),
+            (block[1] - (of_sub_groups if tests_first else 0)) / of_sub_groups if is_whole else None,
+        )
+
+    def _faults(self, local_size: tuple[int, int, int], width: int) -> tuple[Fault, ...]:
+        messages = sorted(self._of("message", 3), key=lambda record: record.numbers[0])
+        faults = (
+            fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width) for each in messages
+        )
+        return tuple(fault for fault in faults if fault is not None)

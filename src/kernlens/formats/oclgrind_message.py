@@ -1,0 +1,62 @@
+"""The messages of Oclgrind 21.10 about faults: a sentence, then the entities (work-items) and places that it is about.
+
+Source: what Oclgrind 21.10 prints of kernels with each fault (``tests/integration/observe``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from kernlens.model.behaviour import Fault
+from kernlens.model.source_map import SourcePlace
+
+#: The least of the numbers that Oclgrind gives its messages' types that is a fault: a warning.
+_WARNING = 2
+_KINDS = (
+    (re.compile(r"Invalid (?:read|write|load|store|.*access)|Memory allocated|Index .* out of"), "bounds"),
+    (re.compile(r".*\bdata race\b"), "race"),
+    (re.compile(r".*[Uu]ninitiali[sz]ed"), "uninitialized"),
+    (re.compile(r"Work-(?:group|item) divergence"), "barrier"),
+)
+_PLACE = re.compile(r"^\s*At line (\d{1,9})(?: \(column (\d{1,9})\))? of (.*?):?$", re.MULTILINE)
+_ENTITY = re.compile(r"Global\((\d+),(\d+),(\d+)\) Local\((\d+),(\d+),(\d+)\) Group\((\d+),(\d+),(\d+)\)")
+_ADDRESS = re.compile(r"(global|local|constant|private) memory address 0x([0-9a-f]{1,16})")
+#: Oclgrind's addresses have the number of the buffer in their upper 16 bits; what lies in front of a buffer seems to be at the
+#: end of the one before.
+_OF_BUFFER = 48
+_IN_FRONT = 1 << (_OF_BUFFER - 1)
+#: What it says of a store of one element of a vector whose others are not written yet.
+_POISON = re.compile(r"^\s*store .*\bpoison\b", re.MULTILINE)
+
+
+def fault_of(
+    type_: int, text: str, count: int, sources: Mapping[str, str], local_size: tuple[int, int, int], width: int
+) -> Fault | None:
+    """Return what a message says; None if it is no fault. ``sources`` has the paths of files by their names in it."""
+    first = text.strip().split("\n")[0].strip()
+    if type_ < _WARNING or not first:
+        return None
+    kind = next((kind for pattern, kind in _KINDS if pattern.match(first)), "other")
+    if kind == "uninitialized" and _POISON.search(text):
+        return None
+    places = dict.fromkeys(
+        SourcePlace(sources.get(match[3], match[3]), int(match[1]), int(match[2] or 0))
+        for match in _PLACE.finditer(text)
+    )
+    entities = [tuple(map(int, match.groups())) for match in _ENTITY.finditer(text)]
+    address = _ADDRESS.search(first)
+    lanes = {(each[6:], (each[3] + local_size[0] * (each[4] + local_size[1] * each[5])) // width) for each in entities}
+    is_local = address is not None and address[1] == "local"
+    buffer = (
+        str((int(address[2], 16) + _IN_FRONT) >> _OF_BUFFER) if address is not None and address[1] == "global" else None
+    )
+    return Fault(
+        kind,
+        first,
+        tuple(places),
+        tuple((each[0], each[1], each[2]) for each in entities),
+        buffer,
+        count,
+        is_lockstep=kind == "race" and is_local and len(entities) > 1 and len(lanes) == 1,
+    )

@@ -1,0 +1,237 @@
+"""Behaviour: what a kernel did on its data, counted in an interpreter, for each source line and memory access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from kernlens.dataclass import dataclass, field
+from kernlens.model.columns import Cell, Table, Tabular
+from kernlens.model.source_map import SourcePlace
+
+LOAD, STORE, ATOMIC = KINDS = ("load", "store", "atomic")
+PRIVATE, GLOBAL, CONSTANT, LOCAL, IMAGE = SPACES = ("private", "global", "constant", "local", "image")
+#: The sizes in bytes of the units that are counted.
+UNITS = (32, 64, 128)
+#: What the addresses of a request's lanes have in common.
+PATTERNS = ("same address", "consecutive", "strided", "irregular", "single lane")
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedMachine:
+    """The machine that requests are counted for: ``width`` work-items are a sub-group; ``unit`` is the size in bytes in which
+    global memory is moved, None if it is not known, and ``banks`` of ``bank_bytes`` are those of local memory, 0: not known.
+    ``has_phases``: wide accesses to local memory are served in halves and quarters of a sub-group; ``is_split``: accesses that
+    are wider than their alignment are done in parts. ``source`` names the public statement of unit and banks."""
+
+    width: int = 32
+    unit: int | None = None
+    banks: int = 0
+    bank_bytes: int = 4
+    has_phases: bool = False
+    is_split: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedAccess:
+    """The requests of one memory access of the code; ``calls`` are those through which it was inlined, innermost first.
+
+    A request is what the lanes of a sub-group access together, in the same round of all loops around it. ``units`` are those of
+    32, 64 and 128 bytes that the requests touch, ``least`` the fewest that would hold as many bytes. ``used`` are the bytes
+    that differ of the ``bytes`` that lanes ask for. ``wavefronts`` are None where the banks are not known. ``patterns`` counts
+    the requests of each of PATTERNS, ``stride`` the least and the greatest of the strided ones, in bytes. ``ungrouped``
+    accesses were too many to be counted as requests.
+    """
+
+    place: SourcePlace | None
+    calls: tuple[SourcePlace, ...]
+    kind: str
+    space: str
+    width: int
+    requests: int
+    lanes: int
+    bytes: int
+    used: int
+    units: tuple[int, int, int]
+    least: tuple[int, int, int]
+    wavefronts: int | None
+    least_wavefronts: int | None
+    distinct: int
+    contention: int
+    patterns: tuple[int, int, int, int, int]
+    stride: tuple[int, int] | None
+    ungrouped: int
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of most of its requests, in words."""
+        most = max(range(len(PATTERNS)), key=lambda each: self.patterns[each])
+        if PATTERNS[most] == "strided" and self.stride is not None and self.stride[0] == self.stride[1]:
+            return f"stride of {self.stride[0]:,} bytes"
+        return PATTERNS[most]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedBranch:
+    """A branch of the code: how often sub-groups came to it, in how many of these their lanes ``parted``, and how often
+    work-items went to each of its targets."""
+
+    place: SourcePlace | None
+    sub_groups: int
+    parted: int
+    shares: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedLoop:
+    """A loop of the code: how often work-items came into it, and the rounds that they ran, fewest, on average and most.
+    ``sub_group_rounds`` is the average of what a sub-group runs, None if it is not known."""
+
+    place: SourcePlace | None
+    entries: int
+    least: int
+    mean: float
+    most: int
+    sub_group_rounds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that the interpreter saw, ``count`` times at the same places: ``kind`` is ``bounds``, ``race``,
+    ``uninitialized``, ``barrier`` or ``other``. ``work_items`` are the global ids of the first ones, ``argument`` is the
+    buffer's, as far as it is known. ``is_lockstep``: a race in local memory within one sub-group."""
+
+    kind: str
+    sentence: str
+    places: tuple[SourcePlace, ...]
+    work_items: tuple[tuple[int, int, int], ...]
+    argument: str | None
+    count: int
+    is_lockstep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedLine:
+    """The counts of one source line. ``runs`` is how often work-items ran it, ``sub_group_runs`` how often sub-groups
+    did; ``lanes`` of a sub-group were active on average, None if that is not known. Of global memory are ``requests``,
+    ``units`` and ``least``, of local memory the others; ``units`` are of the machine's size."""
+
+    place: SourcePlace
+    runs: int
+    sub_group_runs: int
+    lanes: float | None
+    requests: int
+    units: int
+    least: int
+    bytes: int
+    local_requests: int
+    wavefronts: int | None
+    least_wavefronts: int | None
+    atomics: int
+    contention: int
+
+
+_KINDS = {
+    **{"path": str, "line": int, "runs": int, "sub_group_runs": int, "lanes": float, "requests": int, "units": int},
+    **{"least_units": int, "bytes": int, "local_requests": int, "wavefronts": int, "least_wavefronts": int},
+    **{"atomics": int, "contention": int},
+}
+
+
+@dataclass(frozen=True)
+class Behaviour(Tabular):
+    """One launch of a kernel as it was counted in an interpreter: ``groups_done`` of its ``groups`` work-groups, the first
+    ones. ``pieces`` are the blocks of each line: place, number of instructions, runs by work-items and by sub-groups, and
+    whether these are complete. ``notes`` are sentences on what the counts are not."""
+
+    kernel: str
+    machine: ObservedMachine
+    global_size: tuple[int, int, int]
+    local_size: tuple[int, int, int]
+    groups: int
+    groups_done: int
+    is_out_of_time: bool
+    instructions: int
+    copied_bytes: int
+    pieces: Sequence[tuple[SourcePlace, int, int, int, bool]] = field(repr=False)
+    accesses: tuple[ObservedAccess, ...] = field(repr=False)
+    branches: tuple[ObservedBranch, ...] = field(repr=False)
+    loops: tuple[ObservedLoop, ...] = field(repr=False)
+    barriers: tuple[tuple[SourcePlace | None, int], ...] = field(default=(), repr=False)
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    device: str | None = None
+
+    @property
+    def unit(self) -> int:
+        """The size in bytes of the units that lines are counted in: the machine's, or 64 where that is not known."""
+        return self.machine.unit or 64
+
+    @cached_property
+    def lines(self) -> tuple[ObservedLine, ...]:
+        """The lines that ran, in the order of their files and numbers."""
+        pieces: dict[tuple[str, int], list[tuple[SourcePlace, int, int, int, bool]]] = {}
+        for piece in self.pieces:
+            pieces.setdefault((piece[0].path, piece[0].line), []).append(piece)
+        accesses: dict[tuple[str, int], list[ObservedAccess]] = {}
+        for access in self.accesses:
+            if access.place is not None:
+                accesses.setdefault((access.place.path, access.place.line), []).append(access)
+        return tuple(self._line(key, pieces[key], accesses.get(key, [])) for key in sorted(pieces))
+
+    def _line(
+        self,
+        key: tuple[str, int],
+        pieces: Sequence[tuple[SourcePlace, int, int, int, bool]],
+        accesses: Sequence[ObservedAccess],
+    ) -> ObservedLine:
+        work = sum(count * runs for _, count, runs, _, _ in pieces)
+        of_sub_groups = sum(count * runs for _, count, _, runs, _ in pieces)
+        is_whole = all(whole for *_, whole in pieces)
+        chosen = UNITS.index(self.unit)
+        moved = [each for each in accesses if each.space in (GLOBAL, CONSTANT)]
+        local = [each for each in accesses if each.space == LOCAL]
+        atomic = [each for each in accesses if each.kind == ATOMIC]
+        return ObservedLine(
+            SourcePlace(*key),
+            max(runs for _, _, runs, _, _ in pieces),
+            max(runs for _, _, _, runs, _ in pieces),
+            work / of_sub_groups if is_whole and of_sub_groups else None,
+            sum(each.requests for each in moved),
+            sum(each.units[chosen] for each in moved),
+            sum(each.least[chosen] for each in moved),
+            sum(each.bytes for each in moved),
+            sum(each.requests for each in local),
+            _sum([each.wavefronts for each in local]),
+            _sum([each.least_wavefronts for each in local]),
+            sum(each.requests for each in atomic),
+            max((-(-each.contention // each.requests) for each in atomic if each.requests), default=0),
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row for each line."""
+        return Table.of_rows(_KINDS, self._rows())
+
+    def _rows(self) -> Iterator[tuple[Cell, ...]]:
+        for line in self.lines:
+            yield (
+                *(line.place.path, line.place.line, line.runs, line.sub_group_runs),
+                *(None if line.lanes is None else round(line.lanes, 2), line.requests, line.units, line.least),
+                *(
+                    line.bytes,
+                    line.local_requests,
+                    line.wavefronts,
+                    line.least_wavefronts,
+                    line.atomics,
+                    line.contention,
+                ),
+            )
+
+
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    """Return the sum; None if one is not known."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None

@@ -1,0 +1,172 @@
+"""Oclgrind, the interpreter of LLVM IR that is an OpenCL device: found on this machine or in a toolchain's root, and run.
+
+The host program and the plugin are kernlens's own (``native/observer``). Debian 12 has the release that the plugin knows, 21.10
+with LLVM 14; ``kernlens toolchain add oclgrind`` brings it to other systems. These observations shape the module:
+
+* Its own compiler gives the program as bitcode. With ``-cl-opt-disable`` that is what clang writes; without, it is optimised
+  for size, which splits vectors.
+* After a fatal error in a launch its worker ends and ``clFinish`` succeeds: what it prints has to be looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+from kernlens.dataclass import dataclass
+from kernlens.errors import ToolError, UnsupportedError
+from kernlens.toolchain.confinement import Confinement, Limits, confinement
+from kernlens.toolchain.packages import reinstall
+from kernlens.toolchain.process import Completed, run, temporary_folder
+from kernlens.toolchain.registered import roots
+from kernlens.toolchain.shown_files import is_offered, parts_of_root
+from kernlens.toolchain.sources.includes import join_options
+from kernlens.toolchain.sources.source_reading import read_beside
+from kernlens.toolchain.toolchains import Toolchain
+
+#: The name of the root that ``toolchain add`` makes.
+NAME = "oclgrind"
+_LIBRARY, _CORE = "usr/lib/oclgrind/liboclgrind-rt.so", "usr/lib/*/liboclgrind-21.10.so"
+_MAJOR = 14
+#: What its compiler calls the program's source in debug data.
+SOURCE_NAMES = ("input.cl", "<stdin>")
+#: Seconds that the host may need beside what the kernel runs.
+GRACE = 60.0
+BUILD_TIMEOUT = 120.0
+_REFUSED = 1
+_MEMORY = 16 << 30
+_FATAL = re.compile(r"OCLGRIND FATAL ERROR[^\n]*\n\s*([^\n]+)")
+#: What the host's line about progress is.
+_TOLD = re.compile(r"kernlens (\d+) (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Oclgrind:
+    """The interpreter of a ``toolchain``: its OpenCL ``library``, and LLVM's ``opt`` and ``llvm-dis`` beside it, None where
+    they are missing."""
+
+    toolchain: Toolchain
+    library: str
+    optimizer: str | None
+    disassembler: str | None
+
+    def build(self, source: str, options: str, folder: str) -> bytes:
+        """Return the bitcode of a source, not optimised. Raises ToolError, with the compiler's log, if it does not compile."""
+        target = os.path.join(folder, "program.bc")
+        beside = join_options(["-I", os.path.dirname(os.path.abspath(source))])
+        words = " ".join(each for each in ("-cl-opt-disable", options, beside) if each)
+        completed = run(self._host("build", source, target, words), timeout=BUILD_TIMEOUT)
+        if completed.returncode == _REFUSED:
+            first = next((line for line in completed.log.splitlines() if "error" in line), "")
+            told = first.replace(SOURCE_NAMES[0], source).strip()
+            raise ToolError(f"{source} does not compile in Oclgrind: {told or 'it says nothing'}", log=completed.log)
+        if not completed.ok:
+            raise _failure(completed, "build this source")
+        return read_beside(target, folder)
+
+    def text(self, bitcode: bytes, folder: str) -> str:
+        """Return LLVM's text of bitcode."""
+        assert self.disassembler is not None
+        path = os.path.join(folder, "text.bc")
+        Path(path).write_bytes(bitcode)
+        completed = run(
+            self.toolchain.command(self.disassembler, path, "-o", "-"), timeout=BUILD_TIMEOUT, output_limit=1 << 28
+        )
+        if not completed.ok:
+            raise _failure(completed, "read its program")
+        return completed.stdout
+
+    def optimize(self, text: str, options: Sequence[str], folder: str) -> bytes:
+        """Return the bitcode that opt makes of a text with these options."""
+        assert self.optimizer is not None
+        target = os.path.join(folder, "optimized.bc")
+        command = self.toolchain.command(self.optimizer, *options, "-", "-o", target)
+        completed = run(command, timeout=BUILD_TIMEOUT, stdin=text.encode())
+        if not completed.ok:
+            raise _failure(completed, "prepare its program")
+        return read_beside(target, folder)
+
+    def launch(self, job: str, seconds: float, on_progress: Callable[[int, int], None] | None) -> Completed:
+        """Run the host with a job, a file. Raises ToolError, with one sentence, where the interpreter failed."""
+
+        def tell(line: str) -> None:
+            if on_progress is not None and (match := _TOLD.fullmatch(line)) is not None:
+                on_progress(int(match[1]), int(match[2]))
+
+        completed = run(self._host("run", job), timeout=seconds + GRACE, on_line=tell)
+        if not completed.ok or _FATAL.search(completed.log):
+            raise _failure(completed, "run this kernel")
+        return completed
+
+    def _host(self, *words: str) -> list[str]:
+        return self.toolchain.command(_native("kernlens_interpreter"), self.library, *words)
+
+    @contextmanager
+    def confined(self, seconds: float) -> Iterator[str]:
+        """Let the interpreter within the context open nothing but a folder, which is given; it runs foreign kernels."""
+        if (confined := confinement()) is not None:
+            yield confined.folder
+            return
+        limits = Limits(seconds + GRACE, memory=_MEMORY, file_size=8 << 30, written=16 << 30, output=16 << 20)
+        shown = [*(parts_of_root(str(self.toolchain.root)) if self.toolchain.root else ()), str(plugin().parent)]
+        with temporary_folder() as folder, Confinement(folder, limits, shown if is_offered() else None):
+            yield folder
+
+
+def oclgrind(name: str = "") -> Oclgrind:
+    """Return the interpreter of a toolchain, or the first of the machine's own and of all toolchains. Raises UnsupportedError,
+    with what to install, if there is none."""
+    for toolchain in _toolchains(name):
+        root = toolchain.root or Path("/")
+        if (root / _LIBRARY).is_file() and any(root.glob(_CORE)):
+            tools = [_tool(toolchain, each) for each in ("opt", "llvm-dis")]
+            return Oclgrind(toolchain, str(root / _LIBRARY), *tools)
+    raise UnsupportedError(
+        "Oclgrind 21.10, which runs kernels without a GPU, is not installed: apt install oclgrind llvm-14 (Debian 12), or"
+        " anywhere without root: kernlens toolchain add oclgrind"
+    )
+
+
+def plugin() -> Path:
+    """Return the plugin that counts. Raises UnsupportedError if it was not built."""
+    return _native("libkernlens_observer.so")
+
+
+def _toolchains(name: str) -> Iterator[Toolchain]:
+    if not name or name == "system":
+        yield Toolchain("system", None, None, None, None)
+    for each, root in sorted(roots().items(), key=lambda item: (item[0] != NAME, item[0])):
+        if name in ("", each):
+            yield Toolchain(each, root, None, None, None)
+
+
+def _tool(toolchain: Toolchain, name: str) -> str | None:
+    path = (toolchain.root or Path("/")) / f"usr/lib/llvm-{_MAJOR}/bin/{name}"
+    if path.is_file():
+        return str(path)
+    return shutil.which(f"{name}-{_MAJOR}") if toolchain.root is None else None
+
+
+def _native(name: str) -> Path:
+    path = Path(str(files("kernlens").joinpath("native", name)))
+    if not path.is_file():
+        raise UnsupportedError(
+            f"this installation has no {name}, which is built on Linux where compilers and the OpenCL headers are; then apt"
+            f" install build-essential opencl-headers && {reinstall()}"
+        )
+    return path
+
+
+def _failure(completed: Completed, what: str) -> ToolError:
+    fatal = _FATAL.search(completed.log)
+    lines = [line.strip() for line in completed.stderr.splitlines() if line.strip()]
+    reason = (
+        fatal[1].strip() if fatal else lines[-1] if lines and completed.signal is None else f"it {completed.ending}"
+    )
+    told = f"Oclgrind cannot {what}: {reason.rstrip('.')}; nothing was counted"
+    return ToolError(told, command=" ".join(completed.command), log=completed.log)

@@ -1,0 +1,205 @@
+"""``kernlens.observe``: a kernel run in an interpreter on data that is described, and what it did, line by line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from math import prod
+from pathlib import Path
+
+from kernlens.dataclass import replace
+from kernlens.errors import KernlensError, ToolError, UnsupportedError
+from kernlens.formats.observation import read_observations
+from kernlens.isa.devices import device as device_named
+from kernlens.isa.observed_machines import machine_of
+from kernlens.model.behaviour import Behaviour, Fault, ObservedMachine
+from kernlens.toolchain.interpreted_code import InterpretedProgram, prepare
+from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, oclgrind, plugin
+from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.sources.includes import existing_source, join_options
+from kernlens.toolchain.sources.source_reading import read_beside
+from kernlens.verbs.launch_arguments import LaunchArgument, launch_arguments
+
+#: Seconds that a kernel may run.
+SECONDS = 20.0
+#: Bytes of local memory that a kernel may use: no GPU's work-group has more.
+_LOCAL_MEMORY = 256 << 10
+_WIDEST = 64
+Progress = Callable[[int, int], None]
+
+
+def observe(
+    source: str | os.PathLike[str],
+    *,
+    kernel: str | None = None,
+    size: Sequence[int],
+    group: Sequence[int],
+    arguments: Sequence[str],
+    device: str | None = None,
+    sub_group: int | None = None,
+    toolchain: str = "",
+    options: str | Sequence[str] = "",
+    seconds: float = SECONDS,
+    uninitialized: bool = False,
+    on_progress: Progress | None = None,
+) -> Behaviour:
+    """Return what one launch of a kernel does, counted in an interpreter (Oclgrind) on the data that ``arguments`` describe:
+    ``random:float:4096``, ``ramp:int:4096``, ``zeros:float:4096``, a file of raw bytes or ``.npy``, ``local:BYTES``, a value.
+
+    ``size`` and ``group`` are the global and the local size. ``device`` decides how wide a sub-group is and how memory is
+    moved; for Intel's the kernel is compiled. ``sub_group`` is a width instead. ``toolchain`` names the one with Oclgrind.
+    After ``seconds`` the work-groups that ended are the answer. ``uninitialized`` also looks for values that were never set.
+
+    Raises KernlensError: NotFoundError for a kernel that is not there, UnsupportedError where Oclgrind is not installed,
+    ToolError where it fails.
+    """
+    path = existing_source(source)
+    sizes, local = _sizes(size, group)
+    words = join_options(options)
+    interpreter = oclgrind(toolchain)
+    plugin()
+    with temporary_folder() as folder:
+        program = prepare(interpreter, str(path), words, str(folder))
+    name = program.kernel(kernel)
+    described = launch_arguments(name, program.kernels[name], arguments)
+    machine = _machine(path, name, device, sub_group, words)
+    settings = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
+    launched = _Launch(interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path))
+    observed = launched.run(on_progress)
+    observed = replace(observed, machine=machine, source=str(path), device=device)
+    return _without_lockstep(_named(observed, program, described))
+
+
+def _sizes(size: Sequence[int], group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return both sizes with three dimensions. Raises KernlensError for sizes that do not fit together."""
+    if len(size) != len(group) or not 1 <= len(size) <= 3:
+        raise KernlensError("the size and the group's size have the same number of dimensions, 1 to 3")
+    if any(each < 1 for each in (*size, *group)) or any(all_ % part for all_, part in zip(size, group, strict=True)):
+        raise KernlensError(f"work-groups of {_told(group)} do not divide {_told(size)} work-items")
+    rest = (1,) * (3 - len(size))
+    return (*size, *rest), (*group, *rest)
+
+
+def _told(sizes: Sequence[int]) -> str:
+    return " x ".join(f"{each:,}" for each in sizes)
+
+
+def _machine(path: Path, kernel: str, device: str | None, sub_group: int | None, options: str) -> ObservedMachine:
+    machine = machine_of(device_named(device)) if device is not None else ObservedMachine()
+    if sub_group is not None:
+        machine = replace(machine, width=sub_group)
+    elif not machine.width:
+        from kernlens.verbs.compile import compile
+
+        assert device is not None
+        compiled = compile(path, device, options=options)
+        width = compiled[0].kernels[kernel].resources.simd if compiled and kernel in compiled[0].kernels else None
+        if width is None:
+            raise UnsupportedError(
+                f"the compiler does not say how wide {kernel} is on {device}; state it with --sub-group"
+            )
+        machine = replace(machine, width=width)
+    if not 1 <= machine.width <= _WIDEST:
+        raise KernlensError(f"a sub-group has 1 to {_WIDEST} work-items, not {machine.width}")
+    return machine
+
+
+class _Launch:
+    """One run of the interpreter."""
+
+    def __init__(
+        self,
+        interpreter: Oclgrind,
+        program: InterpretedProgram,
+        kernel: str,
+        sizes: Sequence[int],
+        local: Sequence[int],
+        arguments: Sequence[LaunchArgument],
+        machine: ObservedMachine,
+        seconds: float,
+        settings: dict[str, str],
+        source: str,
+    ) -> None:
+        self._interpreter, self._program, self._kernel = interpreter, program, kernel
+        self._sizes, self._local, self._arguments = sizes, local, arguments
+        self._machine, self._seconds, self._settings, self._source = machine, seconds, settings, source
+
+    def run(self, on_progress: Progress | None) -> Behaviour:
+        """Return what was counted. Raises ToolError where the interpreter failed, and if no work-group ended in time."""
+        with self._interpreter.confined(self._seconds) as folder:
+            answer = os.path.join(folder, "observation")
+            completed = self._interpreter.launch(self._job(folder, answer), self._seconds, on_progress)
+            content = read_beside(answer, folder) if os.path.isfile(answer) else b""
+        sections = read_observations(content, dict.fromkeys(SOURCE_NAMES, self._source))
+        if not sections:
+            raise ToolError(
+                f"Oclgrind wrote no counts of {self._kernel}: {completed.stderr.strip()[:200] or 'it says nothing'}",
+                log=completed.log,
+            )
+        observed = sections[-1]
+        if not observed.groups_done:
+            raise ToolError(
+                f"not one work-group of {self._kernel} ended within {self._seconds:g} s, so nothing was counted; allow more"
+                " with --seconds, or describe smaller work-groups"
+            )
+        if observed.groups_done < observed.groups and not observed.is_out_of_time:
+            raise ToolError(
+                f"Oclgrind stopped after {observed.groups_done:,} of {observed.groups:,} work-groups of {self._kernel};"
+                " nothing was counted",
+                log=completed.log,
+            )
+        return observed
+
+    def _job(self, folder: str, answer: str) -> str:
+        """Write the job of the host and its files; return its path."""
+        machine = self._machine
+        observe = (
+            f"width={machine.width} banks={machine.banks} bank_bytes={machine.bank_bytes} phases={machine.has_phases:d}"
+            f" split={machine.is_split:d} seconds={max(1, round(self._seconds))} ends=1 tells=1 file={answer}"
+        )
+        settings = {
+            "OCLGRIND_PLUGINS": str(plugin()),
+            "OCLGRIND_LOCAL_MEM_SIZE": str(_LOCAL_MEMORY),
+            "OCLGRIND_MAX_WGSIZE": str(max(1024, prod(self._local))),
+            "KERNLENS_OBSERVE": observe,
+            **self._settings,
+        }
+        program = os.path.join(folder, "kernel.bc")
+        Path(program).write_bytes(self._program.bitcode)
+        lines = [f"set {name} {value}" for name, value in settings.items()]
+        lines += [f"program {program}", f"kernel {self._kernel}"]
+        lines += [
+            f"{word} {' '.join(map(str, sizes))}" for word, sizes in (("global", self._sizes), ("local", self._local))
+        ]
+        for number, each in enumerate(self._arguments):
+            if each.kind == "buffer":
+                file = os.path.join(folder, f"argument{number}")
+                Path(file).write_bytes(each.content)
+                lines.append(f"buffer {each.size} {file}")
+            else:
+                lines.append(f"value {each.content.hex()}" if each.kind == "value" else f"memory {each.size}")
+        job = os.path.join(folder, "job")
+        Path(job).write_text("".join(f"{line}\n" for line in lines))
+        return job
+
+
+def _named(observed: Behaviour, program: InterpretedProgram, arguments: Sequence[LaunchArgument]) -> Behaviour:
+    """Return the behaviour with the names of arguments in its faults: Oclgrind numbers buffers as they are made, from 1."""
+    parameters = program.kernels[observed.kernel]
+    buffers = [each.name for each, argument in zip(parameters, arguments, strict=True) if argument.kind == "buffer"]
+    names = {str(number): name for number, name in enumerate(buffers, 1)}
+    faults = (replace(fault, argument=names.get(fault.argument or "")) for fault in observed.faults)
+    return replace(observed, faults=tuple(faults))
+
+
+def _without_lockstep(observed: Behaviour) -> Behaviour:
+    """Return the behaviour without counts if the kernel relies on work-items that run in lockstep."""
+    fault: Fault | None = next((each for each in observed.faults if each.is_lockstep), None)
+    if fault is None:
+        return observed
+    place = f" at line {fault.places[0].line}" if fault.places else ""
+    note = (
+        f"{observed.kernel} relies on lockstep: work-items of one sub-group share local memory{place} without a barrier, which"
+        " the interpreter does not run as a GPU does, so nothing is counted"
+    )
+    return replace(observed, pieces=(), accesses=(), branches=(), loops=(), barriers=(), notes=(*observed.notes, note))
