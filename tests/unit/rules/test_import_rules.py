@@ -33,10 +33,12 @@ ALLOWED = {
     # How many there are for this process: the same for decoding, rendering and compiles.
     "processors": set(),
     # A process of its own, as what it does for hostile names has to be stopped.
-    "demangler": {"log"},
+    "demangler": {"log", "piped_process"},
+    # A program of kernlens's own that answers on pipes: for the demangler, and for the decoders of other vendors and texts.
+    "piped_process": {"log"},
     "model": set(),
     "formats": {"model"},
-    "isa": {"log", "model", "processors"},
+    "isa": {"log", "model", "piped_process", "processors"},
     "analysis": {"demangler", "model"},
     "report": {"analysis", "isa", "model"},
     # What runs in a driver's child process: see test_worker_loads_little.
