@@ -13,8 +13,10 @@ from _thread import allocate_lock
 from functools import lru_cache
 
 from kernlens import log
+from kernlens.errors import ToolError
+from kernlens.piped_process import PipedProcess, program_path
 
-_PROGRAM = os.path.join(os.path.dirname(__file__), "native", "kernlens_demangler")
+_PROGRAM = program_path("kernlens_demangler")
 #: Characters; libstdc++ reads names of 1,024 at most.
 _LONGEST_NAME = 4096
 #: Names and texts that are kept; a text has 16 KiB at most (``native/demangler/main.c``).
@@ -23,39 +25,16 @@ _KEPT = 4096
 _MOST_ENDS = 16
 
 
-class _Process:
+class _Process(PipedProcess):
     """A running demangler. Raises OSError if it cannot be started."""
 
     def __init__(self) -> None:
-        names, to_process = os.pipe()
-        self._names = os.fdopen(to_process, "wb", 0)
-        with os.fdopen(names, "rb", 0):
-            from_process, texts = os.pipe()
-            self._texts = os.fdopen(from_process, "rb")
-            with os.fdopen(texts, "wb", 0):
-                environment = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-                actions = [(os.POSIX_SPAWN_DUP2, names, 0), (os.POSIX_SPAWN_DUP2, texts, 1)]
-                self.id = os.posix_spawn(_PROGRAM, [_PROGRAM], environment, file_actions=actions)
+        super().__init__("the demangler", [_PROGRAM])
 
     def ask(self, name: str) -> str:
-        """Return the text of a name, empty if libstdc++ does not read it. Raises OSError if the process has ended."""
-        self._names.write(name.encode() + b"\n")
-        text = self._texts.readline()
-        if not text.endswith(b"\n"):
-            raise BrokenPipeError("the demangler has ended")
-        return text[:-1].decode("utf-8", "backslashreplace")
-
-    def leave(self) -> None:
-        """Close this side's pipes. The process ends when nobody has them open."""
-        self._names.close()
-        self._texts.close()
-
-    def end(self) -> None:
-        self.leave()
-        try:
-            os.waitpid(self.id, 0)
-        except ChildProcessError:
-            log.debug("demangler", "the application waits for all its children itself")
+        """Return the text of a name, empty if libstdc++ does not read it. Raises ToolError if the process has ended."""
+        self.write(name.encode() + b"\n")
+        return self.read_line().decode("utf-8", "backslashreplace")
 
 
 class Demangler:
@@ -77,7 +56,7 @@ class Demangler:
                 process, self.process = self.process or _Process(), None
                 text = process.ask(name)
                 self.process = process
-            except OSError as error:
+            except (OSError, ToolError) as error:
                 log.debug("demangler", "%s stays mangled: %s", name, error)
                 self._ends += 1
                 if process is not None:

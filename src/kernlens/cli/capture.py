@@ -16,7 +16,6 @@ from kernlens.cli.output import Progress, finish_output, fit_output, print_json,
 from kernlens.cli.signals import EndedBySignal
 from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES, shown_figures
-from kernlens.model.former_keys import with_former_keys
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.report.style import style
 from kernlens.report.table import table
@@ -188,7 +187,7 @@ def _document(done: Capture) -> dict[str, Any]:
                 **kernel.document,
                 "program": kernel.build or None,
                 "device": kernel.device or None,
-                **with_former_keys(dict.fromkeys(figure.key for figure in FIGURES) | kernel.figures),
+                **(dict.fromkeys(figure.key for figure in FIGURES) | kernel.figures),
                 "line_table": kernel.line_table,
                 "same_code": kernel.same_code,
             }

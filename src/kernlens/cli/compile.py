@@ -31,7 +31,6 @@ from kernlens.cli.output import Progress, is_terminal, print_json, print_lines, 
 from kernlens.errors import OutputError
 from kernlens.loading.identify import kind_of
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
-from kernlens.model.former_keys import with_former_keys
 from kernlens.model.opencl_built_ins import misspelt_built_in, opencl_built_ins
 from kernlens.report.launch_words import refusal_lines
 from kernlens.report.style import style
@@ -286,7 +285,7 @@ def _document(recording: Path, builds: Builds, *, has_logs: bool) -> dict[str, A
                 "ok": compiled.ok,
                 "reason": compiled.reason,
                 "seconds": round(compiled.seconds, 3),
-                "kernels": list(map(with_former_keys, _rows(compiled, kernels))),
+                "kernels": _rows(compiled, kernels),
                 **(log_document(compiled) if has_logs else {}),
             }
             for compiled, kernels in builds

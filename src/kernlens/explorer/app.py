@@ -177,17 +177,10 @@ class Explorer:
             if configuration.trials:
                 works.append(TrialWork(configuration, sources, include, self._limits, unconfined))
                 continue
-            works.append(
-                CompileWork(
-                    configuration,
-                    sources,
-                    include,
-                    self._limits,
-                    self._results,
-                    own_roots=self._served.own_roots,
-                    unconfined=unconfined,
-                )
+            work = CompileWork(
+                configuration, sources, include, self._limits, unconfined, self._results, self._served.own_roots
             )
+            works.append(work)
         return works
 
     def _sources(self, asked: CompileRequest) -> tuple[Sequence[Source], str]:

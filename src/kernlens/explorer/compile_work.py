@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from kernlens import __version__
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.explorer.compile_queue import Tell, no_result
 from kernlens.explorer.compile_request import Configuration
@@ -141,37 +141,51 @@ def confined(limits: Limits, shown: Sequence[str] = (), *, unconfined: bool = Fa
 
 
 @dataclass(eq=False)
-class CompileWork:
-    """A compile of ``sources``, the first of which is the main one, that waits to be run. ``include`` are folders whose files
+class ConfinedWork:
+    """Compiles of ``sources``, the first of which is the main one, that wait to be run. ``include`` are folders whose files
     they may include too; ``unconfined``: all that there are."""
 
     configuration: Configuration
     sources: Sequence[Source]
     include: Sequence[str]
     limits: Limits
-    results: Results
-    own_roots: Sequence[str] = ()
-    unconfined: bool = False
-    _confinement: Confinement | None = field(default=None, init=False)
-    _stopped: bool = field(default=False, init=False)
+    unconfined: bool
+
+    def __post_init__(self) -> None:
+        self._confinement: Confinement | None = None
+        self._stopped = False
 
     def stop(self) -> None:
-        """End the compiler, if it runs already, and let it not begin otherwise."""
+        """End the compiler, if it runs already, and let none begin otherwise."""
         self._stopped = True
         if self._confinement is not None:
             self._confinement.stop()
 
-    def run(self, tell: Tell) -> None:
-        """Compile, or take what is kept of the same, and tell the result."""
-        tell({"event": "stage", "done": 0, "of": _STEPS})
+    @contextmanager
+    def folder(self) -> Iterator[str]:
+        """Confine what a block compiles to a folder, which is removed after it."""
         with confined(self.limits, self.include, unconfined=self.unconfined) as confinement:
             self._confinement = confinement
             if self._stopped:
                 confinement.stop()
+            yield confinement.folder
+
+
+@dataclass(eq=False)
+class CompileWork(ConfinedWork):
+    """A compile whose result is kept."""
+
+    results: Results
+    own_roots: Sequence[str] = ()
+
+    def run(self, tell: Tell) -> None:
+        """Compile, or take what is kept of the same, and tell the result."""
+        tell({"event": "stage", "done": 0, "of": _STEPS})
+        with self.folder() as folder:
             try:
                 key = self._key()
                 earlier = None if self._includes_files else self.results.get(key)
-                result = earlier or self._compiled(tell, confinement.folder)
+                result = earlier or self._compiled(tell, folder)
             except KernlensError as error:
                 log, command = (error.log, error.command) if isinstance(error, ToolError) else ("", None)
                 tell(no_result(str(error), log, command))

@@ -10,18 +10,10 @@ from kernlens.explorer.compile_work import Results
 from kernlens.explorer.responses import unknown_program
 from kernlens.explorer.served import Served
 from kernlens.isa.devices import known_device, one_of_each
+from kernlens.model.compiler_options import OFFERED
 from kernlens.model.program import Program
 from kernlens.toolchain.device_compilers import devices_of, titles_of
 from kernlens.toolchain.toolchains import find_toolchains
-
-#: Build options that a page offers to complete; any other that names no file is taken too.
-OPTIONS = (
-    "-cl-denorms-are-zero", "-cl-fast-relaxed-math", "-cl-finite-math-only", "-cl-fp32-correctly-rounded-divide-sqrt",
-    "-cl-intel-128-GRF-per-thread", "-cl-intel-256-GRF-per-thread", "-cl-intel-enable-auto-large-GRF-mode",
-    "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-no-subgroup-ifp", "-cl-opt-disable", "-cl-single-precision-constant",
-    "-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0", "-cl-strict-aliasing", "-cl-uniform-work-group-size",
-    "-cl-unsafe-math-optimizations", "-g", "-gline-tables-only", "-w", "-Werror", "-D NAME=VALUE", "-U NAME",
-)  # fmt: skip
 
 
 def choices(toolchains: Sequence[str]) -> dict[str, Any]:
@@ -41,7 +33,7 @@ def choices(toolchains: Sequence[str]) -> dict[str, Any]:
             {"name": name, "title": titles[name], "toolchains": names} for name, names in sorted(by_device.items())
         ],
         "toolchains": [{"name": each.name, "versions": titles_of(each)} for each in chosen],
-        "options": list(OPTIONS),
+        "options": list(OFFERED),
     }
 
 

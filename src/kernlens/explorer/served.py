@@ -19,7 +19,6 @@ from kernlens.explorer.compile_work import Newest, Results, as_asked, confined, 
 from kernlens.loading import open_build, open_file
 from kernlens.loading.open import Contents
 from kernlens.model.build import Build, Source
-from kernlens.model.former_keys import with_current_keys
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import compile_stages
 from kernlens.report.explore import ExploreDocument, explore_document
@@ -240,9 +239,6 @@ def sweep_in(path: str) -> dict[str, Any] | None:
     rows = document.get("rows") if isinstance(document, dict) and document.get("schema") == 1 else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) and row.keys() >= _ROW_KEYS for row in rows):
         return None
-    for row in rows:
-        if isinstance(row["figures"], dict):
-            row["figures"] = with_current_keys(row["figures"])
     return document  # type: ignore[no-any-return]
 
 

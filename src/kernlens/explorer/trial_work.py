@@ -10,52 +10,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError
 from kernlens.explorer.compile_queue import Tell, no_result
-from kernlens.explorer.compile_request import Configuration
-from kernlens.explorer.compile_work import confined
-from kernlens.model.build import Source
+from kernlens.explorer.compile_work import ConfinedWork
 from kernlens.model.trial import Tried
 from kernlens.report.trial_table import tried_document
-from kernlens.toolchain.confinement import Confinement, Limits
 from kernlens.toolchain.shown_files import questions_answered
 from kernlens.toolchain.sources.includes import join_options, split_options
 from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.verbs.tried import tried
 
 
-@dataclass(eq=False)
-class TrialWork:
-    """The trials of ``sources``, the first of which is the main one. ``include`` are folders whose files they may include too;
-    ``unconfined``: all that there are."""
-
-    configuration: Configuration
-    sources: Sequence[Source]
-    include: Sequence[str]
-    limits: Limits
-    unconfined: bool = False
-    _confinement: Confinement | None = field(default=None, init=False)
-    _stopped: bool = field(default=False, init=False)
-
-    def stop(self) -> None:
-        """End the compiler, if it runs already, and let none begin otherwise."""
-        self._stopped = True
-        if self._confinement is not None:
-            self._confinement.stop()
+class TrialWork(ConfinedWork):
+    """The trials of options on the sources."""
 
     def run(self, tell: Tell) -> None:
         """Compile with each change, and tell the result."""
         started = time.monotonic()
-        with confined(self.limits, self.include, unconfined=self.unconfined) as confinement:
-            self._confinement = confinement
-            if self._stopped:
-                confinement.stop()
-            folder = os.path.realpath(confinement.folder)
+        with self.folder() as written_below:
+            folder = os.path.realpath(written_below)
             try:
                 answer = self._tried(tell, folder)
             except KernlensError as error:

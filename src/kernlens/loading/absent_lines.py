@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kernlens.errors import FormatError
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.model.build import LINE_OPTIONS, Build
+from kernlens.model.build import Build
+from kernlens.model.compiler_options import LINE_OPTIONS
 
 NO_TABLE = "the debug data holds no line table for this kernel"
 EMPTY_TABLE = "the debug data's line table for this kernel names no line"

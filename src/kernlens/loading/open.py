@@ -30,7 +30,7 @@ from kernlens.loading.identify import (
 from kernlens.loading.unpack import Unpacker
 from kernlens.model.allowance import Allowance
 from kernlens.model.binary import EMPTY, Container
-from kernlens.model.build import Build, Source
+from kernlens.model.build import SOURCE_SUFFIX, Build, Source
 from kernlens.model.containers import CONTAINERS, Holds
 from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.model.program import Program
@@ -276,7 +276,7 @@ class Folder(Contents):
             self.check()
             from kernlens.toolchain.folders import paths_below
 
-            if any(name.endswith(".cl") for name in paths_below(path)):
+            if any(name.endswith(SOURCE_SUFFIX) for name in paths_below(path)):
                 raise KernlensError(
                     f"the folder {path} contains sources only; name these sources, or make a recording of them:"
                     f" kernlens compile {path}/*.cl --device D -o FILE.klens"

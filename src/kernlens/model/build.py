@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.compiler import Compiler
+from kernlens.model.compiler_options import LINE_TABLES
 
 if TYPE_CHECKING:
     from kernlens.model.kernel import ReportedKernel
@@ -22,6 +23,8 @@ _NAMED = re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|
 #: The outcomes of a build. A dynamic link that connected programs is ``linked``; what was compiled and linked in one call is
 #: ``consumed`` by that link. Both went well, and have no binary of their own.
 BUILT, LINKED, CONSUMED, REFUSED = OUTCOMES = ("built", "linked", "consumed", "refused")
+#: How the names of OpenCL C sources end.
+SOURCE_SUFFIX = ".cl"
 #: The beginnings of the reasons for which a build that went well has no binary.
 LINKED_AT_ONCE, CONNECTED, BUILT_IN, NOT_GIVEN, NOT_ASKED = (
     "it was compiled and linked in one call",
@@ -30,8 +33,6 @@ LINKED_AT_ONCE, CONNECTED, BUILT_IN, NOT_GIVEN, NOT_ASKED = (
     "the driver gave no binary",
     "kernlens asked for no binary",
 )
-#: The build options that have compilers write line tables. The first is what kernlens adds.
-LINE_OPTIONS = ("-gline-tables-only", "-g")
 
 
 def outcome_told(reason: str) -> str:
@@ -238,7 +239,7 @@ class Build:
     def made_by(self) -> str:
         """The toolchain and the options that tell it from other builds of its source: ``toolchain system, options -DN=3``;
         empty if neither is known. The option that is added for line tables is left out."""
-        words = [word for word in (self.own_options or "").split(" ") if word != LINE_OPTIONS[0]]
+        words = [word for word in (self.own_options or "").split(" ") if word != LINE_TABLES]
         options = " ".join(words).strip()
         toolchain = [f"toolchain {self.toolchain.name}"] if self.toolchain else []
         return ", ".join([*toolchain, *([f"options {options}"] if options else [])])

@@ -65,7 +65,7 @@ class Figure:
     ``former`` name holds. ``part_of`` is the key of the sum that this is a
     part of; ``is_detail``: a table that has the sum leaves the part out where no kernel has any of it. ``grows_at_launch``:
     a launch may ask for more local memory than this has, and a limit holds both. ``former`` are its key and headings before
-    the current release: see ``former_keys``.
+    the current release: options, ``kernlens.toml`` and Python take these names too.
     """
 
     key: str

@@ -57,11 +57,6 @@ class KernelResources:
         return self.private_bytes // self.simd if self.private_bytes is not None and self.simd else None
 
     @property
-    def registers(self) -> int | None:
-        """The former name of ``grf_count``, for one release."""
-        return self.grf_count
-
-    @property
     def is_particular(self) -> bool:
         """True if the binary states what only some vendors' do: figures of ``figures.OF_FAMILIES``."""
         return bool(self.stated or self.spilled_registers or self.register_files.keys() - {GRF})

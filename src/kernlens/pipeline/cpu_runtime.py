@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernlens.errors import FormatError, NotFoundError, UnsupportedError
-from kernlens.model.build import LINE_OPTIONS, Build
+from kernlens.model.build import Build
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import CPU_RUNTIME, FROM_BINARY, FROM_COMPILER, Stage, held
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text

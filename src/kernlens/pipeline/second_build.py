@@ -16,18 +16,18 @@ from typing import Any
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.level_zero_results import BUILD_FAILURE, LINK_FAILURE
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import LEVEL_ZERO, OPENCL, TIME_LIMIT, IsolatedDriver
 from kernlens.runtime.level_zero.result_codes import LevelZeroError
-from kernlens.runtime.opencl.error_codes import OpenCLError
+from kernlens.runtime.opencl.error_codes import BUILD_PROGRAM_FAILURE, OpenCLError
 from kernlens.runtime.worker_answers import build_of
 from kernlens.toolchain.confinement import Children, confined_driver, confinement
 from kernlens.toolchain.sources.includes import existing_source
 from kernlens.toolchain.sources.source_reading import read_named
 
-#: CL_BUILD_PROGRAM_FAILURE, ZE_RESULT_ERROR_MODULE_BUILD_FAILURE and ..._LINK_FAILURE: what is built is at fault; with any
-#: other code the driver or the caller is.
-_BUILD_FAILURES = (-11, 0x70000004, 0x70000005)
+#: What is built is at fault; with any other code the driver or the caller is.
+_BUILD_FAILURES = (BUILD_PROGRAM_FAILURE, BUILD_FAILURE, LINK_FAILURE)
 
 
 @dataclass(frozen=True, slots=True)

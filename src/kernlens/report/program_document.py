@@ -16,7 +16,6 @@ from kernlens.model.build import Build
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figure import Figure
 from kernlens.model.figures import STATED, figures_of, largest_first, own_figures, with_order
-from kernlens.model.former_keys import FORMER_KEYS, with_former_keys
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
@@ -160,18 +159,13 @@ def place_document(program: Program) -> Document:
     }
 
 
-def metric_keys(figure: Figure) -> Document:
-    """Return the keys that name a figure: ``metric``, and for one release ``figure`` with its former key."""
-    return {"metric": figure.key, "figure": FORMER_KEYS.get(figure.key, figure.key)}
-
-
 def toolchain_keys(build: Build) -> Document:
     """Return the toolchain of a build: its versions for a person, and its name for scripts."""
     return {"toolchain": build.toolchain_title, "toolchain_name": build.toolchain.name if build.toolchain else None}
 
 
 def _kernel(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
-    return {"name": kernel.name, **with_former_keys(figures_of(kernel, (*figures, *own_figures(kernel))))}
+    return {"name": kernel.name, **figures_of(kernel, (*figures, *own_figures(kernel)))}
 
 
 def kernel_document(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:

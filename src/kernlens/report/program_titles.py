@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from kernlens.model.build import LINE_OPTIONS
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.model.program import Program
 from kernlens.report.describe import device_words
 

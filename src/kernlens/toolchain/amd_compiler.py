@@ -11,12 +11,11 @@ from pathlib import Path
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.model.build import BuildToolchain
+from kernlens.model.compiler_options import ONLY_INTEL
 from kernlens.toolchain.sources.includes import operand
 from kernlens.toolchain.toolchains import Toolchain, library_folders, loader
 
 TARGET = "amdgcn-amd-amdhsa"
-#: Options that only Intel's compilers know.
-_OF_OTHERS = ("-cl-intel-", "-ze-", "-igc", "-vc-codegen", "-cl-take-global-address", "-library-compilation")
 _LANGUAGE = "-cl-std=CL1.2"
 
 
@@ -57,7 +56,7 @@ class AmdCompiler:
     def command(self, processor: str, words: Sequence[str], source: str, output: str) -> list[str]:
         """Return the command that compiles ``source`` with these options; ``output`` is an object that is not linked, or what
         the options say."""
-        own = [word for word in _without_name(words) if not word.startswith(_OF_OTHERS)]
+        own = [word for word in _without_name(words) if not word.startswith(ONLY_INTEL)]
         language = [] if any(word.startswith("-cl-std=") for word in own) else [_LANGUAGE]
         level = [] if any(re.fullmatch(r"-O\w?|-cl-opt-disable", word) for word in own) else ["-O3"]
         return self.toolchain.command(

@@ -15,6 +15,7 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts
+from kernlens.model.compiler_options import ONLY_INTEL
 from kernlens.toolchain.diagnostics import error_lines
 from kernlens.toolchain.packages import first_known, how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
@@ -27,8 +28,6 @@ TIMEOUT = 120.0
 VERSIONS = (15, 16, 17, 18, 19)
 #: These options make Intel's compiler export every function and variable that has linkage.
 LIBRARY_OPTIONS = "-library-compilation -ze-take-global-address"
-#: How options begin that only the device's compiler knows.
-_BACK_END_OPTIONS = ("-ze-", "-library-compilation", "-cl-intel-", "-cl-take-global-address", "-igc", "-vc-codegen")
 _LANGUAGE = "-cl-std=CL2.0"
 
 
@@ -90,7 +89,7 @@ def device_options(options: str) -> str:
 
 def clang_command(front_end: FrontEnd, source: Path, options: str, output: str) -> list[str]:
     """Return the command that compiles OpenCL C to LLVM bitcode in the file ``output``."""
-    words = [word for word in split_options(options) if not word.startswith(_BACK_END_OPTIONS)]
+    words = [word for word in split_options(options) if not word.startswith(ONLY_INTEL)]
     language = [] if any(word.startswith("-cl-std=") for word in words) else [_LANGUAGE]
     return [
         front_end.clang, "--target=spir64-unknown-unknown", "-x", "cl", *language, "-Xclang", "-finclude-default-header",

@@ -27,6 +27,7 @@ from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.isa.devices import DEVICES, known_device, name_among
 from kernlens.model.build import Build, HeldParts
+from kernlens.model.compiler_options import LINE_TABLES, OPENCL_OPTIONS
 from kernlens.model.stages import OTHER_DEVICES
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.child import Child
@@ -56,16 +57,8 @@ DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
 DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
 #: The name of a whole family or release of devices, for each of which ocloc would compile.
 FAMILY_NAME = re.compile(r"gen\d\w*|xe\d*p?(?:-.*)?")
-#: What the front end says of an option that it does not know, and those that every OpenCL C compiler has. Source: OpenCL 3.0,
-#: "Compiler Options".
+#: What the front end says of an option that it does not know.
 UNKNOWN_OPTION = re.compile(r"Unrecognized build options: (\S+)")
-OPENCL_OPTIONS = (
-    "-cl-std=CL3.0", "-cl-std=CL2.0", "-cl-std=CL1.2", "-cl-single-precision-constant", "-cl-denorms-are-zero",
-    "-cl-mad-enable", "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-opt-disable", "-cl-strict-aliasing",
-    "-cl-uniform-work-group-size", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations", "-cl-finite-math-only",
-    "-cl-fast-relaxed-math", "-cl-kernel-arg-info", "-cl-no-subgroup-ifp", "-Werror", "-cl-intel-256-GRF-per-thread",
-    "-cl-intel-128-GRF-per-thread",
-)  # fmt: skip
 #: A device's number: an IP version (12.55.8), or a PCI device id (0x56a0).
 DEVICE_NUMBER = re.compile(r"\d+\.\d+\.\d+|0x[0-9a-fA-F]{1,8}")
 
@@ -108,7 +101,7 @@ def compile_source(
         if copy is not None:
             full = copy.options
         else:
-            full = options if from_spirv else source_options(path, options, naming=("-gline-tables-only",))
+            full = options if from_spirv else source_options(path, options, naming=(LINE_TABLES,))
         command = _command(chosen, name, device, folder, full, from_spirv)
         env = {**os.environ, **environment} if environment else None
         completed = run(command, timeout=timeout, cwd=cwd, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)

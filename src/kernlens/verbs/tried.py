@@ -22,6 +22,7 @@ from kernlens.loading import open_build
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.code_shape import memory_of
+from kernlens.model.compiler_options import FAST_RELAXED, MAD_ENABLE, MORE_REGISTERS, NOT_OPTIMISED
 from kernlens.model.kernel import Kernel
 from kernlens.model.spills import spill_messages
 from kernlens.model.trial import Change, Trial, TrialCode, Tried, TriedKernel
@@ -41,14 +42,14 @@ CHANGES_LIMIT = 256
 
 _OPTIONS = (
     Change(
-        "fast-relaxed-math", "-cl-fast-relaxed-math", "-cl-fast-relaxed-math",
+        "fast-relaxed-math", FAST_RELAXED, FAST_RELAXED,
         results="less accurate functions; no NaN, infinity or signed zero",
     ),
-    Change("mad-enable", "-cl-mad-enable", "-cl-mad-enable", results="a * b + c may be rounded once or twice"),
-    Change("256-registers", "256 registers", "-cl-intel-256-GRF-per-thread"),
+    Change("mad-enable", MAD_ENABLE, MAD_ENABLE, results="a * b + c may be rounded once or twice"),
+    Change("256-registers", "256 registers", MORE_REGISTERS),
 )  # fmt: skip
 #: Options that cost something wherever they are set, so that leaving them out is tried.
-_LEFT_OUT = ("-cl-opt-disable", "-cl-intel-greater-than-4GB-buffer-required")
+_LEFT_OUT = (NOT_OPTIMISED, "-cl-intel-greater-than-4GB-buffer-required")
 _SIZES = (8, 16, 32)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernlens.model.level_zero_results import result_name
 from kernlens.recording.reader import Recording
-from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.toolchain.loaders.application import find_application
 from kernlens.toolchain.simulation import simulated_environment

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 from kernlens.model.figures import COSTS, STATED
-from kernlens.model.former_keys import FORMER_KEYS
 from tests.tree import ROOT
 
 PAGE = ROOT / "docs/json.md"
@@ -31,12 +30,6 @@ class Shape:
     def check(self, value: Any, place: str) -> None:
         """Compare with what a verb printed; what was seen is kept."""
         if isinstance(value, dict):
-            for key, former in FORMER_KEYS.items():
-                if (
-                    key in value and "spill_messages" not in value
-                ):  # The figures of trials are newer than the new names.
-                    assert value[former] == value[key], f"{place}.{key} is there by its former key too"
-                    value = {name: inside for name, inside in value.items() if name != former}
             assert self.is_open or set(value) <= set(self.keys), f"{place} is documented with {list(self.keys)}"
             self.seen |= set(value)
             for key, inside in value.items():

@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.analysis.linking.driver_rules import (
-    LINK_FAILURE,
-    RELEASE_22_43,
-    RELEASE_26_27,
-    SUCCESS,
-    DriverRules,
-)
+from kernlens.analysis.linking.driver_rules import RELEASE_22_43, RELEASE_26_27, DriverRules
 from kernlens.analysis.linking.prediction import Forecast, obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import LinkError
@@ -22,6 +16,7 @@ from kernlens.level_zero import DynamicLink, LevelZeroError, RefusedCallError, S
 from kernlens.loading.binary_programs import spirv_program
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
+from kernlens.model.level_zero_results import LINK_FAILURE, SUCCESS
 from kernlens.runtime.driver_environment import DriverEnvironment
 from kernlens.runtime.isolation import IsolatedDriver
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM

@@ -128,8 +128,7 @@ def test_the_table_of_a_sweep(recording: Path, tmp_path: Path) -> None:
     row = dict.fromkeys(("source", "device", "toolchain", "compiler", "options", "kernel", "figures", "reason"))
     document = {"schema": 1, "rows": [{**row, "device": "dg2", "figures": {"spill_stores": 1}}]}
     table = tmp_path / "table.json"
-    # What a former release wrote.
-    table.write_text(json.dumps(document).replace("spill_stores", "spills"))
+    table.write_text(json.dumps(document))
     with serving(recording, table) as server:
         assert server.get("/api/sweep").json() == document
         assert len(server.index()["programs"]) == 2

@@ -353,7 +353,7 @@ def test_the_document(kernlens: Kernlens, folder: Path) -> None:
     done = kernlens("diff", "old.bin", "new.bin", "--lines", "--json")
     assert done.status == 1
     (kernel,) = done.document["kernels"]
-    assert kernel["figures"][0] == {"metric": "simd", "figure": "simd", "old": 16, "new": 8}
+    assert kernel["figures"][0] == {"metric": "simd", "old": 16, "new": 8}
     (line,) = kernel["lines"]
     assert (line["path"], line["old_line"], line["new_line"], line["old"], line["new"]) == ("scale.cl", 3, 3, 2, 4)
     assert [line[key] for key in ("removed", "added", "old_sync", "new_sync")] == [0, 2, 0, 0]

@@ -188,15 +188,15 @@ def test_an_interrupted_question_leaves_no_answer_to_the_next(
     assert readable("_Z1fi") == "f(int)"
     process = own_demangler.process
     assert process is not None
-    texts = process._texts
+    texts = process._answers
 
     def interrupted() -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(process, "_texts", SimpleNamespace(readline=interrupted))
+    monkeypatch.setattr(process, "_answers", SimpleNamespace(readline=interrupted))
     with pytest.raises(KeyboardInterrupt):
         readable("_Z1gi")
-    monkeypatch.setattr(process, "_texts", texts)
+    monkeypatch.setattr(process, "_answers", texts)
     assert readable("_Z1hi") == "h(int)"
     process.end()
 

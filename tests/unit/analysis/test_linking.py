@@ -6,20 +6,14 @@ import dataclasses
 
 import pytest
 
-from kernlens.analysis.linking.driver_rules import (
-    GENERATIONS,
-    LINK_FAILURE,
-    RELEASE_22_43,
-    RELEASE_26_27,
-    nearest,
-    rules_of,
-)
+from kernlens.analysis.linking.driver_rules import GENERATIONS, RELEASE_22_43, RELEASE_26_27, nearest, rules_of
 from kernlens.analysis.linking.graph import Duplicate, Mismatch
 from kernlens.analysis.linking.prediction import notes, obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.analysis.linking.unresolved_reasons import reasons
 from kernlens.errors import NotFoundError
 from kernlens.isa.devices import device
+from kernlens.model.level_zero_results import LINK_FAILURE
 from kernlens.model.module import EXPORT_FUNCTIONS, Frame, ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind
 from kernlens.report.link.symbol_tables import flag_state
 from tests.limits import processor_time

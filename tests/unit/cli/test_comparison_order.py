@@ -39,7 +39,7 @@ def test_a_figure_that_is_compared_when_it_is_asked_for(
     plain, sorted_by_cost = (
         kernlens(*words, "--json", *sort).document for sort in ((), ("--sort", "move-instructions"))
     )
-    told = [{figure["figure"]: figure for figure in kernel["figures"]} for kernel in sorted_by_cost["kernels"]]
+    told = [{figure["metric"]: figure for figure in kernel["figures"]} for kernel in sorted_by_cost["kernels"]]
     assert [figures.keys() - {"move_instructions"} for figures in told] == [
         {figure["figure"] for figure in kernel["figures"]} for kernel in plain["kernels"]
     ]

@@ -12,7 +12,6 @@ from kernlens.cli.annotate import FORMATS
 from kernlens.cli.answers.costliest import costliest_kernel, costliest_program, costliest_table
 from kernlens.cli.answers.overview import program_overview
 from kernlens.model.figures import COSTS, CYCLES, FIGURES, LINE_COLUMNS, LINE_ORDERS, PRESSURES, WAIT_COLUMNS
-from kernlens.model.former_keys import FORMER_KEYS
 from kernlens.model.instruction_kind import Access, InstructionKind
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
@@ -101,7 +100,7 @@ def test_what_the_document_adds_up_to() -> None:
 def test_each_figure_has_an_origin() -> None:
     origins = costliest_program(costing()[0])["origins"]
     keys = [figure.key for figure in (*FIGURES, *PRESSURES, *COSTS)]
-    assert list(origins) == [*keys, *FORMER_KEYS.values()]
+    assert list(origins) == keys
     assert {origins[key] for key in ("simd", "spill_bytes")} == {None}
     assert {origins[key] for key in ("code_size", "instructions", "spill_stores", "spill_load_bytes")} == {"binary"}
     assert origins["global_load_bytes"] == "upper bound"

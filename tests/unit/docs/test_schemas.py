@@ -11,7 +11,6 @@ import pytest
 
 from kernlens.cli.verb_group import VERBS
 from kernlens.model.figures import COSTS, EVERY_FIGURE, OF_FAMILIES, STATED, WAITS
-from kernlens.model.former_keys import FORMER_KEYS
 from tests import documents
 from tests.tree import PACKAGE, ROOT
 from tests.unit.conftest import Kernlens
@@ -46,8 +45,7 @@ def test_a_schema_is_one_and_closed(path: Path) -> None:
 
 
 def _keys_of_figures() -> set[str]:
-    keys = {figure.key for figure in EVERY_FIGURE}
-    return keys | {FORMER_KEYS[key] for key in keys & FORMER_KEYS.keys()}
+    return {figure.key for figure in EVERY_FIGURE}
 
 
 def test_the_figures_are_those_of_the_model() -> None:
@@ -58,8 +56,7 @@ def test_the_figures_are_those_of_the_model() -> None:
         ("some_figures", EVERY_FIGURE),
         ("origins", [figure for figure in EVERY_FIGURE if figure not in (*OF_FAMILIES, *WAITS)]),
     ):
-        keys = {figure.key for figure in figures}
-        assert set(parts[part]["properties"]) == keys | {FORMER_KEYS[key] for key in keys & FORMER_KEYS.keys()}, part
+        assert set(parts[part]["properties"]) == {figure.key for figure in figures}, part
 
 
 def test_a_fault_is_named_with_its_place(kernlens: Kernlens, file: Path) -> None:

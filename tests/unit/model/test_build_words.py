@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.model.build import LINE_OPTIONS, Build
+from kernlens.model.build import Build
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.toolchain.sources.includes import source_options
 from tests.limits import processor_time
 

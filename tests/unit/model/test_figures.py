@@ -23,7 +23,6 @@ from kernlens.model.figures import (
     figures_of,
     notes_on_unknown,
 )
-from kernlens.model.former_keys import FORMER_KEYS, with_current_keys, with_former_keys
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.report.program_document import inspect_document
 from tests.explore_reader import Page
@@ -112,7 +111,6 @@ def test_documents_and_tables_are_made_from_the_list() -> None:
     assert list(listed) == [
         "name",
         *keys,
-        "registers",
         "line_table",
         "line_table_reason",
         "line_warning",
@@ -173,22 +171,11 @@ def test_a_dash_in_a_table_is_explained_once() -> None:
     assert notes_on_unknown([known]) == notes_on_unknown([]) == []
 
 
-def test_former_keys_stand_beside_the_current_ones() -> None:
+def test_documents_have_the_current_keys_alone() -> None:
     program, kernel = listed_program()
     (listed,) = inspect_document([], [program])["programs"][0]["kernels"]
-    assert listed["registers"] == listed["grf_count"] == 128
-    assert kernel.resources.registers == kernel.resources.grf_count
-    assert FORMER_KEYS == {
-        "grf_count": "registers",
-        "live_grfs": "peak_registers",
-        "referenced_grfs": "named_registers",
-        "spill_stores": "spills",
-        "fill_loads": "fills",
-        "dynamic_messages": "unsized_messages",
-    }
-    written = with_former_keys({"spill_stores": 1, "sends": 2})
-    assert written == {"spill_stores": 1, "spills": 1, "sends": 2}
-    assert with_current_keys(written) == with_current_keys({"spills": 1, "sends": 2}) == {"spill_stores": 1, "sends": 2}
+    assert listed["grf_count"] == kernel.resources.grf_count == 128
+    assert "registers" not in listed
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".model.build",
         ".model.columns",
         ".model.compiler",
+        ".model.compiler_options",
         ".model.device",
         ".model.figures",
         ".model.intel_symbols",

@@ -32,11 +32,13 @@ ALLOWED = {
     "log": set(),
     # How many there are for this process: the same for decoding, rendering and compiles.
     "processors": set(),
+    # A program of kernlens's own that answers on pipes: for the demangler, and for the decoders of other vendors and texts.
+    "piped_process": {"log"},
     # A process of its own, as what it does for hostile names has to be stopped.
-    "demangler": {"log"},
+    "demangler": {"log", "piped_process"},
     "model": set(),
     "formats": {"model"},
-    "isa": {"log", "model", "processors"},
+    "isa": {"log", "model", "piped_process", "processors"},
     "analysis": {"demangler", "model"},
     "report": {"analysis", "isa", "model"},
     # What runs in a driver's child process: see test_worker_loads_little.
@@ -259,3 +261,38 @@ def _writing(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.Constant) and "\x1b" in str(node.value) and path.name != "style.py":
             yield node.lineno, "an escape sequence"
+
+
+#: Rooms whose modules lie with their users, and those that stay although all their users sit in one other room.
+CLOSE_TO_USERS = {"loading", "report", "toolchain"}
+STAY = {
+    "report/diff/comparison_document.py": "it opens nothing, which only rooms like report promise",
+    "toolchain/gpus.py": "only toolchain may ask for vendors",
+    "toolchain/llvm_mca.py": "it starts a program, confined",
+    "toolchain/parallel_compiles.py": "it drives compilers",
+    "toolchain/roots.py": "it makes toolchains",
+    "toolchain/swept_folder.py": "it opens files, which the command line leaves to others",
+}
+
+
+def test_modules_lie_where_their_users_are() -> None:
+    """A module whose users all sit in one other room belongs there."""
+    modules = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in package_files()}
+    users: dict[str, set[str]] = {name: set() for name in modules}
+    for path in package_files():
+        for name in imports_of(path):
+            own = name.removeprefix("kernlens.")
+            for target in (own, own.rpartition(".")[0]):
+                if target in users:
+                    users[target].add(room_of(path))
+        for node in nodes_of(path):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("kernlens."):
+                for alias in node.names:
+                    if (target := f"{node.module.removeprefix('kernlens.')}.{alias.name}") in users:
+                        users[target].add(room_of(path))
+    alone = {
+        str(path.relative_to(PACKAGE))
+        for name, path in modules.items()
+        if room_of(path) in CLOSE_TO_USERS and len(users[name]) == 1 and room_of(path) not in users[name]
+    }
+    assert alone == STAY.keys()

@@ -8,10 +8,11 @@ from typing import cast
 import pytest
 
 from kernlens.errors import ToolError
+from kernlens.model.level_zero_results import result_name
 from kernlens.runtime.level_zero.drivers import LiveDevice
 from kernlens.runtime.level_zero.module_links import refuse_link
 from kernlens.runtime.level_zero.refusals import LAST_CRASHING_DRIVER, refuse_spirv
-from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError, result_name
+from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 from tests.writers.spirv import (
     BUILT_IN,
     DECORATE,

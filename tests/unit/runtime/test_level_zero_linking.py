@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kernlens.model.level_zero_results import LINK_FAILURE, SUCCESS
 from kernlens.runtime.level_zero.module_links import parse_dynamic_link, parse_inspection
-from kernlens.runtime.level_zero.result_codes import LINK_FAILURE, SUCCESS
 
 #: Handles by name; 26.27's log says the handle minus 8, 22.43's the handle itself.
 NAMES = {0x1008: "importer", 0x2008: "exporter"}

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from kernlens.analysis.advice.source_tokens import SourceTokens
 from kernlens.model.advice import COUNTED, EQUAL, MAY_DIFFER, Advice
+from kernlens.model.compiler_options import FREE_WITH_FLOATS
 from kernlens.model.instruction import Instructions
 from kernlens.model.instruction_kind import InstructionKind
 from kernlens.model.instruction_record import EXECUTION_SIZE_AT, RECORD_SIZE, TYPES_AT
@@ -18,14 +19,6 @@ from kernlens.model.program import Program
 from kernlens.model.source_map import INHERITED, SourcePlace
 
 DOUBLE = "double"
-#: Options by which a compiler may compute floats in another way as soon as the code around them is another.
-_RELAXED = (
-    "-cl-mad-enable",
-    "-cl-unsafe-math-optimizations",
-    "-cl-fast-relaxed-math",
-    "-ffast-math",
-    "-ffp-contract=fast",
-)
 
 
 class Facts:
@@ -175,7 +168,7 @@ class Facts:
         known by what they do, not by their places."""
         path, line, column = (place.path, place.line, place.column) if place else (None, 0, 0)
         source_map = self.kernel.source_map
-        if results == EQUAL and any(option in (self.program.build.options or "") for option in _RELAXED):
+        if results == EQUAL and any(option in (self.program.build.options or "") for option in FREE_WITH_FLOATS):
             results = MAY_DIFFER
         certain, elsewhere, is_bound = None, 0, False
         if source_map and place:

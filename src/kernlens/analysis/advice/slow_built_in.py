@@ -10,11 +10,10 @@ from kernlens.analysis.advice.half_function import SAME
 from kernlens.analysis.advice.pow_with_a_constant import simpler
 from kernlens.analysis.advice.rule import Rule
 from kernlens.model.advice import DIFFER, Advice
+from kernlens.model.compiler_options import FAST_RELAXED
 
 #: Fewer instructions for lanes at a place are not many.
 LEAST = 16
-#: The option that makes built-in functions native, or shorter.
-RELAXED = "-cl-fast-relaxed-math"
 
 
 class Function(NamedTuple):
@@ -34,7 +33,9 @@ def _native(
 
 def _relaxed(usual: int, count: str) -> Function:
     return Function(
-        usual, f"with {RELAXED} it is {count} for each value, but that option makes all functions less accurate", True
+        usual,
+        f"with {FAST_RELAXED} it is {count} for each value, but that option makes all functions less accurate",
+        True,
     )
 
 
@@ -74,7 +75,7 @@ def is_slow(facts: Facts, names: frozenset[str]) -> bool:
 
 
 def _advise(facts: Facts) -> Iterator[Advice]:
-    is_relaxed = RELAXED in (facts.program.build.options or "")
+    is_relaxed = FAST_RELAXED in (facts.program.build.options or "")
     functions = {name: function for name, function in FUNCTIONS.items() if not (is_relaxed and function.is_option)}
     for place, rows in facts.sites.items():
         vector = facts.vector(rows) if len(rows) >= LEAST else []

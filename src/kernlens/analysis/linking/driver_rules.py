@@ -10,11 +10,6 @@ from kernlens.analysis.linking.compiler_functions import FUNCTIONS_22_43, FUNCTI
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
 
-#: ze_result_t values that a link can give.
-SUCCESS = 0
-LINK_FAILURE = 0x70000005
-BUILD_FAILURE = 0x70000004
-
 
 @dataclass(frozen=True, slots=True)
 class DriverRules:

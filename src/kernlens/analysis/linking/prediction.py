@@ -16,18 +16,12 @@ import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 
 from kernlens.analysis.linking import graph as module_graph
-from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, LINK_FAILURE, SUCCESS, DriverRules
+from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
 from kernlens.analysis.linking.graph import Clash, Duplicate, Edge, Mismatch
 from kernlens.dataclass import dataclass
 from kernlens.model.device import Device
+from kernlens.model.level_zero_results import LINK_FAILURE, SUCCESS, result_name
 from kernlens.model.module import EXPORT_FUNCTIONS, ImportUse, Module
-
-CODE_NAMES = {
-    SUCCESS: "ZE_RESULT_SUCCESS",
-    LINK_FAILURE: "ZE_RESULT_ERROR_MODULE_LINK_FAILURE",
-    BUILD_FAILURE: "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE",
-}
-
 
 #: The first graphics IP version for which 22.43 builds every library module.
 _XE_HP = (12, 50)
@@ -80,7 +74,7 @@ class Forecast:
     @property
     def result_name(self) -> str:
         """The result as the Level Zero headers call it."""
-        return "the process ends" if self.code is None else CODE_NAMES[self.code]
+        return "the process ends" if self.code is None else result_name(self.code)
 
     def log(self, names: Sequence[str] | None = None) -> Iterator[str]:
         """Yield the lines of the driver's link log. ``names`` replace the addresses by which the driver calls modules

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from kernlens.analysis.linking import graph as module_graph
-from kernlens.analysis.linking.driver_rules import BUILD_FAILURE, LATEST, SUCCESS, DriverRules
+from kernlens.analysis.linking.driver_rules import LATEST, DriverRules
 from kernlens.analysis.linking.graph import Mismatch
 from kernlens.analysis.linking.prediction import Forecast
 from kernlens.dataclass import dataclass
+from kernlens.model.level_zero_results import BUILD_FAILURE, SUCCESS
 from kernlens.model.module import EXPORT_FUNCTIONS, EXPORT_VARIABLES, Module, SymbolKind
 
 

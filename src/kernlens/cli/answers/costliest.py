@@ -47,7 +47,6 @@ from kernlens.model.figures import (
     WAITS,
     LineColumn,
 )
-from kernlens.model.former_keys import with_former_keys
 from kernlens.model.instruction_kind import ATOMIC, LOAD, OTHER_KINDS, SPACES, STORE
 from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
@@ -80,7 +79,7 @@ def costliest_program(program: Program) -> dict[str, Any]:
     for figure in (each for each in EVERY_FIGURE if each not in (*OF_FAMILIES, *WAITS)):
         is_code = figure.needs_decoding or figure.key == "code_size"
         origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
-    return program_document(program, has_sources=False) | {"origins": with_former_keys(origins)}
+    return program_document(program, has_sources=False) | {"origins": origins}
 
 
 def costliest_kernel(
@@ -96,9 +95,7 @@ def costliest_kernel(
     measured["functions"] = []
     for each in kernel.functions:
         costs, peak = _of_function(kernel, each, cycles)
-        measured["functions"].append(
-            function_document(each) | {"costs": _costs_document(kernel, costs), **with_former_keys({PEAK: peak})}
-        )
+        measured["functions"].append(function_document(each) | {"costs": _costs_document(kernel, costs), PEAK: peak})
     document = kernel_document(kernel) | measured | {"spilled_values": spilled_document(kernel)}
     waited = waits_by_line(kernel, kernel.waits) if has_waits and kernel.waits else None
     if has_waits:
@@ -250,7 +247,7 @@ def _part(kernel: Kernel, by_line: CostliestLines, part: str) -> object:
 def _costs_document(kernel: Kernel, costs: Mapping[str, int]) -> dict[str, Any]:
     """Return costs of a kernel, or of a part of it, as JSON has them: null for what the kernel's code does not tell."""
     unknown = dict.fromkeys(SPILL_COSTS.difference(kernel.costs))
-    return with_former_keys({**costs, **unknown} if unknown else costs)
+    return {**costs, **unknown}
 
 
 def _of_function(kernel: Kernel, function: CodeFunction, cycles: Cycles) -> tuple[Costs, int | None]:

@@ -9,7 +9,6 @@ from typing import Any
 from kernlens.analysis.flow.register_peak import HeldValues, held_at, line_of, why_unknown
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.figures import PRESSURES, figures_of
-from kernlens.model.former_keys import with_former_keys
 from kernlens.model.kernel import Kernel
 from kernlens.model.pressure import Pressure
 from kernlens.model.program import Program
@@ -32,7 +31,7 @@ def pressure_document(kernel: Kernel, *, has_live: bool) -> dict[str, Any] | Non
     if pressure is None:
         return None
     return {
-        **with_former_keys(figures_of(kernel, PRESSURES)),
+        **figures_of(kernel, PRESSURES),
         **attributes(pressure, "register_bytes", "has_calls", "is_lower_bound"),
         "peak": _peak(kernel, pressure),
         "held": [

@@ -9,7 +9,6 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, STATED, notes_on_unknown, without_details
-from kernlens.model.former_keys import with_former_keys
 from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, equal_code, own_columns, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.style import rendered, style
@@ -162,7 +161,7 @@ def sweep_document(rows: Iterable[SweepRow]) -> dict[str, Any]:
             {
                 **{name: getattr(row, name) for name in LABELS},
                 "toolchain_name": row.toolchain,
-                "figures": with_former_keys(row.figures) if row.kernel is not None else None,
+                "figures": row.figures if row.kernel is not None else None,
                 "reason": row.reason or None,
                 "code": row.code or None,
                 "warnings": list(row.warnings),

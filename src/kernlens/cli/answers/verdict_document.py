@@ -7,7 +7,7 @@ from typing import Any
 from kernlens.model.verdict import UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.failure_lines import failed_documents
 from kernlens.report.json_text import attributes
-from kernlens.report.program_document import metric_keys, place_document
+from kernlens.report.program_document import place_document
 from kernlens.report.program_titles import source_path
 
 Document = dict[str, Any]
@@ -40,7 +40,7 @@ def _finding(finding: Finding) -> Document:
     return {
         **_place((finding.program, finding.kernel)),
         "rule": finding.rule,
-        **metric_keys(finding.figure),
+        "metric": finding.figure.key,
         "state": finding.state,
         "value": finding.value,
         "limit": bound.value if bound else None,

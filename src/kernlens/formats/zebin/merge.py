@@ -35,7 +35,7 @@ from kernlens.formats.zebin.notes import merge_notes
 from kernlens.formats.zebin.ze_info_merge import merge_ze_info
 from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_MISC, SHT_ZEBIN_VISAASM, SHT_ZEBIN_ZEINFO, Zebin, read_zebin
 from kernlens.model.binary import Relocation, Symbol
-from kernlens.model.build import LINE_OPTIONS
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
 
 _FUNCTIONS = f".text.{PSEUDO_KERNEL}"

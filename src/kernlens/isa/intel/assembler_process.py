@@ -14,10 +14,10 @@ from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kernlens import log
 from kernlens.errors import ToolError
+from kernlens.piped_process import PipedProcess, program_path
 
-_PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "native", "kernlens_assembler")
+_PROGRAM = program_path("kernlens_assembler")
 #: The structures of ``native/assembler/main.c``.
 _REQUEST, _ANSWER, _MESSAGE, _WORD = (
     struct.Struct("=5I"),
@@ -48,73 +48,27 @@ class AssembledText(NamedTuple):
     messages: tuple[AssemblerMessage, ...]
 
 
-class _Process:
+class _Process(PipedProcess):
     """A running assembler. Raises OSError if it cannot be started, ToolError if the library cannot be used."""
 
     def __init__(self, library: str) -> None:
-        self._library = library
-        self._log = os.memfd_create("assembler")
-        questions, to_process = os.pipe()
-        self._questions = os.fdopen(to_process, "wb")
-        with os.fdopen(questions, "rb", 0):
-            from_process, answers = os.pipe()
-            self._answers = os.fdopen(from_process, "rb")
-            with os.fdopen(answers, "wb", 0):
-                environment = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-                actions = [(os.POSIX_SPAWN_DUP2, end, at) for at, end in enumerate((questions, answers, self._log))]
-                self.id = os.posix_spawn(_PROGRAM, [_PROGRAM, library], environment, file_actions=actions)
+        super().__init__(f"the assembler of {library}", [_PROGRAM, library])
         try:
-            (magic,) = _WORD.unpack(self._read(_WORD.size))
+            (magic,) = _WORD.unpack(self.read(_WORD.size))
         except ToolError:
             self.end()
             raise
-        if magic != _MAGIC:
-            self.end()
-            raise ToolError(f"{_PROGRAM} is of another version of kernlens")
+        self.check_version(magic == _MAGIC)
 
     def ask(self, kind: int, platform: int, options: int, offsets: bytes, content: bytes) -> tuple[int, int, bytes]:
         """Return status, number of messages, and the bytes behind. Raises ToolError if the process ends instead."""
-        try:
-            self._questions.write(_REQUEST.pack(kind, platform, options, len(offsets) // _WORD.size, len(content)))
-            self._questions.write(offsets)
-            self._questions.write(content)
-            self._questions.flush()
-        except BrokenPipeError as error:
-            raise self._ending() from error
-        status, count, size = _ANSWER.unpack(self._read(_ANSWER.size))
+        self.write(_REQUEST.pack(kind, platform, options, len(offsets) // _WORD.size, len(content)), offsets, content)
+        status, count, size = _ANSWER.unpack(self.read(_ANSWER.size))
         parts = []
         for _ in range(count):
-            head = self._read(_MESSAGE.size)
-            parts += [head, self._read(_MESSAGE.unpack(head)[3])]
-        return status, count, b"".join([*parts, self._read(size)])
-
-    def _read(self, size: int) -> bytes:
-        content = self._answers.read(size)
-        if len(content) < size:
-            raise self._ending()
-        return content
-
-    def _ending(self) -> ToolError:
-        complaint = os.pread(self._log, 1 << 10, 0).decode("utf-8", "replace")
-        why = " ".join(complaint.split())
-        return ToolError(f"the assembler of {self._library} ended without an answer{f': {why}' if why else ''}")
-
-    def leave(self) -> None:
-        """Close this side's pipes. The process ends when nobody has them open."""
-        for end in (self._questions, self._answers):
-            try:
-                end.close()
-            except BrokenPipeError:
-                log.debug("isa", "the assembler of %s has ended", self._library)
-        os.close(self._log)
-
-    def end(self) -> None:
-        """Close the pipes and wait for the process's end."""
-        self.leave()
-        try:
-            os.waitpid(self.id, 0)
-        except ChildProcessError:
-            log.debug("isa", "the application waits for all its children itself")
+            head = self.read(_MESSAGE.size)
+            parts += [head, self.read(_MESSAGE.unpack(head)[3])]
+        return status, count, b"".join([*parts, self.read(size)])
 
 
 class Assembler:

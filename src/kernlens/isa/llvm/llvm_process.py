@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from kernlens import log
 from kernlens.errors import ToolError
+from kernlens.piped_process import PipedProcess, program_path
 
-_PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "native", "kernlens_disassembler")
+_PROGRAM = program_path("kernlens_disassembler")
 #: The structures of ``native/disassembler/main.c``.
 _GREETING, _REQUEST, _ANSWER, _REFERENCE = (
     struct.Struct("=5I"),
@@ -29,8 +30,6 @@ _SYSTEM_FOLDERS = ("/usr/", "/lib", "/opt/")
 _OK, _NO_TARGET = 0, 1
 #: Bytes of code that one question may have.
 MOST_CODE = 256 << 20
-#: Characters of LLVM's complaint that a message repeats.
-_COMPLAINT_SIZE = 300
 #: What LLVM says of a processor that it does not know, before it ends the process for AMD's.
 _UNKNOWN = "is not a recognized processor"
 #: What the process says of code on which LLVM crashes.
@@ -110,35 +109,22 @@ class CrashError(ToolError):
         self.offset = offset
 
 
-class LlvmProcess:
+class LlvmProcess(PipedProcess):
     """A running disassembler. ``version`` is the library's, zeros where it does not say; ``targets`` has a bit for each of
     x86 (1) and AMDGPU (2). Raises OSError if it cannot be started, ToolError if the library cannot be used."""
 
     def __init__(self, library: str) -> None:
-        self._library = library
-        self._told = 0
-        self._log = os.memfd_create("disassembler")
-        questions, to_process = os.pipe()
-        self._questions = os.fdopen(to_process, "wb")
-        with os.fdopen(questions, "rb", 0):
-            from_process, answers = os.pipe()
-            self._answers = os.fdopen(from_process, "rb")
-            with os.fdopen(answers, "wb", 0):
-                # What a library of an unpacked root needs lies beside it.
-                folder = os.path.dirname(library)
-                folders = [folder, os.environ.get("LD_LIBRARY_PATH", "")]
-                environment = {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, folders))}
-                command = [*_loader_of(folder), _PROGRAM, library]
-                actions = [(os.POSIX_SPAWN_DUP2, end, at) for at, end in enumerate((questions, answers, self._log))]
-                self.id = os.posix_spawn(command[0], command, environment, file_actions=actions)
+        # What a library of an unpacked root needs lies beside it.
+        folder = os.path.dirname(library)
+        folders = os.pathsep.join(filter(None, [folder, os.environ.get("LD_LIBRARY_PATH", "")]))
+        command = [*_loader_of(folder), _PROGRAM, library]
+        super().__init__(f"the disassembler of {library}", command, {"LD_LIBRARY_PATH": folders})
         try:
-            magic, *version, self.targets = _GREETING.unpack(self._read(_GREETING.size))
+            magic, *version, self.targets = _GREETING.unpack(self.read(_GREETING.size))
         except ToolError:
             self.end()
             raise
-        if magic != _MAGIC:
-            self.end()
-            raise ToolError(f"{_PROGRAM} is of another version of kernlens")
+        self.check_version(magic == _MAGIC)
         self.version: tuple[int, ...] = tuple(version)
 
     def ask(self, question: Question) -> Columns | None:
@@ -147,59 +133,27 @@ class LlvmProcess:
         texts = [text.encode() for text in (question.triple, question.cpu, question.features)]
         size = len(question.code)
         head = _REQUEST.pack(*map(len, texts), question.options, question.skip, size, question.address)
-        self._told = os.fstat(self._log).st_size
+        self.write(head + b"".join(texts), question.code)
         try:
-            self._questions.write(head + b"".join(texts))
-            self._questions.write(question.code)
-            self._questions.flush()
-        except BrokenPipeError as error:
-            raise self._ending() from error
-        try:
-            status, count, references, text_size = _ANSWER.unpack(self._read(_ANSWER.size))
+            status, count, references, text_size = _ANSWER.unpack(self.read(_ANSWER.size))
         except ToolError:
-            if _UNKNOWN in self._complaint():
+            if _UNKNOWN in self.complaint:
                 return None
             raise
-        offsets = array("I", self._read(4 * count))
-        sizes, illegal = self._read(count), self._read(count)
-        seen = tuple(map(Reference._make, _REFERENCE.iter_unpack(bytes(self._read(_REFERENCE.size * references)))))
-        rendered = self._read(text_size).decode("utf-8", "backslashreplace").split("\n")[:-1]
+        offsets = array("I", self.read(4 * count))
+        sizes, illegal = self.read(count), self.read(count)
+        seen = tuple(map(Reference._make, _REFERENCE.iter_unpack(bytes(self.read(_REFERENCE.size * references)))))
+        rendered = self.read(text_size).decode("utf-8", "backslashreplace").split("\n")[:-1]
         if status != _OK:
-            log.debug("isa", "%s: %s", self._library, self._complaint() or f"no target {question.triple}")
+            log.debug("isa", "%s: %s", self.title, self.complaint or f"no target {question.triple}")
             return None
         return Columns(offsets, sizes, illegal, rendered, seen)
 
-    def _read(self, size: int) -> bytes:
-        content = self._answers.read(size)
-        if len(content) < size:
-            raise self._ending()
-        return content
-
-    def _ending(self) -> ToolError:
-        why = " ".join(self._complaint().split())[-_COMPLAINT_SIZE:]
-        message = f"the disassembler of {self._library} ended without an answer{f': {why}' if why else ''}"
-        crash = _CRASH.search(why)
-        return CrashError(message, int(crash[1])) if crash else ToolError(message)
-
-    def _complaint(self) -> str:
-        return os.pread(self._log, 1 << 16, self._told).decode("utf-8", "replace").strip()
-
-    def leave(self) -> None:
-        """Close this side's pipes. The process ends when nobody has them open."""
-        for end in (self._questions, self._answers):
-            try:
-                end.close()
-            except BrokenPipeError:
-                log.debug("isa", "the disassembler of %s has ended", self._library)
-        os.close(self._log)
-
-    def end(self) -> None:
-        """Close the pipes and wait for the process's end."""
-        self.leave()
-        try:
-            os.waitpid(self.id, 0)
-        except ChildProcessError:
-            log.debug("isa", "the application waits for all its children itself")
+    def ending(self) -> ToolError:
+        """Return the error that says that it has ended, and at which code LLVM crashed."""
+        error = super().ending()
+        crash = _CRASH.search(str(error))
+        return CrashError(str(error), int(crash[1])) if crash else error
 
 
 def is_possible() -> bool:

@@ -20,7 +20,7 @@ from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.figure import Figure
 from kernlens.model.program import Program
 from kernlens.report.json_text import attributes
-from kernlens.report.program_document import metric_keys, place_document
+from kernlens.report.program_document import place_document
 
 Document = dict[str, Any]
 
@@ -66,7 +66,7 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
     document: Document = {
         **_pair_document(change.pair),
         "figures": [
-            {**metric_keys(figure_change.figure), "old": figure_change.old, "new": figure_change.new}
+            {"metric": figure_change.figure.key, "old": figure_change.old, "new": figure_change.new}
             for figure_change in change.figures
         ],
         "old_figures": [_own(each.figure, each.old) for each in change.own_figures if each.old is not None],
@@ -84,7 +84,7 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
 
 
 def _own(figure: Figure, value: int) -> Document:
-    return {**metric_keys(figure), "value": value}
+    return {"metric": figure.key, "value": value}
 
 
 def _line(change: KernelChange, line: LineChange, has_instructions: bool) -> Document:

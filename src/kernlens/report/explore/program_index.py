@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import register_bytes
-from kernlens.model.build import LINE_OPTIONS, Build, HeldParts, Source
+from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, OF_FAMILIES, own_figures
 from kernlens.model.kernel import Kernel

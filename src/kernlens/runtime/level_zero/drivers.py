@@ -9,10 +9,10 @@ from functools import cached_property
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import NotFoundError
 from kernlens.model.device import IpVersion
+from kernlens.model.level_zero_results import SUCCESS
 from kernlens.runtime.level_zero import ze_structures as ze
 from kernlens.runtime.level_zero.handle_owner import HandleOwner
 from kernlens.runtime.level_zero.loader import Loader, open_loader
-from kernlens.runtime.level_zero.result_codes import SUCCESS
 
 DEVICE_TYPES = {1: "gpu", 2: "cpu", 3: "fpga", 4: "mca", 5: "vpu"}
 

@@ -14,11 +14,12 @@ from functools import cached_property
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, nearest
+from kernlens.model.level_zero_results import INVALID_KERNEL_NAME, MODULE_UNLINKED, SUCCESS
 from kernlens.runtime.level_zero.handle_owner import BufferTooSmallError, HandleError, HandleOwner, check_raw_handle
 from kernlens.runtime.level_zero.live_module import LiveModule
 from kernlens.runtime.level_zero.loader import ZEL_HANDLE_KERNEL
 from kernlens.runtime.level_zero.native_binary import NativeBinary
-from kernlens.runtime.level_zero.result_codes import INVALID_KERNEL_NAME, MODULE_UNLINKED, SUCCESS, LevelZeroError
+from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.level_zero.ze_structures import make, ze_kernel_desc_t, ze_kernel_properties_t
 
 INTEL_FUNCTION = "zeIntelKernelGetBinaryExp"

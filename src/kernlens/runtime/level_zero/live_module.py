@@ -11,20 +11,20 @@ from typing import Any
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, telling_line
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
+from kernlens.model.level_zero_results import (
+    INVALID_ARGUMENT,
+    INVALID_FUNCTION_NAME,
+    INVALID_GLOBAL_NAME,
+    SUCCESS,
+    UNSUPPORTED_FEATURE,
+)
 from kernlens.runtime.level_zero import ze_structures as ze
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handle_owner import HandleOwner, check_raw_handle, known_handle
 from kernlens.runtime.level_zero.loader import Loader
 from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.level_zero.refusals import refuse_spirv
-from kernlens.runtime.level_zero.result_codes import (
-    INVALID_ARGUMENT,
-    INVALID_FUNCTION_NAME,
-    INVALID_GLOBAL_NAME,
-    SUCCESS,
-    UNSUPPORTED_FEATURE,
-    LevelZeroError,
-)
+from kernlens.runtime.level_zero.result_codes import LevelZeroError
 
 LIBRARY_FLAG = "-library-compilation"
 GLOBALS_FLAG = "-ze-take-global-address"

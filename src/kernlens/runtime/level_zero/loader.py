@@ -16,8 +16,9 @@ from functools import cache
 from typing import Any
 
 from kernlens.errors import ToolError
+from kernlens.model.level_zero_results import SUCCESS, UNINITIALIZED
 from kernlens.runtime.driver_library import DriverLibrary
-from kernlens.runtime.level_zero.result_codes import SUCCESS, UNINITIALIZED, LevelZeroError
+from kernlens.runtime.level_zero.result_codes import LevelZeroError
 
 LIBRARY_NAMES = {"win32": "ze_loader.dll", "linux": "libze_loader.so.1"}
 

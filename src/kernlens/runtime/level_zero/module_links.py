@@ -7,20 +7,14 @@ from collections.abc import Sequence
 from ctypes import POINTER, Array, addressof, byref, c_char_p, c_size_t, c_void_p, cast, pointer
 
 from kernlens.dataclass import dataclass, field
+from kernlens.model.level_zero_results import LINK_FAILURE, SUCCESS, UNSUPPORTED_FEATURE, result_name
 from kernlens.runtime.level_zero import ze_structures as ze
 from kernlens.runtime.level_zero.drivers import Context, LiveDevice
 from kernlens.runtime.level_zero.handle_owner import HandleError
 from kernlens.runtime.level_zero.live_module import LiveModule, create, read_log
 from kernlens.runtime.level_zero.native_binary import NativeBinary
 from kernlens.runtime.level_zero.refusals import refuse_spirv
-from kernlens.runtime.level_zero.result_codes import (
-    LINK_FAILURE,
-    SUCCESS,
-    UNSUPPORTED_FEATURE,
-    LevelZeroError,
-    RefusedCallError,
-    result_name,
-)
+from kernlens.runtime.level_zero.result_codes import LevelZeroError, RefusedCallError
 
 _RESOLVED = re.compile(
     r"Module <(?P<user>[^>]*)>:\s+Unresolved Symbol <(?P<symbol>.*)> Successfully Resolved Thru Dynamic Link to "

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError, telling_line
+from kernlens.model.build import SOURCE_SUFFIX
+from kernlens.model.containers import CONTAINERS
 from kernlens.toolchain.loaders.vendor_file import behind_layer
 from kernlens.toolchain.process import run
 from kernlens.toolchain.simulation import simulated_environment
@@ -21,6 +23,9 @@ from kernlens.toolchain.toolchains import SYSTEM, Toolchain, programs
 _HEADERS = 4096
 #: What loads a library with this machine's dynamic loader, and the seconds that it may take.
 _LOAD, _LOAD_TIMEOUT = "import ctypes, sys; ctypes.CDLL(sys.argv[1])", 30.0
+
+#: How the names of files end that people name in place of an application.
+_NO_PROGRAMS = (SOURCE_SUFFIX, *(CONTAINERS[name].suffix for name in ("recording", "spirv")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ def find_program(name: str, root: Path | None = None) -> str:
         return program
     if os.path.isdir(name):
         raise ToolError(f"cannot start {name}: it is a folder; name a program in it")
-    if os.path.isfile(name) and name.endswith((".cl", ".klens", ".spv")):
+    if os.path.isfile(name) and name.endswith(_NO_PROGRAMS):
         raise ToolError(f"cannot start {name}, which is not a program; name the application that builds it")
     if not os.path.exists(name) or (os.sep not in name and os.access(name, os.X_OK)):
         where = (

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from kernlens.errors import UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.model.build import LINE_OPTIONS, Source
+from kernlens.model.build import Source
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.toolchain.sources.preprocessing import Macros, included_names
 from kernlens.toolchain.sources.source_reading import SourceFolders, open_regular
 

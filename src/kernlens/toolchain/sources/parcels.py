@@ -15,7 +15,8 @@ from typing import Any
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.model.build import LINE_OPTIONS, Source
+from kernlens.model.build import Source
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.model.source_path import why_unfit
 from kernlens.toolchain.compile_keys import SETTINGS, SYSTEM_INCLUDES, files_read
 from kernlens.toolchain.sources.includes import (

@@ -17,7 +17,7 @@ from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError, likeliest
 from kernlens.formats.budget_file import NAME
-from kernlens.model.build import LINE_OPTIONS
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.model.source_table import SourceTable
 from kernlens.toolchain.sources.includes import join_options, options_with_values, split_options
 from kernlens.toolchain.sources.project_file import VARIABLE, is_in, project_file, read_project, short

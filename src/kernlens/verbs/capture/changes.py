@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
-from kernlens.model.build import LINE_OPTIONS
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.verbs.capture.caches import empty_caches, give_empty_caches
 from kernlens.verbs.capture.replacing import Replacement, packed
 from kernlens.verbs.capture.spool import OPTIONS, REPLACE, REPLACEMENTS, Spool

@@ -21,7 +21,7 @@ from kernlens.model.build import (
     Source,
     outcome_told,
 )
-from kernlens.runtime.level_zero.result_codes import result_name
+from kernlens.model.level_zero_results import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Given
 

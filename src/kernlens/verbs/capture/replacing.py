@@ -18,8 +18,8 @@ from kernlens.formats.intermediate_code import without_intermediate_code
 from kernlens.formats.spirv.spirv_module import read_spirv
 from kernlens.loading import open_build
 from kernlens.model.build import Build, HeldParts
+from kernlens.model.level_zero_results import result_name
 from kernlens.model.program import Program
-from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
 from kernlens.toolchain.sources.source_reading import open_regular
 from kernlens.verbs.capture.spool import Replaced

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError, LinkError, UnsupportedError
+from kernlens.model.level_zero_results import SUCCESS, result_name
 from kernlens.model.module import Module
 from kernlens.model.program import Program
 
@@ -57,7 +58,7 @@ class DriverLink:
     @property
     def succeeded(self) -> bool:
         """True if the driver's call succeeded: a static link may leave imports all the same."""
-        return self.result_name == "ZE_RESULT_SUCCESS"
+        return self.result_name == result_name(SUCCESS)
 
 
 def link_on_driver(modules: Sequence[Linkable], environment: DriverEnvironment, *, static: bool = False) -> DriverLink:
@@ -126,8 +127,9 @@ def are_bare(modules: Sequence[Linkable]) -> bool:
 
 
 def _static_binaries(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
+    from kernlens.model.level_zero_results import INVALID_ENUMERATION
     from kernlens.runtime.level_zero.module_links import NativeInput
-    from kernlens.runtime.level_zero.result_codes import INVALID_ENUMERATION, LevelZeroError
+    from kernlens.runtime.level_zero.result_codes import LevelZeroError
 
     names = _unique([module.name for _, module in modules])
     inputs = [NativeInput(bytes(program.binary), name) for name, (program, _) in zip(names, modules, strict=True)]
@@ -152,7 +154,7 @@ def _static_link(driver: IsolatedDriver, name: str, answer: Mapping[str, Any], *
     """Return the result of a static link that the driver did: its ``answer``, and what else there is to know."""
     return DriverLink(
         kind="static",
-        result_name="ZE_RESULT_SUCCESS",
+        result_name=result_name(SUCCESS),
         log=str(answer["log"]).strip(),
         words="",
         build_logs=(),

@@ -12,16 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from kernlens.dataclass import dataclass
+from kernlens.model.build import SOURCE_SUFFIX
 from kernlens.toolchain.sources.directives import inclusions, joined_lines
 from kernlens.toolchain.sources.includes import COUNT_LIMIT, TOTAL_LIMIT, split_options
-from kernlens.verbs.sources.trees import ENDING, Tree
+from kernlens.verbs.sources.trees import Tree
 
 #: An include whose file a macro names, with all that follows on the line.
 _COMPUTED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*(?:include|include_next|import)[ \t]+([A-Za-z_][^\n]*)$", re.MULTILINE)
 _DEFINED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*define[ \t]+([A-Za-z_]\w*)(?:\([^)\n]*\))?[ \t]+([^\n]+)$", re.MULTILINE)
 _WORD = re.compile(r"[\w.+-]+")
 #: How the names of files end that are there to be included.
-_INCLUDED = (".h", ".hpp", ".clh", ".hcl", ".inc", ".def", ENDING)
+_INCLUDED = (".h", ".hpp", ".clh", ".hcl", ".inc", ".def", SOURCE_SUFFIX)
 #: Macros within macros that are followed.
 _DEPTH = 8
 

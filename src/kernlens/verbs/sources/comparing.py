@@ -11,7 +11,7 @@ from kernlens.analysis.comparison.source_lines import SourceLines
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
 from kernlens.loading import open_build
-from kernlens.model.build import Build, Source
+from kernlens.model.build import SOURCE_SUFFIX, Build, Source
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChange, SourceChanges
 from kernlens.toolchain.compile_cache import open_cache
@@ -22,7 +22,7 @@ from kernlens.verbs.sources.closures import Closures
 from kernlens.verbs.sources.compiling import Progress, SourceCompile, check_confinement, compiled
 from kernlens.verbs.sources.scope import SourcePair, SourceText, check_paths, paired, sources_of
 from kernlens.verbs.sources.settings import SettingsOf
-from kernlens.verbs.sources.trees import ENDING, Tree
+from kernlens.verbs.sources.trees import Tree
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ def compared(
     pairs = paired(old.sources(paths, closures, new_sources), new_sources)
     if not pairs:
         raise NotFoundError(
-            f"neither side has a source (*{ENDING}) to compile: name one, or a folder of sources, or compare recordings"
+            f"neither side has a source (*{SOURCE_SUFFIX}) to compile: name one, or a folder of sources, or compare"
+            " recordings"
         )
     is_same_compile = targets[0] == targets[1]
     differing = [each for each in pairs if not (is_same_compile and each.is_equal)]

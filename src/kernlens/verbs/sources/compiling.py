@@ -10,7 +10,8 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError
-from kernlens.model.build import LINE_OPTIONS, Build, HeldParts, Source
+from kernlens.model.build import Build, HeldParts, Source
+from kernlens.model.compiler_options import LINE_OPTIONS
 from kernlens.runtime.temporary import try_to_remove
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.compile_cache import CompileCache

@@ -10,9 +10,10 @@ from types import MappingProxyType
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
+from kernlens.model.build import SOURCE_SUFFIX
 from kernlens.toolchain.sources.includes import include_folders, join_options, options_with_values, split_options
 from kernlens.verbs.sources.closures import Closure, Closures
-from kernlens.verbs.sources.trees import ENDING, Tree
+from kernlens.verbs.sources.trees import Tree
 
 #: The part of their lines that two sources need to have in common to be one that was renamed.
 _ALIKE = 0.5
@@ -66,7 +67,8 @@ def sources_of(
     changed = _changed(tree, next(iter(other.values())).tree) if other else None
     named = {path for path in paths if path in tree.names}
     # A link that leads out of the tree is none of its files.
-    chosen = named | {name for name in tree.names if name.endswith(ENDING) and _is_in(name, paths) and tree.find(name)}
+    sources = (name for name in tree.names if name.endswith(SOURCE_SUFFIX))
+    chosen = named | {name for name in sources if _is_in(name, paths) and tree.find(name)}
     texts = {}
     for name in sorted(chosen):
         options, folders = in_tree(options_of(name), tree, base)
@@ -137,10 +139,10 @@ def check_paths(paths: Sequence[str], trees: Iterable[Tree]) -> None:
     """Raise NotFoundError for a path that leads to no source in any of the trees."""
     sides = list(trees)
     for path in paths:
-        names = (name for tree in sides for name in tree.names if name == path or name.endswith(ENDING))
+        names = (name for tree in sides for name in tree.names if name == path or name.endswith(SOURCE_SUFFIX))
         if not any(name == path or _is_in(name, [path]) for name in names):
             raise NotFoundError(
-                f"{path} is no source, and no folder with sources (*{ENDING}), on either side; correct the path"
+                f"{path} is no source, and no folder with sources (*{SOURCE_SUFFIX}), on either side; correct the path"
             )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
+from kernlens.model.build import SOURCE_SUFFIX
 from kernlens.toolchain.folders import paths_below
-from kernlens.verbs.sources.trees import ENDING
 
 
 def is_source_folder(path: str | os.PathLike[str]) -> bool:
@@ -20,7 +20,7 @@ def is_source_folder(path: str | os.PathLike[str]) -> bool:
 
 def has_sources(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder that has sources to compile."""
-    return os.path.isdir(path) and any(name.endswith(ENDING) for name in paths_below(os.fspath(path)))
+    return os.path.isdir(path) and any(name.endswith(SOURCE_SUFFIX) for name in paths_below(os.fspath(path)))
 
 
 def spread(paths: Iterable[str | os.PathLike[str]], *, even_mixed: bool = False) -> list[str]:

@@ -15,8 +15,6 @@ from kernlens.toolchain.folders import paths_below
 from kernlens.toolchain.sources.source_reading import SIZE_LIMIT, read_beside
 from kernlens.verbs.sources.git_repository import LINK, Entry, Repository
 
-#: How the names of OpenCL C's sources end.
-ENDING = ".cl"
 #: Files that a folder may hold, at most.
 _MOST_FILES = 1_000_000
 _MOST_LINKS = 20
