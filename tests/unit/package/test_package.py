@@ -101,7 +101,7 @@ FOR_INSPECT = FOR_VERSION | {
         ".model.kernel",
     ),
     *(".model.program", ".report.describe", ".report.overview", ".report.table", ".report.width", ".toolchain"),
-    *(".toolchain.source_reading", ".verbs", ".verbs.programs"),
+    *(".cli.declared", ".cli.sources", ".toolchain.source_reading", ".verbs", ".verbs.any_path", ".verbs.programs"),
     # Work-groups of all kernels, and figures that are counted.
     *(".isa.intel.launch_rules", ".model.launch_limits", ".report.launch_words"),
     *(".model.analysed_figures", ".model.stated_figures", ".model.vendor_figures"),
