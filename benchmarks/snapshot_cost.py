@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import kernlens
-from kernlens.toolchain.vendor_file import change, led_to_layer
+from kernlens.toolchain.loaders.vendor_file import change, led_to_layer
 
 PACKAGE = Path(kernlens.__file__).parent
 LAYER = PACKAGE / "native" / "libkernlens_opencl_layer.so"

@@ -33,7 +33,7 @@ suppress_warnings = ["ref.python"]
 ANSWERS = {
     "reference/kernlens": (
         "verbs.capture.capture.Capture",
-        "verbs.diff.Difference",
+        "verbs.difference.Difference",
         "pipeline.compile_stages.Pipeline",
     ),
     "reference/level_zero": (

@@ -22,7 +22,7 @@ with TemporaryDirectory() as folder, IsolatedDriver(environment) as driver:
         driver.build_spirv("exporter", exporter, flags)
         driver.build_spirv("importer", importer)
         link = driver.dynamic_link(["importer", "exporter"])
-        print(f"exporter built with {flags or 'no flags'}: {link.code_name}")
+        print(f"exporter built with {flags or 'no flags'}: {link.result_name}")
         for found in link.resolutions:
             print(f"    {found.symbol} of {found.user} is provided by {found.provider}")
         for found in link.missing:

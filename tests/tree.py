@@ -30,5 +30,19 @@ def tree_of(path: Path) -> ast.Module:
 
 @cache
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    """Every node of a file's syntax tree: a walk takes longer than the parser."""
-    return tuple(ast.walk(tree_of(path)))
+    """The nodes of a file's syntax tree: a walk takes as long as the parser."""
+    return tuple(nodes_in(tree_of(path)))
+
+
+def nodes_in(tree: ast.AST) -> list[ast.AST]:
+    """Every node of a syntax tree but for the marks of loading, storing and operators, in the order of ``ast.walk``, which
+    takes twice as long."""
+    nodes = [tree]
+    for node in nodes:
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                nodes += [each for each in value if isinstance(each, ast.AST)]
+            elif isinstance(value, ast.AST) and value._fields:
+                nodes.append(value)
+    return nodes

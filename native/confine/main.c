@@ -9,17 +9,9 @@
 #include "confine/confine.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-void confine_fail(const char *what, const char *subject)
-{
-    int error = errno;
-    fprintf(stderr, "kernlens_confine: %s%s%s: %s\n", what, subject[0] != '\0' ? " " : "", subject, strerror(error));
-    _exit(CONFINE_FAILED);
-}
 
 /* By `enum shown_how`. */
 static const char *const HOW[] = {"--show", "--write", "--list"};

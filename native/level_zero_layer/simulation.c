@@ -175,5 +175,4 @@ void simulation_hook_lists(ze_command_list_dditable_t *table, ze_api_version_t v
     PUT_IN_FRONT(table->pfnAppendMemoryCopyFromContext, copy_from_context, next_copy_from_context);
     PUT_IN_FRONT_AT(newer_entry(table, LIST_COPY_WITH_PARAMETERS, version, LIST_COPY_WITH_VERSION), copy_with_parameters,
                     next_copy_with_parameters, list_copy_with_parameters);
-    simulation_hook_image_copies(table, version);
 }

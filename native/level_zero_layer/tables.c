@@ -31,8 +31,10 @@ __attribute__((constructor)) static void begin(void)
 
 static void hook_lists(ze_command_list_dditable_t *table, ze_api_version_t version)
 {
-    if (simulates)
+    if (simulates) {
         simulation_hook_lists(table, version);
+        simulation_hook_image_copies(table, version);
+    }
     if (captures)
         launches_hook_lists(table, version);
 }

@@ -77,9 +77,9 @@ char *program_il(cl_program program, size_t *size)
     return property(program, CL_PROGRAM_IL, size);
 }
 
-/* Tells whether a question for the binary may end the process: PoCL compiles the kernels then, into files that have their names, and
- * aborts if the file system takes none so long. The application may never ask. */
-static bool binary_may_abort(cl_program program)
+/* PoCL compiles the kernels then, into files that have their names, and aborts if the file system takes none so long. The application
+ * may never ask. */
+bool program_binary_may_abort(cl_program program)
 {
     enum { LONGEST_NAME = 200 };
     size_t size = 0, count = 0;
@@ -97,7 +97,7 @@ static bool binary_may_abort(cl_program program)
 
 unsigned char *program_binary(cl_program program, cl_device_id device, size_t *size)
 {
-    if (binary_may_abort(program))
+    if (program_binary_may_abort(program))
         return NULL;
     size_t devices_size = 0, sizes_size = 0;
     FREED cl_device_id *devices = property(program, CL_PROGRAM_DEVICES, &devices_size);
@@ -181,7 +181,7 @@ static bool read_parts(cl_program program, const cl_program_info names[2], const
 bool program_read_binaries(cl_program program, const bool *built, size_t count, struct program_parts *parts)
 {
     static const cl_program_info NAMES[] = {CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BINARIES};
-    return !binary_may_abort(program) && read_parts(program, NAMES, built, count, parts);
+    return !program_binary_may_abort(program) && read_parts(program, NAMES, built, count, parts);
 }
 
 bool program_read_debug(cl_program program, const bool *built, size_t count, struct program_parts *parts)

@@ -24,6 +24,8 @@ const struct compiler *compiler_of(cl_device_id device);
 /* A program's source or IL (with a zero byte after its end); NULL if it has none. Free it. */
 char *program_source(cl_program program, size_t *size);
 char *program_il(cl_program program, size_t *size);
+/* Tells whether a question for the binary may end the process: nothing here asks it then. */
+bool program_binary_may_abort(cl_program program);
 /* Its binary for one device; NULL if it has none. Free it. */
 unsigned char *program_binary(cl_program program, cl_device_id device, size_t *size);
 

@@ -21,7 +21,7 @@ from kernlens.verbs.annotate import Annotation
 from kernlens.verbs.assemble import Assembly
 from kernlens.verbs.capture.capture import Capture
 from kernlens.verbs.capture.captured import CapturedKernel
-from kernlens.verbs.diff import Difference
+from kernlens.verbs.difference import Difference
 
 __all__ = [
     "Advice",

@@ -142,8 +142,8 @@ def _rules(item: pytest.Item) -> list[Rule]:
 
 def _check(programs: list[Program], rules: Sequence[Rule], failed: tuple[FailedBuilds, ...]) -> None:
     from kernlens.errors import KernlensError
+    from kernlens.report.check.verdict_text import verdict_lines
     from kernlens.report.style import rendered
-    from kernlens.report.verdict_text import verdict_lines
     from kernlens.verbs.check import UNUSED, judged
 
     if not programs and not any(failed):

@@ -12,7 +12,7 @@ from pathlib import Path
 MARK = "PRIVATE-5c1e"
 KERNEL = "private_5c1e"
 #: The guards, each of which is taken out to see that an attack would succeed without it. ``BESIDE`` and ``SOURCE`` are those
-#: of the door to files (``toolchain/source_reading.py``), ``SHOWN`` is what makes lines and documents printable.
+#: of the door to files (``toolchain/sources/source_reading.py``), ``SHOWN`` is what makes lines and documents printable.
 #: ``PARTS``, ``TEXTS`` and ``SPOOL`` keep what is written where it belongs: extracted parts, recorded sources, recordings.
 BESIDE, SOURCE, SHOWN = "beside", "source", "shown"
 #: ``COMPILER`` is the confinement of compilers, ``REPOSITORY`` is what git is told, ``SERVER`` is what each request passes.

@@ -62,7 +62,7 @@ def _anywhere(folder: Path, path: str) -> Path:
     return Path(os.path.normpath(folder / (path.lstrip("/") if path.startswith("/..") else path)))
 
 
-DOOR = "kernlens.toolchain.source_reading"
+DOOR = "kernlens.toolchain.sources.source_reading"
 #: What takes a guard out.
 _OUT: dict[str, dict[str, object]] = {
     BESIDE: {f"{DOOR}._is_below": lambda path, folder: True, f"{DOOR}._is_hidden": lambda path: False},
@@ -73,12 +73,12 @@ _OUT: dict[str, dict[str, object]] = {
         "kernlens.analysis.parts._UNSAFE": re.compile("[/\0]+"),
     },
     PARTS: {"kernlens.analysis.parts._Names.make": _any_name, "kernlens.verbs.extract._write": _write_anywhere},
-    TEXTS: {"kernlens.toolchain.recorded_sources._below": _anywhere},
+    TEXTS: {"kernlens.toolchain.sources.recorded_sources._below": _anywhere},
     COMPILER: {},
     REPOSITORY: {
-        "kernlens.toolchain.git_repository._SETTINGS": (),
-        "kernlens.toolchain.git_repository._VARIABLES": {"LC_ALL": "C"},
-        "kernlens.toolchain.git_repository.is_plain": bool,
+        "kernlens.verbs.sources.git_repository._SETTINGS": (),
+        "kernlens.verbs.sources.git_repository._VARIABLES": {"LC_ALL": "C"},
+        "kernlens.verbs.sources.git_repository.is_plain": bool,
     },
     SERVER: {
         "kernlens.explorer.guard.Guard._check": lambda self, scope: None,
@@ -97,8 +97,8 @@ _WRITING = (PARTS, TEXTS, SPOOL, REPOSITORY, COMPILER)
 #: What is taken out in both cases.
 _OUT_ALWAYS: dict[str, dict[str, object]] = {
     COMPILER: {
-        "kernlens.toolchain.recorded_sources.inclusions": lambda text: (),
-        "kernlens.toolchain.recorded_sources._own_options": lambda words, folder: (list(words), []),
+        "kernlens.toolchain.sources.recorded_sources.inclusions": lambda text: (),
+        "kernlens.toolchain.sources.recorded_sources._own_options": lambda words, folder: (list(words), []),
     }
 }
 #: What a command is told without its guard.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import kernlens
 from kernlens.model.program import Program
-from kernlens.toolchain.includes import join_options
+from kernlens.toolchain.sources.includes import join_options
 from tests.corpus.build import JOINED, main_source
 from tests.corpus.manifest import CorpusProgram, programs
 from tests.corpus.outcome import Outcome

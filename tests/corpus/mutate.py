@@ -84,11 +84,11 @@ def mutate(seeds: Sequence[bytes], random_: random.Random) -> bytes:
 def exercise(content: bytes, folder: Path) -> None:
     """Open an input and ask for everything in it."""
     from kernlens.analysis.parts import parts
+    from kernlens.cli.answers.costliest import costliest_kernel
     from kernlens.isa.devices import device
     from kernlens.loading.context import Context
     from kernlens.loading.identify import identify
     from kernlens.loading.open import open_bytes, open_file
-    from kernlens.report.costliest import costliest_kernel
     from kernlens.report.program_document import inspect_document
     from tests.writers.documents import annotate_document
 

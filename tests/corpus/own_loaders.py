@@ -14,28 +14,63 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.integration.capture.capture_fixtures import HERE, MAIN, POCL_DRIVER, counting_driver
 
 
-def counts(
-    folder: Path, words: list[str], variables: dict[str, str]
-) -> tuple[Counter[str], Counter[str], Counter[str], bool]:
-    """Return what the driver counted without and with a capture, what was recorded, and whether the statuses are equal."""
-    answer = folder / "x.json"
-    counted: list[Counter[str]] = []
-    statuses: list[int] = []
-    for command in (words, [*MAIN, "capture", "-o", str(folder / "x.klens"), "--json-file", str(answer), "--", *words]):
-        file = folder / f"counted{len(counted)}"
+@dataclass
+class Counts:
+    """What the driver counted in each run, of which the last is captured, and their outputs; what was recorded."""
+
+    counted: list[Counter[str]] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+    recorded: Counter[str] = field(default_factory=Counter)
+    error: str = ""
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether all runs have the same counts and exit status, and something was built."""
+        same = all(each == self.recorded for each in self.counted) and len(set(self.statuses)) == 1
+        return same and self.recorded["build"] > 0
+
+    def __str__(self) -> str:
+        counted = ", ".join(str(dict(sorted(each.items()))) for each in self.counted)
+        return f"counted {counted}, recorded {dict(sorted(self.recorded.items()))}, status {self.statuses}{self.error}"
+
+
+def counts(folder: Path, words: list[str], variables: dict[str, str], runs: int = 1) -> Counts:
+    """Run a program so often as it is, and once captured; each time with a home and caches of its own."""
+    answer, all_counts = folder / "x.json", Counts()
+    captured = [*MAIN, "capture", "-o", str(folder / "x.klens"), "--json-file", str(answer), "--", *words]
+    for number, command in enumerate([*[words] * runs, captured]):
+        file, home = folder / f"counted{number}", folder / f"home{number}"
         file.write_text("")
-        environment = {**os.environ, **variables, "COUNTED": str(file), "POCL_CACHE_DIR": str(folder)}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
-        statuses.append(done.returncode)
-        counted.append(Counter(file.read_text().split()))
+        home.mkdir()
+        caches = {"HOME": str(home), "XDG_CACHE_HOME": str(home), "POCL_CACHE_DIR": str(home / "pocl")}
+        environment = {**os.environ, **variables, **caches, "COUNTED": str(file)}
+        done = subprocess.run(
+            command,
+            cwd=home,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=900,
+        )
+        all_counts.statuses.append(done.returncode)
+        all_counts.outputs.append(done.stdout)
+        all_counts.counted.append(Counter(file.read_text().split()))
+    if not answer.exists():
+        all_counts.error = f"; {done.stderr[-300:]}"
+        return all_counts
     noted = json.loads(answer.read_text())
-    recorded = Counter({"build": noted["builds"], "launch": sum(kernel["launches"] for kernel in noted["kernels"])})
-    return counted[0], counted[1], +recorded, statuses[0] == statuses[1]
+    launches = sum(kernel["launches"] for kernel in noted["kernels"])
+    all_counts.recorded = +Counter({"build": noted["builds"], "launch": launches})
+    return all_counts
 
 
 def main(words: list[str]) -> int:
@@ -52,12 +87,10 @@ def main(words: list[str]) -> int:
             programs.append([str(program), "3", "7"])
         for title, command in zip(words if words[:1] != ["--"] else [words[-1]], programs, strict=True):
             led["PYOPENCL_HOME"] = os.environ.get("PYOPENCL_HOME", str(Path(title).parent.parent))
-            plain, captured, recorded, is_same = counts(folder, command, led)
-            is_equal = is_same and plain == captured == recorded and plain["build"] > 0
-            differing += not is_equal
-            print(
-                f"{'equal' if is_equal else 'DIFFERENT'}: {title}: counted {dict(captured)}, recorded {dict(recorded)}"
-            )
+            with tempfile.TemporaryDirectory(dir=folder) as runs:
+                counted = counts(Path(runs), command, led)
+            differing += not counted.are_equal
+            print(f"{'equal' if counted.are_equal else 'DIFFERENT'}: {title}: {counted}")
     print(f"{len(programs) - differing} of {len(programs)} equal")
     return differing
 

@@ -31,8 +31,8 @@ from kernlens.model.program import Program
 MANIFEST = Path(__file__).with_name("wheels.toml")
 #: How many programs of each device, and kernels of each of these, are decoded.
 PROGRAMS, KERNELS = 2, 6
-#: Seconds for one file, and bytes of a package that is fetched.
-SECONDS = 180
+#: Seconds for one file: nvdisasm takes one for each megabyte of cubin, and many more on a busy machine.
+SECONDS = 900
 _ELF, _BEGINNINGS = (
     b"\x7fELF",
     (b"\x7fELF", b"!<arch>", b"__CLANG_OFFLOAD", b"CCOB", b"\x50\xed\x55\xba", b"\x03\x02\x23\x07"),

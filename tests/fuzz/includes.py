@@ -16,9 +16,9 @@ def confined_includes(data: bytes) -> None:
     """Give clang a source, a header and options, the scanner's opinion of them left aside."""
     from kernlens.toolchain.clang import find_front_end
     from kernlens.toolchain.foreign_text import foreign_text
-    from kernlens.toolchain.includes import split_options
     from kernlens.toolchain.process import run, temporary_folder
-    from kernlens.toolchain.recorded_sources import PLAIN_OPTION
+    from kernlens.toolchain.sources.includes import split_options
+    from kernlens.toolchain.sources.recorded_sources import PLAIN_OPTION
 
     with folder() as outer:
         canary = outer / "canary.h"

@@ -9,6 +9,7 @@ from kernlens.analysis.linking.driver_rules import rules_of
 from kernlens.analysis.linking.prediction import obstacles, predict
 from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.analysis.linking.unresolved_reasons import reasons
+from kernlens.cli.answers.link_map import map_document, map_text
 from kernlens.errors import KernlensError
 from kernlens.formats.zebin.locate import locate
 from kernlens.formats.zebin.merge import link_zebins
@@ -17,8 +18,7 @@ from kernlens.loading.context import Context
 from kernlens.loading.linkable import LINKABLE, module_of
 from kernlens.loading.open import open_bytes
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
-from kernlens.report.link_answer import link_document, link_graph, link_text
-from kernlens.report.link_map import map_document, map_text
+from kernlens.report.link.link_answer import link_document, link_graph, link_text
 from tests.fuzz.inputs import Choices, parts
 from tests.fuzz.rendering import check_document, check_lines
 from tests.writers.elf import SHT_NOBITS, SHT_NOTE, SHT_REL, SHT_RELA, ElfWriter, note, rel, rela

@@ -109,10 +109,10 @@ def stages(data: bytes) -> None:
     """Read the stages of one compile, and ask for their lines, the passes that changed them, one kernel's part."""
     from kernlens.analysis.line_passes import passes_of_line
     from kernlens.analysis.stage_changes import before_pass, difference, pass_steps
+    from kernlens.cli.answers.stage_listing import line_pass_list, pass_list, snapshot_list
     from kernlens.loading.stage_maps import pass_lines, stage_maps
     from kernlens.loading.stage_texts import of_one_kernel
     from kernlens.model.line_choice import LineChoice
-    from kernlens.report.stage_listing import line_pass_list, pass_list, snapshot_list
 
     snapshots = [
         Snapshot(stage, kernel, form, ending, lambda part=part: part, len(part))  # type: ignore[misc]
@@ -136,8 +136,8 @@ def stages(data: bytes) -> None:
 
 def sources(data: bytes) -> None:
     """Read a source, a header and options: what it includes, which folders, and the copies for a second compile."""
-    from kernlens.toolchain.includes import include_folders, join_options, source_files, split_options
-    from kernlens.toolchain.recorded_sources import written_sources
+    from kernlens.toolchain.sources.includes import include_folders, join_options, source_files, split_options
+    from kernlens.toolchain.sources.recorded_sources import written_sources
 
     text, header, options, name = texts(data, 4)
     join_options(options)

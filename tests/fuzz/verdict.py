@@ -23,6 +23,7 @@ class Fault:
 
     name: str
     story: str
+    is_of_time: bool = False
 
 
 def fault_of(run: Callable[[bytes], None], data: bytes, seconds: float = SECONDS) -> Fault | None:
@@ -31,7 +32,8 @@ def fault_of(run: Callable[[bytes], None], data: bytes, seconds: float = SECONDS
         with address_space(MEMORY), processor_time(seconds), contextlib.suppress(KernlensError):
             run(data)
     except Exception as error:
-        return Fault(_name(error), "".join(traceback.format_exception(error)))
+        is_of_time = isinstance(error, AssertionError) and "of processor time" in str(error)
+        return Fault(_name(error), "".join(traceback.format_exception(error)), is_of_time)
     return None
 
 

@@ -7,19 +7,19 @@ from contextlib import suppress
 from unittest import mock
 
 from kernlens.analysis.parts import parts as parts_of
+from kernlens.cli.answers.costliest import costliest_kernel, costliest_table
+from kernlens.cli.answers.overview import overview, program_lines
+from kernlens.cli.answers.pressure_answer import pressure_lines
+from kernlens.cli.answers.rows import csv_lines
 from kernlens.errors import KernlensError
 from kernlens.isa.devices import device
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import LINKABLE, module_of
 from kernlens.loading.open import Contents, open_bytes
 from kernlens.model.program import Program
-from kernlens.report.costliest import costliest_kernel, costliest_table
+from kernlens.report.link.symbol_tables import symbols_document, symbols_text
 from kernlens.report.listing import annotated, disassembly
-from kernlens.report.overview import overview, program_lines
-from kernlens.report.pressure_answer import pressure_lines
-from kernlens.report.program_document import inspect_document, kernel_json
-from kernlens.report.rows import csv_lines
-from kernlens.report.symbol_tables import symbols_document, symbols_text
+from kernlens.report.program_document import inspect_document, kernel_json, kernel_pieces
 from tests.fuzz.inputs import parts
 from tests.fuzz.rendering import check_document, check_lines
 from tests.writers import programs
@@ -28,6 +28,8 @@ from tests.writers.dwarf import UnitWriter, debug_zebin, line_unit_4
 
 #: Kernels that are printed of one program: more would be more of the same.
 _KERNELS = 3
+#: Instructions above which a document is looked at piece by piece, as it is printed: whole it would be the most in memory.
+_PARSED = 50_000
 
 
 def print_everything(contents: Contents) -> None:
@@ -69,6 +71,9 @@ def _print_program(program: Program) -> None:
                 check_lines(costliest_table(program, kernel, 3, "memory"))
                 check_lines(pressure_lines(program, kernel))
                 check_document(json.loads(costliest_kernel(program, kernel, 3, "instructions")))
+                if len(kernel.instructions) > _PARSED:
+                    check_lines(kernel_pieces(kernel, is_placed=True))
+                    continue
                 check_document(json.loads(kernel_json(kernel, is_placed=False)))
                 document = annotate_document([(program, [kernel])])
                 check_document(document)

@@ -18,7 +18,7 @@ def annotate_document(selection: Iterable[tuple[Program, Sequence[Kernel]]]) -> 
     """Return what ``annotate --json`` prints of these kernels."""
     form = instructions_json(is_placed=True)
     form.begin(FailedBuilds())
-    pieces = "".join(form.text(kernel) for kernel in listed_of(selection))
+    pieces = "".join(piece for kernel in listed_of(selection) for piece in form.pieces(kernel))
     document: dict[str, Any] = json.loads(form.head + pieces[len(form.separator) :] + form.tail)
     return document
 

@@ -4,6 +4,7 @@
 #include "opencl_layer/layer/layer.h"
 #include "opencl_layer/layer/programs.h"
 #include "opencl_layer/recorder/recorder.h"
+#include "opencl_layer/vendor/tables.h"
 
 static cl_program new_program(cl_program program)
 {
@@ -85,7 +86,7 @@ static cl_program CL_API_CALL create_with_il_khr(cl_context context, const void 
         return NULL;
     }
     cl_program program = recorder_replace_il(context, il, length, error_ret);
-    return program != NULL ? program : new_program(create(context, il, length, error_ret));
+    return program != NULL ? program : new_program(tables_seen(context, create(context, il, length, error_ret)));
 }
 
 void *create_program_with_il_khr(cl_platform_id platform, void *of_platform)

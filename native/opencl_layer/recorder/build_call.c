@@ -1,6 +1,5 @@
 /* Calls of functions that build, and their notifications. */
 #include "opencl_layer/recorder/parts.h"
-#include "opencl_layer/recorder/recorder.h"
 #include "recording/spool.h"
 
 #include <errno.h>
@@ -32,7 +31,7 @@ static void let_go(struct notified_build *build)
 static void name_linked(struct notified_build *build, cl_program linked)
 {
     if (build->links && linked != NULL && !atomic_exchange(&build->named, true))
-        recorder_new_program(linked);
+        new_program(linked);
 }
 
 /* One of both is over. */

@@ -145,6 +145,8 @@ static void add_devices(struct build_event *event, cl_program program, cl_int re
             add_refused(event, program, devices[index]);
         if (has_binaries && built[index])
             field_bytes(&event->event.fields, "binary", binaries.items[index].bytes, binaries.items[index].size);
+        if (!has_binaries && built[index] && successful && program_binary_may_abort(program))
+            field_number(&event->event.fields, "unasked", true);
         if (has_debug && built[index])
             field_bytes(&event->event.fields, "debug", debug.items[index].bytes, debug.items[index].size);
     }

@@ -23,8 +23,6 @@ static cl_icd_dispatch next;
          *e, size_t f, void *g, size_t *h), (a, b, c, d, e, f, g, h))                                                         \
     CALL(cl_context, clCreateContext, (const cl_context_properties *a, cl_uint b, const cl_device_id *c, void(CL_CALLBACK     \
          *d)(const char *, const void *, size_t, void *), void *e, cl_int *f), (a, b, c, d, e, f))                            \
-    CALL(cl_context, clCreateContextFromType, (const cl_context_properties *a, cl_device_type b, void(CL_CALLBACK             \
-         *c)(const char *, const void *, size_t, void *), void *d, cl_int *e), (a, b, c, d, e))                               \
     CALL(cl_command_queue, clCreateCommandQueue, (cl_context a, cl_device_id b, cl_command_queue_properties c, cl_int *d),    \
          (a, b, c, d))                                                                                                        \
     CALL(cl_command_queue, clCreateCommandQueueWithProperties, (cl_context a, cl_device_id b, const cl_queue_properties       \
@@ -78,9 +76,7 @@ static cl_icd_dispatch next;
     }
 CALLS(DEFINE)
 
-#define PUT(type, name, parameters, arguments)                                                                       \
-    if (next.name != NULL)                                                                                          \
-        dispatch->name = noted_##name;
+#define PUT(type, name, parameters, arguments) dispatch->name = noted_##name;
 
 void current_calls_hook(cl_icd_dispatch *dispatch)
 {

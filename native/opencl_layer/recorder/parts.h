@@ -49,6 +49,9 @@ struct build_call build_call_begin(struct build_event *event, bool links, notifi
 /* Ends it, with what the function returned. */
 void build_call_end(struct build_call *call, cl_program program, cl_int status);
 
+/* new_program.c: the handle belongs to a new program. */
+void new_program(cl_program program);
+
 /* constants.c: specialization constants of programs from IL. */
 /* Has forks looked after. For a loading layer. */
 void constants_watch(void);

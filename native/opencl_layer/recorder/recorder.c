@@ -61,7 +61,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
     cl_program linked = next->clLinkProgram(context, count, devices, extended != NULL ? extended : options, program_count, programs,
                                             call.notify, call.user_data, &error);
     if (linked != NULL && call.notified == NULL)
-        recorder_new_program(linked);
+        new_program(linked);
     build_call_end(&call, linked, error);
     if (error_ret != NULL)
         *error_ret = error;
@@ -166,11 +166,8 @@ void *recorder_function(cl_platform_id platform, const char *name, void *of_plat
 
 void recorder_new_program(cl_program program)
 {
-    if (next == NULL)
-        return;
-    counters_new_program(program);
-    constants_forget(program);
-    own_answers_forget(program);
+    if (next != NULL)
+        new_program(program);
 }
 
 cl_program recorder_replace_il(cl_context context, const void *il, size_t length, cl_int *error_ret)

@@ -188,6 +188,15 @@ cl_int CL_API_CALL drivers_platforms(cl_uint room, cl_platform_id *platforms, cl
     return CL_SUCCESS;
 }
 
+static cl_int info_of(cl_platform_id platform, cl_platform_info what, size_t size, void *value, size_t *size_ret)
+{
+    const cl_icd_dispatch *real = real_of(platform);
+    if (real == NULL)
+        return CL_INVALID_PLATFORM;
+    return real->clGetPlatformInfo != NULL ? real->clGetPlatformInfo(platform, what, size, value, size_ret)
+                                           : CL_INVALID_OPERATION;
+}
+
 /* A loader asks the first driver by whose mark the name ends. */
 void *CL_API_CALL drivers_function(const char *name)
 {
@@ -195,8 +204,7 @@ void *CL_API_CALL drivers_function(const char *name)
         for (cl_uint each = 0; each < drivers[index].count; ++each) {
             cl_platform_id platform = drivers[index].platforms[each];
             char mark[64] = "";
-            if (real_functions.clGetPlatformInfo(platform, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof mark - 1, mark, NULL) ==
-                    CL_SUCCESS &&
+            if (info_of(platform, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof mark - 1, mark, NULL) == CL_SUCCESS &&
                 text_ends_with(name, mark))
                 return drivers[index].function(name);
         }
@@ -209,7 +217,7 @@ cl_int CL_API_CALL drivers_platform_info(cl_platform_id platform, cl_platform_in
     const struct driver *driver = driver_of(platform);
     if (driver != NULL && driver->info != NULL)
         return driver->info(platform, what, size, value, size_ret);
-    return real_functions.clGetPlatformInfo(platform, what, size, value, size_ret);
+    return info_of(platform, what, size, value, size_ret);
 }
 
 void *drivers_function_for(cl_platform_id platform, const char *name)

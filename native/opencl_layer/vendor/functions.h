@@ -28,23 +28,48 @@
     FUNCTION(clEnqueueMapImage, 10)                                                                                  \
     FUNCTION(clEnqueueNDRangeKernel, 10)                                                                             \
     FUNCTION(clEnqueueTask, 10)                                                                                      \
+    FUNCTION(clCreateContextFromType, 10)                                                                            \
+    FUNCTION(clReleaseContext, 10)                                                                                   \
+    FUNCTION(clFlush, 10)                                                                                            \
+    FUNCTION(clFinish, 10)                                                                                           \
+    FUNCTION(clWaitForEvents, 10)                                                                                    \
+    FUNCTION(clReleaseEvent, 10)                                                                                     \
+    FUNCTION(clCreateBuffer, 10)                                                                                     \
+    FUNCTION(clReleaseMemObject, 10)                                                                                 \
+    FUNCTION(clSetKernelArg, 10)                                                                                     \
+    FUNCTION(clReleaseKernel, 10)                                                                                    \
+    FUNCTION(clGetKernelWorkGroupInfo, 10)                                                                           \
+    FUNCTION(clEnqueueWriteBuffer, 10)                                                                               \
+    FUNCTION(clEnqueueCopyBuffer, 10)                                                                                \
+    FUNCTION(clEnqueueWriteImage, 10)                                                                                \
+    FUNCTION(clEnqueueUnmapMemObject, 10)                                                                            \
     FUNCTION(clSetMemObjectDestructorCallback, 11)                                                                   \
     FUNCTION(clEnqueueReadBufferRect, 11)                                                                            \
+    FUNCTION(clCreateSubDevicesEXT, 11)                                                                              \
     FUNCTION(clCreateProgramWithBuiltInKernels, 12)                                                                  \
     FUNCTION(clCompileProgram, 12)                                                                                   \
     FUNCTION(clLinkProgram, 12)                                                                                      \
     FUNCTION(clGetExtensionFunctionAddressForPlatform, 12)                                                           \
+    FUNCTION(clCreateSubDevices, 12)                                                                                 \
+    FUNCTION(clCreateImage, 12)                                                                                      \
+    FUNCTION(clGetKernelArgInfo, 12)                                                                                 \
+    FUNCTION(clEnqueueFillBuffer, 12)                                                                                \
     FUNCTION(clCreateCommandQueueWithProperties, 20)                                                                 \
     FUNCTION(clSVMAlloc, 20)                                                                                         \
     FUNCTION(clEnqueueSVMMemcpy, 20)                                                                                 \
+    FUNCTION(clSetKernelArgSVMPointer, 20)                                                                           \
     FUNCTION(clCloneKernel, 21)                                                                                      \
     FUNCTION(clCreateProgramWithIL, 21)                                                                              \
+    FUNCTION(clGetKernelSubGroupInfo, 21)                                                                            \
     FUNCTION(clSetProgramSpecializationConstant, 22)
 
-/* Those that make, or give out, the objects which others are made from: a driver may give each type of object a table of its own. */
+/* Those that make, or give out, the objects which others are made from: a driver may give each type of object a table of its own.
+ * clCreateContextFromType is another (from_type.c); what is made of kernels, memory and events is asked for nothing that is ours. */
 #define EACH_SEEING_FUNCTION(FUNCTION)                                                                               \
     FUNCTION(clGetDeviceIDs)                                                                                         \
     FUNCTION(clCreateContext)                                                                                        \
+    FUNCTION(clCreateSubDevicesEXT)                                                                                  \
+    FUNCTION(clCreateSubDevices)                                                                                     \
     FUNCTION(clCreateCommandQueue)                                                                                   \
     FUNCTION(clCreateCommandQueueWithProperties)
 

@@ -1,4 +1,4 @@
-/* The variables that lead loaders to vendors lead to this library, so what they held stands in others (toolchain/vendor_file.py).
+/* The variables that lead loaders to vendors lead to this library, so what they held stands in others (toolchain/loaders/vendor_file.py).
  *
  * Sources: loader/icd.c and loader/linux/icd_linux.c of Khronos's OpenCL-ICD-Loader, ocl_icd_loader.c of ocl-icd, as of August 2026. */
 #define _GNU_SOURCE

@@ -1,6 +1,7 @@
 /* Calls of the driver that an object belongs to, with a loader's answers where there is no object, or no such function. What a call
  * makes may have a table of functions that was not seen yet. */
 #include "opencl_layer/vendor/drivers.h"
+#include "opencl_layer/vendor/functions.h"
 #include "opencl_layer/vendor/tables.h"
 
 typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
@@ -44,21 +45,33 @@ STATUS(clGetProgramBuildInfo, CL_INVALID_PROGRAM,
        (cl_program program, cl_device_id device, cl_program_build_info what, size_t size, void *value, size_t *size_ret),
        program, program, device, what, size, value, size_ret)
 
-static cl_int CL_API_CALL clGetDeviceIDs_real(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
-                                              cl_uint *count_ret)
-{
-    const cl_icd_dispatch *real = real_of(platform);
-    if (real == NULL)
-        return CL_INVALID_PLATFORM;
-    cl_uint count = 0;
-    cl_int status = real->clGetDeviceIDs(platform, type, room, devices, devices != NULL && count_ret == NULL ? &count : count_ret);
-    if (status != CL_SUCCESS || devices == NULL)
-        return status;
-    count = count_ret != NULL ? *count_ret : count;
-    for (cl_uint index = 0; index < count && index < room; ++index)
-        tables_seen(platform, devices[index]);
-    return status;
-}
+/* One that lists objects in the room that there is for them. */
+#define LISTER(name, wrong, parameters, object, objects, ...)                                                        \
+    static cl_int CL_API_CALL name##_real parameters                                                                 \
+    {                                                                                                                \
+        const cl_icd_dispatch *real = real_of(object);                                                               \
+        if (real == NULL)                                                                                            \
+            return wrong;                                                                                            \
+        if (real->name == NULL)                                                                                      \
+            return CL_INVALID_OPERATION;                                                                             \
+        cl_uint listed = 0, *count = count_ret == NULL && objects != NULL ? &listed : count_ret;                      \
+        cl_int status = real->name(__VA_ARGS__, room, objects, count);                                               \
+        for (cl_uint index = 0; status == CL_SUCCESS && objects != NULL && index < *count && index < room; ++index)  \
+            tables_seen(object, objects[index]);                                                                     \
+        return status;                                                                                               \
+    }
+
+LISTER(clGetDeviceIDs, CL_INVALID_PLATFORM,
+       (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices, cl_uint *count_ret), platform, devices,
+       platform, type)
+LISTER(clCreateSubDevices, CL_INVALID_DEVICE,
+       (cl_device_id device, const cl_device_partition_property *properties, cl_uint room, cl_device_id *devices,
+        cl_uint *count_ret),
+       device, devices, device, properties)
+LISTER(clCreateSubDevicesEXT, CL_INVALID_DEVICE,
+       (cl_device_id device, const cl_device_partition_property_ext *properties, cl_uint room, cl_device_id *devices,
+        cl_uint *count_ret),
+       device, devices, device, properties)
 
 static cl_context CL_API_CALL clCreateContext_real(const cl_context_properties *properties, cl_uint count,
                                                    const cl_device_id *devices,
@@ -114,8 +127,23 @@ STATUS(clReleaseProgram, CL_INVALID_PROGRAM, (cl_program program), program, prog
 MAKER(cl_kernel, clCreateKernel, CL_INVALID_PROGRAM, (cl_program program, const char *name, cl_int *error_ret), program, program,
       name, error_ret)
 MAKER(cl_kernel, clCloneKernel, CL_INVALID_KERNEL, (cl_kernel kernel, cl_int *error_ret), kernel, kernel, error_ret)
-STATUS(clCreateKernelsInProgram, CL_INVALID_PROGRAM,
-       (cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count_ret), program, program, room, kernels, count_ret)
+LISTER(clCreateKernelsInProgram, CL_INVALID_PROGRAM,
+       (cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count_ret), program, kernels, program)
+
+STATUS(clSetKernelArg, CL_INVALID_KERNEL, (cl_kernel kernel, cl_uint number, size_t size, const void *value), kernel, kernel, number,
+       size, value)
+STATUS(clSetKernelArgSVMPointer, CL_INVALID_KERNEL, (cl_kernel kernel, cl_uint number, const void *value), kernel, kernel, number,
+       value)
+STATUS(clGetKernelArgInfo, CL_INVALID_KERNEL,
+       (cl_kernel kernel, cl_uint number, cl_kernel_arg_info what, size_t size, void *value, size_t *size_ret), kernel, kernel,
+       number, what, size, value, size_ret)
+STATUS(clGetKernelWorkGroupInfo, CL_INVALID_KERNEL,
+       (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size, void *value, size_t *size_ret), kernel,
+       kernel, device, what, size, value, size_ret)
+STATUS(clGetKernelSubGroupInfo, CL_INVALID_KERNEL,
+       (cl_kernel kernel, cl_device_id device, cl_kernel_sub_group_info what, size_t input_size, const void *input, size_t size,
+        void *value, size_t *size_ret),
+       kernel, kernel, device, what, input_size, input, size, value, size_ret)
 
 STATUS(clEnqueueNDRangeKernel, CL_INVALID_COMMAND_QUEUE,
        (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset, const size_t *global,
@@ -146,7 +174,45 @@ STATUS(clSetMemObjectDestructorCallback, CL_INVALID_MEM_OBJECT,
        (cl_mem object, void(CL_CALLBACK *notify)(cl_mem object, void *user_data), void *user_data), object, object, notify,
        user_data)
 
-/* Memory is no object. */
+STATUS(clEnqueueWriteBuffer, CL_INVALID_COMMAND_QUEUE,
+       (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size, const void *from, cl_uint count,
+        const cl_event *events, cl_event *event),
+       queue, queue, buffer, blocking, offset, size, from, count, events, event)
+STATUS(clEnqueueCopyBuffer, CL_INVALID_COMMAND_QUEUE,
+       (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size, cl_uint count,
+        const cl_event *events, cl_event *event),
+       queue, queue, from, to, from_offset, to_offset, size, count, events, event)
+STATUS(clEnqueueFillBuffer, CL_INVALID_COMMAND_QUEUE,
+       (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size, cl_uint count,
+        const cl_event *events, cl_event *event),
+       queue, queue, buffer, pattern, pattern_size, offset, size, count, events, event)
+STATUS(clEnqueueWriteImage, CL_INVALID_COMMAND_QUEUE,
+       (cl_command_queue queue, cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t pitch,
+        size_t slice_pitch, const void *from, cl_uint count, const cl_event *events, cl_event *event),
+       queue, queue, image, blocking, origin, region, pitch, slice_pitch, from, count, events, event)
+STATUS(clEnqueueUnmapMemObject, CL_INVALID_COMMAND_QUEUE,
+       (cl_command_queue queue, cl_mem object, void *mapped, cl_uint count, const cl_event *events, cl_event *event), queue, queue,
+       object, mapped, count, events, event)
+STATUS(clFlush, CL_INVALID_COMMAND_QUEUE, (cl_command_queue queue), queue, queue)
+STATUS(clFinish, CL_INVALID_COMMAND_QUEUE, (cl_command_queue queue), queue, queue)
+STATUS(clWaitForEvents, CL_INVALID_VALUE, (cl_uint count, const cl_event *events),
+       count > 0 && events != NULL ? events[0] : NULL, count, events)
+
+STATUS(clReleaseContext, CL_INVALID_CONTEXT, (cl_context context), context, context)
+STATUS(clReleaseKernel, CL_INVALID_KERNEL, (cl_kernel kernel), kernel, kernel)
+STATUS(clReleaseMemObject, CL_INVALID_MEM_OBJECT, (cl_mem object), object, object)
+STATUS(clReleaseEvent, CL_INVALID_EVENT, (cl_event event), event, event)
+
+/* Memory that is made is asked for nothing that is ours, but its table may be. */
+MAKER(cl_mem, clCreateBuffer, CL_INVALID_CONTEXT,
+      (cl_context context, cl_mem_flags flags, size_t size, void *bytes, cl_int *error_ret), context, context, flags, size, bytes,
+      error_ret)
+MAKER(cl_mem, clCreateImage, CL_INVALID_CONTEXT,
+      (cl_context context, cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *description, void *bytes,
+       cl_int *error_ret),
+      context, context, flags, format, description, bytes, error_ret)
+
+/* Mapped memory is no object. */
 static void *CL_API_CALL clEnqueueMapBuffer_real(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
                                                  size_t offset, size_t size, cl_uint count, const cl_event *events,
                                                  cl_event *event, cl_int *error_ret)
@@ -175,46 +241,12 @@ static void *CL_API_CALL clGetExtensionFunctionAddressForPlatform_real(cl_platfo
     return real->clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
-#define FUNCTION(name) .name = name##_real
+/* That one is told of no object, and is another for each driver (from_type.c). */
+#define clCreateContextFromType_real NULL
+#define FUNCTION(name, release) .name = name##_real,
 
 const cl_icd_dispatch real_functions = {
     .clGetPlatformIDs = drivers_platforms,
     .clGetExtensionFunctionAddress = drivers_function,
-    FUNCTION(clGetPlatformInfo),
-    FUNCTION(clGetDeviceIDs),
-    FUNCTION(clGetDeviceInfo),
-    FUNCTION(clCreateContext),
-    FUNCTION(clGetContextInfo),
-    FUNCTION(clCreateCommandQueue),
-    FUNCTION(clReleaseCommandQueue),
-    FUNCTION(clGetCommandQueueInfo),
-    FUNCTION(clGetMemObjectInfo),
-    FUNCTION(clGetImageInfo),
-    FUNCTION(clCreateProgramWithSource),
-    FUNCTION(clCreateProgramWithBinary),
-    FUNCTION(clReleaseProgram),
-    FUNCTION(clBuildProgram),
-    FUNCTION(clGetProgramInfo),
-    FUNCTION(clGetProgramBuildInfo),
-    FUNCTION(clCreateKernel),
-    FUNCTION(clCreateKernelsInProgram),
-    FUNCTION(clGetKernelInfo),
-    FUNCTION(clEnqueueReadBuffer),
-    FUNCTION(clEnqueueReadImage),
-    FUNCTION(clEnqueueMapBuffer),
-    FUNCTION(clEnqueueMapImage),
-    FUNCTION(clEnqueueNDRangeKernel),
-    FUNCTION(clEnqueueTask),
-    FUNCTION(clSetMemObjectDestructorCallback),
-    FUNCTION(clEnqueueReadBufferRect),
-    FUNCTION(clCreateProgramWithBuiltInKernels),
-    FUNCTION(clCompileProgram),
-    FUNCTION(clLinkProgram),
-    FUNCTION(clGetExtensionFunctionAddressForPlatform),
-    FUNCTION(clCreateCommandQueueWithProperties),
-    FUNCTION(clSVMAlloc),
-    FUNCTION(clEnqueueSVMMemcpy),
-    FUNCTION(clCloneKernel),
-    FUNCTION(clCreateProgramWithIL),
-    FUNCTION(clSetProgramSpecializationConstant),
+    EACH_FUNCTION(FUNCTION)
 };

@@ -3,6 +3,7 @@
 
 #include "base/locks.h"
 #include "base/owned.h"
+#include "opencl_layer/vendor/from_type.h"
 #include "opencl_layer/vendor/functions.h"
 #include "recording/spool.h"
 
@@ -14,16 +15,19 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-enum { TABLES = 64 }; /* drivers have one each; those that make one for each object get no further ones */
+enum { FIRST_ROOM = 64, MOST_TABLES = 16384 }; /* drivers have one each, or one for each type of object, or for each object */
 
-struct known_table {
-    const void *table;
-    cl_icd_dispatch real;
-    struct owner owner;
+struct known_table;
+
+/* The known tables by their addresses, each at the first free place from its own on; at least half of the places are free. */
+struct places {
+    size_t room;
+    _Atomic(struct known_table *) items[];
 };
 
-static struct known_table *known[TABLES]; /* LOCK_PLATFORMS; read without it up to the count */
-static atomic_uint known_count;
+/* LOCK_PLATFORMS; read without it, so one that became too small stays. */
+static _Atomic(struct places *) known;
+static size_t known_count;
 static const cl_icd_dispatch *ours, *not_ours;
 
 #define ENTRY(name, release) {#name, offsetof(cl_icd_dispatch, name), release},
@@ -33,6 +37,13 @@ static const struct {
     unsigned release;
 } FUNCTIONS[] = {EACH_FUNCTION(ENTRY)};
 enum { COUNT = sizeof FUNCTIONS / sizeof FUNCTIONS[0] };
+
+struct known_table {
+    const void *table;
+    cl_icd_dispatch real; /* what is called in place of ours */
+    bool is_held[COUNT];  /* which of it the table held */
+    struct owner owner;
+};
 
 #define OFFSET(name) offsetof(cl_icd_dispatch, name),
 static const size_t SEEING[] = {EACH_SEEING_FUNCTION(OFFSET)};
@@ -44,15 +55,6 @@ static void *entry_of(const cl_icd_dispatch *table, size_t offset)
     return entry;
 }
 
-/* Returns what is to stand in front of a function of drivers; NULL if nothing is. */
-static void *in_front_of(size_t offset)
-{
-    bool is_ours = entry_of(ours, offset) != entry_of(not_ours, offset);
-    for (size_t index = 0; index < sizeof SEEING / sizeof SEEING[0]; ++index)
-        is_ours = is_ours || SEEING[index] == offset;
-    return is_ours ? entry_of(ours, offset) : NULL;
-}
-
 static void *table_of(const void *object)
 {
     void *table;
@@ -60,13 +62,43 @@ static void *table_of(const void *object)
     return table;
 }
 
-static const struct known_table *find(const void *table)
+static size_t place_of(const struct places *places, const void *table)
 {
-    unsigned count = atomic_load_explicit(&known_count, memory_order_acquire);
-    for (unsigned index = 0; index < count; ++index)
-        if (known[index]->table == table)
-            return known[index];
-    return NULL;
+    size_t place = (size_t)(((uint64_t)(uintptr_t)table * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (places->room - 1);
+    const struct known_table *entry;
+    while ((entry = atomic_load_explicit(&places->items[place], memory_order_acquire)) != NULL && entry->table != table)
+        place = (place + 1) & (places->room - 1);
+    return place;
+}
+
+static struct known_table *find(const void *table)
+{
+    struct places *places = atomic_load_explicit(&known, memory_order_acquire);
+    return places != NULL ? atomic_load_explicit(&places->items[place_of(places, table)], memory_order_acquire) : NULL;
+}
+
+static void keep(struct places *places, struct known_table *entry)
+{
+    atomic_store_explicit(&places->items[place_of(places, entry->table)], entry, memory_order_release);
+}
+
+/* Makes room for one more table; false if there is no memory. With the lock held. */
+static bool known_reserve(void)
+{
+    struct places *places = known;
+    size_t room = places != NULL ? places->room : 0;
+    if (2 * (known_count + 1) <= room)
+        return true;
+    size_t larger = room > 0 ? 2 * room : FIRST_ROOM;
+    struct places *grown = calloc(1, sizeof *grown + larger * sizeof grown->items[0]);
+    if (grown == NULL)
+        return false;
+    grown->room = larger;
+    for (size_t place = 0; place < room; ++place)
+        if (places->items[place] != NULL)
+            keep(grown, places->items[place]);
+    atomic_store_explicit(&known, grown, memory_order_release);
+    return true;
 }
 
 const cl_icd_dispatch *real_of(const void *object)
@@ -141,44 +173,85 @@ static void *own_function(const struct owner *owner, const cl_icd_dispatch *tabl
     return entry_of(table, offset) == named ? named : NULL;
 }
 
-/* Keeps what stands in the table, and puts ours in its place. With the lock held. */
-static void put_in_front(struct known_table *entry, cl_icd_dispatch *table)
+/* Keeps what stands in the table. With the lock held. */
+static void keep_own(struct known_table *entry, const cl_icd_dispatch *table)
 {
     struct region region = {0};
-    void *own[COUNT];
     for (size_t index = 0; index < COUNT; ++index) {
-        own[index] = own_function(&entry->owner, table, index, &region);
-        void *called = own[index];
+        void *own = own_function(&entry->owner, table, index, &region), *called = own;
         if (entry->owner.managed)
             called = entry->owner.find(entry->owner.driver, entry->owner.platform, FUNCTIONS[index].name);
         memcpy((char *)&entry->real + FUNCTIONS[index].offset, &called, sizeof called);
+        entry->is_held[index] = own != NULL;
     }
-    known[known_count] = entry;
-    atomic_fetch_add_explicit(&known_count, 1, memory_order_release); /* before the first entry of ours is called */
+}
+
+static void see_context(const struct owner *owner, cl_context context);
+
+/* Returns what is to stand in front of this function of a driver; NULL if nothing is. */
+static void *in_front_of(size_t offset, void *function, const struct owner *owner)
+{
+    if (offset == offsetof(cl_icd_dispatch, clCreateContextFromType))
+        return (void *)from_type_in_front((cl_api_clCreateContextFromType)function, owner, see_context);
+    bool is_ours = entry_of(ours, offset) != entry_of(not_ours, offset);
+    for (size_t index = 0; index < sizeof SEEING / sizeof SEEING[0]; ++index)
+        is_ours = is_ours || SEEING[index] == offset;
+    return is_ours ? entry_of(ours, offset) : NULL;
+}
+
+/* Puts ours in the place of what the table has of its own. With the lock held. */
+static void put_in_front(const struct known_table *entry, cl_icd_dispatch *table)
+{
+    struct region region = {0};
     for (size_t index = 0; index < COUNT; ++index) {
-        void *function = in_front_of(FUNCTIONS[index].offset);
-        if (own[index] == NULL || function == NULL)
+        size_t offset = FUNCTIONS[index].offset;
+        void *own = entry_of(&entry->real, offset);
+        void *function = entry->is_held[index] ? in_front_of(offset, own, &entry->owner) : NULL;
+        if (function == NULL || entry_of(table, offset) != own)
             continue;
-        if (!entry_write((uintptr_t)table + FUNCTIONS[index].offset, function, &region)) {
+        if (!entry_write((uintptr_t)table + offset, function, &region)) {
             spool_missing("calls of a driver whose table of functions cannot be written", EACCES);
             return;
         }
     }
 }
 
+/* Tells whether the driver's function stands again where ours stood: it made the table anew, in the same memory. */
+static bool is_made_anew(const struct known_table *entry, const void *table)
+{
+    enum { WATCHED = 1 }; /* clGetDeviceIDs, which every driver has */
+    return entry->is_held[WATCHED] && entry_of(table, FUNCTIONS[WATCHED].offset) == entry_of(&entry->real, FUNCTIONS[WATCHED].offset);
+}
+
+static void add_new(const struct owner *owner, void *table)
+{
+    static bool is_told;
+    struct known_table *entry = known_count < MOST_TABLES && known_reserve() ? calloc(1, sizeof *entry) : NULL;
+    if (entry == NULL) {
+        if (!is_told)
+            spool_missing("calls of a driver that has too many tables of functions", ENOMEM);
+        is_told = true;
+        return;
+    }
+    entry->table = table;
+    entry->owner = *owner;
+    keep_own(entry, table);
+    ++known_count;
+    keep(known, entry); /* before the first entry of ours is called */
+    put_in_front(entry, table);
+}
+
 static void add(const struct owner *owner, void *table)
 {
-    if (table == NULL || find(table) != NULL)
+    const struct known_table *entry = table != NULL ? find(table) : NULL;
+    if (table == NULL || (entry != NULL && !is_made_anew(entry, table)))
         return;
     lock_take(LOCK_PLATFORMS);
-    if (find(table) == NULL && known_count < TABLES) {
-        struct known_table *entry = calloc(1, sizeof *entry);
-        if (entry != NULL) {
-            entry->table = table;
-            entry->owner = *owner;
-            put_in_front(entry, table);
-        }
-    }
+    entry = find(table);
+    if (entry == NULL)
+        add_new(owner, table);
+    else if (is_made_anew(entry, table))
+        put_in_front(entry, table);
     lock_give(LOCK_PLATFORMS);
 }
 
@@ -195,15 +268,27 @@ void *tables_seen(const void *parent, void *object)
     return object;
 }
 
+/* Its devices may never be listed otherwise. */
+static void see_context(const struct owner *owner, cl_context context)
+{
+    cl_device_id devices[64];
+    size_t size = 0;
+    add(owner, table_of(context));
+    if (real_of(context)->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &size) != CL_SUCCESS)
+        return;
+    for (size_t index = 0; index < size / sizeof devices[0]; ++index)
+        tables_seen(context, devices[index]);
+}
+
 void *tables_in_front(cl_platform_id platform, const char *name, void *function)
 {
-    for (size_t index = 0; index < COUNT; ++index) {
+    const struct known_table *entry = platform != NULL ? find(table_of(platform)) : NULL;
+    for (size_t index = 0; entry != NULL && index < COUNT; ++index) {
         if (strcmp(FUNCTIONS[index].name, name) != 0)
             continue;
-        void *in_front = in_front_of(FUNCTIONS[index].offset);
-        const cl_icd_dispatch *real = real_of(platform);
-        bool is_real = real != NULL && entry_of(real, FUNCTIONS[index].offset) == function;
-        return is_real && in_front != NULL ? in_front : function;
+        bool is_real = entry_of(&entry->real, FUNCTIONS[index].offset) == function;
+        void *in_front = is_real ? in_front_of(FUNCTIONS[index].offset, function, &entry->owner) : NULL;
+        return in_front != NULL ? in_front : function;
     }
     return function;
 }

@@ -9,9 +9,9 @@ import os
 from collections.abc import Sequence
 
 from kernlens.errors import NotFoundError, UnsupportedError
-from kernlens.toolchain.includes import join_options, options_with_values, split_options
-from kernlens.toolchain.recorded_sources import PLAIN_OPTION
-from kernlens.toolchain.source_reading import is_wide
+from kernlens.toolchain.sources.includes import join_options, options_with_values, split_options
+from kernlens.toolchain.sources.recorded_sources import PLAIN_OPTION
+from kernlens.toolchain.sources.source_reading import is_wide
 
 
 class AllowedPaths:

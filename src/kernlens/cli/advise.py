@@ -103,7 +103,7 @@ def _check_sources(paths: Sequence[str]) -> None:
 
 def _tried_programs(selection: Selection, asked: Asked) -> list[Tried]:
     """Return the trials of the kernels of a selection, program by program, with a bar on a terminal."""
-    from kernlens.toolchain.source_settings import settings_for
+    from kernlens.toolchain.sources.source_settings import settings_for
     from kernlens.toolchain.toolchains import DEFAULT
     from kernlens.verbs.tried import tried
 
@@ -130,9 +130,9 @@ def _tried_programs(selection: Selection, asked: Asked) -> list[Tried]:
 
 def _document(kernels: Sequence[AdvisedKernel], failed: Sequence[FailedBuilds], *, is_paths: bool) -> dict[str, Any]:
     from kernlens.analysis.flow.shortest_path import paths_of
-    from kernlens.report.advice_document import advice_document
+    from kernlens.cli.answers.advice_document import advice_document
+    from kernlens.cli.answers.path_table import paths_document
     from kernlens.report.failure_lines import failed_documents
-    from kernlens.report.path_table import paths_document
 
     document = advice_document(kernels)
     for entry, each in zip(document["kernels"], kernels if is_paths else (), strict=False):
@@ -142,9 +142,9 @@ def _document(kernels: Sequence[AdvisedKernel], failed: Sequence[FailedBuilds], 
 
 def _print(kernels: Sequence[AdvisedKernel], *, is_tried: bool, is_paths: bool) -> None:
     from kernlens.analysis.flow.shortest_path import paths_of
+    from kernlens.cli.answers.path_table import path_lines
     from kernlens.report.advice_text import advice_lines
     from kernlens.report.describe import kernel_heading
-    from kernlens.report.path_table import path_lines
     from kernlens.report.style import style
 
     print_lines(advice_lines(kernels, is_tried=is_tried))

@@ -15,21 +15,18 @@ from kernlens.cli.output import is_full, print_message, print_pieces
 from kernlens.cli.samples import BY_SAMPLES, STACKS
 from kernlens.cli.sources import Sources
 from kernlens.dataclass import dataclass
-from kernlens.errors import NotFoundError
 from kernlens.model.figures import LINE_ORDERS, WAIT
 
 if TYPE_CHECKING:
+    from kernlens.cli.answers.offset_answer import AskedOffsets
     from kernlens.cli.listings import Form
     from kernlens.loading import Contents
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
-    from kernlens.report.offset_answer import AskedOffsets
 
 FORMATS = ("text", "json", "csv")
 #: The tables of --top and --pressure are at most so wide, unless --full is said.
 _TABLE_WIDTH = 100
-#: The most offsets that an error lists.
-_SHOWN_OFFSETS = 8
 
 
 _RULES = (
@@ -152,8 +149,8 @@ def command(asked: Asked) -> None:
     only = option.line_of(asked.line) if asked.line is not None else None
     is_json = format_name == "json"
     if asked.variable is not None:
+        from kernlens.cli.answers.variable_answer import AskedVariable
         from kernlens.cli.variables import print_variables
-        from kernlens.report.variable_answer import AskedVariable
 
         places = AskedVariable(asked.variable, only, None if addresses is None else addresses.addresses)
         print_variables(contents, asked.kernels, asked.device, places, asked.output, is_json=is_json)
@@ -232,7 +229,7 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
     if format_name == "json":
         return instructions_json(only, is_placed=True, has_waits=has_waits)
     if format_name == "csv":
-        from kernlens.report.rows import COLUMNS, HEADING, csv_line, csv_lines
+        from kernlens.cli.answers.rows import COLUMNS, HEADING, csv_line, csv_lines
 
         if has_waits:
             from kernlens.report.wait_words import CSV_COLUMNS, csv_cells
@@ -254,8 +251,8 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
 
 def _costliest(format_name: str, asked: Asked) -> Form:
+    from kernlens.cli.answers.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.cli.listings import Json, Lines
-    from kernlens.report.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.report.program_document import SCHEMA
 
     order = asked.sort or "instructions"
@@ -269,8 +266,8 @@ def _costliest(format_name: str, asked: Asked) -> Form:
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:
+    from kernlens.cli.answers.pressure_answer import pressure_json, pressure_lines
     from kernlens.cli.listings import Json, Lines
-    from kernlens.report.pressure_answer import pressure_json, pressure_lines
     from kernlens.report.program_document import SCHEMA, program_document
 
     if format_name == "json":
@@ -285,8 +282,8 @@ def _width() -> int | None:
 
 def _print_places(contents: Contents, asked: Asked, offsets: AskedOffsets, *, is_json: bool) -> None:
     """Print the line of each chosen kernel's instructions at these offsets, with the calls that they were inlined through."""
+    from kernlens.cli.answers.offset_answer import OffsetAnswers, no_instruction_at
     from kernlens.cli.listings import Json, Lines, listing
-    from kernlens.report.offset_answer import OffsetAnswers
     from kernlens.report.program_document import SCHEMA, program_document
 
     if is_json:
@@ -307,9 +304,5 @@ def _print_places(contents: Contents, asked: Asked, offsets: AskedOffsets, *, is
     *answers, closing = pieces
     known = [piece for piece in answers if piece]
     if not known:
-        shown = ", ".join(f"{address:#x}" for address in offsets.addresses[:_SHOWN_OFFSETS])
-        more = ", ..." if len(offsets.addresses) > _SHOWN_OFFSETS else ""
-        raise NotFoundError(
-            f"no selected kernel has an instruction at offset {shown}{more}; kernlens disasm lists the offsets"
-        )
+        raise no_instruction_at(offsets.addresses)
     print_pieces([*known, closing], asked.output)

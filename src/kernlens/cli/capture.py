@@ -24,6 +24,8 @@ from kernlens.report.table import table
 from kernlens.report.width import Name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernlens.report.table import Cell
     from kernlens.verbs.capture.capture import Capture
     from kernlens.verbs.capture.captured import CapturedKernel
@@ -35,6 +37,7 @@ _UNMATCHED = 2
 
 
 _RULES = (
+    Rule("--recover", excludes=("COMMAND_LINE",), why="runs no application"),
     Rule(
         "--recover", why="takes what the application was captured with",
         excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache"),
@@ -111,8 +114,6 @@ def command(asked: Asked) -> None:
         context = click.get_current_context()
         (param,) = (param for param in context.command.params if param.name == "command_line")
         raise click.MissingParameter(ctx=context, param=param)
-    if asked.recover is not None and asked.command_line:
-        raise click.UsageError("--recover runs no application")
     with Progress("recording", later=True) as progress:
         if asked.recover is not None:
             done = recover_folder(
@@ -267,20 +268,30 @@ def _tell_findings(done: Capture) -> None:
         print_message(f"kernlens: {sentence}", *log)
 
 
+def _differing_options(kernels: Sequence[CapturedKernel]) -> list[str]:
+    """Return each kernel's build options without the words that all of them have."""
+    words = [kernel.options.split() for kernel in kernels]
+    shared = frozenset(words[0] if words else ()).intersection(*words)
+    return [" ".join(word for word in own if word not in shared) for own in words]
+
+
 def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
+    options = _differing_options(kernels)
     figures = shown_figures((kernel.kernel for kernel in kernels if kernel.kernel is not None), FIGURES)
     rows: list[list[Cell]] = [
         [
             Name(kernel_title(kernel.name)),
             kernel.build or None,
             kernel.device or None,
+            *([own or None] if any(options) else []),
             kernel.known_launches,
             *(kernel.figures.get(figure.key) for figure in figures),
             None if kernel.line_table is None else "yes" if kernel.line_table else "no",
         ]
-        for kernel in kernels
+        for kernel, own in zip(kernels, options, strict=True)
     ]
-    headings = ["kernel", "program", "device", "launches", *(figure.heading for figure in figures), "lines"]
+    titles = ["kernel", "program", "device", *(["build options"] if any(options) else [])]
+    headings = [*titles, "launches", *(figure.heading for figure in figures), "lines"]
     fit_output(is_message=True)
     return list(table(headings, rows)) if rows else []
 

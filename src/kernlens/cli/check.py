@@ -154,11 +154,11 @@ def command(asked: Asked) -> None:
 
 def _print(verdict: Verdict, *, as_json: bool) -> None:
     if as_json:
-        from kernlens.report.verdict_document import verdict_document
+        from kernlens.cli.answers.verdict_document import verdict_document
 
         print_json(verdict_document(verdict))
     else:
-        from kernlens.report.verdict_text import verdict_lines
+        from kernlens.report.check.verdict_text import verdict_lines
 
         print_lines(verdict_lines(verdict))
 
@@ -173,14 +173,14 @@ def _tolerance(words: str) -> Tolerance:
 
 
 def _junit(verdict: Verdict) -> list[bytes]:
-    from kernlens.report.junit import junit_xml
+    from kernlens.cli.answers.junit import junit_xml
 
     return [junit_xml(verdict, _located).encode("utf-8", "backslashreplace")]
 
 
 def _sarif(verdict: Verdict, files: Mapping[int, str]) -> list[bytes]:
+    from kernlens.cli.answers.sarif import sarif_document
     from kernlens.report.json_text import indented
-    from kernlens.report.sarif import sarif_document
 
     return [indented(sarif_document(verdict, __version__, _located, files)).encode(), b"\n"]
 

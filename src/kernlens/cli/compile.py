@@ -49,7 +49,7 @@ class Asked:
     kernels: tuple[str, ...] = option.kernels(
         "Compile only SPIR-V modules with this kernel (in libraries and recordings)"
     )
-    spec_constants: tuple[str, ...] = option.spec_constants()
+    spec_constants: tuple[tuple[int, str], ...] = option.spec_constants()
     options: option.BuildOptions = option.together(option.BuildOptions)
     toolchains: list[str] = option.toolchains(
         "Toolchains to use, separated by commas (kernlens toolchain list shows them)."
@@ -113,7 +113,7 @@ def _built(asked: Asked) -> Builds:
     from kernlens.verbs.targets import target_of
 
     devices = asked.devices or [target_of(asked.sources[0], None, tell)]
-    with _compilable(asked.sources, asked.kernels, asked.spec_constants) as chosen:
+    with _compilable(asked) as chosen:
         planned = plan(
             chosen.files, devices, asked.toolchains, options=asked.options.words, timeout=asked.parallel.timeout,
             settings=chosen.settings,
@@ -163,14 +163,12 @@ def _check_kept(recording: Path, sources: Sequence[str]) -> None:
 
 
 @contextmanager
-def _compilable(sources: Sequence[str], kernel_names: Sequence[str], specialize: Sequence[str]) -> Iterator[Compilable]:
+def _compilable(asked: Asked) -> Iterator[Compilable]:
     """Yield what ``compilable`` does. Raises UsageError for a choice that does not fit the files."""
     from kernlens.verbs.compile_images import ChoiceError, compilable
 
     try:
-        with compilable(
-            list(dict.fromkeys(sources)), kernel_names, dict(map(option.constant_of, specialize))
-        ) as chosen:
+        with compilable(list(dict.fromkeys(asked.sources)), asked.kernels, dict(asked.spec_constants)) as chosen:
             yield chosen
     except ChoiceError as error:
         raise click.UsageError(str(error)) from error

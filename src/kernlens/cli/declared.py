@@ -33,17 +33,6 @@ class Declared:
         return values[field]
 
 
-class Alternatives(Declared):
-    """A field that several flags set, each to its own value; None without any."""
-
-    def __init__(self, meanings: Mapping[str, str]) -> None:
-        self._meanings = meanings
-
-    def parameters(self, field: str) -> Iterator[click.Parameter]:
-        for name, meaning in self._meanings.items():
-            yield click.Option([f"--{name}", field], flag_value=name, help=meaning)
-
-
 class Together(Declared):
     """A field whose value is an object of a dataclass of declared fields, which several commands share."""
 

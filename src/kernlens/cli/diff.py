@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kernlens.analysis.comparison.sample_changes import SampleChange
-    from kernlens.report.comparison_summary import Summary
-    from kernlens.verbs.diff import Difference
+    from kernlens.report.diff.comparison_summary import Summary
+    from kernlens.verbs.difference import Difference
 
 #: Tables of samples are at most so wide, unless --full is given.
 _TABLE_WIDTH = 100
 
 
-_RULES = (Rule("--all-passes", needs=("--stages",)), *one_of("--markdown", "--json"))
+_NOTHING = "Missing argument 'PATHS...': name two sides, or revisions with --git"
+_RULES = (
+    Rule("--all-passes", needs=("--stages",)),
+    *one_of("--markdown", "--json"),
+    Rule("", needs=("PATHS", "--git"), why=_NOTHING),
+)
 
 
 class _Pair(click.ParamType):  # type: ignore[type-arg]
@@ -137,11 +142,7 @@ def _check_sides(asked: Asked) -> None:
     """Raise UsageError or KernlensError unless two sides are named."""
     if asked.samples and len(asked.samples) != 2:
         raise click.UsageError("--samples is given twice: the old side's file, then the new side's")
-    if asked.git is not None:
-        return
-    if not asked.paths:
-        raise click.UsageError("Missing argument 'PATHS...': name two sides, or revisions with --git")
-    if len(asked.paths) > 2:
+    if asked.git is None and len(asked.paths) > 2:
         raise KernlensError(f"diff compares two paths, not {len(asked.paths)}; put the files of one side into a folder")
 
 
@@ -150,8 +151,8 @@ def _sample_changes(difference: Difference, files: Sequence[str]) -> list[Sample
     if not files:
         return []
     from kernlens.analysis.comparison.sample_changes import sample_change
+    from kernlens.cli.sample_file import open_samples
     from kernlens.cli.samples import tell_unmatched
-    from kernlens.loading.sample_file import open_samples
 
     old, new = (open_samples(path) for path in files)
     tell_unmatched(files[0], old, difference.old)
@@ -168,13 +169,13 @@ def print_difference(
     as_json: bool = False,
 ) -> None:
     """Print what ``kernlens diff`` does."""
-    from kernlens.report.comparison import figure_table, kernel_lines
-    from kernlens.report.comparison_summary import closing_lines, summary_lines
+    from kernlens.report.diff.comparison import figure_table, kernel_lines
+    from kernlens.report.diff.comparison_summary import closing_lines, summary_lines
 
     if as_json:
         document = difference.document(lines=has_instructions)
         if sample_changes:
-            from kernlens.report.sample_comparison import sample_change_document
+            from kernlens.cli.answers.sample_comparison import sample_change_document
 
             document["samples"] = [sample_change_document(change) for change in sample_changes]
         print_json(document)
@@ -184,7 +185,7 @@ def print_difference(
     for change, parting in zip(difference.changes[:shown], difference.partings[:shown], strict=True):
         print_lines(kernel_lines(change, parting=parting, has_instructions=has_instructions))
     if sample_changes:
-        from kernlens.report.sample_comparison import sample_change_lines
+        from kernlens.cli.answers.sample_comparison import sample_change_lines
 
         for each in sample_changes:
             print_lines(sample_change_lines(each, None if is_full() else _TABLE_WIDTH))
@@ -192,7 +193,7 @@ def print_difference(
 
 
 def _summary(difference: Difference) -> Summary:
-    from kernlens.report.comparison_summary import Summary
+    from kernlens.report.diff.comparison_summary import Summary
 
     return Summary(
         *_titles(difference),
@@ -206,19 +207,19 @@ def _summary(difference: Difference) -> Summary:
 
 
 def _print_markdown(difference: Difference, shown: int | None) -> None:
-    from kernlens.report.comparison_markdown import comparison_markdown
+    from kernlens.cli.answers.comparison_markdown import comparison_markdown
 
     print_lines(comparison_markdown(_summary(difference), difference.partings, shown))
 
 
 def _titles(difference: Difference) -> tuple[str, str]:
-    from kernlens.report.comparison import side_title
+    from kernlens.report.diff.comparison import side_title
 
     return side_title(difference.old, difference.old_title), side_title(difference.new, difference.new_title)
 
 
 def _page(difference: Difference, has_instructions: bool) -> Iterator[bytes]:
-    from kernlens.report.comparison_page import comparison_page
+    from kernlens.report.diff.comparison_page import comparison_page
     from kernlens.verbs.report import folders_of_user
 
     with is_styled():

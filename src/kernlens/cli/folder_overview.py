@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tempfile import TemporaryFile
 from typing import Any
 
+from kernlens.cli.answers.overview import container_overview, program_overview
 from kernlens.cli.output import printable
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
@@ -17,7 +18,6 @@ from kernlens.model.figure import Figure
 from kernlens.model.program import Program
 from kernlens.report.failure_lines import failed_documents, failed_section
 from kernlens.report.json_text import encoded, indented
-from kernlens.report.overview import container_overview, program_overview
 from kernlens.report.program_document import SCHEMA, inspected_container, inspected_program
 from kernlens.report.style import style
 from kernlens.verbs.absent import whole_of

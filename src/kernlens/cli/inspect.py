@@ -16,11 +16,11 @@ from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import containers_for, for_device, with_kernels
 
 if TYPE_CHECKING:
+    from kernlens.cli.answers.overview import ProgramLines
     from kernlens.loading import Contents
     from kernlens.model.figure import Figure
     from kernlens.model.program import Program
     from kernlens.model.sycl_device import KernelChoice
-    from kernlens.report.overview import ProgramLines
 
 #: Programs below which sharing the work costs more than it saves: the images of a SYCL library are thousands.
 _MANY = 500
@@ -68,7 +68,7 @@ def command(asked: Asked) -> None:
 
 
 def _print_file(contents: Contents, asked: Asked, device: str | None, order: Figure | None) -> None:
-    from kernlens.report.failure_lines import failed_documents, failed_section
+    from kernlens.report.failure_lines import failed_documents, failed_section, no_binary_lines
 
     failed = contents.failed_builds(device)
     choices = _sycl_choices(contents.programs, device, asked.kernels)
@@ -87,7 +87,7 @@ def _print_file(contents: Contents, asked: Asked, device: str | None, order: Fig
             document["sycl"] = list(map(choice_document, choices))
         print_json(document)
         return
-    from kernlens.report.overview import overview
+    from kernlens.cli.answers.overview import overview
 
     summary: Iterable[str] = ()
     if choices and device is not None:
@@ -97,6 +97,8 @@ def _print_file(contents: Contents, asked: Asked, device: str | None, order: Fig
     lines = overview(asked.path, containers, _lines(programs, order), summary, has_sections=asked.has_sections)
     print_lines(lines)
     print_lines(failed_section(failed))
+    if not programs:
+        print_lines(no_binary_lines(contents.recorded))
 
 
 def _print_logs(contents: Contents, kernel_names: Sequence[str], device: str | None, *, as_json: bool) -> None:
@@ -141,7 +143,7 @@ def _sycl_choices(
 
 def _lines(programs: Sequence[Program], order: Figure | None) -> Iterable[ProgramLines]:
     """Yield the lines of each program. Recordings unpack a program on request, so all stay with one process."""
-    from kernlens.report.overview import program_lines
+    from kernlens.cli.answers.overview import program_lines
 
     def lines(program: Program, threads: int | None = None) -> ProgramLines:
         return program_lines(with_line_tables(program, keeps=order is not None, threads=threads), order)

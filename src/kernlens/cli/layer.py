@@ -46,8 +46,8 @@ def command(asked: Asked) -> None:
     OpenCL loaders load the layer as a driver (OCL_ICD_VENDORS), which opens the real ones. With --json, `include` is the folder
     of the extension's header.
     """
-    from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
-    from kernlens.toolchain.vendor_file import HELD, VENDORS
+    from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER, needed_layer
+    from kernlens.toolchain.loaders.vendor_file import HELD, VENDORS
 
     recording = asked.recording
     if recording is not None and not asked.unset:
@@ -73,8 +73,8 @@ def command(asked: Asked) -> None:
 
 
 def _led(library: Path) -> dict[str, str | None]:
-    from kernlens.toolchain.application import initial_environment
-    from kernlens.toolchain.vendor_file import led_to_layer
+    from kernlens.toolchain.loaders.application import initial_environment
+    from kernlens.toolchain.loaders.vendor_file import led_to_layer
 
     try:
         return led_to_layer(initial_environment(), library, Path.cwd())
@@ -84,7 +84,7 @@ def _led(library: Path) -> dict[str, str | None]:
 
 def _when_led(condition: str, lines: Sequence[str]) -> list[str]:
     """Return the shell lines for a shell whose loaders are led to the layer, with "if !" for one whose are not."""
-    from kernlens.toolchain.vendor_file import VENDORS
+    from kernlens.toolchain.loaders.vendor_file import VENDORS
 
     return [f'{condition} [ -f "${{{VENDORS}:-/none}}/kernlens.icd" ]; then', *lines, "fi"]
 
@@ -97,7 +97,7 @@ def _moved(name: str, other: str) -> str:
 def _print_capture_off(recording: str) -> None:
     from pathlib import Path
 
-    from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER
+    from kernlens.toolchain.loaders.native_layers import LEVEL_ZERO_LAYER
     from kernlens.verbs.capture.caches import CACHE_VARIABLES, cache_folder
     from kernlens.verbs.capture.spool import spool_folder
 

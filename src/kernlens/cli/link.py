@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
 from kernlens.cli import option
 from kernlens.cli.link_answers import REAL_DEVICE
-from kernlens.cli.option_rules import Rule
+from kernlens.cli.option_rules import Rule, one_of
 from kernlens.cli.output import print_message
 from kernlens.cli.sources import Compiling
 from kernlens.dataclass import dataclass
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
 _LINKING = ("--dynamic", "--static", "--offline")
 _RULES = (
+    *one_of(*_LINKING),
     *(Rule(each, needs=("--offline",)) for each in ("--partial", "--base", "--map")),
     Rule("--compile", needs=("--device",), why="the prediction is for that"),
     Rule("--compile", excludes=(*_LINKING, "--driver"), why="works with a prediction only"),
@@ -34,6 +33,12 @@ _RULES = (
         for each in ("--dynamic", "--static")
     ),
     Rule("--offline", needs=("-o",), why="it writes the linked module"),
+    Rule("", needs=("PATHS",), why="there is nothing to link: name at least one module"),
+    Rule(
+        "--device all",
+        excludes=("--dynamic", "--static", "--compile"),
+        why="means several, and a driver links on one device: name that",
+    ),
 )
 
 
@@ -46,7 +51,7 @@ class Asked:
     options_for: tuple[tuple[str, str], ...] = option.several(
         "Build options for one module. May be repeated.", "--build-options-for", metavar="PATH OPTIONS", nargs=2
     )
-    spec_constants: tuple[str, ...] = option.spec_constants()
+    spec_constants: tuple[tuple[int, str], ...] = option.spec_constants()
     driver: str | None = option.value(
         "Predict for this driver release (22.43, 26.27).  [default: the newest that accepts the modules]",
         "--driver",
@@ -59,13 +64,9 @@ class Asked:
     device: str | None = option.device(
         "Target device: selects modules in files with several (all: any), compiles sources, and the device to link on."
     )
-    how: str | None = option.one_flag_of(
-        {
-            "dynamic": "Link on the driver with zeModuleDynamicLink.",
-            "static": "Build one module from all inputs on the driver (static link).",
-            "offline": "Merge zebins or SPIR-V into one file, without a driver.",
-        }
-    )
+    is_dynamic: bool = option.flag("Link on the driver with zeModuleDynamicLink.", "--dynamic")
+    is_static: bool = option.flag("Build one module from all inputs on the driver (static link).", "--static")
+    is_offline: bool = option.flag("Merge zebins or SPIR-V into one file, without a driver.", "--offline")
     toolchain: str = option.toolchain("Toolchain whose driver links, and that compiles sources.")
     cache: option.Cached = option.together(option.Cached)
     output: str | None = option.file("Linked module to write.", "-o", "--output", dir_okay=False)
@@ -92,13 +93,9 @@ def command(asked: Asked) -> None:
     zeModuleDynamicLink of the chosen driver will return and log. The exit status is 0 if the modules link, and 1 if
     they do not or if SPIR-V alone does not determine it.
     """
-    if not asked.paths:
-        raise click.UsageError("there is nothing to link: name at least one module")
     from kernlens.isa.devices import ALL
 
-    is_live = asked.how in ("dynamic", "static")
-    if asked.device == ALL and (asked.is_compiled or is_live):
-        raise click.UsageError("a driver links on one device: name that with --device, not all")
+    is_live = asked.is_dynamic or asked.is_static
     from kernlens.analysis.linking.driver_rules import rules_of
     from kernlens.cli import link_answers as answers
 
@@ -109,11 +106,11 @@ def command(asked: Asked) -> None:
         chosen = rules_of(asked.driver) if asked.driver else None
     rules, modules = _modules(asked, chosen)
     if is_live and device is not None:
-        status = answers.link_live(modules, device, toolchain, asked.how == "static", asked.output, asked.as_json)
+        status = answers.link_live(modules, device, toolchain, asked.is_static, asked.output, asked.as_json)
         sys.exit(status)
     if asked.is_compiled and device is not None:
         modules = answers.compiled(modules, device, toolchain)
-    if asked.how == "offline" and asked.output is not None:
+    if asked.is_offline and asked.output is not None:
         address = option.number_of(asked.base, "--base") if asked.base is not None else None
         merged = answers.link_offline(modules, asked.output, asked.partial, address, asked.with_map, asked.as_json)
         sys.exit(merged)
@@ -146,7 +143,7 @@ def _modules(asked: Asked, own_rules: DriverRules | None) -> tuple[DriverRules, 
     unknown = [path for path in module_options if path not in paths]
     if unknown:
         raise KernlensError(f"--build-options-for names {unknown[0]}, which is not among the modules to link")
-    constants = dict(map(option.constant_of, asked.spec_constants))
+    constants = dict(asked.spec_constants)
     # A path that is named twice counts once, as a handle given twice does to the driver.
     opened = dict(zip(paths, _opened(asked, module_options), strict=True))
     programs = []

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernlens.cli.answers.link_map import map_document, map_text
 from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError, LinkError
 from kernlens.model.module import Module
-from kernlens.report.link_map import map_document, map_text
+from kernlens.report.link.symbol_tables import shortened
 from kernlens.report.style import style
-from kernlens.report.symbol_tables import shortened
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
@@ -23,7 +23,7 @@ REAL_DEVICE = "real"
 
 def predict_link(linkable: Sequence[Linkable], rules: DriverRules, device: str | None, as_json: bool, dot: bool) -> int:
     """Print the predicted answer, for which no driver runs."""
-    from kernlens.report.link_answer import link_document, link_graph, link_text
+    from kernlens.report.link.link_answer import link_document, link_graph, link_text
     from kernlens.verbs.forecast import link_forecast
 
     answer = link_forecast(linkable, rules, device)
@@ -82,11 +82,11 @@ def link_live(
 def _live_lines(answer: DriverLink, device: str, output: str | None) -> list[str]:
     colour = "green" if answer.linked else "red"
     if answer.linked:
-        outcome = f"links: {answer.code_name}"
+        outcome = f"links: {answer.result_name}"
     elif answer.succeeded:
         outcome = f"builds a module that still imports {', '.join(map(shortened, answer.unresolved[:5]))}"
     else:
-        outcome = f"does not link: {answer.code_name}"
+        outcome = f"does not link: {answer.result_name}"
     lines = [style(f"{answer.kind} link on {device} {outcome}", fg=colour, bold=True)]
     lines += [f"  the driver says: {answer.words}"] if answer.words else []
     lines += [f"  {line}" for line in answer.log.splitlines()]
@@ -111,7 +111,7 @@ def _live_document(answer: DriverLink, output: str | None) -> dict[str, Any]:
         "schema": 1,
         "kind": answer.kind,
         "links": answer.linked,
-        "code_name": answer.code_name,
+        "code_name": answer.result_name,
         "words": answer.words,
         "log": answer.log.splitlines(),
         "build_logs": dict(answer.build_logs),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import starmap
+from itertools import islice, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from kernlens.cli.output import is_coloured, print_message, terminal_width
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Bytes of a folder's files that are decoded together: what is alike in them is decoded once, and no more is in memory.
 _TOGETHER = 2 << 20
+#: Lines of a kernel that are made printable together.
+_LINES_TOGETHER = 4096
 #: Files that the error for a line of another file names.
 _MOST_FILES = 8
 
@@ -69,7 +71,7 @@ _Piece: TypeAlias = "str | Damage | _LineNote | _TripNote"
 
 
 class Form(Protocol):
-    """A form of listings: each kernel's ``text``, between ``head`` and ``tail``; the very first begins with
+    """A form of listings: each kernel's text in ``pieces``, between ``head`` and ``tail``; the very first begins with
     ``separator``, which is left out. ``has_texts``: it holds the instructions' texts."""
 
     has_texts: bool
@@ -80,7 +82,8 @@ class Form(Protocol):
     def begin(self, failed: FailedBuilds) -> None:
         """Prepare, before all else, once it is known that something will be listed, beside these builds that failed."""
 
-    def text(self, listed: Listed) -> str: ...
+    def pieces(self, listed: Listed) -> Iterator[str]:
+        """Yield the text of a kernel. What may raise does so before the first piece."""
 
 
 class Lines:
@@ -111,10 +114,11 @@ class Lines:
         elif lines:
             self.tail = "\n".join(["", *lines, ""])
 
-    def text(self, listed: Listed) -> str:
-        lines = self._lines(listed.program, listed.kernel)
-        lines = list(lines) if self._width is None else [cut(line, self._width) for line in lines]
-        return "\n".join([*rendered_lines(lines, self._colours), ""])
+    def pieces(self, listed: Listed) -> Iterator[str]:
+        lines = iter(list(self._lines(listed.program, listed.kernel)))
+        while some := list(islice(lines, _LINES_TOGETHER)):
+            some = some if self._width is None else [cut(line, self._width) for line in some]
+            yield "\n".join([*rendered_lines(some, self._colours), ""])
 
 
 class Json:
@@ -124,7 +128,7 @@ class Json:
         self,
         document: dict[str, Any],
         program: Callable[[Program], dict[str, Any]],
-        kernel: Callable[[Program, Kernel], str],
+        kernel: Callable[[Program, Kernel], str | Iterator[str]],
         *,
         has_texts: bool = False,
         is_indented: bool = False,
@@ -150,32 +154,40 @@ class Json:
         before, after = encode(document).rsplit("[]", 1)
         return f"{before}[", f"]{after}"
 
-    def text(self, listed: Listed) -> str:
+    def pieces(self, listed: Listed) -> Iterator[str]:
         kernel = self._kernel(listed.program, listed.kernel)
+        kernel = iter([kernel]) if isinstance(kernel, str) else kernel
+        first = next(kernel)
         disassembler = listed.kernel.instructions.disassembler
         program = None
         if listed.is_first:
             program = self._program(listed.program) | {"disassembler": disassembler, "kernels": []}
         if not self._is_indented:
             opening = "" if program is None else self._split(self._encoded, program)[0]
-            return f",{opening}{kernel}{']}' if listed.is_last else ''}"
+            yield f",{opening}{first}"
+            yield from kernel
+            yield "]}" if listed.is_last else ""
+            return
         import json
 
         opening = "" if program is None else f"\n    {self._split(partial(self._indented, margin=4), program)[0]}"
         closing = "\n      ]\n    }" if listed.is_last else ""
-        return f",{opening}\n{' ' * 8}{self._indented(json.loads(kernel), 8)}{closing}"
+        whole = json.loads(first + "".join(kernel))
+        yield f",{opening}\n{' ' * 8}{self._indented(whole, 8)}{closing}"
 
 
 def instructions_json(
     only: LineChoice | None = None, *, is_placed: bool, is_indented: bool = False, has_waits: bool = False
 ) -> Json:
     """Return the document of ``annotate`` or, without places, of ``disasm``; ``has_waits``: with cycles."""
-    from kernlens.report.program_document import SCHEMA, kernel_json, program_document
+    from kernlens.report.program_document import SCHEMA, kernel_pieces, program_document
 
     return Json(
         {"schema": SCHEMA},
         partial(program_document, has_sources=is_placed),
-        lambda program, kernel: kernel_json(kernel, program.meant_line(only), is_placed=is_placed, has_waits=has_waits),
+        lambda program, kernel: kernel_pieces(
+            kernel, program.meant_line(only), is_placed=is_placed, has_waits=has_waits
+        ),
         has_texts=True,
         is_indented=is_indented,
     )
@@ -198,8 +210,8 @@ class Viewed:
             listed = listed._replace(kernel=view(listed.kernel))
         return listed
 
-    def text(self, listed: Listed) -> str:
-        return self._form.text(listed)
+    def pieces(self, listed: Listed) -> Iterator[str]:
+        return self._form.pieces(listed)
 
 
 def listing(
@@ -309,7 +321,7 @@ def _batches(paths: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[st
 def _of_kernel(listed: Listed, form: Form, only: LineChoice | None) -> Iterator[_Piece]:
     if isinstance(form, Viewed):
         listed = form.viewed(listed)
-    yield form.text(listed)
+    yield from form.pieces(listed)
     if listed.kernel.trip_weights is not None:
         yield _TripNote(loop_note(listed.kernel, listed.kernel.trip_weights))
     if only is not None:

@@ -9,8 +9,8 @@ from typing import IO
 import click
 
 from kernlens.cli import option
+from kernlens.cli.answers.offset_answer import AskedOffsets
 from kernlens.errors import FormatError, NotFoundError, TooManyError
-from kernlens.report.offset_answer import AskedOffsets
 
 #: The most addresses that are taken, and characters that they may be written in.
 _MOST, _MOST_CHARACTERS = 1_000_000, 32 << 20

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.declared import Alternatives, Choice, Declared, diagnostic, flag_at_once, together, verb
+from kernlens.cli.declared import Choice, Declared, diagnostic, flag_at_once, together, verb
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import show_in_full
 from kernlens.dataclass import dataclass
@@ -75,11 +75,6 @@ def value(meaning: str, *names: str, **settings: Any) -> Any:
 
 def flag(meaning: str, *names: str) -> Any:
     return value(meaning, *names, is_flag=True)
-
-
-def one_flag_of(meanings: dict[str, str]) -> Any:
-    """Declare flags of which one may be there, by their names: the field has the name."""
-    return Alternatives(meanings)
 
 
 def several(meaning: str, *names: str, **settings: Any) -> Any:
@@ -196,10 +191,23 @@ def build_options(meaning: str = "Build options for sources, added to -gline-tab
     return value(meaning, "--build-options", metavar="OPTIONS", **{"default": "", **settings})
 
 
+class _SpecConstant(click.ParamType):  # type: ignore[type-arg]
+    """The number of a specialization constant and its value."""
+
+    name = "constant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str]:
+        number, is_given, stated = value.partition("=")
+        if not is_given or not stated or not (number.isascii() and number.isdigit() and len(number) < 11):
+            sentence = f"--spec-constant {value!r} is not of the form 5=1: the constant's SpecId and its value"
+            raise click.UsageError(sentence, ctx)
+        return int(number), stated
+
+
 def spec_constants() -> Any:
     return several(
         "Set a specialization constant of SPIR-V modules by its SpecId (kernlens symbols lists them). May be repeated.",
-        "--spec-constant", metavar="ID=VALUE",
+        "--spec-constant", metavar="ID=VALUE", type=_SpecConstant(),
     )  # fmt: skip
 
 
@@ -217,7 +225,7 @@ class BuildOptions:
     @property
     def words(self) -> str:
         """The options of a compile."""
-        from kernlens.toolchain.includes import with_lines
+        from kernlens.toolchain.sources.includes import with_lines
 
         return self.stated if self.no_lines else with_lines(self.stated)
 
@@ -273,14 +281,6 @@ def own_roots(source_roots: Sequence[str]) -> list[str]:
     return [os.path.abspath(root) for root in source_roots]
 
 
-def constant_of(text: str) -> tuple[int, str]:
-    """Return the number and the value of ``--spec-constant``. Raises UsageError for anything else."""
-    number, is_given, value = text.partition("=")
-    if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
-        raise click.UsageError(f"--spec-constant {text!r} is not of the form 5=1: the constant's SpecId and its value")
-    return int(number), value
-
-
 def number_of(text: str, option: str) -> int:
     """Return the value of an option that takes a number, decimal or with 0x. Raises UsageError for anything else."""
     try:
@@ -305,7 +305,7 @@ def line_of(text: str, option: str = "--line") -> LineChoice:
 def _text_of(path: str) -> str:
     """Return the text of the user's file of this name, "" if there is none: it may be a source that came to the compiler
     without its name."""
-    from kernlens.toolchain.source_reading import SourceFolders
+    from kernlens.toolchain.sources.source_reading import SourceFolders
 
     source = SourceFolders(()).named(path)
     return source.text if source is not None else ""

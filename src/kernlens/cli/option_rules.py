@@ -56,24 +56,27 @@ def check(rules: Sequence[Rule], context: click.Context, implied: Implied | None
     if not rules:
         return
     words = frozenset([*_words(context), *(implied(context.params) if implied is not None else ())])
-    for rule in rules:
-        if sentence := rule.broken(words):
-            raise click.UsageError(sentence)
+    broken = {rule: sentence for rule in rules if (sentence := rule.broken(words)) is not None}
+    if broken:
+        (rule, sentence), *_ = broken.items()
+        *others, last = [
+            each.option for each in broken if each == rule or (each.needs, each.why) == (rule.needs, rule.why)
+        ]
+        alike = f"{', '.join(others)} and {last} need" if others and rule.needs else f"{rule.option} needs"
+        raise click.UsageError(sentence.replace(f"{rule.option} needs", alike, 1))
 
 
 def _words(context: click.Context) -> Iterator[str]:
-    """Yield the spellings of each option that is there, those with a choice or a number of words with the value too."""
+    """Yield the name of each argument, in capitals, and the spellings of each option that is there, those of one text with that
+    too."""
     for option in context.command.params:
         name = option.name or ""
-        if (
-            not isinstance(option, click.Option)
-            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
-        ):
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         value = context.params.get(name)
-        # Several options may set one parameter, each to its own value.
-        if option.is_flag and not option.is_bool_flag and value != option.flag_value:
+        if not isinstance(option, click.Option):
+            yield from [name.upper()] if value else []
             continue
         yield from option.opts
-        if isinstance(option.type, click.Choice):
+        if isinstance(value, str):
             yield from (f"{spelling} {value}" for spelling in option.opts)

@@ -96,7 +96,7 @@ def print_text(lines: Iterable[str], ending: str) -> None:
     """
     text = "".join(f"{_with_return(line)}\n" for line in lines)
     if in_colour(sys.stdout):
-        from kernlens.report.highlight import highlighted
+        from kernlens.cli.answers.highlight import highlighted
 
         text = highlighted(text, ending)
     _write(text)

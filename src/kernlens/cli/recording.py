@@ -37,7 +37,7 @@ def command() -> None:
 
 def _readable(context: click.Context, parameter: click.Parameter, paths: Any) -> Any:
     """Return the paths as they are. Raises what ``open_regular`` does for a pipe or a device, which would block."""
-    from kernlens.toolchain.source_reading import open_regular
+    from kernlens.toolchain.sources.source_reading import open_regular
 
     for path in (paths,) if isinstance(paths, str) else paths:
         open_regular(path, "recording").close()

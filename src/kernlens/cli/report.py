@@ -62,7 +62,7 @@ def command(asked: Asked) -> None:
             tell=tell,
             on_progress=progress.show,
         )
-    print_pieces(pieces, asked.output)
+        print_pieces(pieces, asked.output)
     if asked.as_json:
         print_json({"schema": 1, "page": asked.output, "size": os.stat(asked.output).st_size})
     contents.check()

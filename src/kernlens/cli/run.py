@@ -27,7 +27,7 @@ def command(asked: Asked) -> None:
     than 1 GiB. The exit status is the application's.
     """
     from kernlens.isa.devices import name_among
-    from kernlens.toolchain.application import find_application, is_static, lost_on_children, restore_signals
+    from kernlens.toolchain.loaders.application import find_application, is_static, lost_on_children, restore_signals
     from kernlens.toolchain.simulation import EXPLANATION, simulated_devices
     from kernlens.toolchain.toolchains import toolchain
     from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero

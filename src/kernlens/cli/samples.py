@@ -56,14 +56,14 @@ class AnnotatedSamples:
         if format_name == "csv":
             return self._csv(only)
         if count is not None:
-            from kernlens.report.sample_table import sampled_table
+            from kernlens.cli.answers.sample_table import sampled_table
 
             def table(program: Program, kernel: Kernel) -> list[str]:
                 return sampled_table(program, kernel, self._placed(kernel), count, width)
 
             return Lines(table, is_printed=is_printed, has_texts=False)
+        from kernlens.cli.answers.sample_notes import SampleNotes
         from kernlens.report.listing import annotated
-        from kernlens.report.sample_notes import SampleNotes
 
         def lines(program: Program, kernel: Kernel) -> list[str]:
             besides: list[Beside] = [SampleNotes(kernel, self._placed(kernel))]
@@ -80,9 +80,14 @@ class AnnotatedSamples:
         from os.path import basename, normpath
 
         from kernlens import __version__
+        from kernlens.cli.answers.sample_stacks import (
+            folded_lines,
+            sample_stacks,
+            speedscope_document,
+            unmatched_stacks,
+        )
         from kernlens.loading.decoded_kernels import decode_kernels
         from kernlens.report.json_text import encoded
-        from kernlens.report.sample_stacks import folded_lines, sample_stacks, speedscope_document, unmatched_stacks
         from kernlens.verbs.absent import whole_of
         from kernlens.verbs.programs import select
 
@@ -104,10 +109,10 @@ class AnnotatedSamples:
         return placed_samples(self.sampled, kernel.name, kernel.instructions)
 
     def _json(self, only: LineChoice | None, count: int | None, *, has_waits: bool) -> Form:
+        from kernlens.cli.answers.sample_table import samples_document
         from kernlens.cli.listings import Json
         from kernlens.report.json_text import encoded
         from kernlens.report.program_document import SCHEMA, kernel_document, kernel_json, program_document
-        from kernlens.report.sample_table import samples_document
 
         head: dict[str, Any] = {"schema": SCHEMA, "samples": self._document()}
 
@@ -151,9 +156,9 @@ class AnnotatedSamples:
         }
 
     def _csv(self, only: LineChoice | None) -> Form:
+        from kernlens.cli.answers.rows import COLUMNS, csv_line, csv_lines
+        from kernlens.cli.answers.sample_table import sample_cells, sample_columns_of
         from kernlens.cli.listings import Lines
-        from kernlens.report.rows import COLUMNS, csv_line, csv_lines
-        from kernlens.report.sample_table import sample_cells, sample_columns_of
 
         columns = sample_columns_of([reason.name for reason in self.sampled.samples.reasons])
 
@@ -171,7 +176,7 @@ def read_samples(asked: Samples) -> SampledKernels | None:
     cannot be read."""
     if asked.samples is None:
         return None
-    from kernlens.loading.sample_file import open_samples
+    from kernlens.cli.sample_file import open_samples
 
     return open_samples(asked.samples, asked.samples_device)
 
@@ -190,7 +195,7 @@ def tell_unmatched(path: str | None, sampled: SampledKernels, programs: Sequence
 def annotated_samples(path: str, device: int | None, contents: Contents) -> AnnotatedSamples:
     """Return the samples of a file with the kernels of these contents that they are of. Raises what ``read_samples`` and
     ``tell_unmatched`` raise."""
-    from kernlens.loading.sample_file import open_samples
+    from kernlens.cli.sample_file import open_samples
 
     sampled = open_samples(path, device)
     return AnnotatedSamples(sampled, tell_unmatched(path, sampled, contents.programs))

@@ -135,9 +135,15 @@ def _if_given(value: str, *options: str) -> str | None:
 
 def _print_list(pipelines: list[Pipeline], kernel: str | None, all_passes: bool, as_json: bool) -> None:
     from kernlens.analysis.stage_changes import pass_steps
+    from kernlens.cli.answers.stage_listing import (
+        build_document,
+        build_heading,
+        pass_document,
+        pass_list,
+        snapshot_document,
+    )
+    from kernlens.cli.answers.stage_listing import snapshot_list as listing
     from kernlens.model.stage import of_kernel
-    from kernlens.report.stage_listing import build_document, build_heading, pass_document, pass_list, snapshot_document
-    from kernlens.report.stage_listing import snapshot_list as listing
 
     documents = []
     _check_kernel(pipelines, kernel)
@@ -181,7 +187,7 @@ def _print_stage(pipelines: list[Pipeline], stage: str, kernel: str | None, form
         with _stages_so_far(pipeline):
             chosen += [(pipeline, snapshot) for snapshot in snapshots_of_stage(pipeline, stage, kernel, form)]
     if as_json:
-        from kernlens.report.stage_listing import snapshot_document
+        from kernlens.cli.answers.stage_listing import snapshot_document
 
         print_json({"schema": 1, "snapshots": [snapshot_document(snapshot, content=True) for _, snapshot in chosen]})
         return
@@ -234,7 +240,7 @@ def _print_diff(pipelines: list[Pipeline], names: tuple[str, str], kernel: str |
 
 
 def _print_line(pipelines: list[Pipeline], line: str, kernel: str | None, all_passes: bool, as_json: bool) -> None:
-    from kernlens.report.stage_listing import (
+    from kernlens.cli.answers.stage_listing import (
         build_document,
         build_heading,
         line_pass_document,

@@ -259,21 +259,21 @@ class _Recorded:
 
 
 def _csv(rows: Sequence[SweepRow], figures: Sequence[Figure], best: Sequence[BestSet] | None) -> Iterator[bytes]:
-    from kernlens.report.sweep_best import marks
-    from kernlens.report.sweep_table import csv_rows
+    from kernlens.cli.answers.sweep_best import marks
+    from kernlens.cli.answers.sweep_table import csv_rows
 
     return (f"{line}\n".encode() for line in csv_rows(rows, figures, None if best is None else marks(best)))
 
 
 def _parquet(rows: Sequence[SweepRow], best: Sequence[BestSet] | None) -> list[bytes]:
-    from kernlens.report.sweep_best import marks
+    from kernlens.cli.answers.sweep_best import marks
     from kernlens.report.sweep_parquet import sweep_parquet
 
     return [sweep_parquet(rows, None if best is None else marks(best))]
 
 
 def _heat_map(rows: Sequence[SweepRow], figure: Figure, planned: Matrix) -> Iterator[bytes]:
-    from kernlens.report.heat_map import heat_map, heat_map_page
+    from kernlens.cli.answers.heat_map import heat_map, heat_map_page
     from kernlens.verbs.report import folders_of_user
 
     pieces = heat_map_page(heat_map(rows, figure, titles=planned.titles))
@@ -288,16 +288,16 @@ def _print(
     best: Sequence[BestSet] | None,
     by: Weighing | None,
 ) -> None:
-    from kernlens.model.best_sets import unranked_sentence
-    from kernlens.report.describe import plural
-    from kernlens.report.sweep_best import best_document, best_table
-    from kernlens.report.sweep_table import (
+    from kernlens.cli.answers.sweep_best import best_document, best_table
+    from kernlens.cli.answers.sweep_table import (
         equal_code_lines,
         failure_lines,
         sweep_document,
         sweep_table,
         warning_lines,
     )
+    from kernlens.model.best_sets import unranked_sentence
+    from kernlens.report.describe import plural
 
     top, as_json = asked.top, asked.as_json
     if as_json:

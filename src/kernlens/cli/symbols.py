@@ -105,12 +105,12 @@ def _joined(texts: Iterator[str], separator: str) -> Iterator[str]:
 
 def _document(program: Program, module: Module) -> str:
     from kernlens.report.json_text import encoded
-    from kernlens.report.symbol_tables import symbols_document
+    from kernlens.report.link.symbol_tables import symbols_document
 
     return encoded(symbols_document(program, module))
 
 
 def _text(everything: bool, program: Program, module: Module) -> str:
-    from kernlens.report.symbol_tables import symbols_text
+    from kernlens.report.link.symbol_tables import symbols_text
 
     return printable(symbols_text(program, module, all_relocations=everything))

@@ -29,8 +29,8 @@ from kernlens.explorer.served_page import Page
 from kernlens.explorer.trial_work import TrialWork
 from kernlens.model.build import Source
 from kernlens.toolchain.confinement import Limits
-from kernlens.toolchain.recorded_sources import check_options
 from kernlens.toolchain.shown_files import is_offered
+from kernlens.toolchain.sources.recorded_sources import check_options
 
 Answer = TypeVar("Answer")
 

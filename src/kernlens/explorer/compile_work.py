@@ -26,10 +26,10 @@ from kernlens.pipeline.second_build_of_recording import second_build_of_recordin
 from kernlens.report.explore import ExploreDocument, explore_document
 from kernlens.toolchain.confinement import Confinement, Limits
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.directives import inclusions, joined_lines
 from kernlens.toolchain.foreign_text import shown_to_compilers
-from kernlens.toolchain.includes import with_lines
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.sources.directives import inclusions, joined_lines
+from kernlens.toolchain.sources.includes import with_lines
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import compiler_name
 

@@ -69,7 +69,7 @@ def _title(programs: Sequence[Program]) -> str:
 def link(served: Served) -> dict[str, Any]:
     """Return what ``kernlens link --json`` says of the paths. Raises KernlensError, with the reason, where it says nothing."""
     from kernlens.loading.linkable import linkable_in
-    from kernlens.report.link_answer import link_document
+    from kernlens.report.link.link_answer import link_document
     from kernlens.verbs.forecast import link_forecast, linkable_modules
 
     if not served.contents:

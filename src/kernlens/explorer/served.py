@@ -26,9 +26,9 @@ from kernlens.report.explore import ExploreDocument, explore_document
 from kernlens.report.explore.packing import encoded, packed
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.foreign_text import shown_to_compilers
-from kernlens.toolchain.includes import include_folders, with_lines
-from kernlens.toolchain.source_reading import is_wide, open_regular
-from kernlens.toolchain.source_settings import SourceSettings, settings_for
+from kernlens.toolchain.sources.includes import include_folders, with_lines
+from kernlens.toolchain.sources.source_reading import is_wide, open_regular
+from kernlens.toolchain.sources.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import targets_of
 from kernlens.verbs.programs import is_source, silent
@@ -138,14 +138,10 @@ def open_served(
 
     Raises KernlensError for what cannot be read; a source that does not compile is served with what the compiler says.
     """
-    programs: list[Program] = []
-    failed: list[Build] = []
-    opened: list[Contents] = []
-    sweep: dict[str, Any] | None = None
     files = dict.fromkeys(spread(paths))
     stamps = {path: _stamp(path) for path in files if os.path.isfile(path)}
-    folders = [os.path.abspath(folder) for folder in include]
-    for folder in folders:
+    opened = _Opened([os.path.abspath(folder) for folder in include])
+    for folder in opened.folders:
         if not os.path.isdir(folder):
             raise NotFoundError(f"there is no folder {folder} to include files from")
         if not unconfined:
@@ -154,29 +150,15 @@ def open_served(
         if on_progress is not None and (len(files) > 1 or is_source(path)):
             on_progress(number, len(files), os.path.basename(path))
         if os.path.isfile(path) and (table := sweep_in(path)) is not None:
-            sweep = table
-            continue
-        if is_source(path):
-            beside = [folder for folder in (os.path.dirname(os.path.abspath(path)),) if not is_wide(folder)]
-            settings = settings_for(path)
-            folders += [*beside, *map(os.path.abspath, settings.include)]
-            for build in _compiled(path, source_build, settings, include, beside, limits, unconfined=unconfined):
-                programs += as_asked(open_build(build), build.options) if build.ok else ()
-                failed += [] if build.ok else [build]
-            continue
-        contents = open_file(path, source_roots=source_roots, held=True)
-        opened.append(contents)
-        shown = [program for program in contents.programs if program.kernels or program.build.snapshots]
-        contents.check()
-        refused = contents.failed_builds().builds
-        if not shown and not refused:
-            contents.machine_code()  # which says why there is nothing to show
-        programs += shown
-        failed += refused
-    title = ", ".join(os.path.basename(os.path.abspath(path)) for path in paths)
+            opened.sweep = table
+        elif is_source(path):
+            opened.compile(path, source_build, include, limits, unconfined=unconfined)
+        else:
+            opened.read(path, source_roots)
+    programs, failed = tuple(opened.programs), tuple(opened.failed)
     document = explore_document(
         programs,
-        title=title,
+        title=", ".join(os.path.basename(os.path.abspath(path)) for path in paths),
         version=__version__,
         failed=failed,
         own_roots=own_roots,
@@ -185,8 +167,40 @@ def open_served(
         diagnosed=diagnostics,
     )
     ids = tuple(entry["id"] for entry in document.index["programs"][: len(programs)])
-    include_from = tuple(dict.fromkeys(folders))
-    return Served(tuple(opened), tuple(programs), tuple(failed), include_from, document, ids, sweep, own_roots, stamps)
+    folders = tuple(dict.fromkeys(opened.folders))
+    return Served(tuple(opened.contents), programs, failed, folders, document, ids, opened.sweep, own_roots, stamps)
+
+
+@dataclass(slots=True)
+class _Opened:
+    """What has been opened so far: programs, builds that failed, files, and the folders to include from."""
+
+    folders: list[str]
+    programs: list[Program] = field(default_factory=list)
+    failed: list[Build] = field(default_factory=list)
+    contents: list[Contents] = field(default_factory=list)
+    sweep: dict[str, Any] | None = None
+
+    def compile(self, path: str, how: SourceBuild, include: Sequence[str], limits: Limits, *, unconfined: bool) -> None:
+        """Add the programs of a source, or what its compiles failed with."""
+        beside = [folder for folder in (os.path.dirname(os.path.abspath(path)),) if not is_wide(folder)]
+        settings = settings_for(path)
+        self.folders += [*beside, *map(os.path.abspath, settings.include)]
+        for build in _compiled(path, how, settings, include, beside, limits, unconfined=unconfined):
+            self.programs += as_asked(open_build(build), build.options) if build.ok else ()
+            self.failed += [] if build.ok else [build]
+
+    def read(self, path: str, source_roots: Sequence[str]) -> None:
+        """Add what is in a file."""
+        contents = open_file(path, source_roots=source_roots, held=True)
+        self.contents.append(contents)
+        shown = [program for program in contents.programs if program.kernels or program.build.snapshots]
+        contents.check()
+        refused = contents.failed_builds().builds
+        if not shown and not refused:
+            contents.machine_code()  # which says why there is nothing to show
+        self.programs += shown
+        self.failed += refused
 
 
 def _stamp(path: str) -> Stamp:

@@ -23,9 +23,9 @@ from kernlens.model.build import Source
 from kernlens.model.trial import Tried
 from kernlens.report.trial_table import tried_document
 from kernlens.toolchain.confinement import Confinement, Limits
-from kernlens.toolchain.includes import join_options, split_options
-from kernlens.toolchain.recorded_sources import written_sources
 from kernlens.toolchain.shown_files import questions_answered
+from kernlens.toolchain.sources.includes import join_options, split_options
+from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.verbs.tried import tried
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernlens.dataclass import replace
 from kernlens.errors import ToolError, UnsupportedError
 from kernlens.isa.nvidia.sass_devices import architecture_device, architecture_number, nvidia_device
-from kernlens.loading.assemble import listed_program, stages_program
+from kernlens.loading.binary_programs import listed_program, stages_program
 from kernlens.loading.context import ContainerParts, Context
 from kernlens.loading.listed_code import ListedKernel
 from kernlens.model.binary import EMPTY, Symbol

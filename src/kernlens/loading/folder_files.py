@@ -9,7 +9,7 @@ from kernlens.errors import KernlensError
 from kernlens.loading.identify import LEAST, PTX, START, identify
 from kernlens.loading.triton_cache import is_stage
 from kernlens.toolchain.folders import paths_below
-from kernlens.toolchain.source_reading import PATH_LIMIT, open_beside
+from kernlens.toolchain.sources.source_reading import PATH_LIMIT, open_beside
 
 
 def known_files(path: str) -> Iterator[tuple[str, int]]:

@@ -82,7 +82,7 @@ def _cuda_kind(content: memoryview, size: int) -> str | None:
 def kind_of(path: str, what: str = "file", folder: str | None = None) -> tuple[str | None, bytes]:
     """Return the kind of a file, and its first bytes. Raises what ``open_regular`` raises, for a file called ``what``; of a
     file that the user has named with the others of a ``folder`` what ``open_beside`` raises."""
-    from kernlens.toolchain.source_reading import open_beside, open_regular
+    from kernlens.toolchain.sources.source_reading import open_beside, open_regular
 
     with open_regular(path, what) if folder is None else open_beside(path, folder) as file:
         start = file.read(_TELLING)

@@ -146,7 +146,7 @@ class ProgramDebug(LinesDebug):
     def line_table(self, name: str) -> LineTable | None:
         from kernlens.formats.dwarf.line_tables import read_kernel_debug_elf
 
-        elf = self._elf(name)
+        elf = self._debug_elf(name)
         return read_kernel_debug_elf(elf, self._allowance) if elf else None
 
     def line_table_reason(self, name: str) -> str | None:
@@ -166,10 +166,10 @@ class ProgramDebug(LinesDebug):
     def _section(self, name: str, section: str) -> Section | None:
         from kernlens.formats.elf.elf_file import read_elf
 
-        elf = self._elf(name)
+        elf = self._debug_elf(name)
         return read_elf(elf, format="kernel-debug-elf").section(section) if elf else None
 
-    def _elf(self, name: str) -> memoryview:
+    def _debug_elf(self, name: str) -> memoryview:
         kernel = self._read.kernel(name) if self._read is not None else None
         return kernel.elf if kernel is not None else EMPTY
 

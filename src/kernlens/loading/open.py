@@ -15,7 +15,7 @@ from kernlens import log
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.isa.devices import device as find_device
 from kernlens.isa.devices import known_device
-from kernlens.loading.assemble import raw_program
+from kernlens.loading.binary_programs import raw_program
 from kernlens.loading.context import Context
 from kernlens.loading.growing import Growing
 from kernlens.loading.identify import (
@@ -34,7 +34,7 @@ from kernlens.model.build import Build, Source
 from kernlens.model.containers import CONTAINERS, Holds
 from kernlens.model.failed_builds import FailedBuilds, no_kernels
 from kernlens.model.program import Program
-from kernlens.toolchain.source_reading import open_beside, open_regular
+from kernlens.toolchain.sources.source_reading import open_beside, open_regular
 
 _NAMED = 8  # Kernels that a sentence names.
 

@@ -13,7 +13,7 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import LineTable
 from kernlens.model.source_path import joined
 from kernlens.model.spirv import SpirvSource
-from kernlens.toolchain.source_reading import PATH_LIMIT, SourceFolders
+from kernlens.toolchain.sources.source_reading import PATH_LIMIT, SourceFolders
 
 
 def find_sources(kernels: Iterable[Kernel], named: Iterable[SpirvSource], context: Context) -> tuple[Source, ...]:

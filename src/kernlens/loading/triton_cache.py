@@ -19,7 +19,7 @@ from kernlens.loading.context import Context
 from kernlens.model.build import BuildToolchain
 from kernlens.model.stage import Snapshot
 from kernlens.model.stages import GPU_DWARF, TRITON, TRITON_AMD, TRITON_INTEL, held
-from kernlens.toolchain.source_reading import read_beside
+from kernlens.toolchain.sources.source_reading import read_beside
 
 #: A larger file beside machine code is no stage of it.
 _LARGEST = 1 << 28

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kernlens import log
 from kernlens.dataclass import replace
 from kernlens.errors import FormatError, TooManyError
-from kernlens.loading.assemble import (
+from kernlens.loading.binary_programs import (
     bitcode_program,
     code_object_program,
     debug_program,
@@ -49,6 +49,8 @@ _PROGRAMS = {
     "debug-data": debug_program, "spirv": spirv_program, "amd-code-object": code_object_program,
     "cubin": _cubin_program, PTX: _ptx_program, "poclbin": poclbin_program,
 }  # fmt: skip
+#: ``e_machine`` of GPU binaries.
+_GPU_MACHINES = frozenset(machine for name in _PROGRAMS if name in CONTAINERS for machine in CONTAINERS[name].machines)
 #: Containers nest four deep in real files (host library, ar, NEO ELF, debug data).
 _DEPTH_LIMIT = 8
 
@@ -150,6 +152,19 @@ class Unpacker:
             *images,
             *self._whole_sections(content, offset, context, depth),
             *self._embedded_fat_images(content, offset, context, depth),
+        ) or self._bare_images(content, offset, context, depth)
+
+    def _bare_images(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:
+        """Return the GPU binaries in the data of a host file that has no section for any: it is searched for them."""
+        from kernlens.formats.elf.elf_file import read_elf
+        from kernlens.formats.elf.embedded import embedded_elfs
+
+        elf = read_elf(content, format="host-elf", allowance=context.allowance)
+        return tuple(
+            self._part(
+                image.toreadonly, f"{section.name}.{number}", offset + section.offset + at, image, context, depth
+            )
+            for number, (section, at, image) in enumerate(embedded_elfs(elf, _GPU_MACHINES, context.allowance))
         )
 
     def _whole_sections(self, content: memoryview, offset: int, context: Context, depth: int) -> tuple[Container, ...]:

@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import ReportedKernel
     from kernlens.model.stage import Snapshot
 
-#: What kernlens adds to the options of a source (``toolchain/includes.py``), and compilers write into their binaries.
+#: What kernlens adds to the options of a source (``toolchain/sources/includes.py``), and compilers write into their binaries.
 _NAMED = re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
 #: The outcomes of a build. A dynamic link that connected programs is ``linked``; what was compiled and linked in one call is
 #: ``consumed`` by that link. Both went well, and have no binary of their own.
 BUILT, LINKED, CONSUMED, REFUSED = OUTCOMES = ("built", "linked", "consumed", "refused")
 #: The beginnings of the reasons for which a build that went well has no binary.
-LINKED_AT_ONCE, CONNECTED, BUILT_IN = (
+LINKED_AT_ONCE, CONNECTED, BUILT_IN, NOT_GIVEN, NOT_ASKED = (
     "it was compiled and linked in one call",
     "a dynamic link makes no binary",
     "the program consists of kernels that the device has built in",
+    "the driver gave no binary",
+    "kernlens asked for no binary",
 )
 #: The build options that have compilers write line tables. The first is what kernlens adds.
 LINE_OPTIONS = ("-gline-tables-only", "-g")
@@ -34,7 +36,7 @@ LINE_OPTIONS = ("-gline-tables-only", "-g")
 
 def outcome_told(reason: str) -> str:
     """Return the outcome of a build that went well and has no binary for this reason; "" if it is none of these."""
-    outcomes = {LINKED_AT_ONCE: CONSUMED, CONNECTED: LINKED, BUILT_IN: BUILT}
+    outcomes = {LINKED_AT_ONCE: CONSUMED, CONNECTED: LINKED, BUILT_IN: BUILT, NOT_GIVEN: BUILT, NOT_ASKED: BUILT}
     return next((outcome for start, outcome in outcomes.items() if reason.startswith(start)), "")
 
 

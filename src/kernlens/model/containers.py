@@ -85,7 +85,7 @@ CONTAINERS = {
         ),
         ContainerKind(
             "host-elf", "host executable or library", ".elf", Holds.PARTS,
-            "programs and libraries with device images of SYCL, HIP, OpenMP or CUDA",
+            "programs and libraries with device images of SYCL, HIP, OpenMP or CUDA, or GPU binaries in their data",
         ),
         ContainerKind(
             "clang-bundle", "offload bundle", ".hipfb", Holds.PARTS, "clang and hipcc: a code object for each target",

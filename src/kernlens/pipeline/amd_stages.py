@@ -19,9 +19,9 @@ from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import AMD_CLANG, FROM_COMPILER, Stage, held
 from kernlens.toolchain.amd_clang import check_amd_device, compile_for_amd
 from kernlens.toolchain.amd_compiler import AmdCompiler, amd_compiler
-from kernlens.toolchain.includes import existing_source, split_options
 from kernlens.toolchain.process import run, temporary_folder
-from kernlens.toolchain.source_reading import read_beside, read_named
+from kernlens.toolchain.sources.includes import existing_source, split_options
+from kernlens.toolchain.sources.source_reading import read_beside, read_named
 from kernlens.toolchain.toolchains import Toolchain
 
 TIMEOUT = 600.0

@@ -25,9 +25,9 @@ from kernlens.toolchain.clang import (
     translator_command,
 )
 from kernlens.toolchain.host_texts import TOOL_TIMEOUT, bitcode_text
-from kernlens.toolchain.includes import existing_source, source_files
 from kernlens.toolchain.process import command_line, run, temporary_folder
-from kernlens.toolchain.source_reading import read_beside, read_named
+from kernlens.toolchain.sources.includes import existing_source, source_files
+from kernlens.toolchain.sources.source_reading import read_beside, read_named
 from kernlens.toolchain.spirv_disassembly import spirv_text
 
 _SOURCE, _LLVM, _SPIRV = map(CLANG.stage, ("source", "llvm", "spirv"))

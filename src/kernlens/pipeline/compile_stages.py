@@ -17,7 +17,7 @@ from kernlens.model.source_path import NAMES_OF_THE_NAMELESS, end_alike, is_name
 from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine, StageMap
 from kernlens.toolchain.device_compilers import is_compiled_by_clang, own_toolchain
-from kernlens.toolchain.recorded_sources import STAND_IN
+from kernlens.toolchain.sources.recorded_sources import STAND_IN
 from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 

@@ -15,9 +15,9 @@ from kernlens.model.build import LINE_OPTIONS, Build
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import CPU_RUNTIME, FROM_BINARY, FROM_COMPILER, Stage, held
 from kernlens.pipeline.second_build import SecondBuild, second_build, source_text
-from kernlens.toolchain.includes import source_options
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.source_reading import read_beside
+from kernlens.toolchain.sources.includes import source_options
+from kernlens.toolchain.sources.source_reading import read_beside
 
 #: The environment variable that names libintelocl.so where it is not among Python's installed packages.
 LIBRARY_VARIABLE = "KERNLENS_INTEL_CPU_RUNTIME"

@@ -21,7 +21,7 @@ from kernlens.formats.listings import visa_assembly as visaasm_lines
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.stage import KERNEL, TEXT, Snapshot
 from kernlens.model.stages import CompilerKind, Stage
-from kernlens.toolchain.source_reading import open_beside, read_beside
+from kernlens.toolchain.sources.source_reading import open_beside, read_beside
 
 #: A phase of passes -> the stage whose dump ends it; the phase's passes come before that stage.
 PHASE_ENDS = {"unify": "llvm-unified", "opt": "llvm-optimized", "cg": "llvm-push-analysis"}
@@ -47,7 +47,7 @@ _KERNEL_FILE = re.compile(
     _HASH
     + r"(?:_(?P<attempt>\d+))?(?:_simd(?P<simd>\d+))?_entry_(?P<entry>\d{4})(?:_f(?P<function>\d+))?(?P<ending>\..+)"
 )
-_PASS_FILE = re.compile(_HASH + r"(?:_\d+)?_(?P<number>\d{4})_(?P<phase>\w+?)_after_(?P<name>.+)\.ll")
+_PASS_FILE = re.compile(_HASH + r"(?:_\d+)?_(?P<number>\d{4})_(?P<phase>(?:(?!_after_)\w)+)_after_(?P<name>.+)\.ll")
 _PROGRAM_FILE = re.compile(
     _HASH + r"(?:_(?P<before>\d+))?(?:_(?P<dump>[A-Za-z_]*[A-Za-z]))?(?:_(?P<after>\d+))?(?P<ending>\.\w+)"
 )

@@ -15,7 +15,7 @@ from ctypes import c_char_p, c_int, c_size_t, c_void_p
 from functools import cache
 
 from kernlens.dataclass import dataclass
-from kernlens.toolchain.native_layers import OPENCL_LAYER, find_layer
+from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER, find_layer
 
 _FUNCTIONS = ("clGetProgramInfo", "clCreateProgramWithIL", "clSetProgramSpecializationConstant", "clReleaseProgram")
 

@@ -18,7 +18,7 @@ from kernlens.pipeline.second_build import SecondBuild, second_build, source_tex
 from kernlens.toolchain.host_texts import bitcode_text, object_text
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.source_reading import read_beside
+from kernlens.toolchain.sources.source_reading import read_beside
 
 #: The folder of the kernels that a program's binary holds, which are compiled for any work-group size.
 ANY_SIZE = "0-0-0"

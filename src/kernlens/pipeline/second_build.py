@@ -22,8 +22,8 @@ from kernlens.runtime.level_zero.result_codes import LevelZeroError
 from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.worker_answers import build_of
 from kernlens.toolchain.confinement import Children, confined_driver, confinement
-from kernlens.toolchain.includes import existing_source
-from kernlens.toolchain.source_reading import read_named
+from kernlens.toolchain.sources.includes import existing_source
+from kernlens.toolchain.sources.source_reading import read_named
 
 #: CL_BUILD_PROGRAM_FAILURE, ZE_RESULT_ERROR_MODULE_BUILD_FAILURE and ..._LINK_FAILURE: what is built is at fault; with any
 #: other code the driver or the caller is.

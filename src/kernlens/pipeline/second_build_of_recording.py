@@ -15,14 +15,14 @@ from kernlens.model.stage import Snapshot
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.device_compilers import has_compiler, why_not_compiled
 from kernlens.toolchain.foreign_text import foreign_text
-from kernlens.toolchain.includes import include_folders, join_options, split_options
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.recorded_sources import written_sources
 from kernlens.toolchain.shown_files import questions_answered
+from kernlens.toolchain.sources.includes import include_folders, join_options, split_options
+from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.toolchain.toolchains import default_toolchain, find_toolchains
 
 #: ``opencl driver 26.27.039122`` and ``level-zero driver 1.3.39122`` are NEO 26.27.39122.
-_LIVE = re.compile(r" driver \d+\.\d+\.0*(\d{4,})$")
+_LIVE = re.compile(r" driver \d+\.\d+\.(\d{4,})$")
 
 
 def second_build_of_recording(
@@ -112,7 +112,8 @@ def toolchain_of(build: Build) -> str:
 def is_live_driver_of(recorded: BuildToolchain, neo_version: str | None) -> bool:
     """Return whether a live build was recorded with the driver of this version."""
     live = _LIVE.search(recorded.name)
-    return live is not None and (neo_version or "").rpartition(".")[2] == live[1]
+    build = (neo_version or "").rpartition(".")[2].lstrip("0")
+    return live is not None and bool(build) and live[1].lstrip("0") == build
 
 
 def _held(snapshot: Snapshot) -> Snapshot:

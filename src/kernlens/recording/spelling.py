@@ -21,7 +21,7 @@ _SPELLED = re.compile(
 )
 #: The same where \22 before a digit is read as the beginning of an octal number.
 _OCTAL_FIRST = re.compile(_SPELLED.pattern.replace(rb"(?P<quote>22|", rb"(?P<quote>22(?![0-7])|"))
-_IS_EITHER = re.compile(_BACK + rb"22[0-7]")
+_IS_EITHER = re.compile(rb"\\(?:5C)*22[0-7]")
 _HAS_SPELLINGS = re.compile(rb"[\\\t]|  ")
 #: Bytes that are no UTF-8, and the character that stands for them in a text that was read all the same. Several are one.
 _UTF8 = rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kernlens.model.build import Build
+from kernlens.model.build import BUILT, Build
 from kernlens.model.failed_builds import FailedBuilds, failure_reason, is_of_compiler
 from kernlens.report.describe import plural
 from kernlens.report.style import style
@@ -62,6 +62,13 @@ def failed_section(failed: FailedBuilds) -> Iterator[str]:
         yield from (style(f"    {line}", fg="red") for line in (*own, *told))
         if len(lines) > len(told):
             yield style(f"    the log has {plural(len(lines), 'line')}: --log shows it", dim=True)
+
+
+def no_binary_lines(builds: Iterable[Build]) -> Iterator[str]:
+    """Yield the lines of ``inspect`` on builds that went well, and of which there is no binary to show."""
+    for build in builds:
+        if build.outcome == BUILT and not build.ok:
+            yield f"{build.title}: {build.reason}"
 
 
 def error_place(build: Build) -> tuple[str, int] | None:

@@ -5,8 +5,8 @@ Unknown values are null, never guessed. The key order is stable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise, repeat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise, repeat
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
@@ -26,6 +26,8 @@ from kernlens.report.launch_words import limits_document
 from kernlens.report.loop_answer import trips_document, weights_of
 
 SCHEMA = 1
+#: Instructions whose text is made at a time.
+_INSTRUCTIONS_TOGETHER = 4096
 
 Document = dict[str, Any]
 
@@ -101,10 +103,23 @@ def kernel_json(
     has_waits: bool = False,
     more: Document | None = None,
 ) -> str:
-    """Return the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each;
+    """Return the JSON text of a kernel with its instructions: ``kernel_pieces`` in one."""
+    return "".join(kernel_pieces(kernel, only, is_placed=is_placed, has_waits=has_waits, more=more))
+
+
+def kernel_pieces(
+    kernel: Kernel,
+    only: LineChoice | None = None,
+    *,
+    is_placed: bool,
+    has_waits: bool = False,
+    more: Document | None = None,
+) -> Iterator[str]:
+    """Yield the JSON text of a kernel with its instructions, on one line; ``is_placed``: with the place of each;
     ``has_waits``: with the cycles of each, and of the kernel and its lines; ``more``: further keys of the kernel.
 
-    It is text, since a kernel has tens of thousands of instructions, and to make an object of each takes most of the time.
+    It is text, since a kernel has tens of thousands of instructions, and to make an object of each takes most of the time. It
+    comes in pieces, since raw code can have a million. What may raise does so before the first.
     """
     head = _kernel(kernel) | (_line_table(kernel) if is_placed else {})
     head["functions"] = [function_document(function) for function in kernel.functions]
@@ -118,7 +133,12 @@ def kernel_json(
         head["waits"] = waits_document(kernel, has_lines=True)
         cycles = instruction_texts(kernel)
     entry = encoded(head | (more or {}))
-    return f'{entry[:-1]},"instructions":[{",".join(_instructions(kernel, only, is_placed, cycles))}]}}'
+    instructions = _instructions(kernel, only, is_placed, cycles)
+    before = f'{entry[:-1]},"instructions":['
+    while some := ",".join(islice(instructions, _INSTRUCTIONS_TOGETHER)):
+        yield before + some
+        before = ","
+    yield "]}" if before == "," else f"{before}]}}"
 
 
 def _program(program: Program) -> Document:
@@ -183,7 +203,9 @@ def function_document(function: CodeFunction) -> Document:
     return attributes(function, "name", "offset", "size")
 
 
-def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool, cycles: Sequence[str] | None) -> list[str]:
+def _instructions(
+    kernel: Kernel, only: LineChoice | None, is_placed: bool, cycles: Sequence[str] | None
+) -> Iterator[str]:
     source_map = kernel.source_map if is_placed else None
     instructions = kernel.instructions
     names = {opcode: encode_basestring_ascii(opcode) for opcode in set(instructions.opcodes)}
@@ -196,13 +218,13 @@ def _instructions(kernel: Kernel, only: LineChoice | None, is_placed: bool, cycl
     loops = _of_loops(kernel) if is_placed else [""] * len(instructions)
     if cycles is not None:
         ends = [end and cycle + end for cycle, end in zip(cycles, ends, strict=True)]
-    return [
+    return (
         f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{loop}{end}'
         for offset, size, opcode, text, loop, end in zip(
             instructions.offsets, instructions.sizes, instructions.opcodes, texts, loops, ends, strict=True
         )
         if end is not None
-    ]
+    )
 
 
 def _of_loops(kernel: Kernel) -> list[str]:

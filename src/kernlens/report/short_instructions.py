@@ -17,7 +17,7 @@ _SHAPE = re.compile(
 _OPERAND = re.compile(r"[^\s\[]*\[[^\]]*\]\S*|\S+")
 #: A scoreboard token: ``I@2``, ``$3.dst``.
 _TOKEN = re.compile(r"[A-Z]?@\d+|\$\d+(?:\.(?:src|dst))?")
-_SUBREGISTER = re.compile(r"^([-~!(a-z)]*[a-z]+\d+)\.0(?=[<:]|$)")
+_SUBREGISTER = re.compile(r"^([-~!(a-z)]*[a-z]\d+)\.0(?=[<:]|$)")
 _FLAG = re.compile(r"f\d+$")
 _REGION = re.compile(r"<([\d;,]+)>")
 _NULL = re.compile(r"null(?:<[^>]*>)?(?::[a-z]+\d*)?")

@@ -30,13 +30,13 @@ from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.amd_compiler import TARGET, AmdCompiler, amd_compiler
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import existing_source, source_files, split_options
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
-from kernlens.toolchain.source_reading import open_regular, read_beside
+from kernlens.toolchain.sources.includes import existing_source, source_files, split_options
+from kernlens.toolchain.sources.source_reading import open_regular, read_beside
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.parcels import SourceCopy
+    from kernlens.toolchain.sources.parcels import SourceCopy
 
 #: What builds a root with the compiler of Debian 12, and of Debian's newest release.
 GET_COMPILER = "kernlens toolchain add amd-newest gets one (kernlens toolchain add amd: Debian 12's)"

@@ -11,7 +11,7 @@ from pathlib import Path
 from kernlens import log
 from kernlens.dataclass import dataclass
 from kernlens.model.build import BuildToolchain
-from kernlens.toolchain.includes import operand
+from kernlens.toolchain.sources.includes import operand
 from kernlens.toolchain.toolchains import Toolchain, library_folders, loader
 
 TARGET = "amdgcn-amd-amdhsa"

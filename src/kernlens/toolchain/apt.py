@@ -7,6 +7,7 @@ the lists. Sources: apt-get(8), apt.conf(5), sources.list(5).
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -78,30 +79,12 @@ def download(
     _check_tools()
     if re.fullmatch(r"[A-Za-z+-]+:\S+", mirror) is None:
         raise KernlensError(f"{mirror!r} is no address of a mirror; give one such as https://HOST/debian")
-    # From a mirror in a folder apt would take the packages where they are.
-    address = re.sub(r"^file:", "copy:", mirror)
-    archives = folder / "archives"
-    for path in (folder / "lists/partial", archives / "partial", folder / "trusted"):
-        path.mkdir(parents=True)
-    (folder / "status").touch()
-    (folder / "trusted/debian.gpg").symlink_to(keyring.resolve())
-    lists = [f"deb [arch=amd64 lang=none target=Packages] {address} {each} main\n" for each in _suites(suite)]
-    (folder / "sources.list").write_text("".join(lists))
-    (folder / "apt.conf").write_text(CONFIGURATION)
-    places = {
-        "Dir::State": folder, "Dir::State::lists": folder / "lists", "Dir::State::status": folder / "status",
-        "Dir::Cache": folder, "Dir::Cache::archives": archives, "Dir::Log": folder,
-        "Dir::Etc::sourcelist": folder / "sources.list", "Dir::Etc::sourceparts": os.devnull,
-        "Dir::Etc::trusted": os.devnull, "Dir::Etc::trustedparts": folder / "trusted",
-        "Dir::Etc::preferences": os.devnull, "Dir::Etc::preferencesparts": os.devnull,
-    }  # fmt: skip
-    apt_get = ["apt-get", "-q", "-y", "-c", str(folder / "apt.conf")]
-    for name, place in places.items():
-        apt_get += ["-o", f"{name}={place}"]
+    own = _configured(suite, mirror, keyring, folder)
     environment = {**os.environ, "LC_ALL": "C"}
 
     def fetch(words: Sequence[str], timeout: float, on_line: Progress | None = None) -> None:
-        completed = run([*apt_get, *words], timeout=timeout, env=environment, on_line=on_line, keep_open=(lock,))
+        command = ["apt-get", "-q", "-y", *own, *words]
+        completed = run(command, timeout=timeout, env=environment, on_line=on_line, keep_open=(lock,))
         if not completed.ok:
             raise ToolError(
                 f"the packages could not be had from {mirror}: {_reason(completed)}; try another mirror with --mirror URL",
@@ -120,17 +103,37 @@ def download(
 
     on_progress(f"Reading the lists of Debian {suite} from {mirror}")
     fetch(["update", "--error-on=any"], UPDATE_TIMEOUT)
-    names = run(
-        ["apt-cache", *apt_get[3:], "pkgnames", packages[0].partition("{}")[0]],
-        timeout=QUESTION_TIMEOUT,
-        env=environment,
-    ).stdout.split()
+    question = ["apt-cache", *own, "pkgnames", packages[0].partition("{}")[0]]
+    names = run(question, timeout=QUESTION_TIMEOUT, env=environment).stdout.split()
     if "{}" in packages[0]:
         packages = _of_newest(packages, names, suite)
     elif packages[0] not in names:
         raise NotFoundError(f"Debian {suite} has no package {packages[0]}")
     fetch(["install", "--download-only", "--no-install-recommends", *packages], DOWNLOAD_TIMEOUT, tell)
-    return sorted(archives.glob("*.deb"))
+    return sorted((folder / "archives").glob("*.deb"))
+
+
+def _configured(suite: str, mirror: str, keyring: Path, folder: Path) -> list[str]:
+    """Write what apt shall work with into the folder, and return the options that have it do so."""
+    # From a mirror in a folder apt would take the packages where they are.
+    address = re.sub(r"^file:", "copy:", mirror)
+    archives = folder / "archives"
+    for path in (folder / "lists/partial", archives / "partial", folder / "trusted"):
+        path.mkdir(parents=True)
+    (folder / "status").touch()
+    (folder / "trusted/debian.gpg").symlink_to(keyring.resolve())
+    lists = [f"deb [arch=amd64 lang=none target=Packages] {address} {each} main\n" for each in _suites(suite)]
+    (folder / "sources.list").write_text("".join(lists))
+    (folder / "apt.conf").write_text(CONFIGURATION)
+    places = {
+        "Dir::State": folder, "Dir::State::lists": folder / "lists", "Dir::State::status": folder / "status",
+        "Dir::Cache": folder, "Dir::Cache::archives": archives, "Dir::Log": folder,
+        "Dir::Etc::sourcelist": folder / "sources.list", "Dir::Etc::sourceparts": os.devnull,
+        "Dir::Etc::trusted": os.devnull, "Dir::Etc::trustedparts": folder / "trusted",
+        "Dir::Etc::preferences": os.devnull, "Dir::Etc::preferencesparts": os.devnull,
+    }  # fmt: skip
+    options = (("-o", f"{name}={place}") for name, place in places.items())
+    return ["-c", str(folder / "apt.conf"), *itertools.chain.from_iterable(options)]
 
 
 def _suites(suite: str) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def _files(folder: str) -> Iterator[str]:
 
 def _entry(path: str, folder: str | None) -> CacheEntry | None:
     """Return an entry; None if the file is none, or cannot be read: the driver may just be writing it."""
-    from kernlens.toolchain.source_reading import open_beside
+    from kernlens.toolchain.sources.source_reading import open_beside
 
     try:
         with open_beside(path, folder or "", _LARGEST_ENTRY) as file:

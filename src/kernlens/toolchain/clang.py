@@ -16,10 +16,10 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError
 from kernlens.model.build import Build, HeldParts
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import existing_source, operand, split_options
 from kernlens.toolchain.packages import first_known, how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
-from kernlens.toolchain.source_reading import read_beside
+from kernlens.toolchain.sources.includes import existing_source, operand, split_options
+from kernlens.toolchain.sources.source_reading import read_beside
 
 #: Seconds that one command may take.
 TIMEOUT = 120.0

@@ -26,10 +26,16 @@ from kernlens.errors import KernlensError
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.isa.amd.gpu_devices import is_of_amd
 from kernlens.toolchain.amd_compiler import amd_compiler
-from kernlens.toolchain.directives import inclusions, joined_lines, macros_defined
-from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, include_folders, options_with_values, split_options
-from kernlens.toolchain.recorded_sources import PLAIN_OPTION
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.sources.directives import inclusions, joined_lines, macros_defined
+from kernlens.toolchain.sources.includes import (
+    COUNT_LIMIT,
+    TOTAL_LIMIT,
+    include_folders,
+    options_with_values,
+    split_options,
+)
+from kernlens.toolchain.sources.recorded_sources import PLAIN_OPTION
+from kernlens.toolchain.sources.source_reading import open_regular
 from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, library_folders, loader
 
 #: Changes when keys are made of something else, or entries are written otherwise.

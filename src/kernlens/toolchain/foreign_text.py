@@ -10,7 +10,7 @@ from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.confinement import Confinement, Limits, confinement
 from kernlens.toolchain.process import OUTPUT_LIMIT, temporary_folder
 from kernlens.toolchain.shown_files import parts_of_root
-from kernlens.toolchain.source_reading import is_wide
+from kernlens.toolchain.sources.source_reading import is_wide
 from kernlens.toolchain.toolchains import roots
 
 #: What a compile may take that the user himself has asked for, and can end: no more than keeps a machine alive.

@@ -31,15 +31,15 @@ from kernlens.model.stages import OTHER_DEVICES
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.diagnostics import error_lines
-from kernlens.toolchain.includes import existing_source, operand, source_files, source_options, split_options
 from kernlens.toolchain.packages import how_to_get
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
 from kernlens.toolchain.registered import NEWEST
-from kernlens.toolchain.source_reading import open_regular, read_beside, read_named
+from kernlens.toolchain.sources.includes import existing_source, operand, source_files, source_options, split_options
+from kernlens.toolchain.sources.source_reading import open_regular, read_beside, read_named
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.parcels import SourceCopy
+    from kernlens.toolchain.sources.parcels import SourceCopy
 
 #: Seconds that one compile may take unless the caller says otherwise.
 TIMEOUT = 600.0
@@ -55,7 +55,7 @@ OUTPUT_NAME = "program"
 DEVICE_LIST = re.compile(r"<device_type> can be: ([^\n]+)")
 DEVICE_NAME = re.compile(r"[a-z][a-z0-9_]*(?:-[a-z0-9]+)*")
 #: The name of a whole family or release of devices, for each of which ocloc would compile.
-FAMILY_NAME = re.compile(r"gen\d+\w*|xe\d*p?(?:-.*)?")
+FAMILY_NAME = re.compile(r"gen\d\w*|xe\d*p?(?:-.*)?")
 #: What the front end says of an option that it does not know, and those that every OpenCL C compiler has. Source: OpenCL 3.0,
 #: "Compiler Options".
 UNKNOWN_OPTION = re.compile(r"Unrecognized build options: (\S+)")
@@ -105,35 +105,39 @@ def compile_source(
         return Build(path.stem, device, chosen.of_build, options, ok=False, reason=reason, path=str(path))
     name, cwd = (str(path), None) if copy is None else (copy.name, copy.folder)
     with temporary_folder() as folder:
-        command = chosen.command(compiler(chosen), "compile", "-file", operand(name), "-device", device)
-        command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
-        command += ["-spirv_input"] if from_spirv else []
         if copy is not None:
             full = copy.options
         else:
             full = options if from_spirv else source_options(path, options, naming=("-gline-tables-only",))
-        command += ["-options", full] if full else []
+        command = _command(chosen, name, device, folder, full, from_spirv)
         env = {**os.environ, **environment} if environment else None
         completed = run(command, timeout=timeout, cwd=cwd, env=env, file_size_limit=FILE_SIZE_LIMIT, on_start=on_start)
         binary, debug, spirv = _outputs(Path(folder))
     if from_spirv and not spirv:
         spirv = read_named(file)
     ok = completed.ok and bool(binary)
+    parts = HeldParts(completed.log, binary if ok else b"", debug if ok else b"", spirv, sources)
     return Build(
-        name=path.stem,
-        device=device,
-        toolchain=chosen.of_build,
-        options=options,
+        path.stem,
+        device,
+        chosen.of_build,
+        options,
         command=command_line(command),
         ok=ok,
         reason=None if ok else _reason(completed, path, device, file),
         seconds=completed.seconds,
         path=str(path),
         folder="" if copy is None else copy.folder,
-        parts=HeldParts(
-            log=completed.log, binary=binary if ok else b"", debug=debug if ok else b"", spirv=spirv, sources=sources
-        ),
+        parts=parts,
     )
+
+
+def _command(chosen: Toolchain, file: str, device: str, folder: str, options: str, from_spirv: bool) -> list[str]:
+    """Return the command that compiles a file into a folder."""
+    command = chosen.command(compiler(chosen), "compile", "-file", operand(file), "-device", device)
+    command += ["-output", OUTPUT_NAME, "-output_no_suffix", "-out_dir", folder]
+    command += ["-spirv_input"] if from_spirv else []
+    return command + (["-options", options] if options else [])
 
 
 def compiler(chosen: Toolchain) -> Path:

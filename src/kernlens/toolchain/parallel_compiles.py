@@ -23,12 +23,12 @@ from kernlens.toolchain.compile_keys import compile_key, folder_key
 from kernlens.toolchain.confinement import Children
 from kernlens.toolchain.device_compilers import compile_source, is_compiled_by_clang, of_build
 from kernlens.toolchain.foreign_text import foreign_text
-from kernlens.toolchain.includes import include_folders, source_files
 from kernlens.toolchain.ocloc import TIMEOUT, first_bytes, is_refused
+from kernlens.toolchain.sources.includes import include_folders, source_files
 from kernlens.toolchain.toolchains import Toolchain
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.parcels import SourceCopy
+    from kernlens.toolchain.sources.parcels import SourceCopy
 
 #: Seconds that the main thread waits without looking whether a signal came.
 _LONGEST_WAIT = 0.5

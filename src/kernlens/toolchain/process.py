@@ -155,26 +155,16 @@ def run(
         output_limit = min(output_limit, confined.limits.output)
         cwd = confined.folder if cwd is None else cwd
         env = confined.environment(os.environ if env is None else env)
-    start = time.monotonic()
-    with (
-        nullcontext()
-        if confined is None
-        else confined.leash(arguments, env or {}, has_input=stdin is not None) as leash
-    ):
+    start, has_input = time.monotonic(), stdin is not None
+    leashed = nullcontext() if confined is None else confined.leash(arguments, env or {}, has_input=has_input)
+    with leashed as leash:
         starter = Starter(
-            lambda: _start(arguments, cwd=cwd, env=env, has_input=stdin is not None, keep_open=keep_open, leash=leash)
+            lambda: _start(arguments, cwd=cwd, env=env, has_input=has_input, keep_open=keep_open, leash=leash)
         )
         try:
             process = starter.process()
-            child = Child(process)
-            assert process.stdout is not None
-            assert process.stderr is not None
-            readers = (_Reader(process.stdout, output_limit, on_line), _Reader(process.stderr, output_limit, None))
-            if leash is not None:
-                leash.fasten(process, child)
-            if file_size_limit is not None:
-                # Set from outside: a function that runs between fork and exec is not safe with threads.
-                limit_file_size(file_size_limit, process.pid)
+            child, readers = Child(process), _readers(process, output_limit, on_line)
+            _limit(process, child, leash, file_size_limit)
             for reader in readers:
                 reader.start()
             if on_start is not None:
@@ -182,37 +172,51 @@ def run(
             if stdin is not None:
                 _feed(process, stdin)
             finished = _wait(process, readers, start + timeout, confined)
-            if not finished:
-                child.kill()
-                process.wait()
-            _close(process, readers, child)
+            _close(process, readers, child, finished)
         except BaseException:
             starter.end()
             raise
     if readers[0].error is not None:
         raise readers[0].error
-    seconds = time.monotonic() - start
-    if process.returncode == FAILED and confined is not None and readers[1].text.startswith(COMPLAINT):
-        raise ToolError(
-            f"{os.path.basename(arguments[0])} could not be confined: {readers[1].text.removeprefix(COMPLAINT).strip()}",
-            command=command_line(arguments),
-        )
+    out, err = (reader.text for reader in readers)
+    done = Completed(arguments, process.returncode, out, err, time.monotonic() - start)
+    _refuse_unsound(done, confined, None if finished else timeout)
+    log.debug("toolchain", "%s after %.2f s: %s", done.ending, done.seconds, command_line(arguments))
+    return done
+
+
+def _limit(process: subprocess.Popen[bytes], child: Child, leash: Leash | None, file_size_limit: int | None) -> None:
+    if leash is not None:
+        leash.fasten(process, child)
+    if file_size_limit is not None:
+        # Set from outside: a function that runs between fork and exec is not safe with threads.
+        limit_file_size(file_size_limit, process.pid)
+
+
+def _readers(
+    process: subprocess.Popen[bytes], limit: int, on_line: Callable[[str], None] | None
+) -> tuple[_Reader, _Reader]:
+    """Return what collects the two outputs, not started yet."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    return _Reader(process.stdout, limit, on_line), _Reader(process.stderr, limit, None)
+
+
+def _refuse_unsound(done: Completed, confined: Confinement | None, timeout: float | None) -> None:
+    """Raise ToolError for a process that could not be confined, did not end within its ``timeout`` (None: it did), took more
+    than its confinement allows, or reached for what that keeps from it."""
+    program, line = os.path.basename(done.command[0]), command_line(done.command)
+    if confined is not None and done.returncode == FAILED and done.stderr.startswith(COMPLAINT):
+        raise ToolError(f"{program} could not be confined: {done.stderr.removeprefix(COMPLAINT).strip()}", command=line)
     excess = None if confined is None else confined.excess()
-    if not finished or excess:
-        log.debug("toolchain", "stopped after %.2f s: %s", seconds, command_line(arguments))
+    if timeout is not None or excess:
+        log.debug("toolchain", "stopped after %.2f s: %s", done.seconds, line)
         why, more = (excess, "") if excess else (f"did not finish within {timeout:g} s", "allow more time, or ")
         raise ToolError(
-            f"{os.path.basename(arguments[0])} {why} and was stopped; {more}try a smaller input",
-            command=command_line(arguments),
-            log="".join(reader.text for reader in readers),
+            f"{program} {why} and was stopped; {more}try a smaller input", command=line, log=done.stdout + done.stderr
         )
     if confined is not None and (trap := confined.trap()):
-        raise ToolError(
-            f"{os.path.basename(arguments[0])} {trap} so kernlens discards its output", command=command_line(arguments)
-        )
-    done = Completed(arguments, process.returncode, readers[0].text, readers[1].text, seconds)
-    log.debug("toolchain", "%s after %.2f s: %s", done.ending, seconds, command_line(arguments))
-    return done
+        raise ToolError(f"{program} {trap} so kernlens discards its output", command=line)
 
 
 def temporary_folder(below: Path | None = None, prefix: str = "kernlens-") -> TemporaryFolder:
@@ -308,8 +312,12 @@ def _wait(
     return True
 
 
-def _close(process: subprocess.Popen[bytes], readers: Sequence[_Reader], child: Child) -> None:
-    """Read what is left in the pipes, and kill processes that the child left behind and that hold them open."""
+def _close(process: subprocess.Popen[bytes], readers: Sequence[_Reader], child: Child, is_over: bool) -> None:
+    """Read what is left in the pipes, and kill the child if it is not over, and processes that it left behind and that hold
+    them open."""
+    if not is_over:
+        child.kill()
+        process.wait()
     for reader in readers:
         if reader.ident is not None:
             reader.join(PIPE_GRACE)

@@ -17,8 +17,8 @@ from functools import cache
 
 from kernlens import log
 from kernlens.errors import UnsupportedError
-from kernlens.toolchain.driver_files import driver_files
-from kernlens.toolchain.source_reading import is_wide
+from kernlens.toolchain.loaders.driver_files import driver_files
+from kernlens.toolchain.sources.source_reading import is_wide
 
 NAMESPACES = "namespaces"
 LANDLOCK = "landlock"

@@ -24,7 +24,7 @@ from kernlens.toolchain.registered import NAME as NAME
 from kernlens.toolchain.registered import NEWEST as NEWEST
 from kernlens.toolchain.registered import roots as roots
 from kernlens.toolchain.registered import toolchains_folder as toolchains_folder
-from kernlens.toolchain.source_reading import read_beside
+from kernlens.toolchain.sources.source_reading import read_beside
 
 #: The name of the toolchain that the machine's packages installed.
 SYSTEM = "system"
@@ -37,7 +37,8 @@ _VERSIONS = "KERNLENS_IGC_VERSIONS"
 
 SYSTEM_LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 IGC_PACKAGE = re.compile(
-    r"^Package: (?:libigc\d+|intel-igc-core(?:-\d+)?)\n(?:\S.*\n| .*\n)*?Version: (?:\d+:)?([^-\s]+)", re.MULTILINE
+    r"^Package: (?:libigc\d+|intel-igc-core(?:-\d+)?)\n(?:(?!Package:)(?:\S| ).*\n)*?Version: (?:\d+:)?([^-\s]+)",
+    re.MULTILINE,
 )
 
 
@@ -152,7 +153,7 @@ def _is_of_llvm(root: Path) -> bool:
 def _of_project_file() -> str | None:
     if not os.path.lexists("kernlens.toml") and not os.environ.get("KERNLENS_PROJECT"):
         return None
-    from kernlens.toolchain.project_file import own_project_file, read_project
+    from kernlens.toolchain.sources.project_file import own_project_file, read_project
 
     path = own_project_file()
     return read_project(path).toolchain if path else None

@@ -13,7 +13,7 @@ from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
-from kernlens.toolchain.includes import join_options
+from kernlens.toolchain.sources.includes import join_options
 from kernlens.verbs.check import PathName, answers_at, failed_in, programs_in, whole_in
 from kernlens.verbs.programs import check_any, select
 

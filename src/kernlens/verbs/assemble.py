@@ -12,7 +12,7 @@ from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.formats.listings.editable_code import read_editable
 from kernlens.formats.patch_tokens.edited_program import edited_neo_elf
 from kernlens.formats.zebin.edited_zebin import edited_zebin
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.sources.source_reading import open_regular
 from kernlens.verbs.editable import code_hash, editable_kernel, old_code
 from kernlens.verbs.edited_instructions import NewCode, assemble_edit
 

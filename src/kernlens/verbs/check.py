@@ -29,9 +29,9 @@ from kernlens.model.failed_builds import FailedBuilds, by_path
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.program import Program
 from kernlens.model.verdict import FAILED, Cause, Finding, Place, Verdict
-from kernlens.toolchain.includes import join_options
-from kernlens.toolchain.project_file import project_file, read_project
-from kernlens.toolchain.source_settings import settings_for, unused_tables
+from kernlens.toolchain.sources.includes import join_options
+from kernlens.toolchain.sources.project_file import project_file, read_project
+from kernlens.toolchain.sources.source_settings import settings_for, unused_tables
 from kernlens.verbs.absent import Whole, all_of, resolved, why_absent
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, open_all, silent
 from kernlens.verbs.sources.spread import spread
@@ -184,12 +184,7 @@ def judged(
 ) -> Verdict:
     """Do what ``check`` does; ``own_rules`` go before those of the file, ``failed`` are builds beside the programs, and
     ``whole`` is all that the paths hold; None: these. ``on_progress`` gets the numbers of the decoded kernels and of all."""
-    if not fail_on <= {NEW, MISSING, UNUSED}:
-        raise KernlensError(
-            f"a check can fail on {NEW} or {MISSING} kernels and on {UNUSED} limits, not on {', '.join(sorted(fail_on))}"
-        )
-    if baseline is None and (tolerances or fail_on - {UNUSED}):
-        raise KernlensError("--tolerance, --fail-on-new and --fail-on-missing need a --baseline")
+    _refuse_unfit(fail_on, baseline, tolerances)
     file = BudgetFile((), ()) if budget_file is None else _read(budget_file)
     every = places_of(programs)
     if not every and not any(failed):
@@ -200,56 +195,77 @@ def judged(
         return outcome
     whole = whole or Whole(programs, [build for group in failed for build in group.builds])
     chosen = with_functions(_chosen(every, kernels, whole), every) if kernels else every
-    # Of all programs, that is: a rule of the file may be for a kernel that is not checked now.
-    rules = Rules(
-        [*file.rules, *own_rules],
-        every,
-        lambda program, device: program.device is not None and program.device.name == find_device(device).name,
-        lambda pattern, known, device: why_absent(pattern, known, known, whole, device, parts=False),
-    )
-    if rules.unused and UNUSED in fail_on:
-        raise rules.unused[0][1]
-    for sentence in unused_tables(budget_file) if budget_file and UNUSED in fail_on else ():
-        raise NotFoundError(sentence)
+    rules = _rules([*file.rules, *own_rules], every, whole, budget_file, must_fit=UNUSED in fail_on)
     _decode((place for place in chosen if rules.needs_decoding(place)), on_progress)
     by_place = [(place, rules.findings(place, allow_unknown)) for place in chosen]
     findings = [finding for _, of_place in by_place for finding in of_place]
-    if baseline is None and not findings and rules.unused:
-        raise rules.unused[0][1]
-    if baseline is None and not findings:
-        where = (
-            f"{budget_file} has none for these kernels"
-            if budget_file
-            else f"add --max-spill-bytes 0, a {NAME} or a --baseline"
-        )
-        raise KernlensError(f"there are no limits to check; {where}")
-    new: list[Place] = []
-    missing: list[Place] = []
     pairs: dict[tuple[int, str], KernelPair] = {}
+    new, missing = list[Place](), list[Place]()
     if baseline is not None:
         pairs, new, missing = _paired(programs, chosen, baseline, kernels, source_roots)
-        allowances = [*file.tolerances, *tolerances]
-        guards, spills = guarded(allowances), guarded_spills(allowances)
-        guards_of = [(each, guards if states_spills(each) else [*guards, *spills]) for each in pairs.values()]
-        _decode(
-            place
-            for each, own in guards_of
-            if any(guard.figure.needs_decoding for guard in own)
-            for place in ((each.old_program, each.old), (each.new_program, each.new))
-        )
-        findings += [finding for each, own in guards_of for finding in against_baseline(each, own, allow_unknown)]
+        findings += _worse(list(pairs.values()), [*file.tolerances, *tolerances], allow_unknown)
+    elif not findings:
+        raise _nothing_to_check(rules, budget_file)
+    unlimited = [place for place, of_place in by_place if not of_place] if baseline is None else []
     return replace(
         outcome,
         findings=tuple(_with_causes(list(with_hidden_code(findings, pairs)), pairs)),
         new=tuple(_kernels(new)),
         missing=tuple(_kernels(missing)),
-        without_budget=tuple(_kernels(place for place, of_place in by_place if not of_place))
-        if baseline is None
-        else (),
+        without_budget=tuple(_kernels(unlimited)),
         idle=tuple(rules.idle),
         # A table that has limits on devices alone has none itself.
         unused=tuple(str(error) for rule, error in rules.unused if rule.bounds),
         failing=fail_on,
+    )
+
+
+def _refuse_unfit(fail_on: frozenset[str], baseline: str | None, tolerances: Sequence[Tolerance]) -> None:
+    if not fail_on <= {NEW, MISSING, UNUSED}:
+        raise KernlensError(
+            f"a check can fail on {NEW} or {MISSING} kernels and on {UNUSED} limits, not on {', '.join(sorted(fail_on))}"
+        )
+    if baseline is None and (tolerances or fail_on - {UNUSED}):
+        raise KernlensError("--tolerance, --fail-on-new and --fail-on-missing need a --baseline")
+
+
+def _rules(
+    rules: Sequence[Rule], every: Sequence[Place], whole: Whole, budget_file: str | None, *, must_fit: bool
+) -> Rules:
+    """Return the rules for all programs, as one of the file may be for a kernel that is not checked now. Raises NotFoundError
+    if each ``must_fit`` a kernel, and each of the file's tables a source, and one does not."""
+    result = Rules(
+        rules,
+        every,
+        lambda program, device: program.device is not None and program.device.name == find_device(device).name,
+        lambda pattern, known, device: why_absent(pattern, known, known, whole, device, parts=False),
+    )
+    if must_fit and result.unused:
+        raise result.unused[0][1]
+    for sentence in unused_tables(budget_file) if budget_file and must_fit else ():
+        raise NotFoundError(sentence)
+    return result
+
+
+def _worse(pairs: Sequence[KernelPair], allowances: Sequence[Tolerance], allow_unknown: bool) -> list[Finding]:
+    """Return the findings of kernels against those of the baseline."""
+    guards, spills = guarded(allowances), guarded_spills(allowances)
+    guards_of = [(each, guards if states_spills(each) else [*guards, *spills]) for each in pairs]
+    _decode(
+        place
+        for each, own in guards_of
+        if any(guard.figure.needs_decoding for guard in own)
+        for place in ((each.old_program, each.old), (each.new_program, each.new))
+    )
+    return [finding for each, own in guards_of for finding in against_baseline(each, own, allow_unknown)]
+
+
+def _nothing_to_check(rules: Rules, budget_file: str | None) -> KernlensError:
+    if rules.unused:
+        return rules.unused[0][1]
+    own = f"{budget_file} has none for these kernels"
+    return KernlensError(
+        f"there are no limits to check; {own if budget_file else f'add --max-spill-bytes 0, a {NAME} or a --baseline'}"
     )
 
 

@@ -18,10 +18,10 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
 from kernlens.toolchain.device_compilers import all_of, check_device, devices_of, own_toolchain
-from kernlens.toolchain.includes import existing_source, join_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_many
-from kernlens.toolchain.source_settings import SourceSettings, settings_for
+from kernlens.toolchain.sources.includes import existing_source, join_options, with_lines
+from kernlens.toolchain.sources.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import DEFAULT, Toolchain
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.compile_images import compilable

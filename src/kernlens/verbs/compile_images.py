@@ -17,9 +17,9 @@ from kernlens.loading import open_file
 from kernlens.loading.identify import kind_of
 from kernlens.model.build import HeldParts
 from kernlens.model.spirv import check_constants
-from kernlens.toolchain.includes import existing_source
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.source_settings import NO_SETTINGS, SourceSettings, settings_for
+from kernlens.toolchain.sources.includes import existing_source
+from kernlens.toolchain.sources.source_settings import NO_SETTINGS, SourceSettings, settings_for
 from kernlens.verbs.sources.spread import spread
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from kernlens.isa.devices import ALL
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.folders import make_folder
 from kernlens.toolchain.ocloc import check_device, compile_source
-from kernlens.toolchain.source_reading import read_named
-from kernlens.toolchain.source_settings import settings_for
+from kernlens.toolchain.sources.source_reading import read_named
+from kernlens.toolchain.sources.source_settings import settings_for
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 from kernlens.verbs.compile import targets_of
 

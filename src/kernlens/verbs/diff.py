@@ -5,133 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from kernlens.analysis.comparison.kernel_changes import Comparison, KernelChange, by_badness
 from kernlens.analysis.comparison.pairs import KernelPair, Pairing
 from kernlens.analysis.comparison.stage_partings import Parting, parting
-from kernlens.analysis.comparison.totals import Totals, programs_of_equal_code, totals
-from kernlens.dataclass import dataclass, in_short, replace
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import KernlensError, NotFoundError
 from kernlens.loading.decoded_kernels import decode_kernels
-from kernlens.model.columns import Cell, Table, Tabular
-from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.figure import Figure
 from kernlens.model.figures import figure_named
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChanges
 from kernlens.model.stage import Snapshot, of_kernel
 from kernlens.verbs.absent import Whole, all_of, resolved
+from kernlens.verbs.difference import Difference
 from kernlens.verbs.kernel_pairs import kernel_pairs
 from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, open_all, silent
 
 #: Called with the number of finished compiles, that of all, and the newest source's name.
 Progress = Callable[[int, int, str], None]
-#: The most kernels that a notebook shows of a comparison.
-_SHOWN = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Difference(Tabular):
-    """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
-    belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
-    where the compiles of each part, None where that was not asked for. ``sources`` are those of two folders or revisions that
-    differ; None for other sides. ``failed_builds`` are those of each side, as recordings hold them."""
-
-    old_title: str
-    new_title: str
-    old: Sequence[Program]
-    new: Sequence[Program]
-    pairing: Pairing
-    changes: tuple[KernelChange, ...]
-    partings: tuple[Parting | None, ...]
-    sources: SourceChanges | None = None
-    failed_builds: tuple[FailedBuilds, ...] = ()
-
-    def __repr__(self) -> str:
-        alone = len(self.pairing.only_old) + len(self.pairing.only_new)
-        words = f"{len(self.changes):,} of {len(self.pairing.kernels):,} kernels differ"
-        return in_short(
-            f"<Difference {self.old_title!r} -> {self.new_title!r}: {words}{f', {alone:,} on one side' if alone else ''}>"
-        )
-
-    @property
-    def equal(self) -> bool:
-        """True if both sides have the same kernels by the same names, and none differs; False if a source does not compile, or
-        a build failed on one side only."""
-        unlike = self.pairing.renamed or self.pairing.only_old or self.pairing.only_new
-        failures = {frozenset(build.name for build in side.builds) for side in self.failed_builds}
-        return not (self.changes or unlike or self.failed or len(failures) > 1)
-
-    @property
-    def failed(self) -> bool:
-        """True if a source of a folder or revision does not compile, so that not everything was compared."""
-        return self.sources is not None and self.sources.failed
-
-    @property
-    def totals(self) -> Totals:
-        """The sums over all kernels. Their waits are computed each time that this is asked for."""
-        return totals(self.pairing, self.changes)
-
-    @property
-    def equal_code(self) -> list[tuple[str, int]]:
-        """The names of programs whose sources differ, and whose code is equal, each with the number of lines that differ."""
-        return programs_of_equal_code(self.pairing, self.changes)
-
-    @property
-    def table(self) -> Table:
-        """A row for each figure that changed of each kernel that differs (one row if none did), and for what one side has."""
-        kinds = {"kernel": str, "program": str, "change": str, "figure": str, "old": int, "new": int}
-        rows: list[tuple[Cell, ...]] = []
-        for change in self.changes:
-            figures: list[tuple[Cell, ...]] = [(each.figure.key, each.old, each.new) for each in change.figures]
-            figures = figures or [(None, None, None)]
-            rows += ((change.pair.new.name, change.pair.new_program.name, "changed", *figure) for figure in figures)
-        for side, alone in (("only old", self.pairing.only_old), ("only new", self.pairing.only_new)):
-            names = ((each.kernel.name if each.kernel else None, each.program.name) for each in alone)
-            rows += ((*name, side, None, None, None) for name in names)
-        return Table.of_rows(kinds, rows)
-
-    def _repr_html_(self) -> str:
-        from kernlens.report.comparison_page import comparison_body
-        from kernlens.report.comparison_summary import Summary
-
-        partings = self.partings[:_SHOWN]
-        summary = Summary(
-            self.old_title,
-            self.new_title,
-            self.pairing,
-            self.changes,
-            self.totals,
-            self.equal_code,
-            self.sources,
-            self.failed_builds,
-        )
-        body = comparison_body(summary, partings, most=_SHOWN, has_instructions=False)
-        more = len(self.changes) - _SHOWN
-        return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more > 0 else "")
-
-    def document(self, *, lines: bool = False) -> dict[str, Any]:
-        """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
-        from kernlens.report.comparison_document import comparison_document, kernel_document
-        from kernlens.report.comparison_summary import sources_document, totals_document
-        from kernlens.report.failure_lines import failed_documents
-
-        documents = [
-            kernel_document(change, parting, has_instructions=lines)
-            for change, parting in zip(self.changes, self.partings, strict=True)
-        ]
-        summary = {
-            **totals_document(self.totals),
-            "equal_code": [{"program": name, "lines": lines} for name, lines in self.equal_code],
-        }
-        document = comparison_document(
-            self.old_title, self.new_title, self.pairing, documents, equal=self.equal, summary=summary
-        )
-        document["failed_builds"] = failed_documents(self.failed_builds)
-        return document if self.sources is None else document | {"sources": sources_document(self.sources)}
-
-
 #: One side of a comparison: a path, or what ``load`` and ``compile`` return.
 Side = str | os.PathLike[str] | Program | Sequence[Program]
 
@@ -176,44 +68,62 @@ def diff(
     named_sides = [side for side in (old, new) if side is not None]
     folders = [os.fspath(side) for side in named_sides if isinstance(side, str | os.PathLike)]
     if git is not None or any(map(_is_source_folder, folders)):
-        if stages:
-            raise KernlensError(
-                "stages are not compared of folders of sources and revisions; name one source or recording on each side"
-            )
-        if pairs:
-            raise KernlensError(
-                "pairs of kernels cannot be chosen in folders of sources and revisions; name one source or recording on each"
-                " side (renamed kernels are found without that)"
-            )
+        _refuse_for_trees(stages, pairs)
         if named_sides and (git is not None or len(folders) < len(named_sides)):
             raise KernlensError("revisions, and folders of sources, are compared with their like: name no other side")
-        how = _TreeChoices(git, folders, paths, repository, choices, unconfined, on_progress)
-        return _between_trees(how, kernels, order)
+        trees = _TreeChoices(git, folders, paths, repository, choices, unconfined, on_progress)
+        return _between_trees(trees, kernels, order)
     if old is None:
         raise KernlensError("there is nothing to compare: name two sides, or revisions of a repository")
-    sides = _two_sides([_title(side) for side in (old, new) if side is not None], *choices, has_pairs=bool(pairs))
-    both = [
-        (opening, _programs(side)) for (opening, _), side in zip(sides, (old, old if new is None else new), strict=True)
-    ]
-    paths_of_sides = [opening for opening, programs in both if programs is None]
-    files = compiled_whole(open_all(paths_of_sides, source_roots, stages=stages, all_passes=all_passes))
-    old_side, new_side = (
-        files.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both
-    )
-    titles = [title for _, title in sides]
+    both = _SideChoices(named_sides, choices, pairs, stages, all_passes, source_roots, unconfined)
+    return _between_sides(both, kernels, order)
+
+
+def _refuse_for_trees(stages: bool, pairs: Sequence[tuple[str, str]]) -> None:
+    if stages:
+        raise KernlensError(
+            "stages are not compared of folders of sources and revisions; name one source or recording on each side"
+        )
+    if pairs:
+        raise KernlensError(
+            "pairs of kernels cannot be chosen in folders of sources and revisions; name one source or recording on each"
+            " side (renamed kernels are found without that)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _SideChoices:
+    """The arguments of ``diff`` for one side or two that are no folders of sources."""
+
+    sides: Sequence[Side]
+    choices: Sequence[Sequence[str]]
+    pairs: Sequence[tuple[str, str]]
+    stages: bool
+    all_passes: bool
+    source_roots: Sequence[str]
+    unconfined: bool
+
+
+def _between_sides(how: _SideChoices, kernels: Sequence[str], order: Figure | None) -> Difference:
+    """Compare the two sides, of which one may be named for both; ``kernels`` and ``order`` are those of ``diff``."""
+    sides = _two_sides(list(map(_title, how.sides)), *how.choices, has_pairs=bool(how.pairs))
+    both = [(opening, _programs(side)) for (opening, _), side in zip(sides, (how.sides[0], how.sides[-1]), strict=True)]
+    paths = [opening for opening, programs in both if programs is None]
+    files = compiled_whole(open_all(paths, how.source_roots, stages=how.stages, all_passes=how.all_passes))
+    old, new = (files.pop(0) if programs is None else _chosen_programs(programs, opening) for opening, programs in both)
     difference = between(
-        old_side.programs,
-        new_side.programs,
-        titles,
+        old.programs,
+        new.programs,
+        [title for _, title in sides],
         kernels,
         order,
-        pairs=pairs,
-        stages=stages,
-        all_passes=all_passes,
-        unconfined=unconfined,
-        whole=all_of([old_side.whole, new_side.whole]),
+        pairs=how.pairs,
+        stages=how.stages,
+        all_passes=how.all_passes,
+        unconfined=how.unconfined,
+        whole=all_of([old.whole, new.whole]),
     )
-    return replace(difference, failed_builds=(old_side.failed, new_side.failed))
+    return replace(difference, failed_builds=(old.failed, new.failed))
 
 
 def _is_source_folder(path: str) -> bool:

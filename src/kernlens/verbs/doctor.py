@@ -16,14 +16,14 @@ from kernlens.report.describe import plural
 from kernlens.toolchain.clang import find_front_end, missing_front_end
 from kernlens.toolchain.compile_cache import OFF, SIZE_VARIABLE, VARIABLE, CompileCache, cache_folder, cache_limit
 from kernlens.toolchain.gpus import INTEL_DRIVERS, NVIDIA_DRIVERS, Gpu, find_gpus
-from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
+from kernlens.toolchain.loaders.native_layers import LEVEL_ZERO_LAYER, OPENCL_LAYER, NativeLayer, find_layer
 from kernlens.toolchain.nvdisasm import find_nvdisasm, how_to_get_nvdisasm, nvdisasm_title
 from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.project_file import project_file, read_project
 from kernlens.toolchain.registered import register_roots
 from kernlens.toolchain.shown_files import mechanism
-from kernlens.toolchain.source_settings import unused_tables
+from kernlens.toolchain.sources.project_file import project_file, read_project
+from kernlens.toolchain.sources.source_settings import unused_tables
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains, library_folders
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # Every verb imports this module, and few open anything throu
     from kernlens.model.program import Program
     from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.toolchain.parallel_compiles import CompileJob
-    from kernlens.toolchain.source_settings import SourceSettings
+    from kernlens.toolchain.sources.source_settings import SourceSettings
 
 
 def silent(sentence: str) -> None:
@@ -295,8 +295,8 @@ def compiled(openings: Sequence[Opening], cache: CompileCache | None) -> list[li
 
 
 def _jobs(opening: Opening) -> Sequence[CompileJob]:
-    from kernlens.toolchain.includes import with_lines
-    from kernlens.toolchain.source_settings import settings_for
+    from kernlens.toolchain.sources.includes import with_lines
+    from kernlens.toolchain.sources.source_settings import settings_for
     from kernlens.verbs.compile import plan
 
     return plan(

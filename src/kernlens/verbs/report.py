@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
+    from kernlens.report.explore import ExploreDocument
 
 #: Programs that a sentence on what is left out names.
 _NAMED = 8
@@ -49,7 +50,8 @@ def report_page(
     """Yield the page of these contents in pieces. ``stages``: compile programs again that have none (True), show none
     (False), or show what was saved; ``own_roots``, ``is_own`` and ``sampled`` are ``explore_document``'s, ``unconfined``
     that of ``second_build_of_recording``. ``tell`` gets a sentence on each program whose stages cannot be shown. Raises what
-    ``select`` raises. ``on_progress`` gets the numbers of kernels that were decoded, and of all.
+    ``select`` raises, and the pieces what the page's chunks raise. ``on_progress`` gets the numbers of kernels that were
+    decoded, and of all.
     Unless ``has_paths``, the page has paths of sources within their common folder, and no home folder."""
     from kernlens.report.explore import explore_document
     from kernlens.report.explore.single_file import page, viewer_script
@@ -65,8 +67,6 @@ def report_page(
     for name, reason in left_out:
         if name not in contents.damaged:  # Of which ``contents.check`` tells.
             tell(f"{name} is left out of the page: {reason}")
-    for sentence in _without_code(selection, on_progress):
-        tell(sentence)
     whole = explore_document(
         programs,
         title=os.path.basename(os.path.normpath(contents.path)),
@@ -79,9 +79,11 @@ def report_page(
         is_own=is_own,
         sampled=sampled,
         left_out=left_out,
+        is_whole=True,
     )
     builds = [*(program.build for program in programs), *failed]
-    return page(whole, viewer_script(), paths=None if has_paths else own_paths(whole.index, builds))
+    pieces = page(whole, viewer_script(), paths=None if has_paths else own_paths(whole.index, builds))
+    return _told(pieces, whole, tell, on_progress)
 
 
 def own_paths(index: Mapping[str, Any], builds: Sequence[Build] = ()) -> SharedPaths:
@@ -109,28 +111,31 @@ def _left_out(contents: Contents) -> Iterator[tuple[str, str]]:
         yield named, f"{'it is' if len(names) == 1 else 'they are'} {what}"
 
 
-def _without_code(selection: Selection, on_progress: Callable[[int, int], None]) -> Iterator[str]:
-    """Yield a sentence on each reason why kernels have no machine code on the page. Those whose code is decoded together are
-    not asked: their device's decoder is Intel's. ``on_progress`` gets the number of kernels that were asked, and of all."""
-    count, done = sum(len(kernels) for _, kernels in selection), 0
-    for program, kernels in selection:
+def _told(
+    pieces: Iterable[str],
+    whole: ExploreDocument,
+    tell: Callable[[str], None],
+    on_progress: Callable[[int, int], None],
+) -> Iterator[str]:
+    """Yield the pieces of a page. ``on_progress`` gets the number of kernels that were decoded for them, and of all; ``tell``
+    then gets a sentence on each reason why kernels have no machine code on the page."""
+    chunks, told = whole.chunks, 0
+    count = sum(chunks.kind(chunk) == "kernel" for chunk in chunks)
+    for piece in pieces:
+        if len(chunks.figures) >= told + _STEP:
+            told = len(chunks.figures)
+            on_progress(told, count)
+        yield piece
+    for program in whole.index["programs"]:
         reasons: dict[str, list[str]] = {}
-        for kernel in kernels:
-            if kernel.code_size and not kernel.is_decoded_with_others:
-                done += 1
-                if done % _STEP == 0:
-                    on_progress(done, count)
-                try:
-                    _ = kernel.unread().whole_instructions
-                except KernlensError as error:
-                    reasons.setdefault(str(error).removeprefix(f"{kernel.name}: "), []).append(kernel.name)
+        kernels = program["kernels"]
+        for name, chunk, size in zip(kernels["name"], kernels["chunk"], kernels["code_size"], strict=True):
+            if size and (reason := chunks.without_code.get(chunk)):
+                reasons.setdefault(reason.removeprefix(f"{name}: "), []).append(name)
         for reason, names in list(reasons.items())[:_NAMED]:
-            who = (
-                f"{names[0]} of {program.name} has"
-                if len(names) == 1
-                else f"{len(names):,} kernels of {program.name} have"
-            )
-            yield f"{who} no machine code on the page: {reason}"
+            has = f"{names[0]} of {program['name']} has" if len(names) == 1 else None
+            who = has or f"{len(names):,} kernels of {program['name']} have"
+            tell(f"{who} no machine code on the page: {reason}")
 
 
 def _with_stages(

@@ -22,8 +22,8 @@ from kernlens.model.program import Program
 from kernlens.model.stage import Attempts, Snapshot, of_kernel
 from kernlens.model.stages import OTHER_DEVICES, POCL
 from kernlens.pipeline.compile_stages import Pipeline, compile_stages
-from kernlens.toolchain.includes import join_options, with_lines
-from kernlens.toolchain.source_settings import settings_for
+from kernlens.toolchain.sources.includes import join_options, with_lines
+from kernlens.toolchain.sources.source_settings import settings_for
 from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.verbs.targets import target_of
 

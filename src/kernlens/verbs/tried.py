@@ -27,9 +27,9 @@ from kernlens.model.spills import spill_messages
 from kernlens.model.trial import Change, Trial, TrialCode, Tried, TriedKernel
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.device_compilers import title_for
-from kernlens.toolchain.includes import existing_source, join_options, split_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT, first_bytes
 from kernlens.toolchain.parallel_compiles import CompileJob, OnStart, compile_job, do_many
+from kernlens.toolchain.sources.includes import existing_source, join_options, split_options, with_lines
 from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.verbs.compile import targets_of
 from kernlens.verbs.sweep.measuring import figures_key

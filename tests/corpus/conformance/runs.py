@@ -16,7 +16,7 @@ from pathlib import Path
 from kernlens.recording.reader import Recording
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
-from kernlens.toolchain.application import find_application
+from kernlens.toolchain.loaders.application import find_application
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
 from tests.corpus.conformance.results import (
@@ -194,8 +194,8 @@ def _few(tests: Iterable[str]) -> str:
 
 def _layer_variables() -> dict[str, str]:
     done = subprocess.run([*MAIN, "layer", "--json"], check=True, capture_output=True, text=True, timeout=60)
-    environment: dict[str, str] = json.loads(done.stdout)["environment"]
-    return environment
+    environment: dict[str, str | None] = json.loads(done.stdout)["environment"]
+    return {name: value for name, value in environment.items() if value is not None}
 
 
 def _ended(status: int) -> str:

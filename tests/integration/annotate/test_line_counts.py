@@ -18,17 +18,17 @@ from kernlens.analysis.comparison.kernel_changes import Comparison
 from kernlens.analysis.comparison.line_changes import NEIGHBOURS, WITHOUT_LINE
 from kernlens.analysis.comparison.pairs import pair
 from kernlens.analysis.likely_cause import costliest_cause
+from kernlens.cli.answers.costliest import costliest_kernel, costliest_table
+from kernlens.cli.answers.rows import HEADING, csv_lines
 from kernlens.loading import open_build
 from kernlens.model.build import HeldParts
 from kernlens.model.figures import FIGURES
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.pipeline.compile_stages import Pipeline
-from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.explore import explore_document
 from kernlens.report.listing import annotated
 from kernlens.report.program_document import kernel_json
-from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM
 from tests.explore_reader import KernelChunk, unpacked

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.toolchain.application import find_application
+from kernlens.toolchain.loaders.application import find_application
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
 from tests.environment import cache_folder

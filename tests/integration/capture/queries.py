@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernlens.toolchain.application import find_application
+from kernlens.toolchain.loaders.application import find_application
 from kernlens.toolchain.simulation import simulated_environment
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
 from tests.integration.capture.capture_fixtures import FLAGS, HERE, MAIN

@@ -29,6 +29,8 @@ def crashing(tmp_path_factory: pytest.TempPathFactory) -> str:
     [
         ("before", signal.SIGSEGV, 0, "SIGSEGV ended the application within clGetProgramInfo"),
         ("after", signal.SIGSEGV, 1, "SIGSEGV ended the application within clGetKernelInfo"),
+        ("argument", signal.SIGSEGV, 1, "SIGSEGV ended the application within clSetKernelArg"),
+        ("fill", signal.SIGSEGV, 1, "SIGSEGV ended the application within clEnqueueFillBuffer"),
         ("outside", signal.SIGABRT, 1, "SIGABRT ended the application"),
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
+from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER, needed_layer
 from tests.integration.capture.capture_fixtures import MAIN, build_counter
 from tests.integration.layers.opencl_layer_fixtures import BUILDER, LAYER, NATIVE, TEXT, work
 

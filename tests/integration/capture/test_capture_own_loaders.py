@@ -102,6 +102,24 @@ def test_every_kind_of_table(name: str, loader: str, place: Place, tmp_path: Pat
     assert ("locked" in out) == (name == "locked")
 
 
+#: What objects are made by, and how often programs are built.
+MADE_BY = {"type": 3, "sub": 3, "clone": 3, "release": 40, "": 400}
+
+
+TABLES = [(name, how) for name in ("by type", "by object") for how in MADE_BY]
+
+
+@pytest.mark.parametrize(("name", "how"), [*TABLES, ("managed and not", "type"), ("platforms", "type")])
+def test_whatever_objects_are_made_by(name: str, how: str, place: Place, tmp_path: Path) -> None:
+    """Those of a driver with a table for each are seen, also by the hundred, and where a table is made anew in its memory."""
+    driver = place.driver(name, *(("-URELEASE", "-DRELEASE=30") if how == "clone" else ()))
+    vendors = place.vendors(f"made-{name}-{how}", driver)
+    words = [str(place.folder / "managing"), str(MADE_BY[how]), str(LAUNCHES), *([how] if how else [])]
+    _, counted = both(place, tmp_path, *words, OCL_ICD_VENDORS=vendors)
+    platforms = 3 if name == "platforms" else 1
+    assert counted == {"build": MADE_BY[how] * platforms, "launch": MADE_BY[how] * LAUNCHES * platforms}
+
+
 def test_several_drivers_and_a_fork(place: Place, tmp_path: Path) -> None:
     """In the order of the folder; one stands there twice, one cannot be opened, one is a library without platforms."""
     letters = ["A", "B", "C"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.toolchain.application import lost_on_children
+from kernlens.toolchain.loaders.application import lost_on_children
 from kernlens.toolchain.toolchains import toolchain
 from tests.integration.capture.capture_fixtures import FLAGS
 from tests.integration.cli.test_cli import kernlens

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.toolchain import driver_files
 from kernlens.toolchain.confinement import Confinement, Limits
+from kernlens.toolchain.loaders import driver_files
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.shown_files import is_offered
 

@@ -108,7 +108,7 @@ def test_dynamic_link(driver_environment: DriverEnvironment, modules: dict[str, 
             driver.kernel("importer", "importing")
 
         alone = driver.dynamic_link(["importer"])
-        assert (alone.linked, alone.code_name) == (False, "ZE_RESULT_ERROR_MODULE_LINK_FAILURE")
+        assert (alone.linked, alone.result_name) == (False, "ZE_RESULT_ERROR_MODULE_LINK_FAILURE")
         assert [(item.user, item.symbol) for item in alone.missing] == [("importer", "helper")]
 
         link = driver.dynamic_link(["importer", "exporter"])

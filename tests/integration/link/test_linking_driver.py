@@ -19,7 +19,7 @@ from kernlens.analysis.linking.static_forecast import predict_static
 from kernlens.errors import LinkError
 from kernlens.isa.devices import device
 from kernlens.level_zero import DynamicLink, LevelZeroError, RefusedCallError, StaticInput
-from kernlens.loading.assemble import spirv_program
+from kernlens.loading.binary_programs import spirv_program
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.runtime.driver_environment import DriverEnvironment

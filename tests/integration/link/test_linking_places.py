@@ -118,7 +118,7 @@ def test_nothing_is_read_of_modules_that_link(folder: Path, monkeypatch: pytest.
     """The line tables and the instructions are read only where something is to be said."""
     from kernlens.analysis.linking.prediction import predict
     from kernlens.loading import import_places
-    from kernlens.report.link_answer import link_document, link_text
+    from kernlens.report.link.link_answer import link_document, link_text
 
     def refuse(*_: object) -> None:
         raise AssertionError("a place was asked for")

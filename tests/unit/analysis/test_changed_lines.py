@@ -10,7 +10,7 @@ from kernlens.analysis.comparison.line_changes import OTHER_WAITS, LineChange, c
 from kernlens.analysis.comparison.normal_form import Code
 from kernlens.analysis.comparison.source_lines import LineKey, SourceLines
 from kernlens.model.build import Source
-from kernlens.report.comparison import _growth
+from kernlens.report.diff.comparison import _growth
 from kernlens.report.style import rendered
 from tests.unit.analysis.test_comparison import ADD, a_kernel, code
 

@@ -11,10 +11,10 @@ from kernlens.analysis.flow.definitions import definitions_of
 from kernlens.analysis.flow.liveness import Liveness
 from kernlens.analysis.flow.register_peak import HeldValues, held_at, pressure_of
 from kernlens.analysis.flow.register_uses import register_links, register_rows
+from kernlens.cli.answers.pressure_answer import peak_words
 from kernlens.model.effects import GENERAL, Access, Effect, Effects, Route, mask, registers_in
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.register_links import BEFORE_THE_CODE, RegisterLinks, RegisterRows
-from kernlens.report.pressure_answer import peak_words
 from tests.limits import processor_time
 from tests.unit.report.test_listing import listed_program
 from tests.writers.instruction_records import record

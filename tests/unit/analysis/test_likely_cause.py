@@ -17,7 +17,7 @@ from kernlens.model.instruction_kind import GLOBAL, LOAD, MOVE, STORE, SYNCHRONI
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.source_map import LOST, PROLOGUE
 from kernlens.model.verdict import Cause
-from kernlens.report.verdict_text import cause_words
+from kernlens.report.check.verdict_text import cause_words
 from tests.unit.report.test_certain_counts import uncertain
 
 NOTHING = InstructionKind(MOVE)

@@ -21,7 +21,7 @@ from kernlens.analysis.linking.unresolved_reasons import reasons
 from kernlens.errors import NotFoundError
 from kernlens.isa.devices import device
 from kernlens.model.module import EXPORT_FUNCTIONS, Frame, ImportUse, Module, ModuleSymbol, ReferenceGraph, SymbolKind
-from kernlens.report.symbol_tables import flag_state
+from kernlens.report.link.symbol_tables import flag_state
 from tests.limits import processor_time
 
 

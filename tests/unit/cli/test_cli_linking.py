@@ -72,7 +72,12 @@ def test_options_of_one_module(kernlens: Kernlens, modules: tuple[Path, Path]) -
     ("words", "sentence"),
     [
         (("--partial",), "--partial needs --offline"),
+        (("--map", "--partial", "--base", "1"), "--partial, --base and --map need --offline"),
+        (("--map", "--base", "1"), "--base and --map need --offline"),
         (("--dynamic",), "--dynamic needs --device"),
+        (("--dynamic", "--static", "--device", "dg2"), "--dynamic and --static exclude each other; remove --static"),
+        (("--offline", "--dynamic", "--device", "dg2"), "--dynamic and --offline exclude each other; remove --offline"),
+        (("--static", "--offline", "-o", "x"), "--static and --offline exclude each other; remove --offline"),
         (("-o", "x.bin"), "-o needs --static or --offline"),
         (("--driver", "newest"), "22.43, 26.27"),
         (("--build-options-for", "other.spv", "-g"), "other.spv, which is not among the modules"),

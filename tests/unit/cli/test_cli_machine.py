@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import NotFoundError
-from kernlens.toolchain.application import find_program
-from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
+from kernlens.toolchain.loaders.application import find_program
+from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER, needed_layer
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs import doctor
 from kernlens.verbs.doctor import Check
@@ -128,7 +128,7 @@ def test_what_toolchain_refuses(words: tuple[str, ...], sentence: str, kernlens:
 def test_run_becomes_the_application(kernlens: Kernlens, compiler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[str, list[str], dict[str, str]]] = []
     monkeypatch.setattr(os, "execve", lambda *words: started.append(words))
-    for change in ("cli.run.limit_file_size", "toolchain.application.restore_signals"):
+    for change in ("cli.run.limit_file_size", "toolchain.loaders.application.restore_signals"):
         # They are for good, and this process lives on.
         monkeypatch.setattr(f"kernlens.{change}", lambda *_: None)
     done = kernlens("run", "--simulate", "skl", "--", "env", "--debug", "-0")
@@ -192,7 +192,7 @@ def test_layer(kernlens: Kernlens) -> None:
 
 
 def test_an_installation_without_the_layer(kernlens: Kernlens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernlens.toolchain.native_layers.files", lambda package: tmp_path)
+    monkeypatch.setattr("kernlens.toolchain.loaders.native_layers.files", lambda package: tmp_path)
     done = kernlens("layer")
     assert done.status == 2
     assert "has no OpenCL layer" in done.err

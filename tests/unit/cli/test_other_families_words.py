@@ -13,7 +13,7 @@ from kernlens.model.build import Build
 from kernlens.model.figures import STATED, shown_figures
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.verdict import Verdict
-from kernlens.report.verdict_text import verdict_lines
+from kernlens.report.check.verdict_text import verdict_lines
 from kernlens.toolchain.device_compilers import why_not_compiled
 from kernlens.verbs.capture import second_builds
 from tests.nvidia_files import triton

@@ -128,7 +128,7 @@ def test_what_cannot_be_written_costs_nothing_else(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("kernlens.report.sweep_table.csv_rows", full)
+        patch.setattr("kernlens.cli.answers.sweep_table.csv_rows", full)
         done = kernlens("sweep", "scale.cl", "--device", "skl", "--csv", "x.csv", "--heat-map", "x.html")
     assert (done.status, done.err) == (
         2,

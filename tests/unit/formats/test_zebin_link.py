@@ -8,6 +8,7 @@ import struct
 import pytest
 
 from kernlens.errors import FormatError, KernlensError, LinkError
+from kernlens.formats.elf.header import SHT_DYNSYM
 from kernlens.formats.zebin.locate import locate
 from kernlens.formats.zebin.merge import link_zebins
 from kernlens.formats.zebin.ze_info import read_ze_info
@@ -238,6 +239,24 @@ def test_filled_in_places() -> None:
     values = {(site.section, site.offset): site.value for site in result.sites}
     assert values[".text.use", 0] is None
     assert values[".data.global", 8] == own + 24
+
+
+@pytest.mark.parametrize("symbols", [1, 20])
+def test_relocations_of_a_second_symbol_table(symbols: int) -> None:
+    """Their numbers mean other symbols than those of the file, or none: the driver reads one table."""
+    writer = ElfWriter()
+    kernel = writer.add(".text.use", bytes(64), flags=6)
+    second = writer.add_symbols([("other", 0, 0, LOCAL, NOTYPE, kernel)] * 20, type=SHT_DYNSYM)
+    writer.add_symbols([("use", 0, 64, LOCAL, FUNC, kernel)] * symbols)
+    writer.add(".rel.text.use", rel((0, 15, 2)), type=SHT_REL, entry_size=16, link=second, info=kernel)
+    content = finish(writer, ze_info("use"), 0x4F6)
+    for read in (
+        lambda: locate(content, 0),
+        lambda: link_zebins([("a", content)]),
+        lambda: read_zebin(content).relocations,
+    ):
+        with pytest.raises(FormatError, match="not in the table of symbols"):
+            read()
 
 
 @pytest.mark.parametrize(

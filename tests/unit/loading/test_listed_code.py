@@ -11,7 +11,7 @@ import pytest
 
 from kernlens.loading import unpack
 from kernlens.loading.absent_lines import EMPTY_TABLE
-from kernlens.loading.assemble import listed_program
+from kernlens.loading.binary_programs import listed_program
 from kernlens.loading.context import Context
 from kernlens.loading.listed_code import ListedKernel
 from kernlens.model.device import Device

@@ -12,7 +12,7 @@ from kernlens.analysis.linking.driver_rules import RELEASE_22_43, RELEASE_26_27,
 from kernlens.errors import FormatError, KernlensError, UnsupportedError
 from kernlens.formats.spirv import spirv_module, uses, words
 from kernlens.formats.spirv.uses import read_spirv_uses
-from kernlens.loading.assemble import raw_program, spirv_program
+from kernlens.loading.binary_programs import raw_program, spirv_program
 from kernlens.loading.context import Context
 from kernlens.loading.linkable import module_of
 from kernlens.model.binary import Relocation, Symbol

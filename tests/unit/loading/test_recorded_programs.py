@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import kernlens
+from kernlens.cli.answers.overview import overview, program_lines
 from kernlens.explorer.served import SourceBuild, open_served
 from kernlens.loading import open_file
 from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
@@ -17,7 +18,6 @@ from kernlens.recording.blobs import PackedBlob, unpack
 from kernlens.recording.editing import merge
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
-from kernlens.report.overview import overview, program_lines
 from kernlens.toolchain.confinement import Limits
 from tests.writers.spirv import SpirvWriter
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kernlens.cli.answers.pressure_answer import spilled_document, spilled_table
 from kernlens.formats.listings.spilled_registers import VisaWrite, read_spilled_registers, read_writes
 from kernlens.formats.listings.visa_llvm_map import read_visa_values
 from kernlens.loading.spilled_values import spilled_values
@@ -13,7 +14,6 @@ from kernlens.loading.stage_maps import Beside
 from kernlens.model.kernel import Kernel
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.spilled_value import SpilledValue
-from kernlens.report.pressure_answer import spilled_document, spilled_table
 from kernlens.report.style import rendered
 from tests.limits import processor_time
 from tests.unit.formats.test_visa_llvm_lines import snapshot as snapshot

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.analysis.stage_changes import difference, pass_steps
+from kernlens.cli.answers.highlight import highlighted
 from kernlens.errors import KernlensError, NotFoundError, TooManyError
 from kernlens.loading.stage_maps import Beside, snapshot_map, stage_maps
 from kernlens.model.build import HeldParts
@@ -16,7 +17,6 @@ from kernlens.model.stage import Snapshot, choose
 from kernlens.model.stage_map import ProgramLine
 from kernlens.recording.reader import Recording
 from kernlens.recording.writer import RecordingWriter
-from kernlens.report.highlight import highlighted
 from tests.limits import processor_time
 from tests.writers.recordings import FULL
 

@@ -17,8 +17,8 @@ from kernlens.formats.ptx.ptx_text import read_ptx, read_ptx_lines
 from kernlens.loading.context import Context
 from kernlens.loading.open import open_bytes
 from kernlens.model.allowance import CODE_RATIO, FREE_CODE, FREE_STATEMENTS, STATEMENTS_PER_BYTE, Allowance
-from kernlens.toolchain import git_repository
-from kernlens.toolchain.git_repository import Commit, Repository
+from kernlens.verbs.sources import git_repository
+from kernlens.verbs.sources.git_repository import Commit, Repository
 from tests.limits import memory, processor_time
 from tests.nvidia_files import inlined, opencl, triton
 from tests.unit.formats.test_cuda_containers import fat_entry, fatbin

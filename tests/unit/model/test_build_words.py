@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernlens.model.build import LINE_OPTIONS, Build
-from kernlens.toolchain.includes import source_options
+from kernlens.toolchain.sources.includes import source_options
 from tests.limits import processor_time
 
 

@@ -9,6 +9,7 @@ from dataclasses import fields
 
 import pytest
 
+from kernlens.cli.answers.overview import program_overview
 from kernlens.model.bounds import bound
 from kernlens.model.figures import (
     COSTS,
@@ -24,7 +25,6 @@ from kernlens.model.figures import (
 )
 from kernlens.model.former_keys import FORMER_KEYS, with_current_keys, with_former_keys
 from kernlens.model.kernel_resources import KernelResources
-from kernlens.report.overview import program_overview
 from kernlens.report.program_document import inspect_document
 from tests.explore_reader import Page
 from tests.tree import PACKAGE, ROOT, nodes_of, package_files

@@ -13,7 +13,7 @@ from kernlens.model.build import Build, BuildToolchain, HeldParts, Source
 from kernlens.pipeline.second_build_of_recording import toolchain_of
 from kernlens.recording.writer import RecordingWriter
 from kernlens.toolchain import shown_files
-from kernlens.toolchain.recorded_sources import written_sources
+from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.toolchain.toolchains import Toolchain
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import SOURCE

@@ -16,6 +16,11 @@ from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.spill import _held
 from kernlens.analysis.line_waits import waits_by_line
 from kernlens.analysis.placed_samples import PlacedSamples
+from kernlens.cli.answers.costliest import costliest_table
+from kernlens.cli.answers.heat_map import _cost
+from kernlens.cli.answers.pressure_answer import peak_words, pressure_document, pressure_lines
+from kernlens.cli.answers.sample_notes import SampleNotes
+from kernlens.cli.answers.sample_stacks import folded_lines, sample_stacks
 from kernlens.explorer.line_figures import line_rows
 from kernlens.model.advice import DIFFER, EQUAL, AdvisedKernel
 from kernlens.model.intel_instructions import IntelInstructions
@@ -26,12 +31,7 @@ from kernlens.model.samples import Reason
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.waits import WRITTEN, Wait, Waits
 from kernlens.report.advice_text import advice_lines
-from kernlens.report.costliest import costliest_table
-from kernlens.report.heat_map import _cost
 from kernlens.report.listing import annotated
-from kernlens.report.pressure_answer import peak_words, pressure_document, pressure_lines
-from kernlens.report.sample_notes import SampleNotes
-from kernlens.report.sample_stacks import folded_lines, sample_stacks
 from kernlens.report.style import rendered
 from kernlens.report.wait_words import WaitNotes, waits_document
 from kernlens.verbs.sweep.measuring import Wanted, _costliest

@@ -14,6 +14,9 @@ from kernlens.analysis.costs import costs_of
 from kernlens.analysis.flow.loops import loops_of
 from kernlens.analysis.flow.register_peak import pressure_of
 from kernlens.analysis.flow.register_uses import register_links, register_rows
+from kernlens.cli.answers.costliest import costliest_kernel, costliest_table
+from kernlens.cli.answers.overview import program_overview
+from kernlens.cli.answers.rows import HEADING, csv_lines
 from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build, Source
 from kernlens.model.code_function import CodeFunction
@@ -33,11 +36,8 @@ from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.spilled_value import SpilledValue
 from kernlens.model.variable import StatedRange, Variable
 from kernlens.model.waits import READ, TAKEN, WRITTEN, Wait, Waits
-from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.listing import CHANGED_BY_DEBUG, GAP, Rows, annotated, disassembly, where_from
-from kernlens.report.overview import program_overview
 from kernlens.report.program_document import kernel_json
-from kernlens.report.rows import HEADING, csv_lines
 from kernlens.report.style import rendered
 from tests.explore_reader import Page
 from tests.writers.documents import annotate_document, report_page

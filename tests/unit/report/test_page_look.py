@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from kernlens.report.comparison_page import _STYLE as COMPARISON
-from kernlens.report.heat_map import _STYLE as HEAT_MAP
+from kernlens.cli.answers.heat_map import _STYLE as HEAT_MAP
+from kernlens.report.diff.comparison_page import _STYLE as COMPARISON
 from kernlens.report.page_look import COLOURS
 from tests.tree import ROOT
 

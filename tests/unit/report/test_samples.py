@@ -13,17 +13,17 @@ from kernlens.analysis.comparison.pairs import KernelPair
 from kernlens.analysis.comparison.sample_changes import sample_change
 from kernlens.analysis.placed_samples import Blame, PlacedSamples, placed_samples
 from kernlens.analysis.sampled_kernels import SampledKernels
+from kernlens.cli.answers.rows import csv_lines
+from kernlens.cli.answers.sample_comparison import sample_change_document, sample_change_lines
+from kernlens.cli.answers.sample_notes import SampleNotes
+from kernlens.cli.answers.sample_stacks import folded_lines, sample_stacks, speedscope_document, unmatched_stacks
+from kernlens.cli.answers.sample_table import sample_cells, sample_columns_of, sampled_table, samples_document
 from kernlens.errors import NotFoundError
 from kernlens.formats.samples.unitrace import read_unitrace
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.explore.sample_columns import sample_columns
 from kernlens.report.listing import annotated
-from kernlens.report.rows import csv_lines
-from kernlens.report.sample_comparison import sample_change_document, sample_change_lines
-from kernlens.report.sample_notes import SampleNotes
-from kernlens.report.sample_stacks import folded_lines, sample_stacks, speedscope_document, unmatched_stacks
-from kernlens.report.sample_table import sample_cells, sample_columns_of, sampled_table, samples_document
 from kernlens.report.style import rendered
 from kernlens.verbs.sampled import sample_matches
 from tests.unit.report.test_listing import listed_program

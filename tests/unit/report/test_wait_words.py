@@ -6,18 +6,18 @@ import json
 
 import pytest
 
+from kernlens.cli.answers.costliest import costliest_kernel, costliest_table
+from kernlens.cli.answers.rows import csv_lines
 from kernlens.model.intel_instructions import IntelInstructions
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.report.costliest import costliest_kernel, costliest_table
 from kernlens.report.listing import annotated
 from kernlens.report.program_document import kernel_json
-from kernlens.report.rows import csv_lines
 from kernlens.report.style import rendered
 from kernlens.report.wait_words import CSV_COLUMNS, WaitNotes, csv_cells
+from tests.unit.cli.test_costliest import KINDS
 from tests.unit.conftest import Kernlens
-from tests.unit.report.test_costliest import KINDS
 from tests.unit.report.test_listing import Parts, listed_program
 from tests.writers.instruction_records import record
 

@@ -19,6 +19,7 @@ from kernlens.analysis import source_matching, stage_changes
 from kernlens.analysis.comparison import renaming
 from kernlens.analysis.linking import unresolved_reasons
 from kernlens.analysis.parts import parts
+from kernlens.cli.answers import highlight
 from kernlens.errors import FormatError, KernlensError, LinkError, ToolError, UnsupportedError
 from kernlens.explorer import compile_queue, compile_request, compile_work, served
 from kernlens.explorer.compile_work import Results
@@ -35,9 +36,9 @@ from kernlens.model.line_table import LineTable, SourceFile
 from kernlens.model.module import Module, ModuleSymbol, SymbolKind
 from kernlens.model.stage_text import NoStages
 from kernlens.pipeline import igc_dump
-from kernlens.report import highlight
 from kernlens.report.explore import passes
-from kernlens.toolchain import compile_keys, includes, preprocessing, roots, spirv_disassembly
+from kernlens.toolchain import compile_keys, roots, spirv_disassembly
+from kernlens.toolchain.sources import includes, preprocessing
 from kernlens.verbs.link import spirv_link
 from tests.writers.recordings import snapshot
 from tests.writers.spirv import SpirvWriter

@@ -72,6 +72,8 @@ ALLOWED = {
 #: Modules that open files, processes or sockets: not for rooms that only compute.
 OUTSIDE_WORLD = {"subprocess", "socket", "ctypes", "tempfile", "shutil", "sqlite3", "multiprocessing", "mmap", "glob"}
 PURE_ROOMS = {"model", "formats", "analysis", "report"}
+#: A folder of a room that opens files: what it holds makes texts and documents, as ``report`` does.
+PURE_FOLDER = PACKAGE / "cli" / "answers"
 OPENERS = {"open", "exec", "eval"}
 FORBIDDEN_WORDS = {"pc", "shader", "asm", "manager", "utils", "util", "helper", "helpers", "info"}
 
@@ -201,7 +203,7 @@ def test_no_modules_import_one_another_in_a_circle() -> None:
 def test_rooms_that_only_compute_open_nothing() -> None:
     wrong = []
     for path in package_files():
-        if room_of(path) not in PURE_ROOMS:
+        if room_of(path) not in PURE_ROOMS and not path.is_relative_to(PURE_FOLDER):
             continue
         wrong += [f"{path.relative_to(PACKAGE)} imports {name}" for name in imports_of(path) if name in OUTSIDE_WORLD]
         for node in nodes_of(path):

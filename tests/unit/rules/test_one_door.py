@@ -1,5 +1,7 @@
-"""One door: what opens files goes through ``toolchain/source_reading.py``, which knows why a file may be opened. The others are
-few, are listed with what they open, and open nothing whose name came with an input."""
+"""One door: what opens files goes through ``toolchain/sources/source_reading.py``, which knows why a file may be opened.
+
+The others are few, are listed with what they open, and open nothing whose name came with an input.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import pytest
 
 from tests.tree import PACKAGE, nodes_of, package_files
 
-DOOR = "toolchain/source_reading.py"
+DOOR = "toolchain/sources/source_reading.py"
 #: Who else opens files, how many places, and what is opened there.
 OWNERS = {
     # Files of kernlens itself.
@@ -25,7 +27,7 @@ OWNERS = {
     # Files that are written.
     "cli/output.py": (2, "what the user has named for the output"),
     "toolchain/nvdisasm.py": (1, "written into a temporary folder"),
-    "toolchain/parcels.py": (1, "written into a temporary folder"),
+    "toolchain/sources/parcels.py": (1, "written into a temporary folder"),
     "verbs/sweep/history.py": (3, "the history that the user has named"),
     "recording/target.py": (4, "the recording that is written"),
     "recording/writer.py": (2, "the recording that is written"),
@@ -34,7 +36,7 @@ OWNERS = {
     "recording/reader.py": (2, "the recording, which the user has named, or loading has opened through the door"),
     "recording/settled.py": (5, "the recording, and what SQLite keeps beside it, which is no link"),
     "cli/offsets.py": (1, "a list of offsets, which may be a pipe"),
-    "toolchain/application.py": (3, "the application that the user has named, and /proc"),
+    "toolchain/loaders/application.py": (3, "the application that the user has named, and /proc"),
     "toolchain/shown_files.py": (1, "the first bytes of a program that is about to be started"),
     # The system.
     "runtime/driver_library.py": (1, "/proc/self/mem"),
@@ -43,10 +45,10 @@ OWNERS = {
     "runtime/worker.py": (1, "/dev/null"),
     "pipeline/second_build.py": (1, "/proc/self/cmdline"),
     "toolchain/gpus.py": (1, "/sys"),
-    "toolchain/mapped_code.py": (3, "/proc of the application, and libraries that it has loaded"),
+    "verbs/capture/mapped_code.py": (3, "/proc of the application, and libraries that it has loaded"),
     "toolchain/toolchains.py": (1, "the list of packages of a toolchain"),
-    "toolchain/driver_files.py": (1, "vendors' files of the system and of the user's variables"),
-    "toolchain/vendor_file.py": (1, "the vendor's file that it writes"),
+    "toolchain/loaders/driver_files.py": (1, "vendors' files of the system and of the user's variables"),
+    "toolchain/loaders/vendor_file.py": (1, "the vendor's file that it writes"),
     "verbs/capture/level_zero_layer.py": (1, "the loader's cache"),
 }
 #: Calls that open a file, by their last name, and what they are called on where that has other methods of the name.

@@ -39,7 +39,7 @@ def test_message_and_fields() -> None:
     assert str(error) == (
         "zeModuleCreate returned ZE_RESULT_ERROR_MODULE_BUILD_FAILURE (0x70000004) on dg2 for a.spv: why"
     )
-    assert (error.call, error.code_name, error.log, error.exit_status) == (
+    assert (error.call, error.result_name, error.log, error.exit_status) == (
         "zeModuleCreate",
         "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE",
         "line",

@@ -15,7 +15,7 @@ def test_link_that_succeeds() -> None:
     log = "\n".join([RESOLVED.format("0x1000", "0x2000")] * 2)
     link = parse_dynamic_link(SUCCESS, log, NAMES)
     assert link.linked
-    assert link.code_name == "ZE_RESULT_SUCCESS"
+    assert link.result_name == "ZE_RESULT_SUCCESS"
     assert [(resolution.symbol, resolution.user, resolution.provider) for resolution in link.resolutions] == [
         ("helper", "importer", "exporter")
     ]
@@ -31,7 +31,7 @@ def test_link_that_fails() -> None:
     log = "Module <0x1000>:  Unresolved Symbol <helper>\nModule <0x1000>:  Unresolved Symbol <helper>\n"
     link = parse_dynamic_link(LINK_FAILURE, log, NAMES)
     assert not link.linked
-    assert link.code_name == "ZE_RESULT_ERROR_MODULE_LINK_FAILURE"
+    assert link.result_name == "ZE_RESULT_ERROR_MODULE_LINK_FAILURE"
     assert [(symbol.symbol, symbol.user, symbol.provider) for symbol in link.missing] == [("helper", "importer", None)]
     assert link.resolutions == ()
     assert link.log == log.replace("0x1000", "importer")

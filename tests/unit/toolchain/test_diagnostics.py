@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kernlens.errors import UnsupportedError
 from kernlens.toolchain.diagnostics import ErrorLine, Fix, error_lines, log_parts
-from kernlens.toolchain.includes import include_folders, join_options, source_files, split_options
+from kernlens.toolchain.sources.includes import include_folders, join_options, source_files, split_options
 from tests.limits import processor_time
 
 LOG = """\

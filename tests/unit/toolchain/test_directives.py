@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from kernlens.toolchain import directives
-from kernlens.toolchain.directives import inclusions, joined_lines
+from kernlens.toolchain.sources import directives
+from kernlens.toolchain.sources.directives import inclusions, joined_lines
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import pytest
 
 from kernlens.errors import KernlensError
 from kernlens.pipeline.clang_spirv import snapshots
-from kernlens.toolchain import git_repository
 from kernlens.toolchain.amd_clang import amd_devices_of, compile_for_amd
 from kernlens.toolchain.clang import find_front_end
-from kernlens.toolchain.git_repository import Repository
-from kernlens.toolchain.includes import operand, source_options
+from kernlens.toolchain.sources.includes import operand, source_options
 from kernlens.toolchain.toolchains import toolchain
+from kernlens.verbs.sources import git_repository
+from kernlens.verbs.sources.git_repository import Repository
 from tests.writers import repositories
 
 TEXT = "kernel void k(global int *p) { *p = 1; }\n"

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from kernlens.errors import KernlensError
-from kernlens.toolchain.parcels import copied_options, parcel_for, read_parcel
+from kernlens.toolchain.sources.parcels import copied_options, parcel_for, read_parcel
 from tests.tree import ROOT
 
 
@@ -61,7 +61,7 @@ def _in_another_process() -> bytes:
     code = """if True:
         import hashlib, sys, zstandard
         from pathlib import Path
-        from kernlens.toolchain.parcels import parcel_for
+        from kernlens.toolchain.sources.parcels import parcel_for
         content = zstandard.ZstdDecompressor().decompress(parcel_for(Path("src/a.cl"), "-I ../inc -I none"))
         sys.stdout.buffer.write(hashlib.sha256(content).digest())"""
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT / "src")}
@@ -90,7 +90,7 @@ def test_a_header_of_the_worker_alone(project: Path, monkeypatch: pytest.MonkeyP
     assert parcel.foreign_header() == ""
     (tmp_path / "nowhere").mkdir()
     (tmp_path / "nowhere/x.h").write_text("")
-    monkeypatch.setattr("kernlens.toolchain.parcels.SYSTEM_INCLUDES", (str(tmp_path),))
+    monkeypatch.setattr("kernlens.toolchain.sources.parcels.SYSTEM_INCLUDES", (str(tmp_path),))
     assert parcel.foreign_header() == f"{tmp_path}/nowhere/x.h"
 
 

@@ -12,9 +12,9 @@ from kernlens.explorer.compile_request import compile_request
 from kernlens.explorer.responses import RefusedError
 from kernlens.model.build import Source
 from kernlens.model.source_path import DEEPEST, LONGEST, why_unfit
-from kernlens.toolchain.git_repository import is_plain
-from kernlens.toolchain.parcels import read_parcel
-from kernlens.toolchain.recorded_sources import written_sources
+from kernlens.toolchain.sources.parcels import read_parcel
+from kernlens.toolchain.sources.recorded_sources import written_sources
+from kernlens.verbs.sources.git_repository import is_plain
 
 DEEP, LONG = "a/" * 1999 + "k.cl", "a" * LONGEST + ".cl"
 FIT = "a/" * (DEEPEST - 1) + "k.cl"

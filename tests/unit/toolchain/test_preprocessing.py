@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernlens.toolchain.preprocessing import Macros, included_names
+from kernlens.toolchain.sources.preprocessing import Macros, included_names
 from tests.limits import processor_time
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.model.build import Source
-from kernlens.toolchain import source_reading
-from kernlens.toolchain.includes import source_files
-from kernlens.toolchain.source_reading import SIZE_LIMIT, SourceFolders, is_wide, read_beside
+from kernlens.toolchain.sources import source_reading
+from kernlens.toolchain.sources.includes import source_files
+from kernlens.toolchain.sources.source_reading import SIZE_LIMIT, SourceFolders, is_wide, read_beside
 
 
 @pytest.fixture

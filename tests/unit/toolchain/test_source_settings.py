@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
-from kernlens.toolchain.project_file import VARIABLE, project_file
-from kernlens.toolchain.source_settings import NO_SETTINGS, settings_for, unused_tables
+from kernlens.toolchain.sources.project_file import VARIABLE, project_file
+from kernlens.toolchain.sources.source_settings import NO_SETTINGS, settings_for, unused_tables
 
 EXAMPLE = """
 [source."*.cl"]

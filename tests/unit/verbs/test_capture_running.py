@@ -10,7 +10,7 @@ import pytest
 #: An application is ended while this process looks at it, and gets a signal itself before it waits for it.
 SCRIPT = """\
 import os, signal, sys, time
-from kernlens.toolchain.application import Application
+from kernlens.toolchain.loaders.application import Application
 from kernlens.verbs.capture.running import run
 def look(process):
     os.kill(process, signal.SIGINT)

@@ -37,6 +37,26 @@ def test_a_kernel_that_cannot_be_read_is_a_row_without_figures(kind: type[Record
     assert (kernel.figures, kernel.launches) == ({}, 7)
 
 
+def test_build_options_are_in_the_table_where_they_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the words that all programs share; of programs that were built alike there is no column."""
+    options = ("-cl-mad-enable -DSIZE=1", "-DSIZE=2 -cl-mad-enable", "-cl-mad-enable")
+    kernels = [
+        CapturedKernel("scale", f"program-{number}", "dg2", options=own) for number, own in enumerate(options, 1)
+    ]
+    heading, *rows = command._table((*kernels,))
+    assert "build options" in heading
+    assert [[word for word in row.split() if word.startswith("-") and word != "-"] for row in rows] == [
+        ["-DSIZE=1"],
+        ["-DSIZE=2"],
+        [],
+    ]
+    alike = [
+        CapturedKernel("scale", "program-1", "dg2", options="-g"),
+        CapturedKernel("blur", "program-2", "dg2", options="-g"),
+    ]
+    assert "build options" not in command._table((*alike,))[0]
+
+
 def test_what_kernlens_did_not_do_is_not_the_builds_fault() -> None:
     findings = Findings()
     findings.add(

@@ -11,9 +11,9 @@ import jsonschema_rs
 import pytest
 
 import kernlens as package
+from kernlens.cli.answers.verdict_document import verdict_document
 from kernlens.errors import NotFoundError
 from kernlens.model.figures import EVERY_FIGURE, FIGURES
-from kernlens.report.verdict_document import verdict_document
 from tests.tree import ROOT
 from tests.unit.analysis.test_comparison import SOURCE, with_code
 from tests.unit.conftest import Done, Kernlens

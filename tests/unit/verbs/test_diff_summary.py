@@ -93,7 +93,7 @@ def test_markdown_is_a_comment_whatever_names_hold(sides: Path, kernlens: Kernle
 def test_a_comment_is_no_longer_than_it_may_be(
     sides: Path, kernlens: Kernlens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kernlens.report.comparison_markdown._LIMIT", 1000)
+    monkeypatch.setattr("kernlens.cli.answers.comparison_markdown._LIMIT", 1000)
     done = kernlens("diff", "old", "new", "--markdown", "--all")
     assert len(done.out) < 1200
     assert "The lines of 3 kernels are left out: a comment holds no more." in done.out

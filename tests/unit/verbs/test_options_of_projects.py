@@ -13,7 +13,7 @@ from kernlens.errors import KernlensError, NotFoundError
 from kernlens.explorer.served import SourceBuild, open_served
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.confinement import Limits
-from kernlens.toolchain.project_file import VARIABLE
+from kernlens.toolchain.sources.project_file import VARIABLE
 from kernlens.verbs import doctor
 from kernlens.verbs.compile_library import compile_modules
 from kernlens.verbs.sweep.cells import matrix

@@ -13,7 +13,7 @@ import pytest
 from kernlens.model.sweep_row import measured_figures
 from kernlens.toolchain.compile_cache import packed
 from kernlens.toolchain.parallel_compiles import CompileJob
-from kernlens.toolchain.parcels import parcel_for
+from kernlens.toolchain.sources.parcels import parcel_for
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.sweep.cells import Cell
 from kernlens.verbs.sweep.measuring import Measured, Wanted, measured

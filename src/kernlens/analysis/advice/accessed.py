@@ -11,7 +11,7 @@ from kernlens.analysis.advice.facts import Facts
 from kernlens.model.source_map import SourcePlace
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_LAST_NAME = re.compile(r"(?<!\w)(?:\d\w*?)?([A-Za-z_]\w*)\s*$", re.ASCII)
+_LAST_NAME = re.compile(r"(?<!\w)\d*([A-Za-z_]\w*)\s*$", re.ASCII)
 #: The ends of operators that write what stands before them.
 _WRITING = ("=", 2 * "+", 2 * "-")
 _CLOSING = {"]": "[", ")": "("}

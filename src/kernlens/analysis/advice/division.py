@@ -127,7 +127,7 @@ def _advise_long(facts: Facts) -> Iterator[Advice]:
         divisor = literal(facts.tokens.operands(place)[1])
         if divisor is not None and abs(divisor) >= _LARGEST:
             continue
-        usual = 8 * facts.passes if divisor is not None else None
+        usual = 8 * facts.instructions_for_all_lanes if divisor is not None else None
         less = f"a 32-bit division is about {usual}" if usual else "a 32-bit division is a third of that, or less"
         yield facts.advice(
             LONG_DIVISION.key,

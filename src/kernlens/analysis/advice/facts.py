@@ -135,7 +135,7 @@ class Facts:
         return emulates and not self.tokens.declared_as(path, DOUBLE).isdisjoint(words)
 
     @cached_property
-    def passes(self) -> int:
+    def instructions_for_all_lanes(self) -> int:
         """The number of instructions that an operation on all lanes takes: 2 for SIMD32 where registers have 32 bytes."""
         is_wide = self.ip is not None and (self.ip >= (20, 0) or (self.ip[0] == 12 and self.ip[1] in (60, 61)))
         simd = self.kernel.resources.simd or 16

@@ -87,7 +87,7 @@ def _advise(facts: Facts) -> Iterator[Advice]:
         # The native functions, and what the option changes, are those of floats.
         if facts.works_on_doubles(rows, place.path, construct.words):
             continue
-        usual = sum(functions[name].usual for name in names) * facts.passes
+        usual = sum(functions[name].usual for name in names) * facts.instructions_for_all_lanes
         if construct.is_macro and len(vector) < usual / 2:  # They are those of something else in the macro.
             continue
         actions = "; ".join(dict.fromkeys(functions[name].action for name in names))

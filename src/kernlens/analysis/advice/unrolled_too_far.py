@@ -21,11 +21,12 @@ _LEAST, _LEAST_AROUND = 32, 8
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: Characters before a loop that are read for hints, and the hints: pragmas, attributes, macros.
 _TAIL = 2000
-_HINTS = re.compile(
-    r"(?:^[ \t]*#[ \t]*pragma\b[^\n]*\n\s*|__attribute__\s*\(\(.{0,200}?\)\)\s*|_Pragma\s*\(.{0,200}?\)\s*"
-    r"|\b[A-Za-z_]\w*(?:\([\w ,]*\))?\s+)+\Z",
+_HINT = re.compile(
+    r"^#[ \t]*pragma\b[^\n]*\n\s*|__attribute__\s*\(\(.{0,200}?\)\)(?!\))\s*|_Pragma\s*\(\s*\"[^\"\n]{0,200}\"\s*\)\s*"
+    r"|\b[A-Za-z_]\w*(?:\([\w ,]*\))?\s+",
     re.ASCII | re.MULTILINE,
 )
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 #: The constant indexes behind an array's name, up to the last bracket.
 _CONSTANT_INDEXES = re.compile(r"(?:\s*\[\s*\d+[uU]?\s*\])+(?!\s*\[)", re.ASCII)
 
@@ -83,9 +84,12 @@ def _action(facts: Facts, path: str, loop: SourceLoop) -> str:
 def hint_before(text: str, expansions: Callable[[str], list[str]]) -> float | None:
     """Return how often the source asks to unroll the loop behind ``text``: infinity for a hint without a number, as
     ``#pragma unroll`` is; None without a hint. ``expansions`` are the bodies of a macro."""
-    tail = COMMENT.sub(" ", text[-_TAIL:])
-    hints = _HINTS.search(tail)
-    words = _NAME.sub(lambda name: " ".join(expansions(name[0])) or name[0], hints[0]) if hints else ""
+    tail = _INDENT.sub("", COMMENT.sub(" ", text[-_TAIL:]))
+    begin = end = 0
+    for hint in _HINT.finditer(tail):
+        begin, end = begin if hint.start() == end else hint.start(), hint.end()
+    hints = tail[begin:] if end == len(tail) else ""
+    words = _NAME.sub(lambda name: " ".join(expansions(name[0])) or name[0], hints)
     if re.search(r"nounroll|unroll\W*disable", words):
         return 1
     count = re.search(r"unroll(?:_count|_hint)?\W*(\d+)?", words)

@@ -25,7 +25,7 @@ from kernlens.model.instruction import Instructions
 #: That a name begins there is asked behind its first letter, which is looked for twice as fast so.
 _REGISTER = re.compile(r"(r(?<!\wr)\d+(?:\.\d+)?|acc(?<!\wacc)\d+(?:\.\d+)?)(?![\d.])")
 #: What follows a general register: its stride and its type.
-_REGION = re.compile(r"(?:<(\d+)[^>]*>)?(?::([a-z]\w*))?")
+_REGION = re.compile(r"(?:<(\d+)(?!\d)[^>]*>)?(?::([a-z]\w*))?")
 _OTHER_NAMES = re.compile(r"([faL])(?<!\w.)(?:(?<=L)\d+\b|(?<=[fa])\d+\.\d+)")
 #: In front of the first register, which is the destination then: the channels, a condition, saturation.
 _CHANNELS = re.compile(r"\((\d+)\|M\d+\)\s*(?:\([a-z]+\)f\s+)?(?:\(sat\))?$")

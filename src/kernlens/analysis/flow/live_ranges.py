@@ -61,7 +61,7 @@ def live_ranges(instructions: Instructions, uses: Sequence[RegisterUse]) -> Live
             last_of[value] = len(joined)
             joined.append(LiveRange(register, range(first, stop), value))
     written = {(use.writer, use.register) for use in uses}
-    return LiveRanges(joined, {key: numbers[values.of(*key), key[1]] for key in written})
+    return LiveRanges(joined, {key: numbers[values.first_writer(*key), key[1]] for key in written})
 
 
 class _Values:
@@ -78,7 +78,7 @@ class _Values:
                     self._join(writer, use.writer, use.register)
             others.append((use.writer, use.read))
 
-    def of(self, writer: int, register: int) -> int:
+    def first_writer(self, writer: int, register: int) -> int:
         """Return the writer that stands for the value that ``writer`` writes to the register."""
         same = self._same
         while (known := same.get((writer, register), writer)) != writer:
@@ -87,7 +87,7 @@ class _Values:
         return writer
 
     def _join(self, left: int, right: int, register: int) -> None:
-        first, second = self.of(left, register), self.of(right, register)
+        first, second = self.first_writer(left, register), self.first_writer(right, register)
         if first != second:
             self._same[max(first, second), register] = min(first, second)
 
@@ -143,7 +143,7 @@ class _Ranges:
                 if not effect.is_partial:
                     leave(register, written, row + 1)
                 values = held.setdefault(register, {})
-                writer = self._values.of(row, register)
+                writer = self._values.first_writer(row, register)
                 needed, first = values.get(writer, (0, row))
                 values[writer] = (needed | written, first)
         for register, values in held.items():
@@ -157,7 +157,9 @@ class _Ranges:
         covered: list[dict[int, int]] = [{} for _ in needs]
         for block, need in enumerate(needs):
             if blocks.is_entry(block):
-                entering[block] = {number: {self._values.of(BEFORE_THE_CODE, number): need[number]} for number in need}
+                entering[block] = {
+                    number: {self._values.first_writer(BEFORE_THE_CODE, number): need[number]} for number in need
+                }
                 covered[block] = dict(need)
         written = [self._written(code) for code in blocks.code]
         waiting, is_waiting = list(range(len(needs) - 1, -1, -1)), [True] * len(needs)
@@ -198,6 +200,6 @@ class _Ranges:
                 if not effect.is_partial:
                     ends[register] = ends.get(register, 0) | written
                     values = {writer: rest for writer, bits in values.items() if (rest := bits & ~written)}
-                writer = self._values.of(row, register)
+                writer = self._values.first_writer(row, register)
                 writes[register] = values | {writer: values.get(writer, 0) | written}
         return ends, writes

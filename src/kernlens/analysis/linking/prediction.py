@@ -78,7 +78,7 @@ class Forecast:
         return self.code == SUCCESS
 
     @property
-    def code_name(self) -> str:
+    def result_name(self) -> str:
         """The result as the Level Zero headers call it."""
         return "the process ends" if self.code is None else CODE_NAMES[self.code]
 

@@ -79,7 +79,7 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
     address_advance, line_advance = _advances(opcode_base, header.line_base, header.line_range, minimum_length)
     constant_advance = (255 - opcode_base) // header.line_range * minimum_length
     initial_flags = IS_STMT if header.default_is_stmt else 0
-    rows = _Rows()
+    rows = _Rows(header.program)
     row_values: list[int] = []
     emit = row_values.extend
     address, file, line, column, flags = 0, 1, 1, 0, initial_flags
@@ -125,18 +125,14 @@ def _run(program: bytes, header: LineHeader, code_offset: Callable[[int], int]) 
                     address, file, line, column, flags = 0, 1, 1, 0, initial_flags
                 elif kind == DW_LNE_SET_ADDRESS:
                     address = code_offset(int.from_bytes(extended[1:9], "little"))
-                elif kind == DW_LNE_DEFINE_FILE:
-                    rows.define_file(extended)
-                elif kind == DW_LNE_INLINED_CALL:
-                    rows.mark_inlined_call(extended, len(row_values))
+                else:
+                    rows.note(kind, extended, len(row_values))
             elif opcode == 9:  # DW_LNS_fixed_advance_pc
                 address += next(rest) | next(rest) << 8
             else:  # basic block, epilogue, isa, and opcodes of later versions: rows keep nothing of them
                 for _ in range(header.standard_opcode_lengths[opcode]):
                     _unsigned(next(rest), rest)
         rows.pack(row_values)
-        if rows.count > _MOST_ROWS:
-            raise malformed(f"the line program makes more than {_MOST_ROWS:,} rows", _LINE, header.program)
     return rows.columns()
 
 
@@ -176,28 +172,32 @@ def _extended(program: bytes, header: LineHeader, rest: Iterator[int]) -> bytes:
 class _Rows:
     """The collector of rows, five numbers each, into columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: int) -> None:
+        self._program = program
         self._columns = (array("I"), array("I"), array("I"), array("I"), array("B"))
         self._prologue_ends: list[int] = []
         self.defined_files: list[SourceFile] = []
         self._inlined_calls: list[tuple[int, int, int]] = []
 
-    @property
-    def count(self) -> int:
-        return len(self._columns[0])
-
     def mark_prologue_end(self, pending: int) -> None:
         """Let the next row end the prologue; ``pending`` numbers are not packed yet."""
         self._prologue_ends.append(len(self._columns[0]) + pending // 5)
 
-    def define_file(self, extended: bytes) -> None:
+    def note(self, kind: int, extended: bytes, pending: int) -> None:
+        """Note what an extended opcode says that changes no row."""
+        if kind == DW_LNE_DEFINE_FILE:
+            self._define_file(extended)
+        elif kind == DW_LNE_INLINED_CALL:
+            self._mark_inlined_call(extended, pending)
+
+    def _define_file(self, extended: bytes) -> None:
         """Add the file of DW_LNE_define_file: a file entry of version 4 behind the opcode's own byte."""
         try:
             self.defined_files.append(read_file_4(extended, 1, [""])[0])
         except IndexError:
             raise malformed("a file's definition is cut off", _LINE) from None
 
-    def mark_inlined_call(self, extended: bytes, pending: int) -> None:
+    def _mark_inlined_call(self, extended: bytes, pending: int) -> None:
         """Note the two operands of DW_LNE_INLINED_CALL, for the rows from the next one on."""
         operands = iter(extended[1:])
         try:
@@ -213,6 +213,8 @@ class _Rows:
             self._columns[index].extend(packed[index::5])
         self._columns[4].frombytes(bytes(values[4::5]))
         values.clear()
+        if len(self._columns[0]) > _MOST_ROWS:
+            raise malformed(f"the line program makes more than {_MOST_ROWS:,} rows", _LINE, self._program)
 
     def columns(self) -> LineColumns:
         offsets, files_of, lines, columns, flags = self._columns

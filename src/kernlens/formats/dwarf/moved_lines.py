@@ -76,16 +76,14 @@ def move_line_program(copy: DebugCopy, start: int, header: LineHeader) -> int:
 def _run(copy: DebugCopy, header: LineHeader) -> Iterator[_Sequence]:
     """Yield the sequences of a program."""
     buffer = bytes(copy.contents[_LINE])
-    position, base = header.program, header.opcode_base
-    step = header.minimum_instruction_length
+    position = header.program
     fresh = _Row(0, 1, 1, 0, header.default_is_stmt, 0, 0, ())
     row, rows, operand = fresh, list[_Row](), None
     while position < header.end:
         opcode = buffer[position]
         position += 1
-        if opcode >= base:
-            steps, line = divmod(opcode - base, header.line_range)
-            row = row._replace(address=row.address + steps * step, line=row.line + header.line_base + line)
+        if opcode >= header.opcode_base or opcode == _COPY:
+            row = row if opcode == _COPY else _stepped(row, opcode, header)
             rows.append(row)
             row = row._replace(discriminator=0, marks=())
         elif opcode == 0:
@@ -105,38 +103,42 @@ def _run(copy: DebugCopy, header: LineHeader) -> Iterator[_Sequence]:
             else:
                 raise malformed(f"extended opcode {kind} of a line program cannot be moved", _LINE, position)
             position = end
-        elif opcode == _COPY:
-            rows.append(row)
-            row = row._replace(discriminator=0, marks=())
-        elif opcode == _ADVANCE_PC:
-            amount, position = read_unsigned(buffer, position)
-            row = row._replace(address=row.address + amount * step)
-        elif opcode == _ADVANCE_LINE:
-            amount, position = read_signed(buffer, position)
-            row = row._replace(line=row.line + amount)
-        elif opcode == _SET_FILE:
-            file, position = read_unsigned(buffer, position)
-            row = row._replace(file=file)
-        elif opcode == _SET_COLUMN:
-            column, position = read_unsigned(buffer, position)
-            row = row._replace(column=column)
-        elif opcode == _NEGATE:
-            row = row._replace(is_stmt=not row.is_stmt)
-        elif opcode == _CONST_ADD:
-            row = row._replace(address=row.address + (255 - base) // header.line_range * step)
-        elif opcode == _FIXED_ADVANCE:
-            row = row._replace(address=row.address + int.from_bytes(buffer[position : position + 2], "little"))
-            position += 2
-        elif opcode == _SET_ISA:
-            isa, position = read_unsigned(buffer, position)
-            row = row._replace(isa=isa)
-        elif opcode in (_BLOCK, _PROLOGUE_END, _EPILOGUE_BEGIN):
-            if opcode not in row.marks:
-                row = row._replace(marks=(*row.marks, opcode))
         else:
-            raise malformed(f"opcode {opcode} of a line program cannot be moved", _LINE, position - 1)
+            row, position = _after_standard(row, opcode, buffer, position, header)
     if rows:
         raise malformed("the line program ends within a sequence", _LINE, header.end)
+
+
+def _stepped(row: _Row, opcode: int, header: LineHeader) -> _Row:
+    """Return the row behind a special opcode."""
+    steps, line = divmod(opcode - header.opcode_base, header.line_range)
+    address = row.address + steps * header.minimum_instruction_length
+    return row._replace(address=address, line=row.line + header.line_base + line)
+
+
+def _after_standard(row: _Row, opcode: int, buffer: bytes, position: int, header: LineHeader) -> tuple[_Row, int]:
+    """Return the row behind a standard opcode that makes none, whose operands are at the position, and what follows these."""
+    if opcode == _NEGATE:
+        return row._replace(is_stmt=not row.is_stmt), position
+    if opcode == _CONST_ADD:
+        return row._replace(address=_stepped(row, 255, header).address), position
+    if opcode == _FIXED_ADVANCE:
+        amount = int.from_bytes(buffer[position : position + 2], "little")
+        return row._replace(address=row.address + amount), position + 2
+    if opcode in (_BLOCK, _PROLOGUE_END, _EPILOGUE_BEGIN):
+        return row if opcode in row.marks else row._replace(marks=(*row.marks, opcode)), position
+    if opcode == _ADVANCE_LINE:
+        amount, position = read_signed(buffer, position)
+        return row._replace(line=row.line + amount), position
+    if opcode == _ADVANCE_PC:
+        amount, position = read_unsigned(buffer, position)
+        return row._replace(address=row.address + amount * header.minimum_instruction_length), position
+    if opcode not in (_SET_FILE, _SET_COLUMN, _SET_ISA):
+        raise malformed(f"opcode {opcode} of a line program cannot be moved", _LINE, position - 1)
+    number, position = read_unsigned(buffer, position)
+    if opcode == _SET_FILE:
+        return row._replace(file=number), position
+    return (row._replace(column=number) if opcode == _SET_COLUMN else row._replace(isa=number)), position
 
 
 def _written(sequence: _Sequence, moves: CodeMoves, header: LineHeader) -> tuple[bytes, int]:

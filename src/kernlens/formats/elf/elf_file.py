@@ -278,6 +278,11 @@ class Elf:
             raise self._error(
                 f"it claims that its symbols are in section {linked.name}, which is not a symbol table", table
             )
+        # Intel's drivers read one table, and its numbers are what `symbols` is asked for.
+        if self.machine == elf_header.EM_INTELGT and (own := self._symbol_table) and linked.index != own.index:
+            raise self._error(
+                f"its symbols are in section {linked.name}, not in the table of symbols {own.name}", table
+            )
         return self._table_symbols(linked)
 
     def contents(self, section: Section, allowance: Allowance | None = None) -> memoryview:

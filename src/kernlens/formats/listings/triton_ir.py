@@ -13,8 +13,10 @@ from kernlens.model.source_map import SourcePlace
 from kernlens.model.stage_map import StageRows
 
 _ALIAS = re.compile(r"(#loc\d*) = loc\((.*)\)\s*$")
-_OPERATION = re.compile(r"\s+(?:%|\"?[a-z_]+[a-z_0-9]*\.[a-z_])")
-_AT_END = re.compile(r"loc\((?P<of>#loc\d*|\"[^\"\n]*\":\d+:\d+|callsite\(\S+ at \S+\))\)\s*$")
+_OPERATION = re.compile(r"\s+(?:%|\"?[a-z_][a-z_0-9]*\.[a-z_])")
+_AT_END = re.compile(
+    r"loc\((?P<of>#loc\d*|\"[^\"\n]*\":\d+:\d+|callsite\((?:(?!loc\()\S)+ at (?:(?!loc\()\S)+\))\)\s*$"
+)
 _FUNCTION = re.compile(r"\s*(?:tt|llvm|func)\.func\b[^@\n]{0,200}@\"?([\w$.]+)")
 _PLACE = re.compile(r'"([^"\n]*)":(\d{1,9}):(\d{1,9})$')
 _NAMED = re.compile(r'"[^"\n]*"\((.*)\)$')

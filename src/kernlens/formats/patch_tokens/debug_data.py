@@ -101,7 +101,7 @@ def read_debug_data(data: memoryview, allowance: Allowance | None = None) -> Deb
             raise _error(f"kernel {number} of {count} would end at {kernel_end:#x}, the data ends at {end:#x}", offset)
         name = c_text(data[name_start:visa_start])
         visa, gen_isa = data[visa_start:gen_isa_start], data[gen_isa_start:kernel_end]
-        elf, elf_offset = _elf(visa, visa_start, gen_isa, gen_isa_start)
+        elf, elf_offset = _elf_of_parts(visa, visa_start, gen_isa, gen_isa_start)
         kernels.append(KernelDebug(name, visa, gen_isa, elf, elf_offset))
         offset = kernel_end
     return DebugData(
@@ -114,7 +114,7 @@ def read_debug_data(data: memoryview, allowance: Allowance | None = None) -> Deb
     )
 
 
-def _elf(visa: memoryview, visa_start: int, gen_isa: memoryview, gen_isa_start: int) -> tuple[memoryview, int]:
+def _elf_of_parts(visa: memoryview, visa_start: int, gen_isa: memoryview, gen_isa_start: int) -> tuple[memoryview, int]:
     """Return the part that is an ELF, the GenISA part if both are, and its offset."""
     if elf_header.is_elf(gen_isa):
         return gen_isa, gen_isa_start

@@ -60,7 +60,7 @@ _NO_ACCESS = re.compile(r"lea[wlq]?|nop[wlq]?|prefetch\w*|clflush\w*|j\w+|endbr\
 _ONLY_READING = re.compile(
     r"cmp[bwlq]?|test[bwlq]?|bt[wlq]?|v?u?comis[sd]|v?p?test\w*|(?:i?mul|i?div)[bwlq]|call[lq]?|push[wlq]?"
 )
-_MEMORY = re.compile(r"(?:%[c-gs]s:)?-?(?:0x[0-9a-f]+|\d+)?\((?:%(\w+))?[^)]*\)$")
+_MEMORY = re.compile(r"(?:%[c-gs]s:)?-?(?:0x[0-9a-f]+|\d+)?\((?:%(\w+)(?!\w))?[^)]*\)$")
 _REGISTER = re.compile(r"%([xyz])mm\d+")
 #: What makes %rbp the frame's; and what names it last without making it something else.
 _FRAME, _KEEPING = "movq %rsp, %rbp", ("pushq", "popq", "cmp", "test")

@@ -27,6 +27,10 @@ class Chunks(Mapping[str, bytes]):
         self._lock = Lock()
         #: Kernel's chunk -> the figures that came to light when it was made.
         self.figures: dict[str, Mapping[str, int | None]] = {}
+        #: Kernel's chunk -> columns of the index that were left to the chunk, as their figures are counted in code.
+        self.counted: dict[str, Mapping[str, int | None]] = {}
+        #: Kernel's chunk -> why it has no code.
+        self.without_code: dict[str, str] = {}
 
     def add(self, kind: str, chunk_id: str, make: Callable[[], Any]) -> str:
         """Add a chunk of this kind, whose content ``make`` returns, and return its id."""
@@ -44,6 +48,8 @@ class Chunks(Mapping[str, bytes]):
             document = make()
         if "figures" in document:
             self.figures[chunk_id] = document["figures"]
+            if "code" in document["missing"]:
+                self.without_code[chunk_id] = document["missing"]["code"]
         content = encoded(document)
         if len(content) > RAW_LIMIT and document["kind"] == "kernel":
             content = encoded(without_stage_texts(document))

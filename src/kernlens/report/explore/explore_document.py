@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import repeat
 from typing import Any
 
 from kernlens.analysis.sampled_kernels import SampledKernels
@@ -15,7 +16,7 @@ from kernlens.model.program import Program
 from kernlens.report.describe import kernel_words
 from kernlens.report.explore.chunks import Chunks
 from kernlens.report.explore.name_groups import Listed, kernel_names
-from kernlens.report.explore.program_index import Diagnosed, ProgramEntries, Redaction
+from kernlens.report.explore.program_index import SPILL_COLUMNS, Diagnosed, ProgramEntries, Redaction, with_any
 from kernlens.report.json_text import attributes
 
 SCHEMA = 2
@@ -33,13 +34,23 @@ class ExploreDocument:
         """The index, ready for JSON, with what is known so far: the figures of kernels whose chunks were made."""
         programs = []
         for program in self._index["programs"]:
-            columns = dict(program["kernels"])
+            columns = self._counted(program["kernels"])
             known = [self.chunks.figures.get(chunk, {}) for chunk in columns["chunk"]]
             for name in ("memory", "peak"):
                 columns[name] = [figures.get(name) for figures in known]
             programs.append(program | {"kernels": columns})
         kinds = {chunk: {"kind": self.chunks.kind(chunk)} for chunk in self.chunks}
         return self._index | {"programs": programs, "chunks": kinds}
+
+    def _counted(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns of a program's kernels with what was counted when their chunks were made."""
+        rows = [self.chunks.counted.get(chunk, {}) for chunk in columns["chunk"]]
+        counted = {
+            key: [row.get(key, value) for row, value in zip(rows, columns.get(key) or repeat(None), strict=False)]
+            for key in dict.fromkeys(key for row in rows for key in row)
+        }
+        spills = {key: counted.pop(key) for key in SPILL_COLUMNS if key in counted}
+        return columns | counted | with_any(spills)
 
 
 def explore_document(
@@ -56,6 +67,7 @@ def explore_document(
     sampled: SampledKernels | None = None,
     diagnosed: Diagnosed | None = None,
     left_out: Sequence[tuple[str, str]] = (),
+    is_whole: bool = False,
 ) -> ExploreDocument:
     """Make the document of these programs.
 
@@ -64,12 +76,20 @@ def explore_document(
     Files below the folders ``own_roots`` are the user's own too (``analysis.own_lines``); with ``is_own`` the page begins
     with instructions on own lines. ``sampled`` has a profiler's samples of the kernels. ``diagnosed`` returns the compiler's
     messages about a build that failed; None: they are not listed. ``left_out`` names what the document does
-    not show, and why. No kernel is decoded before its chunk is asked for.
+    not show, and why. No kernel is decoded before its chunk is asked for, but those by themselves that the index counts in:
+    none with ``is_whole``, which says that the index is read when all chunks have been made.
     Raises FormatError if a program is damaged.
     """
     chunks = Chunks()
     entries = ProgramEntries(
-        chunks, version, redaction, has_stages=has_stages, own_roots=own_roots, sampled=sampled, diagnosed=diagnosed
+        chunks,
+        version,
+        redaction,
+        has_stages=has_stages,
+        own_roots=own_roots,
+        sampled=sampled,
+        diagnosed=diagnosed,
+        is_whole=is_whole,
     )
     chosen = [tuple(program.listed_kernels) for program in programs] if kernels is None else kernels
     built = [entries.program(program, names) for program, names in zip(programs, chosen, strict=True)]

@@ -42,43 +42,19 @@ def kernel_document(
     (``analysis.own_lines``). ``sampled`` has the samples of a profiler. Advice has words of the source, so that a
     redacted document has none."""
     missing: dict[str, str] = {}
-    code: dict[str, Any] | None = None
-    source_map: SourceMap | None = None
-    names: dict[str, str] = {}
-    try:
-        source_map = kernel.source_map
-        if kernel.line_table_reason:
-            missing["lines"] = kernel.line_table_reason
-    except KernlensError as error:
-        missing["lines"] = str(error)
-    if source_map is not None:
-        table = source_map.table
-        names = names_of_table(table.directory, [file.path for file in table.files])
-    places = Places(names)
-    try:
-        if len(kernel.instructions) > MOST_INSTRUCTIONS:
-            count = f"{len(kernel.instructions):,} instructions"
-            raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
-        numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.whole_instructions))
-        code = code_document(kernel, source_map, places, numbers, sampled)
-        reason = page_waits_reason(kernel)
-        if code["cycles"] is None and reason:
-            missing["waits"] = reason
-    except KernlensError as error:
-        missing["code"] = str(error)
+    source_map = _source_map(kernel, missing)
+    table = source_map.table if source_map is not None else None
+    places = Places(names_of_table(table.directory, [file.path for file in table.files]) if table else {})
+    code = _code(kernel, source_map, places, texts, sampled, missing)
     advice: list[dict[str, Any]] = []
     if is_redacted:
         missing["advice"] = "the source text was left out (redacted)"
         if code is not None:
             code.pop("variables", None)
     elif code is not None:
-        try:
-            advice = advice_list(program, kernel, places)
-        except KernlensError as error:
-            missing["advice"] = str(error)
-        else:
-            if source_map is not None and not program.sources:
-                missing["advice"] = "the source text is not known"
+        advice = _advice(program, kernel, places, missing)
+        if source_map is not None and not program.sources:
+            missing.setdefault("advice", "the source text is not known")
     stages, room = [], RAW_LIMIT // 8
     known: dict[str, int] = {}
     for text in texts.of_kernel(kernel.name):
@@ -101,6 +77,48 @@ def kernel_document(
         "advice": advice,
         "missing": missing,
     }
+
+
+def _source_map(kernel: Kernel, missing: dict[str, str]) -> SourceMap | None:
+    source_map = None
+    try:
+        source_map = kernel.source_map
+        if kernel.line_table_reason:
+            missing["lines"] = kernel.line_table_reason
+    except KernlensError as error:
+        missing["lines"] = str(error)
+    return source_map
+
+
+def _code(
+    kernel: Kernel,
+    source_map: SourceMap | None,
+    places: Places,
+    texts: StageTexts,
+    sampled: SampledKernels | None,
+    missing: dict[str, str],
+) -> dict[str, Any] | None:
+    try:
+        if len(kernel.instructions) > MOST_INSTRUCTIONS:
+            count = f"{len(kernel.instructions):,} instructions"
+            raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
+        numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.whole_instructions))
+        code = code_document(kernel, source_map, places, numbers, sampled)
+        reason = page_waits_reason(kernel)
+    except KernlensError as error:
+        missing["code"] = str(error)
+        return None
+    if code["cycles"] is None and reason:
+        missing["waits"] = reason
+    return code
+
+
+def _advice(program: Program, kernel: Kernel, places: Places, missing: dict[str, str]) -> list[dict[str, Any]]:
+    try:
+        return advice_list(program, kernel, places)
+    except KernlensError as error:
+        missing["advice"] = str(error)
+        return []
 
 
 def without_stage_texts(document: dict[str, Any]) -> dict[str, Any]:

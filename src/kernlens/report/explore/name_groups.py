@@ -18,7 +18,7 @@ _END_BEGINS = re.compile(r"(?=_)|(?=>)|(?=,)|(?<=[a-z0-9])(?=[A-Z])")
 #: A word that opens no group: ``q4_K`` stays whole, and so do the arguments of a template. Namespaces may have digits.
 _NO_GROUP = re.compile(r",|[0-9](?!.*::$)")
 #: In the arguments of a template: a name in a namespace, and one without.
-_QUALIFIED = re.compile(r"\b(?:[A-Za-z_]\w*::)+(?!operator\b)([A-Za-z_]\w*)(?!\w|::)")
+_QUALIFIED = re.compile(r"\b(?<!\w::)(?:[A-Za-z_]\w*::)+(?!operator\b)([A-Za-z_]\w*)(?!\w|::)")
 _BARE = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?!\w|::)")
 #: Kernels that a file has at least, in the median, where files make the groups.
 _MEDIAN = 2

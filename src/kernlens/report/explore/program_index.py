@@ -30,6 +30,7 @@ from kernlens.report.explore.search_words import KernelWords, kernel_words_of, s
 _COLUMNS = ("name", "shown", "lines", "chunk", "group")
 #: The bytes that spills write: they rank kernels whose binaries do not state the bytes that spills take.
 _WRITTEN = SPILLED_BYTES.caused_by[0]
+SPILL_COLUMNS = ("spill_messages", _WRITTEN)
 _NOT_KEPT = "no stages of the compile were kept; {command} keeps them"
 #: What ``kernlens stages`` adds by itself, among other options.
 _ADDED = re.compile(rf"(^|\s){LINE_OPTIONS[0]}(?=\s|$)")
@@ -62,7 +63,9 @@ class ProgramEntries:
         own_roots: Collection[str] = (),
         sampled: SampledKernels | None = None,
         diagnosed: Diagnosed | None = None,
+        is_whole: bool = False,
     ) -> None:
+        self._is_whole = is_whole
         self._diagnosed = diagnosed
         self._chunks = chunks
         self._own_roots = own_roots
@@ -84,6 +87,7 @@ class ProgramEntries:
         identity = self._identity(program, stages)
         kernels = [program.kernels[name] for name in names]
         own = [figure for figure in OF_FAMILIES if any(figure in _own(kernel) for kernel in kernels)]
+        early = [kernel if self._is_early(kernel) else None for kernel in kernels]
         reasons = [_reason(kernel) for kernel in kernels]
         return {
             "id": identity,
@@ -98,8 +102,11 @@ class ProgramEntries:
             "kernels": {
                 "name": [kernel.name for kernel in kernels],
                 "shown": [kernel_words(kernel) for kernel in kernels],
-                **{figure.key: [_value(kernel, figure) for kernel in kernels] for figure in (*FIGURES, *own)},
-                **_counted_spills(kernels),
+                **{
+                    figure.key: [_value(kernel, figure) for kernel in (early if figure.needs_decoding else kernels)]
+                    for figure in (*FIGURES, *own)
+                },
+                **with_any(_counted_spills([kernel and kernel.unread() for kernel in early])),
                 "lines": [int(reason is None) for reason in reasons],
                 "chunk": [self._kernel(program, kernel, identity) for kernel in kernels],
             },
@@ -108,6 +115,10 @@ class ProgramEntries:
             "no_stages": None if stages else self._why_no_stages(program),
             "passes": self._passes(program, kernels, identity),
         }
+
+    def _is_early(self, kernel: Kernel) -> bool:
+        """Return whether the index counts in a kernel's code: not where that decodes it, and its chunk will be made too."""
+        return not self._is_whole or kernel.is_decoded_with_others
 
     def failed(self, build: Build) -> dict[str, Any]:
         """Return the entry of a build that gave no binary."""
@@ -184,19 +195,9 @@ class ProgramEntries:
         }
 
     def _kernel(self, program: Program, kernel: Kernel, identity: str) -> str:
-        make = partial(self._kernel_document, program, kernel, identity)
-        return self._chunks.add(
-            "kernel",
-            id_of(
-                "kernel",
-                identity,
-                kernel.name,
-                str(self._has_stages),
-                str(self._own_roots),
-                self._sampled_words(kernel),
-            ),
-            make,
-        )
+        words = [str(self._has_stages), str(self._own_roots), self._sampled_words(kernel)]
+        chunk = id_of("kernel", identity, kernel.name, *words)
+        return self._chunks.add("kernel", chunk, partial(self._kernel_document, program, kernel, identity, chunk))
 
     def _sampled_words(self, kernel: Kernel) -> str:
         """Return what a kernel's samples are told apart by."""
@@ -225,12 +226,15 @@ class ProgramEntries:
             words = self._words[identity, kernel.name] = kernel_words_of(kernel)
         return words
 
-    def _kernel_document(self, program: Program, kernel: Kernel, identity: str) -> dict[str, Any]:
+    def _kernel_document(self, program: Program, kernel: Kernel, identity: str, chunk: str) -> dict[str, Any]:
         is_redacted = self._redaction is not None
         texts, sampled, read = self._texts(program), self._sampled, kernel.unread()
         document = kernel_document(program, read, texts, self._own_roots, sampled, is_redacted=is_redacted)
-        # What is decoded now is not decoded again for the search.
+        # What is decoded now is not decoded again for the search, nor for the index.
         self._words_of(identity, read)
+        if not self._is_early(kernel):
+            columns = {figure.key: [_value(read, figure)] for figure in FIGURES if figure.needs_decoding}
+            self._chunks.counted[chunk] = {key: value for key, (value,) in (columns | _counted_spills([read])).items()}
         if self._redaction is not None:
             for stage in document["stages"]:
                 stage["text"] = self._redaction.text(stage["text"])
@@ -316,8 +320,10 @@ def _paths(kernel: Kernel) -> list[str]:
     return [table.files[file].path for file in set(table.files_of)] if table is not None else []
 
 
-def _value(kernel: Kernel, figure: Figure) -> int | None:
-    """Return a kernel's figure; instructions are counted without decoding them."""
+def _value(kernel: Kernel | None, figure: Figure) -> int | None:
+    """Return a kernel's figure; instructions are counted without decoding them, where that can be."""
+    if kernel is None:
+        return None
     try:
         return kernel.instruction_count if figure.needs_decoding else figure.read(kernel)
     except KernlensError:
@@ -331,18 +337,23 @@ def _own(kernel: Kernel) -> tuple[Figure, ...]:
         return ()
 
 
-def _counted_spills(kernels: Sequence[Kernel]) -> dict[str, list[int | None]]:
+def _counted_spills(kernels: Sequence[Kernel | None]) -> dict[str, list[int | None]]:
     """Return the columns of what spills in the code of those kernels whose binaries do not state the bytes. Only these are
     decoded, which are few: those with scratch memory."""
-    columns: dict[str, list[int | None]] = {"spill_messages": [], _WRITTEN: []}
+    columns: dict[str, list[int | None]] = {key: [] for key in SPILL_COLUMNS}
     for kernel in kernels:
         try:
-            costs = kernel.unread().costs if kernel.resources.spill_bytes is None else None
+            costs = kernel.costs if kernel is not None and kernel.resources.spill_bytes is None else None
         except KernlensError:
             costs = None
         columns["spill_messages"].append(spill_messages(costs) if costs else None)
         columns[_WRITTEN].append(costs.get(_WRITTEN) if costs else None)
-    return columns if any(any(column) for column in columns.values()) else {}
+    return columns
+
+
+def with_any(columns: dict[str, list[int | None]]) -> dict[str, list[int | None]]:
+    """Return the columns if any of them has anything but 0."""
+    return columns if any(map(any, columns.values())) else {}
 
 
 def _reason(kernel: Kernel) -> str | None:

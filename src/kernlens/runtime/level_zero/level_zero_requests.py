@@ -13,7 +13,7 @@ from kernlens.runtime.level_zero.drivers import Context, LiveDevice, drivers, fi
 from kernlens.runtime.level_zero.live_kernel import LiveKernel
 from kernlens.runtime.level_zero.live_module import LiveModule, build_spirv, load_native
 from kernlens.runtime.level_zero.loader import open_loader
-from kernlens.runtime.level_zero.module_build import kernel_binary, live_build, version_text
+from kernlens.runtime.level_zero.module_build import live_build, reported_kernel, version_text
 
 
 class LevelZeroRequests:
@@ -89,7 +89,7 @@ class LevelZeroRequests:
     def kernel(self, module: str, name: str) -> object:
         """Return a kernel's machine code and properties."""
         with LiveKernel.create(self._module(module), name) as kernel:
-            return kernel_binary(kernel)
+            return reported_kernel(kernel)
 
     def live_builds(self, name: str) -> list[object]:
         """Return all that module ``name`` holds."""

@@ -58,12 +58,12 @@ def version_text(version: int) -> str:
 def _kernel(module: LiveModule, name: str) -> ReportedKernel:
     try:
         with LiveKernel.create(module, name) as kernel:
-            return kernel_binary(kernel)
+            return reported_kernel(kernel)
     except LevelZeroError as error:
         return ReportedKernel(name, reason=str(error))
 
 
-def kernel_binary(kernel: LiveKernel) -> ReportedKernel:
+def reported_kernel(kernel: LiveKernel) -> ReportedKernel:
     """Return the kernel's machine code and properties. Raises KernlensError if the driver does not give its binary."""
     properties = kernel.properties
     reason = None

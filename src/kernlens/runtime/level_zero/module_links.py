@@ -62,7 +62,7 @@ class DynamicLink:
     words: str = ""
 
     @property
-    def code_name(self) -> str:
+    def result_name(self) -> str:
         """The name of the driver's result, as ``ZE_RESULT_SUCCESS``."""
         return result_name(self.code)
 

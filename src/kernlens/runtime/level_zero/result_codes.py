@@ -65,11 +65,11 @@ class LevelZeroError(ToolError):
     ) -> None:
         self.call = call
         self.code = code & 0xFFFFFFFF
-        self.code_name = result_name(code)
+        self.result_name = result_name(code)
         self.device = device
         self.input = input
         self.advice = advice
-        message = f"{call} returned {self.code_name} ({self.code:#x})" + call_target(device, input)
+        message = f"{call} returned {self.result_name} ({self.code:#x})" + call_target(device, input)
         if advice:
             message += f": {advice}"
         super().__init__(message, command=call, log=log)

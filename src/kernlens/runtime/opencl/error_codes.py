@@ -35,11 +35,11 @@ class OpenCLError(ToolError):
         self.call = call
         self.query = query
         self.code = code
-        self.code_name = ERROR_NAMES.get(code, str(code))
+        self.result_name = ERROR_NAMES.get(code, str(code))
         self.device = device
         self.input = input
         asked = f"{call}({query})" if query else call
-        message = f"{asked} returned {self.code_name} ({code}){call_target(device, input)}"
+        message = f"{asked} returned {self.result_name} ({code}){call_target(device, input)}"
         telling = telling_line(log)
         if telling:
             message += f": {telling}"

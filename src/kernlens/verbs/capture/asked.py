@@ -11,7 +11,7 @@ from typing import Any
 
 from kernlens.dataclass import dataclass, field, replace
 from kernlens.errors import KernlensError
-from kernlens.toolchain.source_reading import read_beside
+from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.toolchain.toolchains import SYSTEM, toolchain
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.replacing import Replacement, unpacked

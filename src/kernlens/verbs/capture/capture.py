@@ -17,25 +17,26 @@ from kernlens.loading import load, open_file
 from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.program import Program
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
-from kernlens.toolchain.application import (
+from kernlens.toolchain.loaders.application import (
     Application,
     environment_for,
     find_application,
     initial_environment,
     restore_signals,
 )
-from kernlens.toolchain.native_layers import OPENCL_LAYER, needed_layer
+from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER, needed_layer
+from kernlens.toolchain.loaders.vendor_file import change, leads_to_layer, led_to_layer
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import DEFAULT, SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
-from kernlens.toolchain.vendor_file import change, leads_to_layer, led_to_layer
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.captured import CapturedKernel
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.ending import endings
 from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
+from kernlens.verbs.capture.loader_watch import LoaderWatch
 from kernlens.verbs.capture.merging import Merging, Progress
-from kernlens.verbs.capture.nothing_built import LoaderWatch, why_nothing
+from kernlens.verbs.capture.nothing_built import why_nothing
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
@@ -139,12 +140,7 @@ def capture(
             application.environment[ZEROS] = "1"
         if on_start is not None:
             on_start()
-        try:
-            ended = _run(application, device is not None, watch)
-        except BaseException:
-            if not spool.was_entered:
-                spool.remove()
-            raise
+        ended = _run(application, device is not None, watch, spool)
         with _stays(spool):
             return _finish(spool, writer, ended, asked, plan, watch, on_progress=on_progress)
 
@@ -250,7 +246,8 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     changes.make(environment, spool)
 
 
-def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> Ended:
+def _run(application: Application, is_simulated: bool, watch: LoaderWatch, spool: Spool) -> Ended:
+    """Run the application to its end. The folder stays if that fails, unless nothing was recorded."""
     from kernlens.verbs.capture.running import run
 
     def prepare_child() -> None:
@@ -258,7 +255,12 @@ def _run(application: Application, is_simulated: bool, watch: LoaderWatch) -> En
             limit_file_size(FILE_SIZE_LIMIT)
         restore_signals()
 
-    return run(application, prepare_child, watch.look)
+    try:
+        return run(application, prepare_child, watch.look)
+    except BaseException:
+        if not spool.was_entered:
+            spool.remove()
+        raise
 
 
 @contextlib.contextmanager

@@ -43,7 +43,8 @@ class CapturedKernel:
 
     ``build`` is the build's name in the recording, "" if that is not known, ``number`` its number there, 0 if kernlens cannot
     read its code. ``same_code`` is whether the code is the same without options that were added, None if none were or it is
-    not known; ``from_source`` whether the application gave the compiler source, which is what -gline-tables-only acts on.
+    not known; ``from_source`` whether the application gave the compiler source, which is what -gline-tables-only acts on;
+    ``options`` are the application's build options.
     """
 
     name: str
@@ -55,6 +56,7 @@ class CapturedKernel:
     shapes: dict[tuple[tuple[int, ...], tuple[int, ...] | None], int] = field(default_factory=dict)
     same_code: bool | None = None
     from_source: bool = False
+    options: str = ""
     recorded: RecordedKernels | None = field(default=None, repr=False, compare=False)
 
     @cached_property

@@ -13,6 +13,8 @@ from kernlens.model.build import (
     BUILT_IN,
     CONNECTED,
     LINKED_AT_ONCE,
+    NOT_ASKED,
+    NOT_GIVEN,
     Build,
     BuildToolchain,
     HeldParts,
@@ -96,7 +98,9 @@ def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> st
         return f"{CONNECTED}: it connects {', '.join(linked)}"
     if not device.built:
         return f"the application's {event.operation} failed for this device"
-    return None if device.binary else "the driver gave no binary"
+    if device.unasked:
+        return f"{NOT_ASKED}: a kernel has a name of more than 200 letters, for which PoCL may end the application"
+    return None if device.binary else NOT_GIVEN
 
 
 def _refusal(device: BuiltDevice) -> str:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from kernlens import log
-from kernlens.toolchain.native_layers import LEVEL_ZERO_LAYER, find_layer
+from kernlens.toolchain.loaders.native_layers import LEVEL_ZERO_LAYER, find_layer
 from kernlens.toolchain.toolchains import SYSTEM_LIBRARY_FOLDERS, Toolchain, library_folders
 
 #: The driver in whose place the layer stands: it depends on this one.

@@ -203,6 +203,7 @@ class Merging:
                         number,
                         same_code=same_code.get(kernel),
                         from_source=has_source,
+                        options=build.own_options or "",
                         recorded=self._recorded,
                     )
                     for kernel in kernels

@@ -21,7 +21,7 @@ from kernlens.model.build import Build, HeldParts
 from kernlens.model.program import Program
 from kernlens.runtime.level_zero.result_codes import result_name
 from kernlens.runtime.opencl.error_codes import ERROR_NAMES
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.sources.source_reading import open_regular
 from kernlens.verbs.capture.spool import Replaced
 from kernlens.verbs.capture.spooled import Identity
 

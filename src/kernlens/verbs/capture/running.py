@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Set
 
 from kernlens.dataclass import dataclass
-from kernlens.toolchain.application import Application
+from kernlens.toolchain.loaders.application import Application
 
 #: Signals that stay with this process: those that cannot be held back, those that stop and continue a job (the terminal
 #: sends them to the whole job, so this process stops with the application), and those of its own faults.

@@ -24,9 +24,9 @@ from kernlens.toolchain.confinement import Children, confinement
 from kernlens.toolchain.device_compilers import why_not_compiled
 from kernlens.toolchain.driver_stages import IN_BINARIES
 from kernlens.toolchain.foreign_text import foreign_text
-from kernlens.toolchain.includes import include_folders
-from kernlens.toolchain.source_reading import is_wide
-from kernlens.toolchain.vendor_file import led_elsewhere
+from kernlens.toolchain.loaders.vendor_file import led_elsewhere
+from kernlens.toolchain.sources.includes import include_folders
+from kernlens.toolchain.sources.source_reading import is_wide
 from kernlens.verbs.capture.replacing import codes, listed
 from kernlens.verbs.capture.spool import FOLDER, OPTIONS, REPLACE, BuildEvent, BuiltDevice, Given
 from kernlens.verbs.capture.spooled import Identity

@@ -24,7 +24,7 @@ from kernlens.formats.spirv.specialization import read_spec_constants
 from kernlens.model.spirv import SpecConstant
 from kernlens.runtime.level_zero.module_build import version_text
 from kernlens.runtime.temporary import try_to_remove
-from kernlens.toolchain.source_reading import open_beside, read_beside
+from kernlens.toolchain.sources.source_reading import open_beside, read_beside
 from kernlens.verbs.capture.caches import is_made_again
 from kernlens.verbs.capture.spooled import Entry, Identity, read_fields
 
@@ -48,7 +48,7 @@ _ENDING = ".capture"
 @dataclass(slots=True)
 class BuiltDevice:
     """The result of a build for one device; ``handle`` is the ``cl_device_id``, ``refused`` the binary of a program that the
-    driver compiled and does not load."""
+    driver compiled and does not load, ``unasked`` whether the driver was not asked for the binary."""
 
     handle: int
     name: str = ""
@@ -60,6 +60,7 @@ class BuiltDevice:
     binary: bytes = field(default=b"", repr=False)
     debug: bytes = field(default=b"", repr=False)
     refused: bytes = field(default=b"", repr=False)
+    unasked: bool = False
 
 
 @dataclass(slots=True)
@@ -326,6 +327,7 @@ _DEVICE_FIELDS: dict[str, tuple[str, Callable[[bytes], Any]]] = {
     "binary": ("binary", bytes),
     "debug": ("debug", bytes),
     "refused": ("refused", bytes),
+    "unasked": ("unasked", lambda value: bool(_number(value))),
 }
 
 

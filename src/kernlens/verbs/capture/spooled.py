@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
-from kernlens.toolchain.source_reading import open_beside, read_beside
+from kernlens.toolchain.sources.source_reading import open_beside, read_beside
 
 _NUMBER = struct.Struct("<Q")
 _HEAD = struct.Struct("<3Q")

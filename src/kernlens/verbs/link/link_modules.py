@@ -46,7 +46,7 @@ class DriverLink:
 
     kind: str
     linked: bool
-    code_name: str
+    result_name: str
     log: str = field(repr=False)
     words: str
     build_logs: tuple[tuple[str, str], ...]
@@ -57,7 +57,7 @@ class DriverLink:
     @property
     def succeeded(self) -> bool:
         """True if the driver's call succeeded: a static link may leave imports all the same."""
-        return self.code_name == "ZE_RESULT_SUCCESS"
+        return self.result_name == "ZE_RESULT_SUCCESS"
 
 
 def link_on_driver(modules: Sequence[Linkable], environment: DriverEnvironment, *, static: bool = False) -> DriverLink:
@@ -89,7 +89,7 @@ def _dynamic(modules: Sequence[Linkable], driver: IsolatedDriver) -> DriverLink:
     return DriverLink(
         kind="dynamic",
         linked=link.linked,
-        code_name=link.code_name,
+        result_name=link.result_name,
         log=link.log,
         words=link.words,
         build_logs=tuple((name, log) for name, log in logs if log),
@@ -152,7 +152,7 @@ def _static_link(driver: IsolatedDriver, name: str, answer: Mapping[str, Any], *
     """Return the result of a static link that the driver did: its ``answer``, and what else there is to know."""
     return DriverLink(
         kind="static",
-        code_name="ZE_RESULT_SUCCESS",
+        result_name="ZE_RESULT_SUCCESS",
         log=str(answer["log"]).strip(),
         words="",
         build_logs=(),

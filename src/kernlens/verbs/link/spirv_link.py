@@ -17,7 +17,7 @@ from kernlens.dataclass import dataclass, field
 from kernlens.errors import LinkError, ToolError, UnsupportedError
 from kernlens.formats.spirv.magic import LITTLE_ENDIAN
 from kernlens.toolchain.process import Completed, command_line, run, temporary_folder
-from kernlens.toolchain.source_reading import read_beside
+from kernlens.toolchain.sources.source_reading import read_beside
 
 TIMEOUT = 120.0
 _VERSION_OFFSET = 4

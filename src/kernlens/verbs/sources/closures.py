@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from kernlens.dataclass import dataclass
-from kernlens.toolchain.directives import inclusions, joined_lines
-from kernlens.toolchain.includes import COUNT_LIMIT, TOTAL_LIMIT, split_options
+from kernlens.toolchain.sources.directives import inclusions, joined_lines
+from kernlens.toolchain.sources.includes import COUNT_LIMIT, TOTAL_LIMIT, split_options
 from kernlens.verbs.sources.trees import ENDING, Tree
 
 #: An include whose file a macro names, with all that follows on the line.

@@ -15,7 +15,7 @@ from kernlens.model.build import Build, Source
 from kernlens.model.program import Program
 from kernlens.model.source_change import SourceChange, SourceChanges
 from kernlens.toolchain.compile_cache import open_cache
-from kernlens.toolchain.includes import with_lines
+from kernlens.toolchain.sources.includes import with_lines
 from kernlens.verbs.compile import targets_of
 from kernlens.verbs.programs import narrowed
 from kernlens.verbs.sources.closures import Closures

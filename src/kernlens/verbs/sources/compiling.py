@@ -15,10 +15,10 @@ from kernlens.runtime.temporary import try_to_remove
 from kernlens.toolchain.child import Child
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.folders import make_folder
-from kernlens.toolchain.includes import include_folders, source_options
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_job, do_many
-from kernlens.toolchain.parcels import SourceCopy
+from kernlens.toolchain.sources.includes import include_folders, source_options
+from kernlens.toolchain.sources.parcels import SourceCopy
 from kernlens.toolchain.toolchains import Toolchain
 from kernlens.verbs.sources.scope import SourceText
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NotFoundError
-from kernlens.toolchain.git_repository import Commit, Repository
 from kernlens.toolchain.process import temporary_folder
+from kernlens.verbs.sources.git_repository import Commit, Repository
 from kernlens.verbs.sources.settings import SettingsOf, settings_in_commit, settings_on_disk
 from kernlens.verbs.sources.trees import Tree, commit_tree, work_tree
 

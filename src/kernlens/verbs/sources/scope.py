@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
-from kernlens.toolchain.includes import include_folders, join_options, options_with_values, split_options
+from kernlens.toolchain.sources.includes import include_folders, join_options, options_with_values, split_options
 from kernlens.verbs.sources.closures import Closure, Closures
 from kernlens.verbs.sources.trees import ENDING, Tree
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from kernlens.errors import OutputError
 from kernlens.formats.budget_file import NAME
 from kernlens.toolchain.folders import make_folder
-from kernlens.toolchain.project_file import VARIABLE
-from kernlens.toolchain.source_settings import SourceSettings, settings_for
+from kernlens.toolchain.sources.project_file import VARIABLE
+from kernlens.toolchain.sources.source_settings import SourceSettings, settings_for
 from kernlens.verbs.sources.trees import Tree
 
 #: The settings of a source, by its name in its tree.

@@ -12,8 +12,8 @@ from kernlens import log
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import KernlensError
 from kernlens.toolchain.folders import paths_below
-from kernlens.toolchain.git_repository import LINK, Entry, Repository
-from kernlens.toolchain.source_reading import SIZE_LIMIT, read_beside
+from kernlens.toolchain.sources.source_reading import SIZE_LIMIT, read_beside
+from kernlens.verbs.sources.git_repository import LINK, Entry, Repository
 
 #: How the names of OpenCL C's sources end.
 ENDING = ".cl"

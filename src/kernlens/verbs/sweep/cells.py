@@ -8,10 +8,10 @@ from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
-from kernlens.toolchain.includes import existing_source, split_options, with_lines
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob
-from kernlens.toolchain.source_settings import settings_for
+from kernlens.toolchain.sources.includes import existing_source, split_options, with_lines
+from kernlens.toolchain.sources.source_settings import settings_for
 from kernlens.verbs.compile import targets_of
 from kernlens.verbs.sources.spread import spread
 

@@ -24,10 +24,10 @@ from kernlens import __version__, log
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.toolchain.compile_cache import CompileCache
-from kernlens.toolchain.includes import include_folders, split_options
 from kernlens.toolchain.parallel_compiles import do_many
-from kernlens.toolchain.parcels import parcel_for
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.sources.includes import include_folders, split_options
+from kernlens.toolchain.sources.parcels import parcel_for
+from kernlens.toolchain.sources.source_reading import open_regular
 from kernlens.verbs.sweep.cells import Cell
 from kernlens.verbs.sweep.fitness import Fitness
 from kernlens.verbs.sweep.measuring import Measured, Wanted, failed, measured

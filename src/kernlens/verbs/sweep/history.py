@@ -16,8 +16,8 @@ from kernlens.errors import KernlensError, OutputError
 from kernlens.model.columns import Cell, Table
 from kernlens.model.sweep_row import LABELS, SweepRow
 from kernlens.report.sweep_parquet import check_parquet, sweep_columns
-from kernlens.toolchain.git_repository import Repository
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.sources.source_reading import open_regular
+from kernlens.verbs.sources.git_repository import Repository
 
 if TYPE_CHECKING:
     import pyarrow

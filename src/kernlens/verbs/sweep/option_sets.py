@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kernlens.errors import KernlensError
-from kernlens.toolchain.includes import join_options, split_options
-from kernlens.toolchain.source_reading import open_regular
+from kernlens.toolchain.sources.includes import join_options, split_options
+from kernlens.toolchain.sources.source_reading import open_regular
 
 #: A file of options may have so many bytes, and a sweep so many sets.
 _FILE_LIMIT = 16 << 20

@@ -9,9 +9,9 @@ from contextlib import closing
 from kernlens.errors import ToolError
 from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.toolchain.compile_cache import CompileCache, open_cache
-from kernlens.toolchain.includes import join_options
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import do_many
+from kernlens.toolchain.sources.includes import join_options
 from kernlens.toolchain.toolchains import DEFAULT
 from kernlens.verbs.sweep.cells import Matrix, matrix
 from kernlens.verbs.sweep.measuring import Measured, Wanted, measured

@@ -1,9 +1,9 @@
 """Tasks for the workers of a cluster, and their answers: bytes and JSON of kernlens' own format, no object of Python's.
 
-A task is a parcel of files (``toolchain/parcels.py``) and a document that says what to compile and measure, and under which
-conditions: kernlens, the toolchain and the variables that steer compilers must be the same there, as a figure under a wrong
-name is worse than none. A worker answers with the cell's rows, and the packed Build if it was wanted; or with the reason why
-it is unfit, which says nothing on the cell.
+A task is a parcel of files (``toolchain/sources/parcels.py``) and a document that says what to compile and measure, and under
+which conditions: kernlens, the toolchain and the variables that steer compilers must be the same there, as a figure under a
+wrong name is worse than none. A worker answers with the cell's rows, and the packed Build if it was wanted; or with the
+reason why it is unfit, which says nothing on the cell.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from kernlens.toolchain.compile_keys import key_of, steering_variables
 from kernlens.toolchain.device_compilers import title_for
 from kernlens.toolchain.ocloc import is_refused
 from kernlens.toolchain.parallel_compiles import CompileJob, build_of, compile_job
-from kernlens.toolchain.parcels import FIXED_SETTINGS, copied_options, read_parcel
 from kernlens.toolchain.process import temporary_folder
+from kernlens.toolchain.sources.parcels import FIXED_SETTINGS, copied_options, read_parcel
 from kernlens.toolchain.toolchains import Toolchain, toolchain
 from kernlens.verbs.sweep.cells import Cell
 from kernlens.verbs.sweep.measuring import Measured, Wanted, figures_key, measured_rows, plain_rows, rows_of

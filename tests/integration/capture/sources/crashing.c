@@ -25,6 +25,12 @@ int main(int count, char **words)
     cl_kernel kernel = clCreateKernel(program, "k", NULL);
     if (strcmp(where, "after") == 0)
         clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, 64, NOWHERE, NULL);
+    if (strcmp(where, "argument") == 0)
+        clSetKernelArg(kernel, 0, sizeof(cl_mem), NOWHERE);
+    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, NULL);
+    if (strcmp(where, "fill") == 0)
+        clEnqueueFillBuffer(queue, buffer, NOWHERE, 4, 0, 64, 0, NULL, NULL);
     if (strcmp(where, "outside") == 0)
         abort();
     return 0;

@@ -44,7 +44,7 @@ def code(what: str, call: Any, *arguments: Any) -> None:
         call(*arguments)
         codes[what] = "CL_SUCCESS"
     except OpenCLError as error:
-        codes[what] = error.code_name
+        codes[what] = error.result_name
 
 
 def nothing(*_: Any) -> None:

@@ -2,7 +2,9 @@
  * order of the folder, and calls them through their tables, or with MANAGED as cl_khr_icd 2.0 says.
  *
  * It prints the platforms in their order; on each it builds so many programs and launches so many kernels: own_loader BUILDS LAUNCHES.
- * Then each driver says what became of its tables. With FORKS a child of it does the same before. */
+ * Then each driver says what became of its tables. A third word says what it does beside, or otherwise: a child of its does the same
+ * before (fork), contexts are made for a type of device, which is never listed (type), for sub-devices of a device (sub), kernels are
+ * those of a list and clones of them (clone), programs are released (release). */
 #define _GNU_SOURCE
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
@@ -52,6 +54,8 @@ static void manage(struct object *platform, finder find)
 #define TAKE(name) managed->table.name = (cl_api_##name)named(platform, #name)
     TAKE(clGetPlatformInfo), TAKE(clGetDeviceIDs), TAKE(clCreateContext), TAKE(clCreateCommandQueue);
     TAKE(clCreateProgramWithSource), TAKE(clBuildProgram), TAKE(clCreateKernel), TAKE(clEnqueueNDRangeKernel);
+    TAKE(clCreateContextFromType), TAKE(clCreateSubDevices), TAKE(clCreateKernelsInProgram), TAKE(clCloneKernel);
+    TAKE(clReleaseProgram);
     set(platform, managed);
 #else
     (void)platform, (void)find;
@@ -97,22 +101,47 @@ static void list(void)
     }
 }
 
-static void work(struct object *platform, int builds, int launches)
+static cl_context new_context(struct object *platform, const char *how, cl_device_id *device)
 {
-    cl_device_id device;
     cl_int error = CL_SUCCESS;
-    if (table_of(platform)->clGetDeviceIDs((cl_platform_id)(void *)platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
+    if (strcmp(how, "type") == 0) /* as ocl-icd does without properties, if there is one platform */
+        return table_of(platform)->clCreateContextFromType(count > 1 ? properties : NULL, CL_DEVICE_TYPE_ALL, NULL, NULL, &error);
+    if (table_of(platform)->clGetDeviceIDs((cl_platform_id)(void *)platform, CL_DEVICE_TYPE_ALL, 1, device, NULL) != CL_SUCCESS)
+        return NULL;
+    cl_device_id whole = *device;
+    if (strcmp(how, "sub") == 0)
+        table_of(whole)->clCreateSubDevices(whole, NULL, 1, device, NULL);
+    return table_of(*device)->clCreateContext(NULL, 1, device, NULL, NULL, &error);
+}
+
+static cl_kernel new_kernel(cl_program program, const char *how, cl_int *error)
+{
+    cl_kernel kernel = NULL;
+    if (strcmp(how, "clone") != 0)
+        return table_of(program)->clCreateKernel(program, "one", error);
+    table_of(program)->clCreateKernelsInProgram(program, 1, &kernel, NULL);
+    return table_of(kernel)->clCloneKernel(kernel, error);
+}
+
+static void work(struct object *platform, int builds, int launches, const char *how)
+{
+    cl_device_id device = NULL;
+    cl_int error = CL_SUCCESS;
+    cl_context context = new_context(platform, how, &device);
+    if (context == NULL)
         return;
-    cl_context context = table_of(device)->clCreateContext(NULL, 1, &device, NULL, NULL, &error);
     cl_command_queue queue = table_of(context)->clCreateCommandQueue(context, device, 0, &error);
     for (int each = 0; each < builds; ++each) {
         const char *source = "kernel void one(global int *a) { a[0] = 1; }";
         cl_program program = table_of(context)->clCreateProgramWithSource(context, 1, &source, NULL, &error);
-        error |= table_of(program)->clBuildProgram(program, 1, &device, "", NULL, NULL);
-        cl_kernel kernel = table_of(program)->clCreateKernel(program, "one", &error);
+        error |= table_of(program)->clBuildProgram(program, device != NULL, device != NULL ? &device : NULL, "", NULL, NULL);
+        cl_kernel kernel = new_kernel(program, how, &error);
         size_t size = 64;
         for (int launch = 0; launch < launches; ++launch)
             error |= table_of(queue)->clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+        if (strcmp(how, "release") == 0)
+            table_of(program)->clReleaseProgram(program);
     }
     printf("worked %d\n", error);
 }
@@ -120,7 +149,8 @@ static void work(struct object *platform, int builds, int launches)
 int main(int words, char **word)
 {
     list();
-    pid_t child = words > 3 ? fork() : 0;
+    const char *how = words > 3 ? word[3] : "";
+    pid_t child = strcmp(how, "fork") == 0 ? fork() : 0;
     if (child > 0)
         waitpid(child, NULL, 0);
     for (unsigned index = 0; index < count; ++index) {
@@ -129,7 +159,7 @@ int main(int words, char **word)
         table_of(platform)->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
         printf("%s\n", name);
         if (strncmp(name, "Tables", 6) == 0)
-            work(platforms[index], atoi(word[1]), atoi(word[2]));
+            work(platforms[index], atoi(word[1]), atoi(word[2]), how);
         table_of(platform)->clGetPlatformInfo(platform, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof suffix, suffix, NULL);
         snprintf(told, sizeof told, "tell%s", suffix);
         void (*tell)(void) = (void (*)(void))finders[index](told);

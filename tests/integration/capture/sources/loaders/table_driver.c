@@ -3,7 +3,8 @@
  *   RELEASE=10, 12 or 30     the release of OpenCL that it has; its table ends there, and what stands behind is its own
  *   LOCKED                   the table is in memory that is only to be read
  *   PLATFORMS=N              so many platforms share it
- *   BY_TYPE, BY_OBJECT       each type of object, or each object, has a table of its own
+ *   BY_TYPE, BY_OBJECT       each type of object, or each object, has a table of its own; one of an object that was released is made
+ *                            anew in the same memory
  *   MANAGED=1, 2             it is one of cl_khr_icd 2.0, and its table has the marks of that and nothing else, or all functions, too
  *
  * It writes a word for each build and launch into the file COUNTED. */
@@ -49,6 +50,7 @@ static void count(const char *word)
 }
 
 static const void *table_for(enum type type);
+static void table_free(enum type type, const void *table);
 
 static struct object *make(enum type type, void *of, const char *text)
 {
@@ -58,103 +60,7 @@ static struct object *make(enum type type, void *of, const char *text)
     return object;
 }
 
-static cl_int answer(const void *bytes, size_t size, size_t room, void *value, size_t *size_ret)
-{
-    if (value != NULL && room < size)
-        return CL_INVALID_VALUE;
-    if (value != NULL)
-        memcpy(value, bytes, size);
-    if (size_ret != NULL)
-        *size_ret = size;
-    return CL_SUCCESS;
-}
-
-#define TEXT(text) answer(text, strlen(text) + 1, room, value, size_ret)
-#define VALUE(thing) answer(&(thing), sizeof(thing), room, value, size_ret)
-#define INFO(name, handle, question)                                                                                  \
-    static cl_int CL_API_CALL name(handle asked, question what, size_t room, void *value, size_t *size_ret)
-#define SELF struct object *self = (struct object *)(void *)asked
-
-INFO(platform_info, cl_platform_id, cl_platform_info)
-{
-    SELF;
-    char name[32], version[32];
-    snprintf(name, sizeof name, "Tables " SUFFIX " %d", self->number);
-    snprintf(version, sizeof version, "OpenCL %d.%d tables", RELEASE / 10, RELEASE % 10);
-    switch (what) {
-    case CL_PLATFORM_NAME: return TEXT(name);
-    case CL_PLATFORM_VERSION: return TEXT(version);
-    case CL_PLATFORM_EXTENSIONS: return TEXT("cl_khr_icd");
-    case CL_PLATFORM_ICD_SUFFIX_KHR: return TEXT(SUFFIX);
-    default: return CL_INVALID_VALUE;
-    }
-}
-
-INFO(device_info, cl_device_id, cl_device_info)
-{
-    SELF;
-    cl_platform_id platform = (cl_platform_id)(void *)&platforms[self->number];
-    cl_device_type type = CL_DEVICE_TYPE_ACCELERATOR;
-    switch (what) {
-    case CL_DEVICE_PLATFORM: return VALUE(platform);
-    case CL_DEVICE_TYPE: return VALUE(type);
-    case CL_DEVICE_NAME: return TEXT("Table");
-    case CL_DRIVER_VERSION: return TEXT("1");
-    default: return CL_INVALID_VALUE;
-    }
-}
-
-static cl_device_id device_of(struct object *object)
-{
-    while (object->of != NULL)
-        object = object->of;
-    return (cl_device_id)(void *)object;
-}
-
-INFO(context_info, cl_context, cl_context_info)
-{
-    SELF;
-    cl_device_id device = device_of(self);
-    return what == CL_CONTEXT_DEVICES ? VALUE(device) : CL_INVALID_VALUE;
-}
-
-INFO(queue_info, cl_command_queue, cl_command_queue_info)
-{
-    SELF;
-    cl_device_id device = device_of(self);
-    return what == CL_QUEUE_DEVICE ? VALUE(device) : CL_INVALID_VALUE;
-}
-
-INFO(program_info, cl_program, cl_program_info)
-{
-    SELF;
-    cl_device_id device = device_of(self);
-    cl_uint one = 1;
-    size_t size = 4;
-    switch (what) {
-    case CL_PROGRAM_NUM_DEVICES: case CL_PROGRAM_REFERENCE_COUNT: return VALUE(one);
-    case CL_PROGRAM_DEVICES: return VALUE(device);
-    case CL_PROGRAM_CONTEXT: return VALUE(self->of);
-    case CL_PROGRAM_SOURCE: return TEXT(self->text);
-    case CL_PROGRAM_BINARY_SIZES: return VALUE(size);
-    case CL_PROGRAM_BINARIES: memcpy(*(void **)value, "code", 4); return CL_SUCCESS;
-    default: return CL_INVALID_VALUE;
-    }
-}
-
-static cl_int CL_API_CALL build_info(cl_program program, cl_device_id device, cl_program_build_info what, size_t room, void *value,
-                                     size_t *size_ret)
-{
-    (void)program, (void)device;
-    cl_build_status status = CL_BUILD_SUCCESS;
-    return what == CL_PROGRAM_BUILD_STATUS ? VALUE(status) : TEXT("");
-}
-
-INFO(kernel_info, cl_kernel, cl_kernel_info)
-{
-    SELF;
-    return what == CL_KERNEL_FUNCTION_NAME ? TEXT(self->text) : CL_INVALID_VALUE;
-}
+#include "table_answers.h"
 
 static cl_int CL_API_CALL device_ids(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *list, cl_uint *number)
 {
@@ -177,6 +83,28 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
     (void)properties, (void)number, (void)notify, (void)data;
     *error = CL_SUCCESS;
     return (cl_context)(void *)make(CONTEXT, list[0], NULL);
+}
+
+/* Without properties it is of the first platform. */
+static cl_context CL_API_CALL create_context_from_type(const cl_context_properties *properties, cl_device_type type,
+                                                       context_notification notify, void *data, cl_int *error)
+{
+    (void)type, (void)notify, (void)data;
+    int number = properties != NULL ? ((struct object *)properties[1])->number : 0;
+    devices[number].managed = platforms[number].managed;
+    *error = CL_SUCCESS;
+    return (cl_context)(void *)make(CONTEXT, &devices[number], NULL);
+}
+
+static cl_int CL_API_CALL create_sub_devices(cl_device_id device, const cl_device_partition_property *properties, cl_uint room,
+                                             cl_device_id *list, cl_uint *number)
+{
+    (void)properties;
+    if (list != NULL && room > 0)
+        list[0] = (cl_device_id)(void *)make(DEVICE, device, NULL);
+    if (number != NULL)
+        *number = 1;
+    return CL_SUCCESS;
 }
 
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
@@ -209,6 +137,31 @@ static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name,
     return (cl_kernel)(void *)make(KERNEL, program, name);
 }
 
+static cl_int CL_API_CALL create_kernels(cl_program program, cl_uint room, cl_kernel *list, cl_uint *number)
+{
+    if (list != NULL && room > 0)
+        list[0] = (cl_kernel)(void *)make(KERNEL, program, "one");
+    if (number != NULL)
+        *number = 1;
+    return CL_SUCCESS;
+}
+
+/* A kernel that is cloned from it is one that the driver counts. */
+static cl_kernel CL_API_CALL clone_kernel(cl_kernel kernel, cl_int *error)
+{
+    *error = CL_SUCCESS;
+    return (cl_kernel)(void *)make(KERNEL, ((struct object *)(void *)kernel)->of, "one");
+}
+
+static cl_int CL_API_CALL release_program(cl_program program)
+{
+    struct object *object = (struct object *)(void *)program;
+    table_free(object->type, object->table);
+    free(object->text);
+    free(object);
+    return CL_SUCCESS;
+}
+
 static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
                                  const size_t *global, const size_t *local, cl_uint events, const cl_event *list, cl_event *event)
 {
@@ -230,9 +183,12 @@ static void *CL_API_CALL function_for_platform(cl_platform_id platform, const ch
     .clCreateContext = create_context, .clGetContextInfo = context_info, .clCreateCommandQueue = create_queue,        \
     .clGetCommandQueueInfo = queue_info, .clCreateProgramWithSource = create_program, .clBuildProgram = build,        \
     .clGetProgramInfo = program_info, .clGetProgramBuildInfo = build_info, .clCreateKernel = create_kernel,           \
-    .clGetKernelInfo = kernel_info, .clEnqueueNDRangeKernel = launch
+    .clGetKernelInfo = kernel_info, .clEnqueueNDRangeKernel = launch,                                                 \
+    .clCreateContextFromType = create_context_from_type, .clCreateKernelsInProgram = create_kernels,                  \
+    .clReleaseProgram = release_program
 
-static const cl_icd_dispatch ALL = {FUNCTIONS, .clGetExtensionFunctionAddressForPlatform = function_for_platform};
+static const cl_icd_dispatch ALL = {FUNCTIONS, .clCreateSubDevices = create_sub_devices, .clCloneKernel = clone_kernel,
+                                    .clGetExtensionFunctionAddressForPlatform = function_for_platform};
 
 #if RELEASE >= 30
 enum { SIZE = sizeof(cl_icd_dispatch) };
@@ -250,9 +206,22 @@ struct room {
     void *behind[GUARD];
 };
 
+static struct room *rooms[TYPES], *released;
+
+static void table_free(enum type type, const void *table)
+{
+#ifdef BY_OBJECT
+    released = (struct room *)(uintptr_t)table;
+    if (rooms[type] == released)
+        rooms[type] = NULL;
+#endif
+    (void)type, (void)table;
+}
+
 static struct room *new_room(void)
 {
-    struct room *room = aligned_alloc(65536, (sizeof *room + 65535) / 65536 * 65536);
+    struct room *room = released != NULL ? released : aligned_alloc(65536, (sizeof *room + 65535) / 65536 * 65536);
+    released = NULL;
     memcpy(room->table, &ALL, SIZE);
     for (int index = 0; index < GUARD; ++index)
         room->behind[index] = (void *)launch;
@@ -269,8 +238,6 @@ static struct room *new_room(void)
 #endif
     return room;
 }
-
-static struct room *rooms[TYPES];
 
 #ifdef LOCKED
 #include <sys/mman.h>
@@ -333,6 +300,8 @@ static void *CL_API_CALL named(cl_platform_id platform, const char *name)
         {"clGetCommandQueueInfo", queue_info}, {"clCreateProgramWithSource", create_program}, {"clBuildProgram", build},
         {"clGetProgramInfo", program_info}, {"clGetProgramBuildInfo", build_info}, {"clCreateKernel", create_kernel},
         {"clGetKernelInfo", kernel_info}, {"clEnqueueNDRangeKernel", launch},
+        {"clCreateContextFromType", create_context_from_type}, {"clCreateSubDevices", create_sub_devices},
+        {"clCreateKernelsInProgram", create_kernels}, {"clCloneKernel", clone_kernel}, {"clReleaseProgram", release_program},
     };
     (void)platform;
     for (size_t index = 0; index < sizeof NAMED / sizeof NAMED[0]; ++index)

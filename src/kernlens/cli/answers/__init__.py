@@ -1,0 +1,1 @@
+"""Answers that the command line alone prints; they open nothing."""

@@ -1,0 +1,35 @@
+"""A profiler's file of samples, as the user names it."""
+
+from __future__ import annotations
+
+from kernlens.analysis.sampled_kernels import SampledKernels
+from kernlens.errors import FormatError, KernlensError, NotFoundError
+from kernlens.formats.samples.unitrace import read_unitrace
+from kernlens.toolchain.sources.source_reading import open_regular
+
+#: Bytes of a file, at most: unitrace writes 250 for a row and a kernel's name.
+LIMIT = 1 << 30
+
+
+def open_samples(path: str, device: int | None = None) -> SampledKernels:
+    """Return the samples in a file, those of device ``device`` alone if that is a number of the profiler's. Raises
+    KernlensError for a file that has none, NotFoundError if none are of that device."""
+    with open_regular(path, "file of samples") as file:
+        try:
+            content = file.read(LIMIT + 1)
+        except OSError as error:
+            raise KernlensError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(content) > LIMIT:
+        raise KernlensError(f"{path} is larger than {LIMIT >> 30} GB, which is too much for a file of samples")
+    try:
+        samples = read_unitrace(content)
+    except FormatError as error:
+        raise KernlensError(f"{path}: {error}") from error
+    if not samples.kernels:
+        raise NotFoundError(f"{path} has no row: the profiler took no sample; a shorter --sampling-interval takes more")
+    sampled = SampledKernels(samples, device)
+    if not sampled.chosen:
+        numbers = sorted({kernel.device for kernel in samples.kernels if kernel.device is not None})
+        known = f"it has those of {', '.join(map(str, numbers))}" if numbers else "it does not number devices"
+        raise NotFoundError(f"{path} has no samples of device {device}; {known}")
+    return sampled

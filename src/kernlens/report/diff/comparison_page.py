@@ -1,0 +1,58 @@
+"""A comparison as one HTML file: the table of figures, and each changed kernel with its lines, folded. It has no scripts, and
+asks for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kernlens.analysis.comparison.stage_partings import Parting
+from kernlens.report.diff.comparison import figure_rows, kernel_lines
+from kernlens.report.diff.comparison_summary import Summary, summary_lines
+from kernlens.report.failure_lines import failed_lines
+from kernlens.report.page_look import LOOK
+from kernlens.report.style import html_line, page_head
+
+_STYLE = f"""{LOOK}
+body {{ margin: 0 auto; max-width: 110em; }}
+th, td {{ padding: 2px 12px 2px 0; border-bottom: 1px solid var(--rule); }}
+details {{ border-top: 1px solid var(--rule); padding: 4px 0; }}
+summary {{ cursor: pointer; }}
+.red {{ color: var(--error); }}
+.green {{ color: var(--better); }}
+.yellow {{ color: var(--warn); }}
+"""
+
+
+def comparison_page(what: Summary, partings: Sequence[Parting | None], *, has_instructions: bool) -> Iterator[str]:
+    """Yield the page in pieces; ``partings`` are where the compiles of each kernel that differs part, None where that was not
+    asked for."""
+    yield page_head("kernlens diff", _STYLE)
+    yield "<h1>kernlens diff</h1>\n"
+    yield from comparison_body(what, partings, has_instructions=has_instructions)
+    yield "</html>\n"
+
+
+def comparison_body(
+    what: Summary, partings: Sequence[Parting | None], *, most: int | None = None, has_instructions: bool
+) -> Iterator[str]:
+    """Yield what the page says, in pieces, as notebooks show it too, with ``most`` kernels."""
+    changes = what.changes[:most]
+    yield _block(summary_lines(what, most))
+    if changes:
+        headings, rows = figure_rows(changes)
+        cells = "".join(f"<th>{html_line(heading)}</th>" for heading in headings)
+        yield f"<table>\n<tr>{cells}</tr>\n"
+        for number, (name, *others) in enumerate(rows):
+            first = f'<a href="#kernel-{number}">{html_line(name)}</a>'
+            yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in (first, *map(html_line, others)))}</tr>\n"
+        yield "</table>\n"
+    for number, (change, parting) in enumerate(zip(changes, partings, strict=True)):
+        _, title, *lines = kernel_lines(change, parting=parting, has_instructions=has_instructions)
+        is_open = " open" if number == 0 else ""
+        yield f'<details id="kernel-{number}"{is_open}><summary>{html_line(title)}</summary>\n{_block(lines)}</details>\n'
+    if failed := list(failed_lines(what.failed)):
+        yield _block(failed)
+
+
+def _block(lines: Iterable[str]) -> str:
+    return f"<pre>{chr(10).join(map(html_line, lines))}</pre>\n"

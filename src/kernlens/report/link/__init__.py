@@ -1,0 +1,1 @@
+"""Modules and links in words and documents."""

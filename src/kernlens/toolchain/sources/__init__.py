@@ -1,0 +1,1 @@
+"""Sources and what they include: read, found, set into folders, carried elsewhere."""

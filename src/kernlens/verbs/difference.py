@@ -1,0 +1,120 @@
+"""The answer of ``kernlens.diff``: what differs between two sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kernlens.analysis.comparison.kernel_changes import KernelChange
+from kernlens.analysis.comparison.pairs import Pairing
+from kernlens.analysis.comparison.stage_partings import Parting
+from kernlens.analysis.comparison.totals import Totals, programs_of_equal_code, totals
+from kernlens.dataclass import dataclass, in_short
+from kernlens.model.columns import Cell, Table, Tabular
+from kernlens.model.failed_builds import FailedBuilds
+from kernlens.model.program import Program
+from kernlens.model.source_change import SourceChanges
+
+#: The most kernels that a notebook shows of a comparison.
+_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Tabular):
+    """The difference between two sides. ``old_title`` and ``new_title`` tell them from one another; ``pairing`` is what
+    belongs together and what only one side has, ``changes`` are the kernels that differ, the worst first, and ``partings``
+    where the compiles of each part, None where that was not asked for. ``sources`` are those of two folders or revisions that
+    differ; None for other sides. ``failed_builds`` are those of each side, as recordings hold them."""
+
+    old_title: str
+    new_title: str
+    old: Sequence[Program]
+    new: Sequence[Program]
+    pairing: Pairing
+    changes: tuple[KernelChange, ...]
+    partings: tuple[Parting | None, ...]
+    sources: SourceChanges | None = None
+    failed_builds: tuple[FailedBuilds, ...] = ()
+
+    def __repr__(self) -> str:
+        alone = len(self.pairing.only_old) + len(self.pairing.only_new)
+        words = f"{len(self.changes):,} of {len(self.pairing.kernels):,} kernels differ"
+        return in_short(
+            f"<Difference {self.old_title!r} -> {self.new_title!r}: {words}{f', {alone:,} on one side' if alone else ''}>"
+        )
+
+    @property
+    def equal(self) -> bool:
+        """True if both sides have the same kernels by the same names, and none differs; False if a source does not compile, or
+        a build failed on one side only."""
+        unlike = self.pairing.renamed or self.pairing.only_old or self.pairing.only_new
+        failures = {frozenset(build.name for build in side.builds) for side in self.failed_builds}
+        return not (self.changes or unlike or self.failed or len(failures) > 1)
+
+    @property
+    def failed(self) -> bool:
+        """True if a source of a folder or revision does not compile, so that not everything was compared."""
+        return self.sources is not None and self.sources.failed
+
+    @property
+    def totals(self) -> Totals:
+        """The sums over all kernels. Their waits are computed each time that this is asked for."""
+        return totals(self.pairing, self.changes)
+
+    @property
+    def equal_code(self) -> list[tuple[str, int]]:
+        """The names of programs whose sources differ, and whose code is equal, each with the number of lines that differ."""
+        return programs_of_equal_code(self.pairing, self.changes)
+
+    @property
+    def table(self) -> Table:
+        """A row for each figure that changed of each kernel that differs (one row if none did), and for what one side has."""
+        kinds = {"kernel": str, "program": str, "change": str, "figure": str, "old": int, "new": int}
+        rows: list[tuple[Cell, ...]] = []
+        for change in self.changes:
+            figures: list[tuple[Cell, ...]] = [(each.figure.key, each.old, each.new) for each in change.figures]
+            figures = figures or [(None, None, None)]
+            rows += ((change.pair.new.name, change.pair.new_program.name, "changed", *figure) for figure in figures)
+        for side, alone in (("only old", self.pairing.only_old), ("only new", self.pairing.only_new)):
+            names = ((each.kernel.name if each.kernel else None, each.program.name) for each in alone)
+            rows += ((*name, side, None, None, None) for name in names)
+        return Table.of_rows(kinds, rows)
+
+    def _repr_html_(self) -> str:
+        from kernlens.report.diff.comparison_page import comparison_body
+        from kernlens.report.diff.comparison_summary import Summary
+
+        partings = self.partings[:_SHOWN]
+        summary = Summary(
+            self.old_title,
+            self.new_title,
+            self.pairing,
+            self.changes,
+            self.totals,
+            self.equal_code,
+            self.sources,
+            self.failed_builds,
+        )
+        body = comparison_body(summary, partings, most=_SHOWN, has_instructions=False)
+        more = len(self.changes) - _SHOWN
+        return "".join(body) + (f"<p>and {more:,} more kernels</p>" if more > 0 else "")
+
+    def document(self, *, lines: bool = False) -> dict[str, Any]:
+        """Return what ``kernlens diff --json`` prints (docs/json.md); ``lines``: with the instructions of each changed line."""
+        from kernlens.report.diff.comparison_document import comparison_document, kernel_document
+        from kernlens.report.diff.comparison_summary import sources_document, totals_document
+        from kernlens.report.failure_lines import failed_documents
+
+        documents = [
+            kernel_document(change, parting, has_instructions=lines)
+            for change, parting in zip(self.changes, self.partings, strict=True)
+        ]
+        summary = {
+            **totals_document(self.totals),
+            "equal_code": [{"program": name, "lines": lines} for name, lines in self.equal_code],
+        }
+        document = comparison_document(
+            self.old_title, self.new_title, self.pairing, documents, equal=self.equal, summary=summary
+        )
+        document["failed_builds"] = failed_documents(self.failed_builds)
+        return document if self.sources is None else document | {"sources": sources_document(self.sources)}
