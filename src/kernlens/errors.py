@@ -144,6 +144,10 @@ class AssemblyError(KernlensError):
         return tuple(str(self).split("\n"))
 
 
+class NoDeviceError(KernlensError):
+    """The error that a source is to be compiled, that no device is named, and that this machine does not settle it."""
+
+
 class LinkError(KernlensError):
     """Modules that cannot be linked with each other; the answer is "no" (exit status 1). ``symbols`` are those at fault."""
 

@@ -43,6 +43,7 @@ def kernlens(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
     """Yield what runs ``kernlens`` with these words, as the installed script does; no toolchain is registered."""
     monkeypatch.setenv("KERNLENS_TOOLCHAINS", str(tmp_path / "no-toolchains"))
     monkeypatch.setenv("KERNLENS_PAGER", "")
+    monkeypatch.setattr("kernlens.toolchain.gpus.devices_here", list)  # Tests have no GPU, wherever they run.
     for variable in (
         "NO_COLOR",
         "FORCE_COLOR",

@@ -2,104 +2,130 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from typing import TYPE_CHECKING, Any
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
-from kernlens.cli.output import is_full, print_json, print_lines
+from kernlens.cli.output import Progress, is_full, print_json, print_lines, print_message
+from kernlens.cli.sources import tell
+from kernlens.dataclass import dataclass
+from kernlens.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernlens.model.advice import AdvisedKernel
     from kernlens.model.failed_builds import FailedBuilds
-    from kernlens.toolchain.compile_cache import CompileCache
+    from kernlens.model.trial import Tried
+    from kernlens.verbs.programs import Selection
 
 
-@option.verb("kernlens advise tone.cl --device dg2", rules=[Rule(each, needs=("--try",)) for each in ("-D", "--jobs")])
-@option.paths()
-@option.kernel()
-@option.devices("Compile sources for these devices; advise only on their programs.")
-@option.toolchain(
-    "Compile sources with these toolchains (default: the default one); advise only on their programs.",
-    several=True,
-    default=None,
-)
-@option.build_options("Build options for sources, added to -gline-tables-only.")
-@option.flag("Compile sources with their compile stages, which some rules need.", "--stages")
-@option.flag(
-    "Also print the cycles of the shortest and the longest path by pipe, as IGC estimates them.", "--paths", "is_paths"
-)
-@option.flag(
-    "Also compile sources with other build options, and compare every kernel per work-item.", "--try", "is_try"
-)
-@option.several(
-    "With --try: values of a macro that kernlens may try. Repeat the option for all combinations.",
-    "-D",
-    "macros",
-    metavar="NAME=V,...",
-)
-@option.parallel
-@option.cache
-@option.source_root()
-@option.full()
-@option.json()
-def command(
-    paths: tuple[str, ...],
-    kernel_names: tuple[str, ...],
-    devices: list[str],
-    toolchains: list[str],
-    options: str,
-    stages: bool,
-    is_paths: bool,
-    is_try: bool,
-    macros: tuple[str, ...],
-    jobs: int | None,
-    timeout: float,
-    cache: CompileCache | None,
-    source_roots: tuple[str, ...],
-    as_json: bool,
-) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    paths: tuple[str, ...] = option.paths()
+    kernels: tuple[str, ...] = option.kernels()
+    devices: list[str] = option.devices("Compile sources for these devices; advise only on their programs.")
+    toolchains: list[str] = option.toolchains(
+        "Compile sources with these toolchains (default: the default one); advise only on their programs.", default=None
+    )
+    options: str = option.build_options()
+    stages: bool = option.flag("Compile sources with their compile stages, which some rules need.", "--stages")
+    has_paths: bool = option.flag(
+        "Also print the cycles of the shortest and the longest path by pipe, as IGC estimates them.", "--paths"
+    )
+    is_try: bool = option.flag(
+        "Also compile sources with other build options, and compare every kernel per work-item.", "--try"
+    )
+    macros: tuple[str, ...] = option.several(
+        "With --try: values of a macro that kernlens may try. Repeat the option for all combinations.",
+        "-D",
+        metavar="NAME=V,...",
+    )
+    parallel: option.Parallel = option.together(option.Parallel)
+    cache: option.Cached = option.together(option.Cached)
+    source_roots: tuple[str, ...] = option.source_root()
+    full: None = option.full()
+    as_json: bool = option.json()
+
+
+_RULES = [Rule(each, needs=("--try",)) for each in ("-D", "--jobs")]
+
+
+@option.verb(Asked, "kernlens advise tone.cl --device dg2", rules=_RULES)
+def command(asked: Asked) -> None:
     """Print advice on kernels: constructs that became more code than they need, how much, and what to write instead.
 
     PATHS are binaries, recordings, folders of these, or sources and folders of sources to compile for --device. Each
     sentence is about instructions that kernlens counted in the code. docs/advice.md explains each rule. The exit status
     is 0 with and without advice, and 3 if a source does not compile.
     """
-    from kernlens.cli.build_logs import print_compiled_warnings
-    from kernlens.cli.compile import print_failures, told_failures
-    from kernlens.cli.trials import check_sources, tried_programs
     from kernlens.report.failure_lines import failed_lines
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
+    from kernlens.verbs.build_messages import compiled_warnings
     from kernlens.verbs.check import failed_in, opened_files, programs_in, whole_in
-    from kernlens.verbs.programs import check_any, select
+    from kernlens.verbs.programs import BuildsError, check_any, select
 
-    if is_try:
-        check_sources(paths)
-    with told_failures():
-        files = opened_files(paths, devices, toolchains, options, source_roots, stages=stages)
-        check_any(files)
-        selection = select(programs_in(files), kernel_names, whole=whole_in(files))
-        answer = advised(selection)
-        trials = (
-            tried_programs(selection, options, macros, jobs=jobs, timeout=timeout, cache=cache, quiet=as_json)
-            if is_try
-            else []
-        )
-    print_compiled_warnings(programs_in(files))
-    if as_json:
-        document = _document(answer.kernels, failed_in(files), is_paths=is_paths)
-        print_json({**document, **({"tried": list(map(tried_document, trials))} if is_try else {})})
+    if asked.is_try:
+        _check_sources(asked.paths)
+    files = opened_files(
+        asked.paths, asked.devices, asked.toolchains, asked.options, asked.source_roots,
+        stages=asked.stages, is_cached=not asked.cache.no_cache, tell=tell,
+    )  # fmt: skip
+    check_any(files)
+    selection = select(programs_in(files), asked.kernels, whole=whole_in(files))
+    answer = advised(selection)
+    trials = _tried_programs(selection, asked) if asked.is_try else []
+    print_message(*compiled_warnings(programs_in(files)))
+    if asked.as_json:
+        document = _document(answer.kernels, failed_in(files), is_paths=asked.has_paths)
+        print_json({**document, **({"tried": list(map(tried_document, trials))} if asked.is_try else {})})
     else:
-        _print(answer.kernels, is_tried=is_try, is_paths=is_paths)
+        _print(answer.kernels, is_tried=asked.is_try, is_paths=asked.has_paths)
         for trial in trials:
             print_lines(trial_lines(trial, is_full=is_full()))
         print_lines(failed_lines(failed_in(files)))
-    if compiled := [build for each in files if each.is_compiled for build in each.failed.builds]:
-        print_failures(compiled)
-        sys.exit(3)
+    if failed := [build for each in files if each.is_compiled for build in each.failed.builds]:
+        raise BuildsError(failed)
+
+
+def _check_sources(paths: Sequence[str]) -> None:
+    """Raise UnsupportedError for paths that cannot be tried."""
+    from kernlens.verbs.programs import is_source
+
+    for path in paths:
+        if os.path.lexists(path) and not is_source(path):
+            raise UnsupportedError(f"--try compiles sources, and {path} is not one: give the source, and --device D")
+
+
+def _tried_programs(selection: Selection, asked: Asked) -> list[Tried]:
+    """Return the trials of the kernels of a selection, program by program, with a bar on a terminal."""
+    from kernlens.toolchain.sources.source_settings import settings_for
+    from kernlens.toolchain.toolchains import DEFAULT
+    from kernlens.verbs.tried import tried
+
+    answers = []
+    for program, kernels in selection:
+        build = program.build
+        with Progress("trying", quiet=asked.as_json) as progress:
+            answers.append(
+                tried(
+                    build.source,
+                    build.device or "",
+                    toolchain=build.toolchain.name if build.toolchain else DEFAULT,
+                    options=settings_for(build.source).options(asked.options),
+                    macros=asked.macros,
+                    kernels=[kernel.name for kernel in kernels if kernel.name in program.entry_kernels],
+                    jobs=asked.parallel.jobs,
+                    timeout=asked.parallel.timeout,
+                    cache=asked.cache.opened(),
+                    on_progress=progress.show,
+                )
+            )
+    return answers
 
 
 def _document(kernels: Sequence[AdvisedKernel], failed: Sequence[FailedBuilds], *, is_paths: bool) -> dict[str, Any]:

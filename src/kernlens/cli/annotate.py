@@ -12,7 +12,9 @@ import click
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule, one_of
 from kernlens.cli.output import is_full, print_message, print_pieces
-from kernlens.errors import NotFoundError
+from kernlens.cli.samples import BY_SAMPLES, STACKS
+from kernlens.cli.sources import Sources
+from kernlens.dataclass import dataclass
 from kernlens.model.figures import LINE_ORDERS, WAIT
 
 if TYPE_CHECKING:
@@ -23,16 +25,12 @@ if TYPE_CHECKING:
     from kernlens.model.line_choice import LineChoice
 
 FORMATS = ("text", "json", "csv")
-#: Those that --samples adds, and the order of --top that it adds.
-_OF_SAMPLES, _BY_SAMPLES = ("speedscope", "folded"), "samples"
 #: The tables of --top and --pressure are at most so wide, unless --full is said.
 _TABLE_WIDTH = 100
-#: The most offsets that an error lists.
-_SHOWN_OFFSETS = 8
 
 
 _RULES = (
-    *(rule for name in (*FORMATS[::2], *_OF_SAMPLES) for rule in one_of("--json", f"--format {name}")),
+    *(rule for name in (*FORMATS[::2], *STACKS) for rule in one_of("--json", f"--format {name}")),
     Rule("--sort", needs=("--top",), why="it orders that table"),
     *(
         Rule(each, excludes=excluded, why=f"prints a table {shape}")
@@ -47,14 +45,14 @@ _RULES = (
     Rule("--base", needs=("--offset",), why="it is where the kernel of these addresses begins"),
     option.SAMPLES_DEVICE,
     Rule("--sort samples", needs=("--samples",)),
-    *(Rule(f"--format {name}", needs=("--samples",), why="the weights are samples") for name in _OF_SAMPLES),
+    *(Rule(f"--format {name}", needs=("--samples",), why="the weights are samples") for name in STACKS),
     Rule("--samples", excludes=("--offset", "--pressure", "--trips"), why="is shown beside lines and instructions"),
     Rule(
         "--samples", excludes=("--waits",), why="is shown with waits in the listing only", when=("csv", "--top")
     ),
     *(
         Rule(f"--format {name}", excludes=("--line", "--top", "--own-lines", "--waits"), why="holds all lines of the kernels")
-        for name in _OF_SAMPLES
+        for name in STACKS
     ),
     Rule("--samples", excludes=tuple(f"--sort {name}" for name in LINE_ORDERS), why="orders the table of --top itself"),
     Rule("--trips", excludes=("--offset", "csv"), why="weighs counts in text or JSON"),
@@ -72,139 +70,146 @@ def _implied(words: Mapping[str, Any]) -> Iterator[str]:
         yield words["format_name"] or _format_of(words["output"])
 
 
-@option.verb("kernlens annotate blur.bin --kernel blur --line 42", rules=_RULES, implied=_implied)
-@option.path()
-@option.kernel()
-@option.value("Show only this source line.", "--line", metavar="[FILE:]N")
-@option.joined(
-    "Print the source line of the instructions at these offsets in the kernel: 0x238,0x1b8, @FILE, or - for stdin.",
-    "--offset",
-    metavar="N,...",
-)
-@option.value("Address at which the kernel begins, if --offset has absolute addresses.", "--base", metavar="ADDRESS")
-@option.own_lines()
-@option.value(
-    "Print a table of the N costliest source lines.", "--top", "count", metavar="N", type=click.IntRange(min=1)
-)
-@option.value(
-    "Sort key for --top.  [default: instructions; samples with --samples]",
-    "--sort",
-    "order",
-    cls=option.RenamedOption,
-    former=("--by",),
-    type=option.Choice((*LINE_ORDERS, _BY_SAMPLES)),
-)
-@option.several(
-    "Weigh counts by the rounds that a loop runs: FILE:LINE=N, or depth=N for all other loops. May be repeated.",
-    "--trips",
-    "trip_words",
-    metavar="TRIPS",
-)
-@option.value(
-    "Print where this variable is, range by range of the code, or at --line or --offset; '*' for all.",
-    "--variable",
-    metavar="NAME",
-)
-@option.flag("Print for how long instructions wait, and for which ones, as IGC estimates.", "--waits", "has_waits")
-@option.flag("Print the peak register pressure and the lines whose values are live there.", "--pressure", "is_pressure")
-@option.value(
-    "Output format.  [default: by the extension of --output, else text]",
-    "--format",
-    "format_name",
-    type=option.Choice((*FORMATS, *_OF_SAMPLES)),
-)
-@option.samples
-@option.file("Write to this file instead of stdout.", "-o", "--output")
-@option.file("Source file to use if the line table does not name it.", "--source")
-@option.source_root()
-@option.chosen_device()
-@option.full()
-@option.json()
-def command(
-    path: str,
-    kernel_names: tuple[str, ...],
-    line: str | None,
-    offset: str | None,
-    base: str | None,
-    is_own: bool,
-    count: int | None,
-    order: str | None,
-    trip_words: tuple[str, ...],
-    variable: str | None,
-    has_waits: bool,
-    is_pressure: bool,
-    format_name: str | None,
-    samples: str | None,
-    samples_device: int | None,
-    output: str | None,
-    source: str | None,
-    source_roots: tuple[str, ...],
-    device: str | None,
-    as_json: bool,
-) -> None:
-    """Print each source line with its instruction count, its % of the kernel, and its instructions."""
-    from kernlens.cli.listings import Viewed, listing
-    from kernlens.loading import open_file
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
 
-    format_name = "json" if as_json else format_name or _format_of(output)
-    addresses = None
-    if offset is not None:
+    path: str = option.path()
+    kernels: tuple[str, ...] = option.kernels()
+    line: str | None = option.value("Show only this source line.", "--line", metavar="[FILE:]N")
+    offset: str | None = option.joined(
+        "Print the source line of the instructions at these offsets in the kernel: 0x238,0x1b8, @FILE, or - for stdin.",
+        "--offset",
+        metavar="N,...",
+    )
+    base: str | None = option.value(
+        "Address at which the kernel begins, if --offset has absolute addresses.", "--base", metavar="ADDRESS"
+    )
+    is_own: bool = option.own_lines()
+    top: int | None = option.number("Print a table of the N costliest source lines.", "--top", least=1)
+    sort: str | None = option.value(
+        "Sort key for --top.  [default: instructions; samples with --samples]",
+        "--sort",
+        type=option.Choice((*LINE_ORDERS, BY_SAMPLES)),
+    )
+    trips: tuple[str, ...] = option.several(
+        "Weigh counts by the rounds that a loop runs: FILE:LINE=N, or depth=N for all other loops. May be repeated.",
+        "--trips",
+        metavar="TRIPS",
+    )
+    variable: str | None = option.value(
+        "Print where this variable is, range by range of the code, or at --line or --offset; '*' for all.",
+        "--variable",
+        metavar="NAME",
+    )
+    has_waits: bool = option.flag(
+        "Print for how long instructions wait, and for which ones, as IGC estimates.", "--waits"
+    )
+    is_pressure: bool = option.flag(
+        "Print the peak register pressure and the lines whose values are live there.", "--pressure"
+    )
+    format_name: str | None = option.value(
+        "Output format.  [default: by the extension of --output, else text]",
+        "--format",
+        type=option.Choice((*FORMATS, *STACKS)),
+    )
+    sampled: option.Samples = option.together(option.Samples)
+    output: str | None = option.file("Write to this file instead of stdout.", "-o", "--output")
+    source: str | None = option.own_source()
+    source_roots: tuple[str, ...] = option.source_root()
+    sources: Sources = option.together(Sources)
+    full: None = option.full()
+    as_json: bool = option.json()
+
+    @property
+    def format(self) -> str:
+        """The format of the answer."""
+        return "json" if self.as_json else self.format_name or _format_of(self.output)
+
+    @property
+    def device(self) -> str | None:
+        """The device whose programs are shown, None for all."""
+        return self.sources.chosen
+
+    @property
+    def is_printed(self) -> bool:
+        """True if the answer goes to standard output."""
+        return self.output is None
+
+
+@option.verb(Asked, "kernlens annotate blur.bin --kernel blur --line 42", rules=_RULES, implied=_implied)
+def command(asked: Asked) -> None:
+    """Print each source line with its instruction count, its % of the kernel, and its instructions."""
+    format_name, addresses, views = asked.format, None, _views(asked)
+    if asked.offset is not None:
         from kernlens.cli.offsets import offsets_of
 
-        addresses = offsets_of(offset, base)
-    views = _views(is_own, source_roots, trip_words)
-    contents = open_file(path, device=device, source_roots=source_roots, source=source)
-    only = option.line_of(line) if line is not None else None
-    if variable is not None or addresses is not None:
-        if variable is not None:
-            from kernlens.cli.answers.variable_answer import AskedVariable
-            from kernlens.cli.variables import print_variables
+        addresses = offsets_of(asked.offset, asked.base)
+    contents = asked.sources.opened(asked.path, source_roots=asked.source_roots, source=asked.source)
+    only = option.line_of(asked.line) if asked.line is not None else None
+    is_json = format_name == "json"
+    if asked.variable is not None:
+        from kernlens.cli.answers.variable_answer import AskedVariable
+        from kernlens.cli.variables import print_variables
 
-            asked_for = AskedVariable(variable, only, None if addresses is None else addresses.addresses)
-            print_variables(contents, kernel_names, device, asked_for, output, is_json=format_name == "json")
-        elif addresses is not None:
-            _print_places(contents, kernel_names, device, addresses, output, is_json=format_name == "json")
-        contents.check()
-        return
-    if samples is not None:
-        from kernlens.cli.samples import annotated_samples
-        from kernlens.report.failure_lines import failed_lines
-
-        sampled = annotated_samples(samples, samples_device, contents)
-        if format_name in _OF_SAMPLES:
-            print_pieces([sampled.stacks(contents, kernel_names, device, format_name)], output)
-            print_message(*failed_lines([contents.failed_builds(device)]))
-            contents.check()
-            return
-        form = sampled.form(format_name, only, count, _width(), has_waits=has_waits, is_printed=output is None)
-        kernel_names = tuple(sampled.names(kernel_names))
-    elif count is not None:
-        asked = {"count": count, "order": order or "instructions", "has_pressure": is_pressure}
-        form = _costliest(format_name, asked | {"has_waits": has_waits or order == WAIT}, is_printed=output is None)
-    elif is_pressure:
-        form = _pressure(format_name, is_printed=output is None)
+        places = AskedVariable(asked.variable, only, None if addresses is None else addresses.addresses)
+        print_variables(contents, asked.kernels, asked.device, places, asked.output, is_json=is_json)
+    elif addresses is not None:
+        _print_places(contents, asked, addresses, is_json=is_json)
     else:
-        form = _form(format_name, only, has_waits, is_printed=output is None)
-    if views:
-        form = Viewed(form, views)
-    pieces = listing(contents, kernel_names, device, form, only)
-    # That no loop is named is known at the end: nothing is printed then.
-    print_pieces(list(pieces) if trip_words else pieces, output)
+        _print_listing(contents, asked, format_name, only, views)
     contents.check()
 
 
-def _views(is_own: bool, source_roots: Sequence[str], trip_words: Sequence[str]) -> list[Callable[[Kernel], Kernel]]:
+def _print_listing(
+    contents: Contents,
+    asked: Asked,
+    format_name: str,
+    only: LineChoice | None,
+    views: Sequence[Callable[[Kernel], Kernel]],
+) -> None:
+    from kernlens.cli.listings import Viewed, listing
+
+    kernel_names = asked.kernels
+    if asked.sampled.samples is not None:
+        from kernlens.cli.samples import annotated_samples
+
+        sampled = annotated_samples(asked.sampled.samples, asked.sampled.samples_device, contents)
+        if format_name in STACKS:
+            from kernlens.report.failure_lines import failed_lines
+
+            print_pieces([sampled.stacks(contents, kernel_names, asked.device, format_name)], asked.output)
+            print_message(*failed_lines([contents.failed_builds(asked.device)]))
+            return
+        form = sampled.form(
+            format_name, only, asked.top, _width(), has_waits=asked.has_waits, is_printed=asked.is_printed
+        )
+        kernel_names = tuple(sampled.names(kernel_names))
+    elif asked.top is not None:
+        form = _costliest(format_name, asked)
+    elif asked.is_pressure:
+        form = _pressure(format_name, is_printed=asked.is_printed)
+    else:
+        form = _form(format_name, only, asked.has_waits, is_printed=asked.is_printed)
+    if views:
+        form = Viewed(form, views)
+    pieces = listing(contents, kernel_names, asked.device, form, only)
+    # That no loop is named is known at the end: nothing is printed then.
+    print_pieces(list(pieces) if asked.trips else pieces, asked.output)
+
+
+def _views(asked: Asked) -> list[Callable[[Kernel], Kernel]]:
     """Return what the kernels are seen through: on own lines first, in which loops may then be named."""
     views: list[Callable[[Kernel], Kernel]] = []
-    if is_own:
+    if asked.is_own:
         from kernlens.analysis.own_lines import kernel_on_own_lines
 
-        views.append(partial(kernel_on_own_lines, roots=option.own_roots(source_roots)))
-    if trip_words:
+        views.append(partial(kernel_on_own_lines, roots=option.own_roots(asked.source_roots)))
+    if asked.trips:
         from kernlens.analysis.trip_weights import kernel_with_trips
         from kernlens.cli.trips import trips_of
 
-        views.append(partial(kernel_with_trips, trips=trips_of(trip_words)))
+        views.append(partial(kernel_with_trips, trips=trips_of(asked.trips)))
     return views
 
 
@@ -245,14 +250,19 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
     return Lines(lambda program, kernel: annotated(program, kernel, only), is_printed=is_printed)
 
 
-def _costliest(format_name: str, asked: dict[str, Any], *, is_printed: bool) -> Form:
+def _costliest(format_name: str, asked: Asked) -> Form:
     from kernlens.cli.answers.costliest import costliest_kernel, costliest_program, costliest_table
     from kernlens.cli.listings import Json, Lines
     from kernlens.report.program_document import SCHEMA
 
+    order = asked.sort or "instructions"
+    shown: dict[str, Any] = {
+        "count": asked.top, "order": order, "has_pressure": asked.is_pressure,
+        "has_waits": asked.has_waits or order == WAIT,
+    }  # fmt: skip
     if format_name == "json":
-        return Json({"schema": SCHEMA, "by": asked["order"]}, costliest_program, partial(costliest_kernel, **asked))
-    return Lines(partial(costliest_table, **asked, width=_width()), is_printed=is_printed, has_texts=False)
+        return Json({"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, **shown))
+    return Lines(partial(costliest_table, **shown, width=_width()), is_printed=asked.is_printed, has_texts=False)
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:
@@ -270,17 +280,9 @@ def _width() -> int | None:
     return None if is_full() else _TABLE_WIDTH
 
 
-def _print_places(
-    contents: Contents,
-    kernel_names: tuple[str, ...],
-    device: str | None,
-    asked: AskedOffsets,
-    output: str | None,
-    *,
-    is_json: bool,
-) -> None:
+def _print_places(contents: Contents, asked: Asked, offsets: AskedOffsets, *, is_json: bool) -> None:
     """Print the line of each chosen kernel's instructions at these offsets, with the calls that they were inlined through."""
-    from kernlens.cli.answers.offset_answer import OffsetAnswers
+    from kernlens.cli.answers.offset_answer import OffsetAnswers, no_instruction_at
     from kernlens.cli.listings import Json, Lines, listing
     from kernlens.report.program_document import SCHEMA, program_document
 
@@ -288,20 +290,19 @@ def _print_places(
         form = Json(
             {"schema": SCHEMA},
             partial(program_document, has_sources=False),
-            lambda program, kernel: OffsetAnswers(program, kernel).json(asked),
+            lambda program, kernel: OffsetAnswers(program, kernel).json(offsets),
             has_texts=True,
         )
-        print_pieces(listing(contents, kernel_names, device, form), output)
+        print_pieces(listing(contents, asked.kernels, asked.device, form), asked.output)
         return
     pieces = listing(
-        contents, kernel_names, device, Lines(lambda program, kernel: OffsetAnswers(program, kernel).lines(asked))
+        contents,
+        asked.kernels,
+        asked.device,
+        Lines(lambda program, kernel: OffsetAnswers(program, kernel).lines(offsets)),
     )
     *answers, closing = pieces
     known = [piece for piece in answers if piece]
     if not known:
-        shown = ", ".join(f"{address:#x}" for address in asked.addresses[:_SHOWN_OFFSETS])
-        more = ", ..." if len(asked.addresses) > _SHOWN_OFFSETS else ""
-        raise NotFoundError(
-            f"no selected kernel has an instruction at offset {shown}{more}; kernlens disasm lists the offsets"
-        )
-    print_pieces([*known, closing], output)
+        raise no_instruction_at(offsets.addresses)
+    print_pieces([*known, closing], asked.output)

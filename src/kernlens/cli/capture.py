@@ -14,6 +14,7 @@ from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, finish_output, fit_output, print_json, print_message, print_pieces
 from kernlens.cli.signals import EndedBySignal
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.model.figures import FIGURES, shown_figures
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
@@ -35,6 +36,7 @@ _UNMATCHED = 2
 
 
 _RULES = (
+    Rule("--recover", excludes=("COMMAND_LINE",), why="runs no application"),
     Rule(
         "--recover", why="takes what the application was captured with",
         excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache"),
@@ -42,54 +44,61 @@ _RULES = (
 )  # fmt: skip
 
 
-@option.verb("kernlens capture --simulate dg2 -o clinfo.klens -- clinfo", option.ApplicationCommand, _RULES)
-@option.file("Recording to write.  [default: APP.klens]", "-o", "--output")
-@option.device("Target device without hardware: the driver compiles for it, and no kernel executes.", "--simulate")
-@option.toolchain(
-    "Toolchain whose driver compiles.  [default: the machine's own drivers; with --simulate the default toolchain]",
-    default=None,
-)
-@option.flag("Add -gline-tables-only to builds for Intel GPUs, -nv-line-info for NVIDIA's, -g on PoCL.", "--lines")
-@option.flag("Save the compile stages. kernlens rebuilds each program once for them.", "--stages")
-@option.value("Append these options to builds from source or IL.", "--build-options", metavar="OPTIONS", default="")
-@option.several(
-    "Replace a program by this source, SPIR-V or binary. PROGRAM is its SHA-256, one of its kernels or one of its source"
-    " files.",
-    "--replace",
-    "replacements",
-    metavar="PROGRAM=FILE",
-)
-@option.unconfined()
-@option.flag(
-    "Give the application empty driver and application caches, so that it compiles from source. --lines, --build-options"
-    " and --replace imply it.",
-    "--fresh-cache",
-)
-@option.file("Also write the recording as an HTML page.", "--html", dir_okay=False)
-@option.file("Also write the result as JSON.", "--json-file", dir_okay=False)
-@option.value(
-    "Write the recording of a capture that was killed, from its capture directory.", "--recover", metavar="FOLDER",
-    type=click.Path(file_okay=False),
-)  # fmt: skip
-@option.full()
-@option.json()
-@click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, type=click.UNPROCESSED)
-def command(
-    output: str | None,
-    device: str | None,
-    toolchain: str | None,
-    lines: bool,
-    stages: bool,
-    build_options: str,
-    replacements: tuple[str, ...],
-    unconfined: bool,
-    fresh_cache: bool,
-    html: str | None,
-    json_file: str | None,
-    recover: str | None,
-    as_json: bool,
-    command_line: tuple[str, ...],
-) -> None:
+class _Replacement(click.ParamType):  # type: ignore[type-arg]
+    """A program and the file that takes its place."""
+
+    name = "replacement"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        program, _, path = value.partition("=")
+        if not program or not path:
+            raise click.BadParameter(f"{value} is not of the form PROGRAM=FILE", ctx, param_hint="--replace")
+        return program, path
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    output: str | None = option.file("Recording to write.  [default: APP.klens]", "-o", "--output")
+    device: str | None = option.device(
+        "Target device without hardware: the driver compiles for it, and no kernel executes.", "--simulate"
+    )
+    toolchain: str | None = option.toolchain(
+        "Toolchain whose driver compiles.  [default: the machine's own drivers; with --simulate the default toolchain]",
+        default=None,
+    )
+    lines: bool = option.flag(
+        "Add -gline-tables-only to builds for Intel GPUs, -nv-line-info for NVIDIA's, -g on PoCL.", "--lines"
+    )
+    stages: bool = option.flag("Save the compile stages. kernlens rebuilds each program once for them.", "--stages")
+    build_options: str = option.build_options("Append these options to builds from source or IL.")
+    replacements: tuple[tuple[str, str], ...] = option.several(
+        "Replace a program by this source, SPIR-V or binary. PROGRAM is its SHA-256, one of its kernels or one of its source"
+        " files.",
+        "--replace",
+        metavar="PROGRAM=FILE",
+        type=_Replacement(),
+    )
+    unconfined: bool = option.unconfined()
+    fresh_cache: bool = option.flag(
+        "Give the application empty driver and application caches, so that it compiles from source. --lines, --build-options"
+        " and --replace imply it.",
+        "--fresh-cache",
+    )
+    html: str | None = option.file("Also write the recording as an HTML page.", "--html", dir_okay=False)
+    json_file: str | None = option.file("Also write the result as JSON.", "--json-file", dir_okay=False)
+    recover: str | None = option.value(
+        "Write the recording of a capture that was killed, from its capture directory.", "--recover", metavar="FOLDER",
+        type=click.Path(file_okay=False),
+    )  # fmt: skip
+    full: None = option.full()
+    as_json: bool = option.json()
+    command_line: tuple[str, ...] = option.application()
+
+
+@option.verb(Asked, "kernlens capture --simulate dg2 -o clinfo.klens -- clinfo", option.ApplicationCommand, _RULES)
+def command(asked: Asked) -> None:
     """Run an application and record every program that it builds with OpenCL or Level Zero, and every kernel that it
     launches.
 
@@ -100,35 +109,36 @@ def command(
     from kernlens.verbs.capture.capture import capture
     from kernlens.verbs.capture.capture import recover as recover_folder
 
-    if recover is None and not command_line:
+    if asked.recover is None and not asked.command_line:
         context = click.get_current_context()
         (param,) = (param for param in context.command.params if param.name == "command_line")
         raise click.MissingParameter(ctx=context, param=param)
-    if recover is not None and command_line:
-        raise click.UsageError("--recover runs no application")
-    if recover is not None:
-        with Progress("recording", later=True) as progress:
-            done = recover_folder(recover, output, stages=stages, unconfined=unconfined, on_progress=progress.show)
-        _tell(done, recover)
-        _give_answers(done, html, as_json, json_file)
-        return
     with Progress("recording", later=True) as progress:
-        done = capture(
-            command_line,
-            output,
-            simulate=device,
-            toolchain=toolchain or "",
-            lines=lines,
-            stages=stages,
-            build_options=build_options,
-            replace=dict(map(_replacement, replacements)),
-            fresh_cache=fresh_cache,
-            unconfined=unconfined,
-            on_start=partial(_tell_start, device),
-            on_progress=progress.show,
-        )
-    _tell_what_can_be_read(done, command_line[0])
-    _give_answers(done, html, as_json, json_file)
+        if asked.recover is not None:
+            done = recover_folder(
+                asked.recover, asked.output, stages=asked.stages, unconfined=asked.unconfined, on_progress=progress.show
+            )
+        else:
+            done = capture(
+                asked.command_line,
+                asked.output,
+                simulate=asked.device,
+                toolchain=asked.toolchain or "",
+                lines=asked.lines,
+                stages=asked.stages,
+                build_options=asked.build_options,
+                replace=dict(asked.replacements),
+                fresh_cache=asked.fresh_cache,
+                unconfined=asked.unconfined,
+                on_start=partial(_tell_start, asked.device),
+                on_progress=progress.show,
+            )
+    if asked.recover is not None:
+        _tell(done, asked.recover)
+        _give_answers(done, asked)
+        return
+    _tell_what_can_be_read(done, asked.command_line[0])
+    _give_answers(done, asked)
     _end_like(done.exit_status or (_UNMATCHED if done.unmatched else 0))
 
 
@@ -147,14 +157,7 @@ def _tell_start(device: str | None) -> None:
     finish_output()
 
 
-def _replacement(text: str) -> tuple[str, str]:
-    program, _, path = text.partition("=")
-    if not program or not path:
-        raise click.BadParameter(f"{text} is not of the form PROGRAM=FILE", param_hint="--replace")
-    return program, path
-
-
-def _give_answers(done: Capture, html: str | None, as_json: bool, json_file: str | None) -> None:
+def _give_answers(done: Capture, asked: Asked) -> None:
     """Print and write what was asked for beside the recording. Report what cannot be written; the exit status stays. The
     last word is on replacements that stood in for nothing."""
     from kernlens.loading import open_file
@@ -162,11 +165,11 @@ def _give_answers(done: Capture, html: str | None, as_json: bool, json_file: str
     from kernlens.verbs.report import report_page
 
     try:
-        if json_file is not None:
-            print_pieces([*json_pieces(_document(done)), "\n"], json_file)
-        if html is not None and done.recording is not None:
-            print_pieces(report_page(open_file(str(done.recording))), html)
-        if as_json:
+        if asked.json_file is not None:
+            print_pieces([*json_pieces(_document(done)), "\n"], asked.json_file)
+        if asked.html is not None and done.recording is not None:
+            print_pieces(report_page(open_file(str(done.recording))), asked.html)
+        if asked.as_json:
             print_json(_document(done))
             finish_output()  # The end by a signal would not.
     except KernlensError as error:

@@ -2,65 +2,57 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernlens import __version__
 from kernlens.cli import option
-from kernlens.cli.output import Progress, print_json, print_lines, written
+from kernlens.cli.declared import Declared
+from kernlens.cli.output import Progress, print_json, print_lines, print_message, written
+from kernlens.cli.sources import tell
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
-from kernlens.model.bounds import Rule, bound, bound_names, current_bound_names, tolerance
+from kernlens.model.bounds import Rule, bound, bound_names, tolerance
 from kernlens.model.figures import FIGURES, PEAK, PERCENT, WAIT_SHARE
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Tolerance
+    from kernlens.model.figure import Figure
     from kernlens.model.verdict import Verdict
 
 
-def bound_options() -> option.Decorator:
-    """Add ``--max-FIGURE`` and ``--min-FIGURE`` of every figure, by each of its names. The help shows one of each
-    figure that a binary or a table states; the command gets ``bounds``, the values by name."""
+class Bounds(Declared):
+    """``--max-FIGURE`` and ``--min-FIGURE`` of every figure. The help shows one of each figure that a binary or a table
+    states; the value has those that are there by their names."""
 
-    bounds, names = (
-        bound_names(),
-        dict[str, list[str]](),
-    )  # Each name that the help shows, and all names of the same bound.
-    for name, current in current_bound_names().items():
-        # The former name of a bound that holds other vendors' figures too is an option of its own.
-        is_own = bounds[name][0].former_counterparts and bound(name, 0).has_former_name
-        names.setdefault(name if is_own else current, []).append(name)
+    def __init__(self) -> None:
+        pass
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def decorated(*words: Any, **values: Any) -> Any:
-            values_of = {name: values.pop(_parameter(name)) for name in names}
-            return command(
-                *words, bounds={name: value for name, value in values_of.items() if value is not None}, **values
-            )
-
-        for name, all_names in reversed(names.items()):
-            figure, is_least = bounds[name]
+    def parameters(self, field: str) -> Iterator[click.Parameter]:
+        for name, figure, is_least in _bounds():
             words = " of a kernel" if figure.unit == figure.heading else f" of a kernel ({figure.unit})"
             is_usual = (figure in FIGURES or figure.key in (PEAK, WAIT_SHARE)) and is_least == figure.more_is_better
-            is_usual = is_usual and not bound(name, 0).has_former_name
-            click.option(
-                f"--{name}",
-                _parameter(name),
-                cls=option.RenamedOption,
-                former=[f"--{each}" for each in all_names if each != name],
+            yield click.Option(
+                [f"--{name}", _parameter(name)],
                 metavar="N",
                 type=_Share(0) if figure.unit == PERCENT else click.IntRange(0),
-                hidden=not is_usual,
+                hidden=not (is_usual and name[4:] == figure.names[0]),
                 help=f"{'Minimum' if is_least else 'Maximum'} {figure.heading}{words}.",
-            )(decorated)
-        return decorated
+            )
 
-    return decorate
+    def value(self, field: str, values: Mapping[str, Any]) -> dict[str, int]:
+        stated = {name: values[_parameter(name)] for name, _, _ in _bounds()}
+        return {name: value for name, value in stated.items() if value is not None}
+
+
+def _bounds() -> Iterator[tuple[str, Figure, bool]]:
+    for name, (figure, is_least) in bound_names().items():
+        if name[4:] in figure.names:
+            yield name, figure, is_least
 
 
 class _Share(click.IntRange):
@@ -76,57 +68,47 @@ def _parameter(name: str) -> str:
     return f"bound_{name.replace('-', '_')}"
 
 
-@option.verb("kernlens check blur.klens --max-spill-bytes 0 --min-simd 16")
-@option.paths()
-@bound_options()
-@option.file("File with limits.  [default: kernlens.toml]", "--budget", "budget_file")
-@option.value(
-    "Fail if a metric is worse than in this recording or binary.", "--baseline", metavar="PATH", type=click.Path()
-)
-@option.several(
-    "Accept values worse than the baseline's by up to N, N% or any amount (any). May be repeated.",
-    "--tolerance",
-    "tolerances",
-    metavar="METRIC=N",
-)
-@option.flag("Fail if there are kernels that the baseline lacks.", "--fail-on-new")
-@option.flag("Fail if kernels of the baseline are missing.", "--fail-on-missing")
-@option.flag("Fail if a pattern of kernlens.toml fits no kernel or source.", "--fail-on-unused")
-@option.flag("Pass metrics that the binary does not state.  [default: exit status 2]", "--allow-unknown")
-@option.flag("Pass failed builds of recordings, and sources that do not compile.", "--allow-failed-builds")
-@option.kernel()
-@option.devices("Compile sources for these devices; check only their programs.")
-@option.toolchain(
-    "Compile sources with these toolchains (default: the default one); check only their programs.",
-    several=True,
-    default=None,
-)
-@option.build_options("Build options for sources, added to -gline-tables-only.")
-@option.source_root()
-@option.file("Also write JUnit XML.", "--junit")
-@option.file("Also write SARIF 2.1.0.", "--sarif")
-@option.full()
-@option.json()
-def command(
-    paths: tuple[str, ...],
-    bounds: dict[str, int],
-    budget_file: str | None,
-    baseline: str | None,
-    tolerances: tuple[str, ...],
-    fail_on_new: bool,
-    fail_on_missing: bool,
-    fail_on_unused: bool,
-    allow_unknown: bool,
-    allow_failed_builds: bool,
-    kernel_names: tuple[str, ...],
-    devices: list[str],
-    toolchains: list[str],
-    options: str,
-    source_roots: tuple[str, ...],
-    junit: str | None,
-    sarif: str | None,
-    as_json: bool,
-) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    paths: tuple[str, ...] = option.paths()
+    bounds: dict[str, int] = Bounds()  # type: ignore[assignment]  # which stands in its place until the command is called
+    budget: str | None = option.file("File with limits.  [default: kernlens.toml]", "--budget")
+    baseline: str | None = option.value(
+        "Fail if a metric is worse than in this recording or binary.", "--baseline", metavar="PATH", type=click.Path()
+    )
+    tolerances: tuple[str, ...] = option.several(
+        "Accept values worse than the baseline's by up to N, N% or any amount (any). May be repeated.",
+        "--tolerance",
+        metavar="METRIC=N",
+    )
+    fail_on_new: bool = option.flag("Fail if there are kernels that the baseline lacks.", "--fail-on-new")
+    fail_on_missing: bool = option.flag("Fail if kernels of the baseline are missing.", "--fail-on-missing")
+    fail_on_unused: bool = option.flag(
+        "Fail if a pattern of kernlens.toml fits no kernel or source.", "--fail-on-unused"
+    )
+    allow_unknown: bool = option.flag(
+        "Pass metrics that the binary does not state.  [default: exit status 2]", "--allow-unknown"
+    )
+    allow_failed_builds: bool = option.flag(
+        "Pass failed builds of recordings, and sources that do not compile.", "--allow-failed-builds"
+    )
+    kernels: tuple[str, ...] = option.kernels()
+    devices: list[str] = option.devices("Compile sources for these devices; check only their programs.")
+    toolchains: list[str] = option.toolchains(
+        "Compile sources with these toolchains (default: the default one); check only their programs.", default=None
+    )
+    options: str = option.build_options()
+    source_roots: tuple[str, ...] = option.source_root()
+    junit: str | None = option.file("Also write JUnit XML.", "--junit")
+    sarif: str | None = option.file("Also write SARIF 2.1.0.", "--sarif")
+    full: None = option.full()
+    as_json: bool = option.json()
+
+
+@option.verb(Asked, "kernlens check blur.klens --max-spill-bytes 0 --min-simd 16")
+def command(asked: Asked) -> None:
     """Check kernels against limits. If a kernel exceeds one, the exit status is 1 and kernlens prints the metric and
     the source line that is the likely cause. A failed build in a recording also gives 1, a source that does not compile
     gives 3.
@@ -136,35 +118,37 @@ def command(
     AMD --max-vgprs and --max-lds, for NVIDIA --max-thread-registers and --max-shared-bytes. The nearest
     file kernlens.toml (beside a path, above it, or in the working folder) sets limits for patterns of kernel names.
     """
-    from kernlens.cli.build_logs import print_compiled_warnings
-    from kernlens.cli.compile import print_failures
     from kernlens.verbs import check
+    from kernlens.verbs.build_messages import compiled_warnings
+    from kernlens.verbs.compile_failures import failure_lines
 
-    rules = [Rule("*", tuple(bound(name, value, f"--{name}") for name, value in bounds.items()))] if bounds else []
-    kinds = ((check.NEW, fail_on_new), (check.MISSING, fail_on_missing), (check.UNUSED, fail_on_unused))
-    allowances = [_tolerance(words) for words in tolerances]
-    answers = check.opened_files(paths, devices, toolchains, options, source_roots, project=budget_file)
-    with Progress("decoding", quiet=as_json, later=True) as progress:
+    bounds = tuple(bound(name, value, f"--{name}") for name, value in asked.bounds.items())
+    fails = (check.NEW, asked.fail_on_new), (check.MISSING, asked.fail_on_missing), (check.UNUSED, asked.fail_on_unused)
+    allowances = [_tolerance(words) for words in asked.tolerances]
+    answers = check.opened_files(
+        asked.paths, asked.devices, asked.toolchains, asked.options, asked.source_roots, project=asked.budget, tell=tell
+    )
+    with Progress("decoding", quiet=asked.as_json, later=True) as progress:
         verdict = check.judged(
             check.programs_in(answers),
-            rules,
-            kernels=kernel_names,
-            budget_file=budget_file or check.found_file(paths),
-            baseline=baseline,
+            [Rule("*", bounds)] if bounds else [],
+            kernels=asked.kernels,
+            budget_file=asked.budget or check.found_file(asked.paths),
+            baseline=asked.baseline,
             tolerances=allowances,
-            fail_on=frozenset(kind for kind, is_asked in kinds if is_asked),
-            allow_unknown=allow_unknown,
-            allow_failed_builds=allow_failed_builds or None,
+            fail_on=frozenset(kind for kind, is_asked in fails if is_asked),
+            allow_unknown=asked.allow_unknown,
+            allow_failed_builds=asked.allow_failed_builds or None,
             failed=check.failed_in(answers),
             whole=check.whole_in(answers),
-            source_roots=source_roots,
+            source_roots=asked.source_roots,
             on_progress=progress.show,
         )
-    print_compiled_warnings(program for each in answers for program in each.programs)
+    print_message(*compiled_warnings(program for each in answers for program in each.programs))
     files = {id(program): each.path for each in answers for program in each.programs}
-    with written([(junit, lambda: _junit(verdict)), (sarif, lambda: _sarif(verdict, files))]):
-        _print(verdict, as_json=as_json)
-    print_failures([build for each in answers if each.is_compiled for build in each.failed.builds])
+    with written([(asked.junit, lambda: _junit(verdict)), (asked.sarif, lambda: _sarif(verdict, files))]):
+        _print(verdict, as_json=asked.as_json)
+    print_message(*failure_lines([build for each in answers if each.is_compiled for build in each.failed.builds]))
     sys.exit(verdict.exit_status)
 
 

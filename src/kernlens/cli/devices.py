@@ -7,14 +7,13 @@ from kernlens.cli.output import print_json, print_lines
 from kernlens.report.table import table
 
 
-@option.verb("kernlens devices")
-@option.json()
-def command(as_json: bool) -> None:
+@option.verb(option.Answer, "kernlens devices")
+def command(asked: option.Answer) -> None:
     """List every known device: names, IP version, which toolchains compile for it, how to simulate it."""
     from kernlens.verbs.devices import known_devices
 
     rows = known_devices()
-    if as_json:
+    if asked.as_json:
         print_json({"schema": 1, "devices": rows})
         return
     print_lines(

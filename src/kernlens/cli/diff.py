@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule, one_of
-from kernlens.cli.output import Progress, is_full, is_styled, print_json, print_lines, written
+from kernlens.cli.output import Progress, is_full, is_styled, print_json, print_lines, print_message, written
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 
 if TYPE_CHECKING:
@@ -23,76 +24,80 @@ if TYPE_CHECKING:
 _TABLE_WIDTH = 100
 
 
-_RULES = (Rule("--all-passes", needs=("--stages",)), *one_of("--markdown", "--json"))
+_NOTHING = "Missing argument 'PATHS...': name two sides, or revisions with --git"
+_RULES = (
+    Rule("--all-passes", needs=("--stages",)),
+    *one_of("--markdown", "--json"),
+    Rule("", needs=("PATHS", "--git"), why=_NOTHING),
+)
 
 
-@option.verb("kernlens diff blur.cl --device dg2 --toolchain system,newest", rules=_RULES)
-@option.paths(required=False)
-@option.value(
-    "Compare revisions: OLD..NEW, OLD...NEW (since they parted) or OLD (with the working tree); PATHS choose sources.",
-    "--git",
-    metavar="REV[..REV]",
-)
-@option.devices(
-    "Compile sources for this device; compare only its programs. Two devices: one per side.", metavar="DEVICE[,DEVICE]"
-)
-@option.toolchain(
-    "Compile sources with this toolchain (default: the default one); compare only its programs. Two: one per side.",
-    several=True,
-    default=None,
-    metavar="TOOLCHAIN[,...]",
-)
-@option.build_options(
-    "Build options for sources, added to -gline-tables-only. Given twice: one set per side.", several=True
-)
-@option.kernel()
-@option.several(
-    "Compare only this kernel of A with this one of B, or two of one PATH. May be repeated.",
-    "--pair",
-    "pairs",
-    metavar="OLD=NEW",
-)
-@option.flag("Print the old and new instructions of each changed line. --kernel implies it.", "--lines")
-@option.value(
-    "Print the N kernels that got worst.", "--top", metavar="N", type=click.IntRange(0), default=10, show_default=True
-)
-@option.flag("Print all kernels that differ.", "--all", "has_all")
-@option.sort("Sort by growth of this metric, largest first")
-@option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
-@option.flag("With --stages, also print the first compiler pass that differs.", "--all-passes")
-@option.several(
-    "Compare the samples of these profiler's files, one per side (CSV of unitrace --stall-sampling).",
-    "--samples",
-    metavar="FILE",
-    type=click.Path(),
-)
-@option.flag("Print the result as Markdown, for a comment on a pull request.", "--markdown", "as_markdown")
-@option.source_root()
-@option.unconfined()
-@option.file("Also write an HTML page.", "--html")
-@option.full()
-@option.json()
-def command(
-    paths: tuple[str, ...],
-    git: str | None,
-    devices: list[str],
-    toolchains: list[str],
-    options: tuple[str, ...],
-    kernel_names: tuple[str, ...],
-    pairs: tuple[str, ...],
-    lines: bool,
-    top: int,
-    has_all: bool,
-    sort: str | None,
-    stages: bool,
-    all_passes: bool,
-    samples: tuple[str, ...],
-    as_markdown: bool,
-    source_roots: tuple[str, ...],
-    unconfined: bool,
-    html: str | None,
-    as_json: bool,
-) -> None:
+class _Pair(click.ParamType):  # type: ignore[type-arg]
+    """The names of an old and a new kernel."""
+
+    name = "pair"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        old, _, new = value.partition("=")
+        if not (old and new):
+            raise click.UsageError(f"--pair takes OLD=NEW, the names of two kernels, not {value!r}", ctx)
+        return old, new
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    paths: tuple[str, ...] = option.paths(required=False)
+    git: str | None = option.value(
+        "Compare revisions: OLD..NEW, OLD...NEW (since they parted) or OLD (with the working tree); PATHS choose sources.",
+        "--git",
+        metavar="REV[..REV]",
+    )
+    devices: list[str] = option.devices(
+        "Compile sources for this device; compare only its programs. Two devices: one per side.", "DEVICE[,DEVICE]"
+    )
+    toolchains: list[str] = option.toolchains(
+        "Compile sources with this toolchain (default: the default one); compare only its programs. Two: one per side.",
+        default=None,
+        metavar="TOOLCHAIN[,...]",
+    )
+    options: tuple[str, ...] = option.build_options(
+        "Build options for sources, added to -gline-tables-only. Given twice: one set per side.",
+        multiple=True,
+        default=(),
+    )
+    kernels: tuple[str, ...] = option.kernels()
+    pairs: tuple[tuple[str, str], ...] = option.several(
+        "Compare only this kernel of A with this one of B, or two of one PATH. May be repeated.",
+        "--pair",
+        metavar="OLD=NEW",
+        type=_Pair(),
+    )
+    lines: bool = option.flag(
+        "Print the old and new instructions of each changed line. --kernel implies it.", "--lines"
+    )
+    top: int = option.number("Print the N kernels that got worst.", "--top", default=10, show_default=True)
+    has_all: bool = option.flag("Print all kernels that differ.", "--all")
+    sort: str | None = option.sort("Sort by growth of this metric, largest first")
+    stages: bool = option.flag("Print the first compile stage that differs, for each changed kernel.", "--stages")
+    all_passes: bool = option.flag("With --stages, also print the first compiler pass that differs.", "--all-passes")
+    samples: tuple[str, ...] = option.several(
+        "Compare the samples of these profiler's files, one per side (CSV of unitrace --stall-sampling).",
+        "--samples",
+        metavar="FILE",
+        type=click.Path(),
+    )
+    as_markdown: bool = option.flag("Print the result as Markdown, for a comment on a pull request.", "--markdown")
+    source_roots: tuple[str, ...] = option.source_root()
+    unconfined: bool = option.unconfined()
+    html: str | None = option.file("Also write an HTML page.", "--html")
+    full: None = option.full()
+    as_json: bool = option.json()
+
+
+@option.verb(Asked, "kernlens diff blur.cl --device dg2 --toolchain system,newest", rules=_RULES)
+def command(asked: Asked) -> None:
     """Show what changed between A and B: kernels, metrics, and source lines with their old and new instructions.
 
     A and B are binaries, recordings, folders of these, or sources and folders of sources to compile for --device. With one
@@ -100,59 +105,45 @@ def command(
     sources that differ between two revisions, or that include what does. The exit status is 0 if both sides are equal, 1
     if not, and 3 if a source does not compile.
     """
-    _check_sides(paths, samples, is_git=git is not None)
-    from kernlens.cli.build_logs import print_compiled_warnings
-    from kernlens.cli.compile import told_failures
+    _check_sides(asked)
+    from kernlens.verbs.build_messages import compiled_warnings
     from kernlens.verbs.diff import diff
 
-    with told_failures(), Progress("compiling", quiet=as_json, later=True) as progress:
+    with Progress("compiling", quiet=asked.as_json, later=True) as progress:
         difference = diff(
-            *(paths if git is None else ()),
-            git=git,
-            paths=paths if git is not None else (),
-            device=devices,
-            toolchain=toolchains,
-            options=options,
-            kernels=kernel_names,
-            pairs=_names_of(pairs),
-            sort=sort,
-            stages=stages,
-            all_passes=all_passes,
-            source_roots=source_roots,
-            unconfined=unconfined,
+            *(asked.paths if asked.git is None else ()),
+            git=asked.git,
+            paths=asked.paths if asked.git is not None else (),
+            device=asked.devices,
+            toolchain=asked.toolchains,
+            options=asked.options,
+            kernels=asked.kernels,
+            pairs=asked.pairs,
+            sort=asked.sort,
+            stages=asked.stages,
+            all_passes=asked.all_passes,
+            source_roots=asked.source_roots,
+            unconfined=asked.unconfined,
             on_progress=progress.show,
         )
-    print_compiled_warnings((*difference.old, *difference.new))
-    shown = None if has_all else top
-    has_instructions = lines or bool(kernel_names)
-    with written([(html, lambda: _page(difference, has_instructions))]):
-        if as_markdown:
+    print_message(*compiled_warnings((*difference.old, *difference.new)))
+    shown = None if asked.has_all else asked.top
+    has_instructions = asked.lines or bool(asked.kernels)
+    with written([(asked.html, lambda: _page(difference, has_instructions))]):
+        if asked.as_markdown:
             _print_markdown(difference, shown)
         else:
-            sample_changes = _sample_changes(difference, samples)
-            print_difference(difference, has_instructions, sample_changes, shown, as_json=as_json)
+            sample_changes = _sample_changes(difference, asked.samples)
+            print_difference(difference, has_instructions, sample_changes, shown, as_json=asked.as_json)
     sys.exit(3 if difference.failed else 0 if difference.equal else 1)
 
 
-def _check_sides(paths: Sequence[str], samples: Sequence[str], *, is_git: bool) -> None:
+def _check_sides(asked: Asked) -> None:
     """Raise UsageError or KernlensError unless two sides are named."""
-    if samples and len(samples) != 2:
+    if asked.samples and len(asked.samples) != 2:
         raise click.UsageError("--samples is given twice: the old side's file, then the new side's")
-    if not paths and not is_git:
-        raise click.UsageError("Missing argument 'PATHS...': name two sides, or revisions with --git")
-    if len(paths) > 2 and not is_git:
-        raise KernlensError(f"diff compares two paths, not {len(paths)}; put the files of one side into a folder")
-
-
-def _names_of(pairs: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the old and the new name of each pair. Raises UsageError for words that are none."""
-    names = []
-    for words in pairs:
-        old, _, new = words.partition("=")
-        if not (old and new):
-            raise click.UsageError(f"--pair takes OLD=NEW, the names of two kernels, not {words!r}")
-        names.append((old, new))
-    return names
+    if asked.git is None and len(asked.paths) > 2:
+        raise KernlensError(f"diff compares two paths, not {len(asked.paths)}; put the files of one side into a folder")
 
 
 def _sample_changes(difference: Difference, files: Sequence[str]) -> list[SampleChange]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces
+from kernlens.cli.sources import Sources
+from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError
 from kernlens.loading.decoded_kernels import with_line_tables
 from kernlens.verbs.absent import whole_of
@@ -24,54 +26,57 @@ if TYPE_CHECKING:
 _MANY = 500
 
 
-@option.verb("kernlens inspect blur.bin")
-@option.path()
-@option.kernel("Show only programs with this kernel, and of their kernels only this one")
-@option.chosen_device()
-@option.sort("Sort kernels by this metric, largest first")
-@option.flag("Print the compilers' whole logs, by kernel and line, of a recording's builds.", "--log", "has_logs")
-@option.flag("Print the sections of each container too.", "--sections", "has_sections")
-@option.full()
-@option.json()
-def command(
-    path: str,
-    kernel_names: tuple[str, ...],
-    device: str | None,
-    sort: str | None,
-    has_logs: bool,
-    has_sections: bool,
-    as_json: bool,
-) -> None:
-    """Show what a file contains: nested containers, kernels, resources, symbols."""
-    from kernlens.loading import Folder, open_file
-    from kernlens.model.figures import figure_named
-    from kernlens.report.failure_lines import failed_documents, failed_section, no_binary_lines
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
 
-    order = figure_named(sort) if sort is not None else None
-    contents = open_file(path, device=device)
-    if has_logs:
-        _print_logs(contents, kernel_names, device, as_json=as_json)
-        contents.check()
-        return
-    if isinstance(contents, Folder):
+    path: str = option.path()
+    kernels: tuple[str, ...] = option.kernels("Show only programs with this kernel, and of their kernels only this one")
+    sources: Sources = option.together(Sources)
+    sort: str | None = option.sort("Sort kernels by this metric, largest first")
+    has_logs: bool = option.flag(
+        "Print the compilers' whole logs, by kernel and line, of a recording's builds.", "--log"
+    )
+    has_sections: bool = option.flag("Print the sections of each container too.", "--sections")
+    full: None = option.full()
+    as_json: bool = option.json()
+
+
+@option.verb(Asked, "kernlens inspect blur.bin")
+def command(asked: Asked) -> None:
+    """Show what a file contains: nested containers, kernels, resources, symbols."""
+    from kernlens.loading import Folder
+    from kernlens.model.figures import figure_named
+
+    order = figure_named(asked.sort) if asked.sort is not None else None
+    contents, device = asked.sources.opened(asked.path, with_spirv=False), asked.sources.chosen
+    if asked.has_logs:
+        _print_logs(contents, asked.kernels, device, as_json=asked.as_json)
+    elif isinstance(contents, Folder):
         from kernlens.cli.folder_overview import folder_overview, json_form, lines_form
 
         failed = contents.failed_builds(device)
         form = (
             json_form(order, failed, is_indented=is_terminal())
-            if as_json
-            else lines_form(path, order, failed, has_sections=has_sections)
+            if asked.as_json
+            else lines_form(asked.path, order, failed, has_sections=asked.has_sections)
         )
-        print_pieces(folder_overview(contents, kernel_names, device, form))
-        contents.check()
-        return
+        print_pieces(folder_overview(contents, asked.kernels, device, form))
+    else:
+        _print_file(contents, asked, device, order)
+    contents.check()
+
+
+def _print_file(contents: Contents, asked: Asked, device: str | None, order: Figure | None) -> None:
+    from kernlens.report.failure_lines import failed_documents, failed_section, no_binary_lines
+
     failed = contents.failed_builds(device)
-    choices = _sycl_choices(contents.programs, device, kernel_names)
+    choices = _sycl_choices(contents.programs, device, asked.kernels)
     whole = whole_of(contents)
     of_device = for_device(contents.programs, device, must_be=not choices and not failed, whole=whole)
-    programs = with_kernels(of_device, kernel_names, whole, device) if of_device or not choices else ()
-    containers = () if kernel_names else containers_for(contents.containers, device)
-    if as_json:
+    programs = with_kernels(of_device, asked.kernels, whole, device) if of_device or not choices else ()
+    containers = () if asked.kernels else containers_for(contents.containers, device)
+    if asked.as_json:
         from kernlens.report.program_document import inspect_document
 
         known = map(partial(with_line_tables, keeps=order is not None), programs)
@@ -81,25 +86,25 @@ def command(
 
             document["sycl"] = list(map(choice_document, choices))
         print_json(document)
-    else:
-        from kernlens.cli.answers.overview import overview
+        return
+    from kernlens.cli.answers.overview import overview
 
-        summary: Iterable[str] = ()
-        if choices and device is not None:
-            from kernlens.report.sycl_words import choice_lines
+    summary: Iterable[str] = ()
+    if choices and device is not None:
+        from kernlens.report.sycl_words import choice_lines
 
-            summary = choice_lines(choices, device)
-        print_lines(overview(path, containers, _lines(programs, order), summary, has_sections=has_sections))
-        print_lines(failed_section(failed))
-        if not programs:
-            print_lines(no_binary_lines(contents.recorded))
-    contents.check()
+        summary = choice_lines(choices, device)
+    lines = overview(asked.path, containers, _lines(programs, order), summary, has_sections=asked.has_sections)
+    print_lines(lines)
+    print_lines(failed_section(failed))
+    if not programs:
+        print_lines(no_binary_lines(contents.recorded))
 
 
 def _print_logs(contents: Contents, kernel_names: Sequence[str], device: str | None, *, as_json: bool) -> None:
     """Print the logs of all builds, those that failed too. Raises NotFoundError if none has one."""
-    from kernlens.cli.build_logs import log_document, log_lines
     from kernlens.report.program_document import toolchain_keys
+    from kernlens.verbs.build_messages import log_document, log_lines
 
     programs = for_device(contents.programs, device, must_be=False)
     programs = with_kernels(programs, kernel_names, whole_of(contents), device)

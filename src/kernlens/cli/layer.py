@@ -9,6 +9,7 @@ from pathlib import Path
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import print_json, print_lines
+from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError
 
 #: What --capture sets beside the list of layers; then, if the Level Zero layer is among the drivers, what it sets for that.
@@ -22,17 +23,24 @@ _RULES = (
 )
 
 
-@option.verb('eval "$(kernlens layer)"; ./application', rules=_RULES)
-@option.flag("Print the shell lines that turn the layer off.", "--unset")
-@option.file(
-    "Print shell lines after which every application is recorded in FILE (kernlens capture).",
-    "--capture",
-    "recording",
-    dir_okay=False,
-)
-@option.flag("With --capture: add -gline-tables-only to builds, as kernlens capture --lines.", "--lines")
-@option.json()
-def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    unset: bool = option.flag("Print the shell lines that turn the layer off.", "--unset")
+    recording: str | None = option.file(
+        "Print shell lines after which every application is recorded in FILE (kernlens capture).",
+        "--capture",
+        dir_okay=False,
+    )
+    lines: bool = option.flag(
+        "With --capture: add -gline-tables-only to builds, as kernlens capture --lines.", "--lines"
+    )
+    as_json: bool = option.json()
+
+
+@option.verb(Asked, 'eval "$(kernlens layer)"; ./application', rules=_RULES)
+def command(asked: Asked) -> None:
     """Print the shell lines that add cl_codeplay_program_snapshot to every OpenCL platform.
 
     OpenCL loaders load the layer as a driver (OCL_ICD_VENDORS), which opens the real ones. With --json, `include` is the folder
@@ -41,18 +49,19 @@ def command(unset: bool, recording: str | None, lines: bool, as_json: bool) -> N
     from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER, needed_layer
     from kernlens.toolchain.loaders.vendor_file import HELD, VENDORS
 
-    if recording is not None and not unset:
-        _print_capture(recording, lines, as_json)
+    recording = asked.recording
+    if recording is not None and not asked.unset:
+        _print_capture(recording, asked.lines, asked.as_json)
         return
 
     library = needed_layer(OPENCL_LAYER)
-    if as_json:
+    if asked.as_json:
         from importlib.resources import files
 
         include = files("kernlens").joinpath("include")
         print_json({"schema": 1, "environment": _led(library), "include": str(include)})
         return
-    if unset:
+    if asked.unset:
         if recording is not None:
             _print_capture_off(recording)
         print_lines(_when_led("if", [_moved(held, name) for name, held in HELD.items()]))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from kernlens.cli.answers.link_map import map_document, map_text
 from kernlens.cli.output import print_json, print_lines, write_bytes
 from kernlens.errors import KernlensError, LinkError
@@ -126,11 +124,9 @@ def _live_document(answer: DriverLink, output: str | None) -> dict[str, Any]:
 
 
 def link_offline(
-    modules: Sequence[Linkable], output: str | None, partial: bool, base: int | None, with_map: bool, as_json: bool
+    modules: Sequence[Linkable], output: str, partial: bool, base: int | None, with_map: bool, as_json: bool
 ) -> int:
     """Print the answer of the offline linker: zebins are merged, SPIR-V goes through spirv-link."""
-    if output is None:
-        raise click.UsageError("--offline writes the linked module; name the file with -o")
     if all(module.format == "spirv" for _, module in modules):
         if base is not None or with_map:
             raise KernlensError("--base and --map need zebins; SPIR-V has no relocations yet")

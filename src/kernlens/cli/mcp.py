@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import click
-
 from kernlens.cli import option
+from kernlens.dataclass import dataclass
 from kernlens.errors import UnsupportedError
 
 
-@option.verb("kernlens mcp ./src ./build")
-@option.paths()
-@option.value(
-    "Time limit of each call.", "--timeout", type=click.FloatRange(0.1, 3600), default=300, show_default=True,
-    metavar="SECONDS",
-)  # fmt: skip
-def command(paths: tuple[str, ...], timeout: float) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    paths: tuple[str, ...] = option.paths()
+    timeout: float = option.number(
+        "Time limit of each call.", "--timeout", least=0.1, most=3600, metavar="SECONDS", default=300, show_default=True
+    )
+
+
+@option.verb(Asked, "kernlens mcp ./src ./build")
+def command(asked: Asked) -> None:
     """Answer an agent's questions about kernels in PATHS, as a server of the Model Context Protocol (MCP).
 
     An MCP client starts this command and talks to it over stdin and stdout. Its tools have the answers of inspect,
@@ -23,7 +27,7 @@ def command(paths: tuple[str, ...], timeout: float) -> None:
     _check_installed()
     from kernlens.agents.protocol_server import serve
 
-    serve(paths, timeout)
+    serve(asked.paths, asked.timeout)
 
 
 def _check_installed() -> None:

@@ -1,27 +1,26 @@
-"""Options that several verbs share, and the values of their words."""
+"""Options that several verbs share, as fields of their words, and the values of their words."""
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernlens.cli import completion
-from kernlens.cli.option_rules import Implied, Rule, check
-from kernlens.cli.output import colour_output, print_message, show_in_full
-from kernlens.cli.terminal import COLOURS, choose_pager
-from kernlens.errors import likeliest
-from kernlens.log import print_messages
+from kernlens.cli.declared import Choice, Declared, diagnostic, flag_at_once, together, verb
+from kernlens.cli.option_rules import Rule
+from kernlens.cli.output import show_in_full
+from kernlens.dataclass import dataclass
 
 if TYPE_CHECKING:  # kernlens --version needs none of them.
     from kernlens.model.line_choice import LineChoice
+    from kernlens.toolchain.compile_cache import CompileCache
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+__all__ = ["Choice", "diagnostic", "together", "verb"]
 
 
 class HelpingGroup(click.Group):
@@ -29,34 +28,6 @@ class HelpingGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else [ctx.help_option_names[-1]])
-
-
-class Choice(click.Choice):  # type: ignore[type-arg]
-    """A choice of words; the error for another word offers the nearest."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            near = likeliest(str(value), map(str, self.choices))
-            if not near:
-                raise
-            meant = f"{error.message.rstrip('.')}; did you mean {' or '.join(near)}?"
-            raise click.BadParameter(meant, ctx, param) from None
-
-
-class RenamedOption(click.Option):
-    """An option that takes its ``former`` names too, which no help lists."""
-
-    def __init__(self, *words: Any, former: Sequence[str], **others: Any) -> None:
-        super().__init__(*words, **others)
-        self.former = tuple(former)
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        names = self.opts
-        self.opts = [*names, *self.former]
-        super().add_to_parser(parser, ctx)
-        self.opts = names
 
 
 class ApplicationCommand(click.Command):
@@ -81,160 +52,118 @@ class ApplicationCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def verb(
-    example: str,
-    kind: type[click.Command] = click.Command,
-    rules: Sequence[Rule] = (),
-    implied: Implied | None = None,
-) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command named ``command`` whose help ends with an example, and which takes ``--debug`` and ``--verbose``. Its
-    options keep ``rules``; ``implied`` are options that follow from others."""
-
-    def decorate(function: Callable[..., Any]) -> click.Command:
-        @functools.wraps(function)
-        def ruled(*words: Any, **others: Any) -> Any:
-            check(rules, click.get_current_context(), implied)
-            return function(*words, **others)
-
-        name = function.__module__.rpartition(".")[2]
-        return click.command(name, kind, epilog=f"\b\nExample:\n  {example}")(diagnostic(ruled))
-
-    return decorate
+def argument(**settings: Any) -> Any:
+    return Declared(click.Argument, **settings)
 
 
-def diagnostic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--debug``, for which ``main`` looks itself, and ``--color``, ``--no-pager`` and ``--verbose``, which take effect
-    at once."""
-
-    def print_them(context: click.Context, parameter: click.Parameter, verbose: bool) -> None:
-        if verbose:
-            print_messages(print_message)
-
-    def choose_colours(context: click.Context, parameter: click.Parameter, when: str | None) -> None:
-        if when is not None:
-            colour_output(when)
-
-    def choose(context: click.Context, parameter: click.Parameter, has_none: bool) -> None:
-        if has_none:
-            choose_pager(False)
-
-    function = click.option(
-        "--no-pager", is_flag=True, expose_value=False, is_eager=True, callback=choose,
-        help="Print to the terminal, however long it is.",
-    )(function)  # fmt: skip
-    function = click.option(
-        "--color", metavar="WHEN", type=Choice(COLOURS), expose_value=False, is_eager=True, callback=choose_colours,
-        help="When to print colours: auto (on a terminal), always or never.",
-    )(function)  # fmt: skip
-    function = click.option(
-        "--verbose", is_flag=True, expose_value=False, is_eager=True, callback=print_them,
-        help="Log to stderr what was tried and why it was rejected.",
-    )(function)  # fmt: skip
-    return click.option("--debug", is_flag=True, expose_value=False, help="Print a traceback on errors.")(function)
+def path() -> Any:
+    return argument(type=click.Path())
 
 
-def full() -> Decorator:
-    """Add ``--full``, which takes effect as soon as it is read."""
-
-    def show(context: click.Context, parameter: click.Parameter, is_full: bool) -> None:
-        if is_full:
-            show_in_full()
-
-    return click.option(
-        "--full", is_flag=True, expose_value=False, is_eager=True, callback=show,
-        help="Do not shorten names and tables to the width of the terminal.",
-    )  # fmt: skip
+def paths(*, required: bool = True) -> Any:
+    return argument(nargs=-1, required=required, type=click.Path())
 
 
-def path() -> Decorator:
-    return click.argument("path", type=click.Path())
+def application(*, required: bool = False) -> Any:
+    """Declare an application with its arguments, which follow behind ``--``."""
+    return argument(metavar="-- APP [ARG]...", nargs=-1, required=required, type=click.UNPROCESSED)
 
 
-def paths(name: str = "paths", *, required: bool = True) -> Decorator:
-    return click.argument(name, nargs=-1, required=required, type=click.Path())
+def value(meaning: str, *names: str, **settings: Any) -> Any:
+    return Declared(click.Option, *names, help=meaning, **settings)
 
 
-def json() -> Decorator:
-    return flag("Print the result as JSON (schema 1).", "--json", "as_json")
+def flag(meaning: str, *names: str) -> Any:
+    return value(meaning, *names, is_flag=True)
 
 
-def flag(meaning: str, *names: str) -> Decorator:
-    return click.option(*names, is_flag=True, help=meaning)
+def several(meaning: str, *names: str, **settings: Any) -> Any:
+    """Declare an option that may be repeated: the field has all its values."""
+    return value(meaning, *names, multiple=True, **settings)
 
 
-def value(meaning: str, *names: str, **more: Any) -> Decorator:
-    return click.option(*names, help=meaning, **more)
+def joined(meaning: str, *names: str, **settings: Any) -> Any:
+    """Declare an option with a list of words: the field has one list of all, with commas, or None."""
+    return several(meaning, *names, callback=lambda context, parameter, lists: ",".join(lists) or None, **settings)
 
 
-def several(meaning: str, *names: str, **more: Any) -> Decorator:
-    """Add an option that may be repeated: the command gets all its values."""
-    return click.option(*names, multiple=True, help=meaning, **more)
+def json() -> Any:
+    return flag("Print the result as JSON (schema 1).", "--json")
 
 
-def joined(meaning: str, *names: str, **more: Any) -> Decorator:
-    """Add an option with a list of words: the command gets one list of all, with commas, or None."""
-    return several(meaning, *names, callback=lambda context, parameter, lists: ",".join(lists) or None, **more)
+@dataclass(frozen=True)
+class Answer:
+    """The words of a command that takes no others."""
+
+    as_json: bool = json()
 
 
-def file(meaning: str, *names: str, required: bool = False, **kind: Any) -> Decorator:
-    """Add an option that names a file to read or to write, of a ``kind`` that ``click.Path`` knows."""
-    return click.option(*names, metavar="FILE", type=click.Path(**kind), required=required, help=meaning)
-
-
-def folders(meaning: str, *names: str) -> Decorator:
-    """Add an option that names a folder, and may be repeated."""
-    return several(f"{meaning}. May be repeated.", *names, metavar="DIR", type=click.Path(file_okay=False))
-
-
-def source_root() -> Decorator:
-    return folders("Also search this folder for source files", "--source-root", "source_roots")
-
-
-def toolchain(
-    meaning: str = "Toolchain to use (kernlens toolchain list shows them).",
-    *,
-    several: bool = False,
-    default: str | None = "",
-    metavar: str = "",
-) -> Decorator:
-    """Add ``--toolchain``: the command gets ``toolchain``, or ``toolchains``, a list, if several may be named. The default
-    is the empty text, for the default toolchain, or None."""
-    names = ("--toolchain", "toolchains") if several else ("--toolchain",)
-    return click.option(
-        *names, metavar=metavar or ("TOOLCHAIN,..." if several else "TOOLCHAIN"), help=meaning,
-        default=() if several else default, multiple=several,
-        shell_complete=completion.toolchains, callback=_listed if several else None,
-        show_default="KERNLENS_TOOLCHAIN, kernlens.toml, or the first installed one" if default == "" else False,
-    )  # fmt: skip
-
-
-def chosen_device(meaning: str = "decode raw machine code for it") -> Decorator:
-    """Add ``--device`` by which programs are chosen: the command gets ``device``, None for all."""
-
-    def chosen(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-        from kernlens.isa.devices import ALL
-
-        return None if name == ALL else name
-
-    return click.option(
-        "--device", metavar="DEVICE", shell_complete=completion.devices, callback=chosen,
-        help=f"Show only programs for this device (all: every device){f'; {meaning}' if meaning else ''}.",
-    )  # fmt: skip
-
-
-def device(meaning: str, name: str = "--device", *, required: bool = False) -> Decorator:
-    """Add ``--device`` of one, or another option of that kind: the command gets ``device``."""
-    return click.option(
-        name, "device", metavar="DEVICE", shell_complete=completion.devices, required=required, help=meaning
+def full() -> Any:
+    """Declare ``--full``, which takes effect as soon as it is read; the field has no value."""
+    return Unexposed(
+        "--full", **flag_at_once(show_in_full, "Do not shorten names and tables to the width of the terminal.")
     )
 
 
-def devices(meaning: str, metavar: str = "DEVICE,...", *, required: bool = False) -> Decorator:
-    """Add ``--device`` of several: the command gets ``devices``, a list."""
-    return click.option(
-        "--device", "devices", metavar=metavar, shell_complete=completion.devices, callback=_listed, required=required,
-        multiple=True, help=meaning,
-    )  # fmt: skip
+class Unexposed(Declared):
+    """A field without a value."""
+
+    def __init__(self, *names: str, **settings: Any) -> None:
+        super().__init__(click.Option, *names, **settings)
+
+    def value(self, field: str, values: Any) -> None:
+        return None
+
+
+def file(meaning: str, *names: str, required: bool = False, **kind: Any) -> Any:
+    """Declare an option that names a file to read or to write, of a ``kind`` that ``click.Path`` knows."""
+    return value(meaning, *names, metavar="FILE", type=click.Path(**kind), required=required)
+
+
+def folders(meaning: str, *names: str) -> Any:
+    """Declare an option that names a folder, and may be repeated."""
+    return several(f"{meaning}. May be repeated.", *names, metavar="DIR", type=click.Path(file_okay=False))
+
+
+def source_root() -> Any:
+    return folders("Also search this folder for source files", "--source-root")
+
+
+def own_source() -> Any:
+    return file("Source file to use if the line table does not name it.", "--source")
+
+
+def number(meaning: str, *names: str, least: float = 0, most: float | None = None, **settings: Any) -> Any:
+    """Declare an option with a whole number, or of seconds any number, in a range."""
+    kind = click.FloatRange if settings.get("metavar") == "SECONDS" else click.IntRange
+    return value(meaning, *names, type=kind(least, most), **{"metavar": "N", **settings})  # type: ignore[arg-type]
+
+
+def toolchain(
+    meaning: str = "Toolchain to use (kernlens toolchain list shows them).", *, default: str | None = ""
+) -> Any:
+    """Declare ``--toolchain`` of one. The default is the empty text, for the default toolchain, or None."""
+    return value(meaning, "--toolchain", metavar="TOOLCHAIN", default=default, **_of_toolchain(default))
+
+
+def toolchains(meaning: str, *, default: str | None = "", metavar: str = "TOOLCHAIN,...") -> Any:
+    """Declare ``--toolchain`` of several: the field has a list. ``default`` None: there is no default toolchain here."""
+    return several(meaning, "--toolchain", metavar=metavar, default=(), callback=_listed, **_of_toolchain(default))
+
+
+def _of_toolchain(default: str | None) -> dict[str, Any]:
+    words = "KERNLENS_TOOLCHAIN, kernlens.toml, or the first installed one"
+    return {"shell_complete": completion.toolchains, "show_default": words if default == "" else False}
+
+
+def device(meaning: str, name: str = "--device", **settings: Any) -> Any:
+    """Declare ``--device`` of one, or another option of that kind."""
+    return value(meaning, name, metavar="DEVICE", shell_complete=completion.devices, **settings)
+
+
+def devices(meaning: str, metavar: str = "DEVICE,...") -> Any:
+    """Declare ``--device`` of several: the field has a list."""
+    return several(meaning, "--device", metavar=metavar, shell_complete=completion.devices, callback=_listed)
 
 
 def _listed(context: click.Context, parameter: click.Parameter, lists: Sequence[str]) -> list[str]:
@@ -242,117 +171,114 @@ def _listed(context: click.Context, parameter: click.Parameter, lists: Sequence[
     return [name for names in lists for name in names.split(",") if name]
 
 
-def kernel(meaning: str = "Only this kernel") -> Decorator:
+def kernels(meaning: str = "Only this kernel") -> Any:
     return several(
         f"{meaning}: a mangled or C++ name, or a pattern (blur_*). May be repeated.",
-        "--kernel", "kernel_names", metavar="KERNEL", shell_complete=completion.kernels,
+        "--kernel", metavar="KERNEL", shell_complete=completion.kernels,
     )  # fmt: skip
 
 
-def sort(meaning: str, name: str = "sort", default: str | None = None, former: Sequence[str] = ()) -> Decorator:
-    """Add ``--sort``, which takes any name of a figure: the command gets ``name``."""
-    return click.option(
-        "--sort", name, cls=RenamedOption, former=former, metavar="METRIC", shell_complete=completion.figures,
-        default=default, show_default=True, help=f"{meaning}: spill-bytes, code-size, sends, ... (docs/figures.md).",
+def sort(meaning: str, default: str | None = None) -> Any:
+    """Declare ``--sort``, which takes any name of a figure."""
+    return value(
+        f"{meaning}: spill-bytes, code-size, sends, ... (docs/figures.md).", "--sort", metavar="METRIC",
+        shell_complete=completion.figures, default=default, show_default=True,
     )  # fmt: skip
 
 
-def build_options(meaning: str, *, several: bool = False) -> Decorator:
-    """Add ``--build-options``: the command gets ``options``, a text, or all of them if it may be repeated."""
-    return click.option(
-        "--build-options", "options", cls=RenamedOption, former=("--options",), metavar="OPTIONS", multiple=several,
-        default=() if several else "", help=meaning,
+def build_options(meaning: str = "Build options for sources, added to -gline-tables-only.", **settings: Any) -> Any:
+    """Declare ``--build-options``: the field has a text, or all of them if it may be repeated (``multiple``)."""
+    return value(meaning, "--build-options", metavar="OPTIONS", **{"default": "", **settings})
+
+
+class _SpecConstant(click.ParamType):  # type: ignore[type-arg]
+    """The number of a specialization constant and its value."""
+
+    name = "constant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str]:
+        number, is_given, stated = value.partition("=")
+        if not is_given or not stated or not (number.isascii() and number.isdigit() and len(number) < 11):
+            sentence = f"--spec-constant {value!r} is not of the form 5=1: the constant's SpecId and its value"
+            raise click.UsageError(sentence, ctx)
+        return int(number), stated
+
+
+def spec_constants() -> Any:
+    return several(
+        "Set a specialization constant of SPIR-V modules by its SpecId (kernlens symbols lists them). May be repeated.",
+        "--spec-constant", metavar="ID=VALUE", type=_SpecConstant(),
     )  # fmt: skip
 
 
-def options_with_lines() -> Decorator:
-    """Add ``--build-options``: the command gets them with the option for line tables, unless ``--no-lines`` is set."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @build_options("Build options for sources, added to -gline-tables-only.")
-        @no_lines()
-        @functools.wraps(function)
-        def with_options(*words: Any, options: str, no_lines: bool, **others: Any) -> Any:
-            from kernlens.toolchain.sources.includes import with_lines
-
-            return function(*words, options=options if no_lines else with_lines(options), **others)
-
-        return with_options
-
-    return decorate
-
-
-def no_lines() -> Decorator:
+def no_lines() -> Any:
     return flag("Do not add -gline-tables-only: the binary gets no line table.", "--no-lines")
 
 
-def specialize() -> Decorator:
-    return several(
-        "Set a specialization constant of SPIR-V modules by its SpecId (kernlens symbols lists them). May be repeated.",
-        "--spec-constant", "specialize", cls=RenamedOption, former=("--specialize",), metavar="ID=VALUE",
-    )  # fmt: skip
+@dataclass(frozen=True)
+class BuildOptions:
+    """The build options of sources, with the one for line tables unless ``no_lines``."""
+
+    stated: str = build_options()
+    no_lines: bool = no_lines()
+
+    @property
+    def words(self) -> str:
+        """The options of a compile."""
+        from kernlens.toolchain.sources.includes import with_lines
+
+        return self.stated if self.no_lines else with_lines(self.stated)
 
 
-def parallel(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of parallel compiles: ``jobs``, their number, and ``timeout`` in seconds."""
-    command = click.option(
-        "--timeout", metavar="SECONDS", type=click.FloatRange(1), default=600.0, show_default=True,
-        help="Time limit of each compile.",
-    )(command)  # fmt: skip
-    return click.option(
-        "--jobs", metavar="N", type=click.IntRange(1), help="Number of parallel compiles.  [default: number of cores]"
-    )(command)
+@dataclass(frozen=True)
+class Parallel:
+    """The options of parallel compiles: their number, and the limit of each in seconds."""
+
+    jobs: int | None = number("Number of parallel compiles.  [default: number of cores]", "--jobs", least=1)
+    timeout: float = number(
+        "Time limit of each compile.", "--timeout", least=1, metavar="SECONDS", default=600.0, show_default=True
+    )
 
 
-def cache(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--no-cache``: the command gets the ``cache`` of compiles, None without one."""
+@dataclass(frozen=True)
+class Cached:
+    """The option that leaves the cache of compiles alone."""
 
-    @flag("Do not use the cache of earlier compiles.", "--no-cache")
-    @functools.wraps(function)
-    def with_cache(*words: Any, no_cache: bool, **others: Any) -> Any:
+    no_cache: bool = flag("Do not use the cache of earlier compiles.", "--no-cache")
+
+    def opened(self) -> CompileCache | None:
+        """Return the cache, None without one."""
         from kernlens.toolchain.compile_cache import open_cache
 
-        return function(*words, cache=None if no_cache else open_cache(), **others)
-
-    return with_cache
+        return None if self.no_cache else open_cache()
 
 
-def own_lines() -> Decorator:
-    """Add ``--own-lines``, the parameter ``is_own``."""
-    return flag("Show inlined library code under the line of your own files that calls it.", "--own-lines", "is_own")
+def own_lines() -> Any:
+    return flag("Show inlined library code under the line of your own files that calls it.", "--own-lines")
 
 
 SAMPLES_DEVICE = Rule("--samples-device", needs=("--samples",), why="it chooses one device of that file")
 
 
-def samples(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--samples`` and ``--samples-device``: the command gets ``samples`` and ``samples_device``."""
-    by_device = value(
-        "Use only the samples of this device, by the profiler's number.  [default: all]",
-        "--samples-device",
-        metavar="N",
-        type=click.IntRange(min=0),
+@dataclass(frozen=True)
+class Samples:
+    """The options of a profiler's samples: the ``file``, and of which ``device`` they are to be."""
+
+    samples: str | None = file(
+        "Show the samples of this profiler's file (CSV of unitrace --stall-sampling).", "--samples"
     )
-    return file("Show the samples of this profiler's file (CSV of unitrace --stall-sampling).", "--samples")(
-        by_device(function)
+    samples_device: int | None = number(
+        "Use only the samples of this device, by the profiler's number.  [default: all]", "--samples-device"
     )
 
 
-def unconfined() -> Decorator:
+def unconfined() -> Any:
     return flag("Run the compiler without the sandbox: foreign source code can then read any file.", "--unconfined")
 
 
 def own_roots(source_roots: Sequence[str]) -> list[str]:
     """Return the folders whose files are own ones, as line tables have them."""
     return [os.path.abspath(root) for root in source_roots]
-
-
-def constant_of(text: str) -> tuple[int, str]:
-    """Return the number and the value of ``--spec-constant``. Raises UsageError for anything else."""
-    number, is_given, value = text.partition("=")
-    if not is_given or not value or not (number.isascii() and number.isdigit() and len(number) < 11):
-        raise click.UsageError(f"--spec-constant {text!r} is not of the form 5=1: the constant's SpecId and its value")
-    return int(number), value
 
 
 def number_of(text: str, option: str) -> int:

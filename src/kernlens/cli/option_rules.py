@@ -17,6 +17,7 @@ Implied = Callable[[Mapping[str, Any]], Iterable[str]]
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule of one ``option``: it needs one of ``needs``, or ``excludes`` others; ``why`` is a clause about the option.
+    Without an ``option`` it is one of the whole command line, and ``why`` says it all.
 
     An option is written as users write it, in any of its spellings, with its value where the rule is about that
     (``--format csv``). The rule counts ``when`` one of these is there too (none: always), and not where ``unless`` is.
@@ -31,6 +32,8 @@ class Rule:
 
     def broken(self, words: frozenset[str]) -> str | None:
         """Return the sentence on how these options break the rule, None if they do not."""
+        if not self.option:
+            return self.why if words.isdisjoint(self.needs) else None
         if self.option not in words or self.unless in words or (self.when and words.isdisjoint(self.when)):
             return None
         if self.needs and words.isdisjoint(self.needs):
@@ -64,15 +67,16 @@ def check(rules: Sequence[Rule], context: click.Context, implied: Implied | None
 
 
 def _words(context: click.Context) -> Iterator[str]:
-    """Yield the spellings of each option that is there, those with a choice or a number of words with the value too."""
+    """Yield the name of each argument, in capitals, and the spellings of each option that is there, those of one text with that
+    too."""
     for option in context.command.params:
         name = option.name or ""
-        if (
-            not isinstance(option, click.Option)
-            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
-        ):
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         value = context.params.get(name)
+        if not isinstance(option, click.Option):
+            yield from [name.upper()] if value else []
+            continue
         yield from option.opts
-        if isinstance(option.type, click.Choice):
+        if isinstance(value, str):
             yield from (f"{spelling} {value}" for spelling in option.opts)

@@ -12,7 +12,9 @@ import click
 
 from kernlens.analysis.kernel_names import is_named
 from kernlens.cli import completion, option
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import print_json, print_lines, print_message
+from kernlens.dataclass import dataclass
 from kernlens.errors import FormatError, KernlensError, likeliest
 from kernlens.report.table import table
 
@@ -33,13 +35,6 @@ def command() -> None:
     """
 
 
-def _output_option(required: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    meaning = "Write to this recording instead of changing the input."
-    if required:
-        meaning = "Recording to write. kernlens overwrites an existing one."
-    return click.option("-o", "--output", metavar="FILE", type=click.Path(), required=required, help=meaning)
-
-
 def _readable(context: click.Context, parameter: click.Parameter, paths: Any) -> Any:
     """Return the paths as they are. Raises what ``open_regular`` does for a pipe or a device, which would block."""
     from kernlens.toolchain.sources.source_reading import open_regular
@@ -49,20 +44,31 @@ def _readable(context: click.Context, parameter: click.Parameter, paths: Any) ->
     return paths
 
 
-_recording = click.argument("path", metavar="FILE", type=click.Path(), callback=_readable)
+def _recording(**more: Any) -> Any:
+    """Declare a recording, or several, that must be there."""
+    return option.argument(**{"metavar": "FILE", "type": click.Path(), "callback": _readable, **more})
 
 
-@command.command("list", epilog="\b\nExample:\n  kernlens recording list blur.klens")
-@_recording
-@option.json()
-@option.diagnostic
-def list_programs(path: str, as_json: bool) -> None:
+def _output() -> Any:
+    return option.file("Write to this recording instead of changing the input.", "-o", "--output")
+
+
+@dataclass(frozen=True)
+class ToList:
+    """The words of the command that lists programs."""
+
+    path: str = _recording()
+    as_json: bool = option.json()
+
+
+@option.verb(ToList, "kernlens recording list blur.klens", name="list", of=command)
+def list_programs(asked: ToList) -> None:
     """Show the programs in a recording and the sizes of its parts."""
     from kernlens.recording.capture_notes import launches
     from kernlens.recording.inventory import stored_programs
     from kernlens.recording.reader import Recording
 
-    with Recording(path) as recording:
+    with Recording(asked.path) as recording:
         programs = stored_programs(recording)
         damage: list[str] = []
         counts = [_kernel_count(program.build, damage) for program in programs]
@@ -72,8 +78,8 @@ def list_programs(path: str, as_json: bool) -> None:
     except FormatError as error:
         counted = None
         damage.append(str(error))
-    document = _document(path, programs, counts, metadata, counted)
-    if as_json:
+    document = _document(asked.path, programs, counts, metadata, counted)
+    if asked.as_json:
         print_json(document)
     else:
         print_lines(_listing(document, has_launches=counted is not None))
@@ -82,12 +88,19 @@ def list_programs(path: str, as_json: bool) -> None:
     sys.exit(2 if damage else 0)
 
 
-@command.command("merge", epilog="\b\nExample:\n  kernlens recording merge day.klens night.klens -o both.klens")
-@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(), callback=_readable)
-@_output_option(required=True)
-@option.json()
-@option.diagnostic
-def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None:
+@dataclass(frozen=True)
+class ToMerge:
+    """The words of the command that merges recordings."""
+
+    paths: tuple[str, ...] = _recording(metavar="FILE...", nargs=-1, required=True)
+    output: str = option.file(
+        "Recording to write. kernlens overwrites an existing one.", "-o", "--output", required=True
+    )
+    as_json: bool = option.json()
+
+
+@option.verb(ToMerge, "kernlens recording merge day.klens night.klens -o both.klens", name="merge", of=command)
+def merge_recordings(asked: ToMerge) -> None:
     """Write the programs of several recordings into one.
 
     A program that several recordings contain is written once. If different programs have the same name, device and
@@ -95,51 +108,88 @@ def merge_recordings(paths: tuple[str, ...], output: str, as_json: bool) -> None
     """
     from kernlens.recording.editing import merge
 
-    _tell(merge(paths, output, command_line=sys.argv), "there already", as_json)
+    _tell(merge(asked.paths, asked.output, command_line=sys.argv), "there already", asked.as_json)
 
 
-@command.command(
-    "prune", epilog="\b\nExample:\n  kernlens recording prune app.klens --keep 'blur_*' --drop stages,logs"
+class _Kinds(click.ParamType):  # type: ignore[type-arg]
+    """A list, with commas, of parts that programs have in recordings."""
+
+    name = "kinds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> frozenset[str]:
+        from kernlens.recording.inventory import KINDS
+
+        kinds = frozenset(filter(None, value.split(",")))
+        if unknown := sorted(kinds - KINDS.keys()):
+            near = likeliest(unknown[0], KINDS)
+            meant = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(
+                f"--drop does not support '{unknown[0]}'; it supports {', '.join(KINDS)}{meant}", ctx
+            )
+        return kinds
+
+
+@dataclass(frozen=True)
+class ToPrune:
+    """The words of the command that removes programs, or parts of them."""
+
+    path: str = _recording()
+    keep: tuple[str, ...] = option.several(
+        "Keep only programs with this name or with a kernel of this name (blur_*). May be repeated.",
+        "--keep",
+        metavar="PATTERN",
+        shell_complete=completion.kernels,
+    )
+    drop: tuple[frozenset[str], ...] = option.several(
+        "Remove these parts: sources, binaries, debug, spirv, logs, stages.",
+        "--drop",
+        metavar="KIND,...",
+        type=_Kinds(),
+        shell_complete=completion.recorded_kinds,
+    )
+    output: str | None = _output()
+    as_json: bool = option.json()
+
+
+_PRUNED = [Rule("", needs=("--keep", "--drop"), why="choose what to keep (--keep) or what to remove (--drop)")]
+
+
+@option.verb(
+    ToPrune,
+    "kernlens recording prune app.klens --keep 'blur_*' --drop stages,logs",
+    rules=_PRUNED,
+    name="prune",
+    of=command,
 )
-@_recording
-@option.several(
-    "Keep only programs with this name or with a kernel of this name (blur_*). May be repeated.",
-    "--keep",
-    metavar="PATTERN",
-    shell_complete=completion.kernels,
-)
-@option.several(
-    "Remove these parts: sources, binaries, debug, spirv, logs, stages.",
-    "--drop",
-    metavar="KIND,...",
-    shell_complete=completion.recorded_kinds,
-)
-@_output_option()
-@option.json()
-@option.diagnostic
-def prune_recording(path: str, keep: tuple[str, ...], drop: tuple[str, ...], output: str | None, as_json: bool) -> None:
+def prune_recording(asked: ToPrune) -> None:
     """Remove programs, or parts of all programs, from a recording, and free their disk space."""
     from kernlens.recording.editing import prune
-    from kernlens.recording.inventory import KINDS
 
-    kinds = {kind for words in drop for kind in words.split(",") if kind}
-    unknown = sorted(kinds - KINDS.keys())
-    if unknown:
-        near = likeliest(unknown[0], KINDS)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise click.UsageError(f"--drop does not support '{unknown[0]}'; it supports {', '.join(KINDS)}{meant}")
-    if not keep and not kinds:
-        raise click.UsageError("choose what to keep (--keep) or what to remove (--drop)")
-    _tell(prune(path, output, keep=_choice(keep), drop=kinds), "left out", as_json)
+    pruned = prune(asked.path, asked.output, keep=_choice(asked.keep), drop=set().union(*asked.drop))
+    _tell(pruned, "left out", asked.as_json)
 
 
-@command.command("redact", epilog="\b\nExample:\n  kernlens recording redact app.klens --source -o shareable.klens")
-@_recording
-@option.flag("Remove all source text.", "--source", "of_source")
-@_output_option()
-@option.json()
-@option.diagnostic
-def redact_recording(path: str, of_source: bool, output: str | None, as_json: bool) -> None:
+@dataclass(frozen=True)
+class ToRedact:
+    """The words of the command that removes source text."""
+
+    path: str = _recording()
+    of_source: bool = option.flag("Remove all source text.", "--source")
+    output: str | None = _output()
+    as_json: bool = option.json()
+
+
+_REDACTED = [Rule("", needs=("--source",), why="add --source: it is what redact removes")]
+
+
+@option.verb(
+    ToRedact,
+    "kernlens recording redact app.klens --source -o shareable.klens",
+    rules=_REDACTED,
+    name="redact",
+    of=command,
+)
+def redact_recording(asked: ToRedact) -> None:
     """Remove source text from a recording: sources, source lines in logs, text in SPIR-V and in stages.
 
     Names of kernels, functions, variables and files stay, as do build options and the command line. Check these before
@@ -147,9 +197,7 @@ def redact_recording(path: str, of_source: bool, output: str | None, as_json: bo
     """
     from kernlens.recording.editing import redact_source
 
-    if not of_source:
-        raise click.UsageError("add --source: it is what redact removes")
-    _tell(redact_source(path, output), "left out", as_json)
+    _tell(redact_source(asked.path, asked.output), "left out", asked.as_json)
 
 
 def _choice(patterns: Sequence[str]) -> Callable[[Build], bool]:

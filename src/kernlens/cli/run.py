@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-
-import click
 
 from kernlens.cli import option
 from kernlens.cli.output import finish_output, print_message
+from kernlens.dataclass import dataclass
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
 
-if TYPE_CHECKING:
-    pass
+
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    device: str = option.device("Device to simulate (kernlens devices lists them).", "--simulate", required=True)
+    toolchain: str = option.toolchain("Toolchain whose driver simulates the device.")
+    command_line: tuple[str, ...] = option.application(required=True)
 
 
-@option.verb("kernlens run --simulate dg2 -- clinfo -l", option.ApplicationCommand)
-@option.device("Device to simulate (kernlens devices lists them).", "--simulate", required=True)
-@option.toolchain("Toolchain whose driver simulates the device.")
-@click.argument("command_line", metavar="-- APP [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
-def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
+@option.verb(Asked, "kernlens run --simulate dg2 -- clinfo -l", option.ApplicationCommand)
+def command(asked: Asked) -> None:
     """Run an application on a simulated device: the real driver compiles its programs, and no kernel executes.
 
     It needs no GPU. The driver does not dump its command stream (.aub), and the application cannot write files larger
@@ -28,12 +29,12 @@ def command(device: str, toolchain: str, command_line: tuple[str, ...]) -> None:
     from kernlens.isa.devices import name_among
     from kernlens.toolchain.loaders.application import find_application, is_static, lost_on_children, restore_signals
     from kernlens.toolchain.simulation import EXPLANATION, simulated_devices
-    from kernlens.toolchain.toolchains import toolchain as find_toolchain
+    from kernlens.toolchain.toolchains import toolchain
     from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 
-    chosen = find_toolchain(toolchain)
-    device = name_among(device, simulated_devices(chosen)) or device
-    application = find_application(command_line, device, chosen)
+    chosen = toolchain(asked.toolchain)
+    device = name_among(asked.device, simulated_devices(chosen)) or asked.device
+    application = find_application(asked.command_line, device, chosen)
     turn_on_level_zero(application.environment, chosen)
     print_message(f"kernlens: {EXPLANATION}")
     if lost := lost_on_children(chosen):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kernlens.analysis.placed_samples import PlacedSamples
     from kernlens.analysis.sampled_kernels import SampledKernels
     from kernlens.cli.listings import Form
+    from kernlens.cli.option import Samples
     from kernlens.loading import Contents
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
@@ -170,14 +171,14 @@ class AnnotatedSamples:
         return Lines(lines, csv_line((*COLUMNS, *columns)))
 
 
-def read_samples(path: str | None, device: int | None) -> SampledKernels | None:
+def read_samples(asked: Samples) -> SampledKernels | None:
     """Return the samples of ``--samples`` and ``--samples-device``, None if there is neither. Raises KernlensError if the file
     cannot be read."""
-    if path is None:
+    if asked.samples is None:
         return None
     from kernlens.cli.sample_file import open_samples
 
-    return open_samples(path, device)
+    return open_samples(asked.samples, asked.samples_device)
 
 
 def tell_unmatched(path: str | None, sampled: SampledKernels, programs: Sequence[Program]) -> SampleMatches:

@@ -13,6 +13,8 @@ import click
 from kernlens.cli import completion, option
 from kernlens.cli.option_rules import Rule, one_of
 from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
+from kernlens.cli.sources import tell
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, NoCodeError, NotFoundError, UnknownKernelError
 from kernlens.model.stages import OTHER_DEVICES
 
@@ -46,79 +48,71 @@ _MOST_FILES = 8
 _RULES = (*one_of("--stage", "--diff", "--line"), Rule("--form", needs=("--stage",), why="it is the form of that"))
 
 
-@option.verb("kernlens stages blur.cl --device dg2 --line 42", _Stages, _RULES)
-@click.argument("path", type=click.Path())
-@option.device(
-    f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}; all: all GPUs."
-)
-@option.options_with_lines()
-@option.toolchain()
-@option.value("Print this stage.", "--stage", metavar="STAGE", shell_complete=completion.stages)
-@option.value("Show only this kernel.", "--kernel", metavar="KERNEL", shell_complete=completion.kernels)
-@option.value(
-    "Form of the stage to print.  [default: text if there is one]", "--form", type=option.Choice(["text", "binary"])
-)
-@option.value("Print what differs between two stages, or what one pass changed.", "--diff", nargs=2, metavar="S1 [S2]")
-@click.option("--line", metavar="[FILE:]N", help="Follow this source line through all stages.")
-@option.flag("List every compiler pass and whether it changed the program.", "--all-passes")
-@option.file("Save all stages in a recording.", "-o", "--output")
-@option.unconfined()
-@option.full()
-@option.json()
-def command(
-    path: str,
-    device: str | None,
-    options: str,
-    toolchain: str,
-    stage: str | None,
-    kernel: str | None,
-    form: str | None,
-    diff: tuple[str, str] | None,
-    line: str | None,
-    all_passes: bool,
-    output: str | None,
-    unconfined: bool,
-    as_json: bool,
-) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    path: str = option.path()
+    device: str | None = option.device(
+        f"Compile for this device: a GPU, {', '.join(OTHER_DEVICES[:-1])} or {OTHER_DEVICES[-1]}; all: all GPUs."
+    )
+    options: option.BuildOptions = option.together(option.BuildOptions)
+    toolchain: str = option.toolchain()
+    stage: str | None = option.value("Print this stage.", "--stage", metavar="STAGE", shell_complete=completion.stages)
+    kernel: str | None = option.value(
+        "Show only this kernel.", "--kernel", metavar="KERNEL", shell_complete=completion.kernels
+    )
+    form: str | None = option.value(
+        "Form of the stage to print.  [default: text if there is one]", "--form", type=option.Choice(["text", "binary"])
+    )
+    diff: tuple[str, str] | None = option.value(
+        "Print what differs between two stages, or what one pass changed.", "--diff", nargs=2, metavar="S1 [S2]"
+    )
+    line: str | None = option.value("Follow this source line through all stages.", "--line", metavar="[FILE:]N")
+    all_passes: bool = option.flag("List every compiler pass and whether it changed the program.", "--all-passes")
+    output: str | None = option.file("Save all stages in a recording.", "-o", "--output")
+    unconfined: bool = option.unconfined()
+    full: None = option.full()
+    as_json: bool = option.json()
+
+
+@option.verb(Asked, "kernlens stages blur.cl --device dg2 --line 42", _Stages, _RULES)
+def command(asked: Asked) -> None:
     """Show a source at every compile stage, from IL to machine code.
 
     PATH is a source (OpenCL C or SPIR-V) to compile for --device, or a recording.
     """
-    from kernlens.verbs.stages import NoDeviceError, record, stages_in, those_with_kernel
+    from kernlens.verbs.build_messages import warning_lines
+    from kernlens.verbs.stages import record, stages_in, those_with_kernel
 
-    try:
-        everything = stages_in(
-            path,
-            device,
-            options=_if_given(options, "options", "no_lines"),
-            toolchain=_if_given(toolchain, "toolchain"),
-            all_passes=all_passes,
-            unconfined=unconfined,
-            kernel=kernel,
-            tell=lambda sentence: print_message(f"kernlens: {sentence}"),
-        )
-    except NoDeviceError as error:
-        raise click.UsageError(str(error)) from error
-    if output is not None and not record(everything, Path(output), sys.argv):
-        print_message(f"kernlens: nothing compiled, so {output} stays as it was")
-    pipelines, kernel = those_with_kernel(everything, kernel)
-    from kernlens.cli.build_logs import print_warnings
-
+    everything = stages_in(
+        asked.path,
+        asked.device,
+        options=_if_given(asked.options.words, "stated", "no_lines"),
+        toolchain=_if_given(asked.toolchain, "toolchain"),
+        all_passes=asked.all_passes,
+        unconfined=asked.unconfined,
+        kernel=asked.kernel,
+        tell=tell,
+    )
+    if asked.output is not None and not record(everything, Path(asked.output), sys.argv):
+        tell(f"nothing compiled, so {asked.output} stays as it was")
+    pipelines, kernel = those_with_kernel(everything, asked.kernel)
     failed = [pipeline.build for pipeline in pipelines if not pipeline.build.ok]
     if failed:
         # Whatever was asked, this is the first thing to know; the stages that it came to are shown all the same.
-        from kernlens.cli.compile import print_failures
+        from kernlens.verbs.compile_failures import failure_lines
 
-        print_failures(failed)
-    print_warnings(pipeline.build for pipeline in pipelines if not pipeline.build.created)
-    if stage is not None:
-        _print_stage(pipelines, stage, kernel, form, as_json)
-    elif diff is not None:
-        _print_diff(pipelines, diff, kernel, as_json)
-    elif line is not None:
-        _print_line(pipelines, line, kernel, all_passes, as_json)
+        print_message(*failure_lines(failed))
+    print_message(*warning_lines(pipeline.build for pipeline in pipelines if not pipeline.build.created))
+    if asked.stage is not None:
+        _print_stage(pipelines, asked.stage, kernel, asked.form, asked.as_json)
+    elif asked.diff is not None:
+        _print_diff(pipelines, asked.diff, kernel, asked.as_json)
+    elif asked.line is not None:
+        _print_line(pipelines, asked.line, kernel, asked.all_passes, asked.as_json)
     else:
-        _print_list(pipelines, kernel, all_passes, as_json)
+        _print_list(pipelines, kernel, asked.all_passes, asked.as_json)
     sys.exit(3 if failed else 0)
 
 

@@ -13,6 +13,8 @@ import click
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, print_json, print_lines, print_message, refuse_input, written
+from kernlens.cli.sources import tell
+from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError, OutputError
 from kernlens.report.style import style
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from kernlens.model.figure import Figure
     from kernlens.model.sweep_row import SweepRow
     from kernlens.recording.writer import RecordingWriter
-    from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.verbs.sweep.cells import Matrix
     from kernlens.verbs.sweep.measuring import Measured
 
@@ -43,74 +44,67 @@ _RULES = (
 )
 
 
-@option.verb("kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv", rules=_RULES)
-@option.paths("sources")
-@option.devices("Target devices, separated by commas; all: every device of each toolchain.", required=True)
-@option.toolchain("Toolchains to use, separated by commas (kernlens toolchain list shows them).", several=True)
-@option.build_options("A set of build options. Repeat the option for more sets.", several=True)
-@option.value(
-    "Read more sets of build options from this file, one per line.", "--build-options-file", "options_file",
-    cls=option.RenamedOption, former=("--options-file",), metavar="FILE", type=click.Path(),
-)  # fmt: skip
-@option.several(
-    "Values of a macro: compile each set of options with each value. Repeat the option for all combinations.",
-    "-D",
-    "macros",
-    metavar="NAME=V,...",
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    sources: tuple[str, ...] = option.paths()
+    devices: list[str] = option.devices("Target devices, separated by commas; all: every device of each toolchain.")
+    toolchains: list[str] = option.toolchains(
+        "Toolchains to use, separated by commas (kernlens toolchain list shows them)."
+    )
+    options: tuple[str, ...] = option.build_options(
+        "A set of build options. Repeat the option for more sets.", multiple=True, default=()
+    )
+    options_file: str | None = option.file(
+        "Read more sets of build options from this file, one per line.", "--build-options-file"
+    )
+    macros: tuple[str, ...] = option.several(
+        "Values of a macro: compile each set of options with each value. Repeat the option for all combinations.",
+        "-D",
+        metavar="NAME=V,...",
+    )
+    no_lines: bool = option.no_lines()
+    sort: str = option.sort("Sort kernels by this metric, worst first", "spill-stores")
+    top: int = option.number("Number of rows to print (0: all).", "--top", default=40, show_default=True)
+    is_best: bool = option.flag(
+        "Print the best set of options for each kernel, and those that nothing beats.", "--best"
+    )
+    weigh: str | None = option.joined(
+        "What is best, with --best: metrics, the first one counts most. Those with weights (NAME=0.5) count together."
+        "  [default: spills,cycles,size]",
+        "--weigh",
+        metavar="METRIC,...",
+    )
+    csv: str | None = option.file("Write all rows as CSV.", "--csv")
+    parquet: str | None = option.file("Write all rows as Parquet.", "--parquet")
+    heat_map: str | None = option.file("Write a heat map, a page of HTML.", "--heat-map")
+    history: str | None = option.file("Add all rows, with commit and date, to this Parquet file.", "--append")
+    output: str | None = option.file("Save all programs in a recording.", "-o", "--output")
+    parallel: option.Parallel = option.together(option.Parallel)
+    scheduler: str | None = option.value(
+        "Compile on the workers of this Dask scheduler, or of that of a scheduler file.",
+        "--scheduler",
+        metavar="ADDRESS",
+    )
+    wait_workers: float = option.number(
+        "How long --scheduler waits for a worker that can do what is left.", "--wait-workers", metavar="SECONDS",
+        default=60.0, show_default=True,
+    )  # fmt: skip
+    cache: option.Cached = option.together(option.Cached)
+    full: None = option.full()
+    as_json: bool = option.json()
+
+    @property
+    def outputs(self) -> list[str]:
+        """The files to write."""
+        return [each for each in (self.csv, self.parquet, self.heat_map, self.output, self.history) if each is not None]
+
+
+@option.verb(
+    Asked, "kernlens sweep *.cl --device all --toolchain system,newest -D TILE=8,16,32 --csv tiles.csv", rules=_RULES
 )
-@option.no_lines()
-@option.sort("Sort kernels by this metric, worst first", "figure", "spill-stores", ("--figure",))
-@option.value(
-    "Number of rows to print (0: all).", "--top", metavar="N", type=click.IntRange(0), default=40, show_default=True
-)
-@option.flag("Print the best set of options for each kernel, and those that nothing beats.", "--best", "is_best")
-@option.joined(
-    "What is best, with --best: metrics, the first one counts most. Those with weights (NAME=0.5) count together."
-    "  [default: spills,cycles,size]",
-    "--weigh", metavar="METRIC,...",
-)  # fmt: skip
-@option.file("Write all rows as CSV.", "--csv", "csv_file")
-@option.file("Write all rows as Parquet.", "--parquet", "parquet_file")
-@option.file("Write a heat map, a page of HTML.", "--heat-map", "heat_map_file")
-@option.file("Add all rows, with commit and date, to this Parquet file.", "--append", "history_file")
-@option.file("Save all programs in a recording.", "-o", "--output")
-@option.parallel
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Compile on the workers of this Dask scheduler, or of that of a scheduler file.",
-)
-@option.value(
-    "How long --scheduler waits for a worker that can do what is left.", "--wait-workers", metavar="SECONDS",
-    type=click.FloatRange(0), default=60.0, show_default=True,
-)  # fmt: skip
-@option.cache
-@option.full()
-@option.json()
-def command(
-    sources: tuple[str, ...],
-    devices: list[str],
-    toolchains: list[str],
-    options: tuple[str, ...],
-    options_file: str | None,
-    macros: tuple[str, ...],
-    no_lines: bool,
-    figure: str,
-    top: int,
-    is_best: bool,
-    weigh: str | None,
-    csv_file: str | None,
-    parquet_file: str | None,
-    heat_map_file: str | None,
-    history_file: str | None,
-    output: str | None,
-    jobs: int | None,
-    timeout: float,
-    scheduler: str | None,
-    wait_workers: float,
-    cache: CompileCache | None,
-    as_json: bool,
-) -> None:
+def command(asked: Asked) -> None:
     """Compile SOURCES for every combination of devices, toolchains and build options, and measure every kernel.
 
     A folder stands for the sources in it (*.cl). Compiles run in parallel, here or on a Dask cluster. kernlens caches
@@ -120,48 +114,59 @@ def command(
     from kernlens.model.best_sets import best_sets
     from kernlens.model.figures import PRESSURES, WAITS, figure_named
     from kernlens.model.sweep_row import measured_figures
-    from kernlens.verbs.sweep.cells import matrix
-    from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
-    from kernlens.verbs.sweep.sweep import measure
 
-    ordered_by, by = figure_named(figure), _weighing(weigh, is_best=is_best)
+    ordered_by, by = figure_named(asked.sort), _weighing(asked.weigh, is_best=asked.is_best)
     has_pressure = ordered_by in PRESSURES or (by is not None and by.needs_pressure)
     has_waits = ordered_by in WAITS or (by is not None and by.needs_waits)
     figures = measured_figures(has_pressure=has_pressure, has_waits=has_waits)
-    _check_outputs(csv_file, parquet_file, heat_map_file, output, history_file)
-    if history_file is not None:
-        from kernlens.verbs.sweep.history import check_history
-
-        check_history(history_file)
-    sets = option_sets([*options, *(options_in_file(options_file) if options_file else [])], macros)
-    planned = matrix(sources, devices, toolchains, sets, lines=not no_lines, timeout=timeout)
-    for name, chosen in planned.left_out:
-        print_message(f"kernlens: the toolchain {chosen} does not compile for {name}, which is left out there")
-    family = ordered_by.key.partition("_")[0].removesuffix("s")
-    recorded = _Recorded(output)
+    _check_outputs(asked)
+    planned = _planned(asked)
+    recorded = _Recorded(asked.output)
     with recorded:
-        results = measure(
-            planned, workers=jobs, scheduler=scheduler, wait_workers=wait_workers,
-            on_notice=lambda sentence: print_message(f"kernlens: {sentence}"), cache=cache,
-            order="" if heat_map_file is None else _ORDERS.get(family, "instructions"),
-            keep_builds=output is not None, pressure=has_pressure, waits=has_waits,
-        )  # fmt: skip
-        rows, stopped = _rows(planned, results, recorded, quiet=as_json)
+        results = _measured(asked, planned, ordered_by, pressure=has_pressure, waits=has_waits)
+        rows, stopped = _rows(planned, results, recorded, quiet=asked.as_json)
     best = None if by is None else best_sets(rows, by)
-    if history_file is not None:
-        _append(history_file, rows, recorded.errors)
+    if asked.history is not None:
+        _append(asked.history, rows, recorded.errors)
     with written(
         [
-            (csv_file, lambda: _csv(rows, figures, best)),
-            (parquet_file, lambda: _parquet(rows, best)),
-            (heat_map_file, lambda: _heat_map(rows, ordered_by, planned)),
+            (asked.csv, lambda: _csv(rows, figures, best)),
+            (asked.parquet, lambda: _parquet(rows, best)),
+            (asked.heat_map, lambda: _heat_map(rows, ordered_by, planned)),
         ],
         recorded.errors,
     ):
-        _print(rows, planned, ordered_by, top, as_json, best, by)
+        _print(rows, planned, ordered_by, asked, best, by)
     if stopped is not None:
         raise stopped
     sys.exit(3 if any(row.reason for row in rows) else 0)
+
+
+def _planned(asked: Asked) -> Matrix:
+    """Return the compiles to do, and print what is left out of them."""
+    from kernlens.verbs.sweep.cells import matrix
+    from kernlens.verbs.sweep.option_sets import option_sets, options_in_file
+    from kernlens.verbs.targets import target_of
+
+    of_file = options_in_file(asked.options_file) if asked.options_file else []
+    sets = option_sets([*asked.options, *of_file], asked.macros)
+    devices = asked.devices or [target_of(asked.sources[0], None, tell)]
+    timeout = asked.parallel.timeout
+    planned = matrix(asked.sources, devices, asked.toolchains, sets, lines=not asked.no_lines, timeout=timeout)
+    for name, chosen in planned.left_out:
+        tell(f"the toolchain {chosen} does not compile for {name}, which is left out there")
+    return planned
+
+
+def _measured(asked: Asked, planned: Matrix, ordered_by: Figure, *, pressure: bool, waits: bool) -> Generator[Measured]:
+    from kernlens.verbs.sweep.sweep import measure
+
+    family = ordered_by.key.partition("_")[0].removesuffix("s")
+    return measure(
+        planned, workers=asked.parallel.jobs, scheduler=asked.scheduler, wait_workers=asked.wait_workers, on_notice=tell,
+        cache=asked.cache.opened(), order="" if asked.heat_map is None else _ORDERS.get(family, "instructions"),
+        keep_builds=asked.output is not None, pressure=pressure, waits=waits,
+    )  # fmt: skip
 
 
 def _rows(
@@ -193,18 +198,12 @@ def _weighing(text: str | None, *, is_best: bool) -> Weighing | None:
     return weighing(DEFAULT_WEIGHING if text is None else text) if is_best else None
 
 
-def _check_outputs(
-    csv_file: str | None,
-    parquet_file: str | None,
-    heat_map_file: str | None,
-    output: str | None,
-    history_file: str | None,
-) -> None:
+def _check_outputs(asked: Asked) -> None:
     """Refuse what could not be written before hours are spent on it."""
     from kernlens.recording.target import is_recorded
     from kernlens.report.sweep_parquet import check_parquet
 
-    files = [path for path in (csv_file, parquet_file, heat_map_file, output, history_file) if path is not None]
+    files = asked.outputs
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise click.UsageError("two output options name the same file")
     for path in files:
@@ -214,12 +213,16 @@ def _check_outputs(
             raise OutputError(f"cannot write {path}: the folder {folder} does not exist; create it first")
         if not os.access(folder, os.W_OK) or os.path.isdir(path):
             raise OutputError(f"cannot write {path}; choose another location")
-    if output is not None:
-        is_recorded(Path(output), overwrite=True)
-    if heat_map_file is not None and not heat_map_file.lower().endswith((".html", ".htm")):
-        raise click.UsageError(f"--heat-map writes .html files, not {heat_map_file}")
-    if parquet_file is not None:
+    if asked.output is not None:
+        is_recorded(Path(asked.output), overwrite=True)
+    if asked.heat_map is not None and not asked.heat_map.lower().endswith((".html", ".htm")):
+        raise click.UsageError(f"--heat-map writes .html files, not {asked.heat_map}")
+    if asked.parquet is not None:
         check_parquet()
+    if asked.history is not None:
+        from kernlens.verbs.sweep.history import check_history
+
+        check_history(asked.history)
 
 
 class _Recorded:
@@ -281,8 +284,7 @@ def _print(
     rows: Sequence[SweepRow],
     planned: Matrix,
     figure: Figure,
-    top: int,
-    as_json: bool,
+    asked: Asked,
     best: Sequence[BestSet] | None,
     by: Weighing | None,
 ) -> None:
@@ -297,6 +299,7 @@ def _print(
     from kernlens.model.best_sets import unranked_sentence
     from kernlens.report.describe import plural
 
+    top, as_json = asked.top, asked.as_json
     if as_json:
         print_json(sweep_document(rows) | (best_document(best, by) if best is not None and by is not None else {}))
     elif best is not None and by is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from kernlens.cli import option
 from kernlens.cli.output import is_terminal, print_json, print_lines, print_pieces, printable
+from kernlens.cli.sources import Compiling
+from kernlens.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from kernlens.analysis.linking.driver_rules import DriverRules
@@ -19,19 +20,25 @@ if TYPE_CHECKING:
     from kernlens.model.program import Program
 
 
-@option.verb("kernlens symbols library.bin --json")
-@option.paths()
-@option.chosen_device("")
-@option.build_options("Build options that SPIR-V modules will be compiled with.")
-@option.value(
-    "Driver release that will compile SPIR-V.", "--driver", metavar="RELEASE", default="26.27", show_default=True
-)
-@option.flag("Also show relocations of debug sections.", "--all", "everything")
-@option.full()
-@option.json()
-def command(
-    paths: tuple[str, ...], device: str | None, options: str, driver: str, everything: bool, as_json: bool
-) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """The words of the command."""
+
+    paths: tuple[str, ...] = option.paths()
+    compiling: Compiling = option.together(Compiling)
+    options: str = option.build_options(
+        "Build options for sources, and those that SPIR-V modules will be compiled with."
+    )
+    driver: str = option.value(
+        "Driver release that will compile SPIR-V.", "--driver", metavar="RELEASE", default="26.27", show_default=True
+    )
+    everything: bool = option.flag("Also show relocations of debug sections.", "--all")
+    full: None = option.full()
+    as_json: bool = option.json()
+
+
+@option.verb(Asked, "kernlens symbols library.bin --json")
+def command(asked: Asked) -> None:
     """Show exports, imports, kernels and relocations of SPIR-V, zebin, patch-token programs, AMD code objects, and recordings.
 
     A module exports functions if it was compiled with -library-compilation, and variables if compiled with
@@ -39,7 +46,6 @@ def command(
     hides.
     """
     from kernlens.analysis.linking.driver_rules import rules_of
-    from kernlens.loading import open_file
     from kernlens.loading.linkable import SYMBOLIC, linkable_in
     from kernlens.model.failed_builds import by_path
     from kernlens.report.failure_lines import failed_documents, failed_lines
@@ -47,23 +53,23 @@ def command(
     from kernlens.verbs.absent import whole_of
     from kernlens.verbs.programs import for_device
 
-    rules = rules_of(driver)
-    opened = [open_file(path) for path in paths]
+    rules, options, device = rules_of(asked.driver), asked.options, asked.compiling.chosen
+    opened = asked.compiling.opened(asked.paths, options, with_spirv=False)
     linkable = []
     for contents in opened:
         chosen = for_device(contents.programs, device, whole=whole_of(contents))
         linkable += linkable_in(contents, chosen, SYMBOLIC)
     failed = by_path(contents.failed_builds(device) for contents in opened)
-    if as_json and is_terminal():
+    if asked.as_json and is_terminal():
         documents = _answers(linkable, options, rules, _document)
         modules = [json.loads(text) for text in documents]
         print_json({"schema": 1, "failed_builds": failed_documents(failed), "modules": modules})
-    elif as_json:
+    elif asked.as_json:
         documents = _answers(linkable, options, rules, _document)
         head = f'{{"schema":1,"failed_builds":{encoded(failed_documents(failed))},"modules":['
         print_pieces(chain([head], _joined(documents, ","), ["]}\n"]))
     else:
-        print_pieces(_joined(_answers(linkable, options, rules, partial(_text, everything)), "\n"))
+        print_pieces(_joined(_answers(linkable, options, rules, partial(_text, asked.everything)), "\n"))
         if failed:
             print_lines(["", *failed_lines(failed)])
     for contents in opened:

@@ -8,6 +8,7 @@ import click
 
 from kernlens.cli import option
 from kernlens.cli.output import print_json, print_lines, print_message
+from kernlens.dataclass import dataclass
 from kernlens.report.table import table
 
 if TYPE_CHECKING:
@@ -23,15 +24,13 @@ def command() -> None:
     """
 
 
-@command.command("list", epilog="\b\nExample:\n  kernlens toolchain list")
-@option.json()
-@option.diagnostic
-def list_toolchains(as_json: bool) -> None:
+@option.verb(option.Answer, "kernlens toolchain list", name="list", of=command)
+def list_toolchains(asked: option.Answer) -> None:
     """Show every toolchain with its versions and folder."""
     from kernlens.toolchain.toolchains import find_toolchains
 
     toolchains = find_toolchains()
-    if as_json:
+    if asked.as_json:
         print_json({"schema": 1, "toolchains": list(map(_document, toolchains))})
         return
     print_lines(table(("toolchain", "NEO", "IGC", "root"), list(map(_row, toolchains))))
@@ -69,16 +68,23 @@ def _document(toolchain: Toolchain) -> dict[str, Any]:
     }
 
 
-@command.command("add", epilog="\b\nExample:\n  kernlens toolchain add newest")
-@click.argument("name")
-@option.value("Debian mirror to download from.  [default: the one that apt uses]", "--mirror", metavar="URL")
-@option.file("Keys that sign the mirror's package lists.  [default: Debian's]", "--keyring")
-@click.option(
-    "--root", metavar="DIR", type=click.Path(), help="Register this existing sysroot instead of building one."
-)
-@option.json()
-@option.diagnostic
-def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str | None, as_json: bool) -> None:
+@dataclass(frozen=True)
+class ToAdd:
+    """The words of the command that adds a toolchain."""
+
+    name: str = option.argument()
+    mirror: str | None = option.value(
+        "Debian mirror to download from.  [default: the one that apt uses]", "--mirror", metavar="URL"
+    )
+    keyring: str | None = option.file("Keys that sign the mirror's package lists.  [default: Debian's]", "--keyring")
+    root: str | None = option.value(
+        "Register this existing sysroot instead of building one.", "--root", metavar="DIR", type=click.Path()
+    )
+    as_json: bool = option.json()
+
+
+@option.verb(ToAdd, "kernlens toolchain add newest", name="add", of=command)
+def add_toolchain(asked: ToAdd) -> None:
     """Build a root with Debian's newest Intel compiler and driver, about 430 MB, and register it as NAME.
 
     The names amd and amd-newest stand for Debian's compilers for AMD GPUs: clang, lld and the ROCm device libraries of
@@ -88,8 +94,8 @@ def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str 
     from kernlens.toolchain.amd_compiler import amd_compiler
     from kernlens.toolchain.roots import add
 
-    toolchain = add(name, mirror, root, on_progress=print_message, keyring=keyring)
-    if as_json:
+    toolchain = add(asked.name, asked.mirror, asked.root, on_progress=print_message, keyring=asked.keyring)
+    if asked.as_json:
         print_json({"schema": 1, "added": _document(toolchain)})
     else:
         amd_clang = amd_compiler(toolchain)
@@ -99,16 +105,21 @@ def add_toolchain(name: str, mirror: str | None, keyring: str | None, root: str 
         print_lines([f"{toolchain.name}: {title} in {toolchain.root}"])
 
 
-@command.command("remove", epilog="\b\nExample:\n  kernlens toolchain remove newest")
-@click.argument("name")
-@option.json()
-@option.diagnostic
-def remove_toolchain(name: str, as_json: bool) -> None:
+@dataclass(frozen=True)
+class ToRemove:
+    """The words of the command that removes a toolchain."""
+
+    name: str = option.argument()
+    as_json: bool = option.json()
+
+
+@option.verb(ToRemove, "kernlens toolchain remove newest", name="remove", of=command)
+def remove_toolchain(asked: ToRemove) -> None:
     """Remove a toolchain: the folder that was built for it, or just its registration."""
     from kernlens.toolchain.roots import remove
 
-    remove(name)
-    if as_json:
-        print_json({"schema": 1, "removed": name})
+    remove(asked.name)
+    if asked.as_json:
+        print_json({"schema": 1, "removed": asked.name})
     else:
-        print_lines([f"{name} is removed"])
+        print_lines([f"{asked.name} is removed"])

@@ -15,14 +15,15 @@ _BUILD_OPTION = re.compile(r"-(?:cl-|ze-|D|U|I|g|W|O|s\b|w\b|x\b)")
 
 
 def message_of(error: click.ClickException) -> str:
-    """Return click's message, in which options that are offered have their current names."""
+    """Return click's message, in the words of this command line: the options that are offered are those that begin alike, if
+    some do."""
     import click
 
     context: click.Context | None = getattr(error, "ctx", None)
-    if isinstance(error, click.NoSuchOption) and error.possibilities and context is not None:
-        current = {name: each.opts[0] for each in context.command.params for name in getattr(each, "former", ())}
-        offered = dict.fromkeys(current.get(name, name) for name in error.possibilities)
-        error = click.NoSuchOption(error.option_name, possibilities=offered, ctx=context)
+    if isinstance(error, click.NoSuchOption) and context is not None and error.option_name.startswith("--"):
+        shown = [each for each in context.command.params if not getattr(each, "hidden", False)]
+        if alike := [name for each in shown for name in each.opts if name.startswith(error.option_name)]:
+            error = click.NoSuchOption(error.option_name, possibilities=alike, ctx=context)
     message = re.sub(r"a valid integer( range)?", "a whole number", error.format_message())
     return re.sub(r"is not in the range x>=(\d+)", r"is less than \1", message)
 
@@ -45,7 +46,7 @@ def next_step(error: click.ClickException, words: Sequence[str]) -> str:
             "is a directory.": " Name a file in it.",
         }
         return next((step for end, step in steps.items() if message.endswith(end)), "")
-    if message.startswith("--device is missing") and context is not None:
+    if message.startswith("no target device") and context is not None:
         return _misplaced(context, words)
     extra = re.search(r"unexpected extra arguments? \(([^\s)]+)", message)
     if extra is not None and context is not None:

@@ -30,8 +30,9 @@ from kernlens.toolchain.sources.source_reading import is_wide, open_regular
 from kernlens.toolchain.sources.source_settings import SourceSettings, settings_for
 from kernlens.toolchain.toolchains import toolchain
 from kernlens.verbs.compile import targets_of
-from kernlens.verbs.programs import is_source
+from kernlens.verbs.programs import is_source, silent
 from kernlens.verbs.sources.spread import spread
+from kernlens.verbs.targets import target_of
 
 #: Bytes of packed chunks that are kept.
 KEPT = 64 << 20
@@ -253,14 +254,13 @@ def _compiled(
     unconfined: bool,
 ) -> Iterator[Build]:
     """Yield a source's build for each device. It sees the files ``beside`` it, those to include, and what its options name."""
-    if how.device is None:
-        raise UnsupportedError(f"{path} is a source: add the target device, for example --device dg2")
+    named = target_of(path, how.device, silent)
     chosen = toolchain(how.toolchain)
     words = [how.options, *(f'-I "{os.path.abspath(folder)}"' for folder in include)]
     options = settings.options(with_lines(" ".join(word for word in words if word)))
     absolute = os.path.abspath(path)
     shown = [absolute, *beside, *filter(os.path.isdir, include_folders(options))]
-    for device, _ in targets_of([how.device], [chosen.name])[0]:
+    for device, _ in targets_of([named], [chosen.name])[0]:
         with confined(limits, shown, unconfined=unconfined):
             build = compile_stages(absolute, device, options=options, toolchain=chosen.name).build
         # The folders of --include come to every compile: they are no options of this one.

@@ -120,15 +120,19 @@ def unknown_input(path: str, content: memoryview) -> KernlensError:
     )
 
 
+def stranger(start: bytes, sure: int = SURE) -> str | None:
+    """Return what a file is that begins like one that people give by mistake, with a magic of ``sure`` bytes or more."""
+    return next((name for magic, name in _STRANGERS.items() if len(magic) >= sure and start.startswith(magic)), None)
+
+
 def no_instructions(path: str, content: memoryview, sure: int = SURE) -> KernlensError | None:
     """Return the error for content that cannot be raw instructions, which a magic of ``sure`` bytes or more tells; None if
     it can."""
     if not len(content):
         return KernlensError(f"{path} is empty; the command that should have written it failed: run it again")
     start = bytes(content[:4096])
-    for magic, name in _STRANGERS.items():
-        if len(magic) >= sure and start.startswith(magic):
-            return KernlensError(f"{path} is {name}, not a GPU binary; {READABLE}")
+    if name := stranger(start, sure):
+        return KernlensError(f"{path} is {name}, not a GPU binary; {READABLE}")
     if _is_text(start):
         return KernlensError(
             f"{path} is a text file, not a GPU binary; to compile a source: kernlens compile {path} --device D"

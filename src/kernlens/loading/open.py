@@ -362,8 +362,12 @@ def _open_recording(path: str, context: Context) -> Contents:
     from kernlens.recording.reader import Recording
 
     recording = Recording(path, is_held=context.is_held)
-    context = replace(context, allowance=recording.allowance)
-    recorded = recording.builds()
+    return open_builds(path, recording.builds(), replace(context, allowance=recording.allowance))
+
+
+def open_builds(path: str, recorded: Sequence[Build], context: Context) -> Contents:
+    """Return the contents of builds, as a recording of them has them, without those that failed; ``path`` is what to call
+    them."""
     builds = [build for build in recorded if build.ok]
     counts = Counter(build.name for build in builds)
     targets = Counter((build.name, build.device) for build in builds)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
+from kernlens.isa.devices import known_device
 
 _SYSTEM, _NODES = Path("/sys"), Path("/dev/dri")
 _VENDORS = {0x8086: "Intel", 0x1002: "AMD", 0x10DE: "NVIDIA", 0x1AF4: "virtio", 0x15AD: "VMware", 0x1234: "QEMU"}
@@ -50,6 +51,13 @@ class Gpu:
 def find_gpus(system: Path = _SYSTEM, nodes: Path = _NODES) -> list[Gpu]:
     """Return the GPUs in the order of their addresses; none where Linux does not tell."""
     return [_gpu(folder, nodes) for folder in sorted(set(_folders(system)))]
+
+
+def devices_here(system: Path = _SYSTEM) -> list[str]:
+    """Return the names of this machine's GPUs that machine code can be decoded of: Intel's, which the table of devices has."""
+    ids = [gpu.device_id for gpu in find_gpus(system) if gpu.vendor == _VENDORS[0x8086]]
+    known = [known_device(f"0x{number:04x}") for number in ids if number is not None]
+    return list(dict.fromkeys(each.name for each in known if each is not None))
 
 
 def _folders(system: Path) -> Iterator[Path]:

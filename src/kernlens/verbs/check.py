@@ -33,7 +33,7 @@ from kernlens.toolchain.sources.includes import join_options
 from kernlens.toolchain.sources.project_file import project_file, read_project
 from kernlens.toolchain.sources.source_settings import settings_for, unused_tables
 from kernlens.verbs.absent import Whole, all_of, resolved, why_absent
-from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, open_all
+from kernlens.verbs.programs import Opened, Opening, compiled_whole, is_source, open_all, silent
 from kernlens.verbs.sources.spread import spread
 
 PathName = str | os.PathLike[str]
@@ -126,9 +126,12 @@ def opened_files(
     *,
     stages: bool = False,
     project: str | None = None,
+    is_cached: bool = True,
+    tell: Callable[[str], None] = silent,
 ) -> list[Opened]:
     """Return what is in these paths, for each of the devices and by each of the toolchains; with ``stages`` sources with the
-    stages of their compiles. ``project`` is the ``kernlens.toml`` that counts for sources in place of the nearest."""
+    stages of their compiles. ``project`` is the ``kernlens.toml`` that counts for sources in place of the nearest,
+    ``is_cached`` and ``tell`` are ``open_all``'s."""
     openings = [
         Opening(path, device, toolchain, options, settings_for(path, file=project))
         if is_source(path)
@@ -139,7 +142,7 @@ def opened_files(
     ]
     if options and not any(opening.options for opening in openings):
         raise KernlensError("--build-options are for compiling, but there is no source to compile")
-    return open_all(openings, source_roots, stages=stages)
+    return open_all(openings, source_roots, stages=stages, is_cached=is_cached, tell=tell)
 
 
 def programs_in(answers: Iterable[Opened]) -> list[Program]:

@@ -20,7 +20,7 @@ from kernlens.model.stage import Snapshot, of_kernel
 from kernlens.verbs.absent import Whole, all_of, resolved
 from kernlens.verbs.difference import Difference
 from kernlens.verbs.kernel_pairs import kernel_pairs
-from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, open_all
+from kernlens.verbs.programs import Opened, Opening, compiled_whole, for_device, open_all, silent
 
 #: Called with the number of finished compiles, that of all, and the newest source's name.
 Progress = Callable[[int, int, str], None]
@@ -152,16 +152,15 @@ def _between_trees(how: _TreeChoices, kernels: Sequence[str], order: Figure | No
     from kernlens.toolchain.process import temporary_folder
     from kernlens.verbs.sources.comparing import SourceSide, compared
     from kernlens.verbs.sources.sides import opened_trees
+    from kernlens.verbs.targets import target_of
 
     with opened_trees(how.git, how.folders, how.paths, how.repository) as opened, temporary_folder() as folder:
         titles = [tree.title for tree in opened.trees]
         sides = _two_sides(titles if how.git is not None else titles[: len(how.folders)], *how.choices)
-        for opening, title in sides:
-            if opening.device is None:
-                raise KernlensError(f"no target device for {title}: add --device D (kernlens devices lists them)")
         old, new = (
-            SourceSide(tree, settings, opening.device or "", opening.toolchain or "", opening.options, opened.base)
-            for tree, settings, (opening, _) in zip(opened.trees, opened.settings, sides, strict=True)
+            SourceSide(tree, settings, device, opening.toolchain or "", opening.options, opened.base)
+            for tree, settings, (opening, title) in zip(opened.trees, opened.settings, sides, strict=True)
+            for device in [target_of(title, opening.device, silent)]
         )
         done = compared(old, new, folder, paths=opened.paths, unconfined=how.unconfined, on_progress=how.on_progress)
     named = [title for _, title in sides]

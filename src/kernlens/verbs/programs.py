@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from kernlens.dataclass import dataclass, replace
@@ -18,8 +18,14 @@ if TYPE_CHECKING:  # Every verb imports this module, and few open anything throu
     from kernlens.model.build import Build
     from kernlens.model.kernel import Kernel
     from kernlens.model.program import Program
+    from kernlens.toolchain.compile_cache import CompileCache
     from kernlens.toolchain.parallel_compiles import CompileJob
     from kernlens.toolchain.sources.source_settings import SourceSettings
+
+
+def silent(sentence: str) -> None:
+    """Take a sentence that nobody asked for."""
+
 
 Selection: TypeAlias = "list[tuple[Program, list[Kernel]]]"
 
@@ -30,6 +36,14 @@ class BuildsError(ToolError):
     def __init__(self, builds: Sequence[Build]) -> None:
         self.builds = builds
         super().__init__(builds[0].told_failure, command=builds[0].command, log=builds[0].log)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All that the compilers said of the sources."""
+        from kernlens.verbs.compile_failures import failure_lines
+
+        first, *others = failure_lines(self.builds)
+        return first.removeprefix("kernlens: "), *others
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +59,17 @@ class Opening:
     settings: SourceSettings | None = None
 
 
-def is_source(path: str) -> bool:
-    """Return whether a path is a source or SPIR-V, which are compiled, rather than something with machine code. Raises
-    UnsupportedError for what is no regular file."""
+def is_source(path: str, *, with_spirv: bool = True) -> bool:
+    """Return whether a path is a source or, ``with_spirv``, SPIR-V, which are compiled, rather than something with machine
+    code. Raises UnsupportedError for what is no regular file."""
     if os.path.isdir(path) or not os.path.lexists(path):
         return False  # Whoever opens it says that there is none.
-    from kernlens.loading.identify import kind_of
+    from kernlens.loading.identify import kind_of, stranger
 
     kind, start = kind_of(path)
-    return kind == "spirv" or (kind is None and bool(start) and b"\0" not in start)
+    if kind == "spirv":
+        return with_spirv
+    return kind is None and bool(start) and b"\0" not in start and not stranger(start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +89,33 @@ class Opened:
 
 
 def open_all(
-    openings: Sequence[Opening], source_roots: Sequence[str] = (), *, stages: bool = False, all_passes: bool = False
+    openings: Sequence[Opening],
+    source_roots: Sequence[str] = (),
+    *,
+    stages: bool = False,
+    all_passes: bool = False,
+    is_cached: bool = True,
+    tell: Callable[[str], None] = silent,
 ) -> list[Opened]:
     """Return the programs of each opening, for the device ``all`` one for each that the toolchain has, and what failed. What is
     to be compiled is compiled side by side, with line tables; ``stages`` keeps the stages of these compiles, ``all_passes`` the
-    compiler's passes too. Something without programs is there only if its builds failed.
+    compiler's passes too. Something without programs is there only if its builds failed. ``is_cached``: what was
+    compiled before is taken from the cache. ``tell`` is ``target_of``'s.
 
     Raises KernlensError: NotFoundError for a device or toolchain that what is compiled already has not.
     """
     from kernlens.loading import open_build
+    from kernlens.toolchain.compile_cache import open_cache
+    from kernlens.verbs.targets import target_of
 
     to_compile = [opening for opening in dict.fromkeys(openings) if is_source(opening.path)]
-    for opening in to_compile:
-        if opening.device is None:
-            raise KernlensError(f"no target device for {opening.path}: add --device D (kernlens devices lists them)")
+    targeted = [replace(each, device=target_of(each.path, each.device, tell)) for each in to_compile]
     files = {opening: _opened(opening, source_roots) for opening in openings if opening not in to_compile}
-    builds = _compiled_with_stages(to_compile, all_passes) if stages else _compiled(to_compile)
+    builds = (
+        _compiled_with_stages(targeted, all_passes)
+        if stages
+        else compiled(targeted, open_cache() if is_cached else None)
+    )
     for opening, of_one in zip(to_compile, builds, strict=True):
         programs = [program for build in of_one if build.ok for program in open_build(build)]
         failed = FailedBuilds(tuple(build for build in of_one if not build.ok), len(of_one))
@@ -257,12 +284,12 @@ def _compiled_with_stages(openings: Sequence[Opening], all_passes: bool) -> list
     ]
 
 
-def _compiled(openings: Sequence[Opening]) -> list[list[Build]]:
-    from kernlens.toolchain.compile_cache import open_cache
+def compiled(openings: Sequence[Opening], cache: CompileCache | None) -> list[list[Build]]:
+    """Compile sources side by side, and return the builds of each: one for each device that is meant."""
     from kernlens.verbs.compile import build
 
     jobs = [_jobs(opening) for opening in openings]
-    numbered = dict(build([job for of_one in jobs for job in of_one], cache=open_cache()))
+    numbered = dict(build([job for of_one in jobs for job in of_one], cache=cache))
     results = (numbered[index] for index in range(len(numbered)))
     return [[next(results) for _ in of_one] for of_one in jobs]
 

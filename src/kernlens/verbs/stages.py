@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import replace
-from kernlens.errors import AmbiguousKernelError, KernlensError, NotFoundError, ToolError, UnsupportedError
+from kernlens.errors import (
+    AmbiguousKernelError,
+    KernlensError,
+    NoDeviceError,
+    NotFoundError,
+    ToolError,
+    UnsupportedError,
+)
 from kernlens.isa.devices import ALL
 from kernlens.loading.identify import kind_of
 from kernlens.model.program import Program
@@ -18,16 +25,13 @@ from kernlens.pipeline.compile_stages import Pipeline, compile_stages
 from kernlens.toolchain.sources.includes import join_options, with_lines
 from kernlens.toolchain.sources.source_settings import settings_for
 from kernlens.toolchain.toolchains import DEFAULT
+from kernlens.verbs.targets import target_of
 
 if TYPE_CHECKING:
     from kernlens.analysis.line_passes import LinePass
     from kernlens.model.build import Build
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage_map import StagePart
-
-
-class NoDeviceError(KernlensError):
-    """The error that a source is to be compiled and no device is stated."""
 
 
 def stages(
@@ -99,7 +103,8 @@ def stages_in(
     kernel: str | None = None,
     tell: Callable[[str], None],
 ) -> list[Pipeline]:
-    """Return the stages of each program of a recording, or of a source that is compiled for ``device``, which may be ``all``.
+    """Return the stages of each program of a recording, or of a source that is compiled for ``device``, which may be ``all``;
+    None: the one that ``target_of`` chooses.
 
     A recording without stages has its sources compiled again, with the recorded options and toolchain where none are given,
     and only those of the programs that hold the ``kernel``, if some do;
@@ -113,7 +118,7 @@ def stages_in(
     from kernlens.loading.open import open_file
 
     # If there is none, the compile will say so, and which source it looked for.
-    kind = kind_of(path, "source file")[0] if os.path.lexists(path) else None
+    kind = kind_of(path, "source file")[0] if device is None or os.path.lexists(path) else None
     if kind == "recording":
         recorded = recorded_pipelines(path, None if device == ALL else device)
         having = [pipeline for pipeline in recorded if pipeline.snapshots]
@@ -135,8 +140,7 @@ def stages_in(
         beside = _beside(path, kind)
         if beside:
             return beside
-    if device is None:
-        raise NoDeviceError("no target device: add --device D (kernlens devices lists them)")
+    device = target_of(path, device, tell)
     name = toolchain or DEFAULT
     devices = [device]
     if device not in OTHER_DEVICES:

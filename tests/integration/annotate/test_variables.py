@@ -215,11 +215,11 @@ def test_of_all_variables_each_has_few_ranges_and_its_last(kernlens: Kernlens, t
     assert text[8].startswith(ranges[-1])
 
 
-def test_an_offset_without_an_instruction_has_no_variables(kernlens: Kernlens, recording: str) -> None:
-    text = kernlens("annotate", recording, "--variable", "*", "--offset", "0x99999").out
-    assert "no instruction of this kernel is at these offsets" in text
-    assert "nowhere here" not in text
-    assert "out of its scope" not in text
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_an_offset_in_no_kernel_is_an_error(kernlens: Kernlens, recording: str, form: tuple[str, ...]) -> None:
+    done = kernlens("annotate", recording, "--variable", "*", "--offset", "0x99999", *form)
+    assert (done.status, done.out) == (2, "")
+    assert "no selected kernel has an instruction at offset 0x99999; kernlens disasm lists the offsets" in done.err
 
 
 def document(kernlens: Kernlens, *words: str) -> list[dict[str, Any]]:

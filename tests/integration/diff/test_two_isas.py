@@ -86,7 +86,12 @@ def test_one_instruction_set_is_compared_as_before() -> None:
 def test_a_bound_of_one_family_does_not_ask_the_other(tmp_path: Path) -> None:
     recording = tmp_path / "blur.klens"
     assert kernlens("compile", EXAMPLES / "blur.cl", "--device", "dg2,gfx1030", "-o", recording).returncode == 0
-    for bound, status in (("--max-vgprs=200", 0), ("--max-vgprs=3", 1), ("--min-simd=16", 0), ("--max-spill=0", 0)):
+    for bound, status in (
+        ("--max-vgprs=200", 0),
+        ("--max-vgprs=3", 1),
+        ("--min-simd=16", 0),
+        ("--max-spill-bytes=0", 0),
+    ):
         done = kernlens("check", recording, bound)
         assert done.returncode == status, (bound, done.stdout, done.stderr)
     # Where no kernel has the metric, a misunderstanding must not pass.
@@ -104,7 +109,7 @@ def test_a_spill_that_the_code_does_not_tell_is_unknown(tmp_path: Path) -> None:
     for costs in (kernel["costs"], *(line["costs"] for line in kernel["lines"]), kernel["other_lines"]):
         assert costs["spill_stores"] is costs["fill_loads"] is costs["spill_load_bytes"] is None
         assert costs["instructions"] > 0
-    done = kernlens("annotate", recording, "--top", "3", "--by", "spill")
+    done = kernlens("annotate", recording, "--top", "3", "--sort", "spill")
     assert "which lines spill is unknown" in done.stdout
 
 

@@ -220,7 +220,7 @@ def test_an_idle_server_ends_by_itself(recording: Path) -> None:
 
 
 def test_the_address_as_json(recording: Path) -> None:
-    command = [*MAIN, "serve", str(recording), "--no-browser", "--idle", "0.5", "--json"]
+    command = [*MAIN, "serve", str(recording), "--no-browser", "--idle-timeout", "0.5", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     document = json.loads(done.stdout)
     assert (document["schema"], document["title"]) == (1, recording.name)

@@ -378,7 +378,7 @@ def test_names_cannot_forge_lines(kernlens: Kernlens, folder: Path) -> None:
 
 
 def test_two_options_of_one_source(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
-    done = kernlens("diff", "scale.cl", "--device", "skl", "--options=-DA=1", "--options=-DA=2")
+    done = kernlens("diff", "scale.cl", "--device", "skl", "--build-options=-DA=1", "--build-options=-DA=2")
     assert (done.status, done.err) == (0, "")
     assert "- scale.cl --build-options -DA=1" in done.out
     assert "+ scale.cl --build-options -DA=2" in done.out
@@ -392,7 +392,7 @@ def test_python_gives_the_same_answers(kernlens: Kernlens, folder: Path, compile
     difference = package.diff("old.bin", "new.bin")
     assert difference.document(lines=True) == document
     assert (difference.equal, [change.pair.new.name for change in difference.changes]) == (False, ["scale"])
-    words = ("--device", "skl", "--options=-DA=1", "--options=-DA=2", "--json")
+    words = ("--device", "skl", "--build-options=-DA=1", "--build-options=-DA=2", "--json")
     two = package.diff("scale.cl", device="skl", options=["-DA=1", "-DA=2"])
     assert (two.equal, two.document()) == (True, kernlens("diff", "scale.cl", *words).document)
     with pytest.raises(KernlensError, match="there is nothing to compare with"):

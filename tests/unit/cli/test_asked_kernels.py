@@ -31,7 +31,7 @@ NOWHERE = {"RNG::FILL<INT>": "rng::fill<int>", "bcast_mull": "bcast_mul", "zzz*"
 VERBS = {
     "advise": ("advise",),
     "annotate": ("annotate",),
-    "check": ("check", "--max-spill", "99", "--allow-unknown", "--allow-failed-builds"),
+    "check": ("check", "--max-spill-bytes", "99", "--allow-unknown", "--allow-failed-builds"),
     "diff": ("diff", "all.klens"),
     "disasm": ("disasm",),
     "editable": ("disasm", "--editable"),
@@ -149,7 +149,7 @@ def test_a_toolchain_hides_it(kernlens: Kernlens, folder: Path) -> None:
         done = kernlens(*VERBS[verb], "all.klens", "--toolchain", "newest", "--kernel", "bcast_mul")
         assert done.status == 2
         assert "bcast_mul is there for skl by old, not for what was chosen" in done.err, verb
-    done = kernlens("check", "all.klens", "--toolchain", "none", "--max-spill", "0")
+    done = kernlens("check", "all.klens", "--toolchain", "none", "--max-spill-bytes", "0")
     assert "contains no program of the toolchain none, only of newest, old" in done.err
 
 

@@ -107,7 +107,7 @@ def test_compile_as_json(kernlens: Kernlens, compiler: Path, source: Path, tmp_p
 
 
 def test_the_options_reach_the_compiler(kernlens: Kernlens, compiler: Path, source: Path, tmp_path: Path) -> None:
-    kernlens("compile", source, "--device", "skl", "--options", "-DN=3", "-o", tmp_path / "x.klens")
+    kernlens("compile", source, "--device", "skl", "--build-options", "-DN=3", "-o", tmp_path / "x.klens")
     (call,) = compiler.with_name("calls").read_text().splitlines()
     assert f"compile -file {source} -device skl" in call
     assert "-DN=3" in call
@@ -123,10 +123,10 @@ def test_line_tables_are_asked_for_unless_they_are_refused(
             return opened.builds()[0].options or ""
 
     assert options() == "-gline-tables-only"
-    assert options("--options", "-DN=3 -cl-fast-relaxed-math") == "-gline-tables-only -DN=3 -cl-fast-relaxed-math"
-    assert options("--options", "-DN=3 -g") == "-DN=3 -g"
-    assert options("--options", "-gline-tables-only -DN=3") == "-gline-tables-only -DN=3"
-    assert options("--options", "-DN=3", "--no-lines") == "-DN=3"
+    assert options("--build-options", "-DN=3 -cl-fast-relaxed-math") == "-gline-tables-only -DN=3 -cl-fast-relaxed-math"
+    assert options("--build-options", "-DN=3 -g") == "-DN=3 -g"
+    assert options("--build-options", "-gline-tables-only -DN=3") == "-gline-tables-only -DN=3"
+    assert options("--build-options", "-DN=3", "--no-lines") == "-DN=3"
     assert options("--no-lines") == ""
 
 
@@ -216,7 +216,7 @@ def test_an_interrupted_compile_leaves_what_is_recorded_and_nothing_else(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((), "--device is missing; kernlens devices lists"),
+        ((), "scale.cl: add --device D, such as dg2"),
         (("--device", "sk"), "knows no device 'sk'; did you mean skl"),
         (("--device", "skl", "--toolchain", "old"), "there is no toolchain 'old'; there are: system"),
         (("--device", "skl", "--jobs", "0"), "--jobs"),

@@ -7,8 +7,6 @@ from pathlib import Path
 import click
 import pytest
 
-from kernlens.cli import verb_group
-from kernlens.cli.option import RenamedOption
 from kernlens.cli.verb_group import GROUPS, VERBS
 from kernlens.cli.verb_group import kernlens as kernlens_command
 from tests import pages
@@ -23,7 +21,7 @@ NEEDS_NOTHING = {"devices", "doctor", "layer", *ACTIONS}
 READERS = {
     "advise": ("advise",),
     "annotate": ("annotate",),
-    "check": ("check", "--max-spill", "0"),
+    "check": ("check", "--max-spill-bytes", "0"),
     "compile": ("compile", "--device", "skl"),
     "diff": ("diff", "--toolchain", "a,b"),
     "disasm": ("disasm",),
@@ -181,7 +179,7 @@ def test_an_interruption_has_its_own_status(kernlens: Kernlens, file: Path, monk
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kernlens.loading.open_file", interrupt)
+    monkeypatch.setattr("kernlens.verbs.any_path.open_file", interrupt)
     done = kernlens("inspect", file)
     assert (done.status, done.err) == (130, "kernlens: interrupted\n")
 
@@ -221,26 +219,3 @@ def test_a_misspelt_word_gets_the_nearest(words: tuple[str, ...], meant: str, ke
     done = kernlens(*words)
     assert (done.status, done.out) == (2, "")
     assert meant in done.err
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_former_names_of_options_work_and_are_in_no_help(verb: str, kernlens: Kernlens) -> None:
-    group = verb_group.kernlens
-    context = click.Context(group, **group.context_settings)
-    command = group.get_command(context, verb)
-    assert command is not None
-    help_words = kernlens(verb, "--help").out.split()
-    for option in command.params:
-        if isinstance(option, RenamedOption):
-            assert option.hidden or option.opts[0] in help_words
-            parser = command.make_parser(click.Context(command, parent=context))
-            for name in (option.opts[0], *option.former):
-                assert name == option.opts[0] or name not in help_words
-                values, _, _ = parser.parse_args([name, *["1"] * option.nargs])
-                assert option.name in values
-
-
-def test_former_options_give_the_same_answer(kernlens: Kernlens, file: Path) -> None:
-    words = ("annotate", file, "--kernel", "scale", "--top", "3")
-    answers = {kernlens(*words, name, "math").out for name in ("--sort", "--by")}
-    assert len(answers) == 1

@@ -115,7 +115,7 @@ def test_what_annotate_refuses(words: tuple[str, ...], sentence: str, kernlens: 
     ("content", "sentence"),
     [
         (b"", "is empty"),
-        (b"kernel void f() {}\n", "kernlens compile"),
+        (b"kernel void f() {}\n", "no target device"),
         (b"\x89PNG\r\n\x1a\n" + bytes(50), "PNG image"),
         (bytes(range(0, 256, 3)), "--device D"),
         (b"CTNI" + bytes(10), "patch-tokens"),
@@ -127,7 +127,7 @@ def test_what_is_no_binary(verb: str, content: bytes, sentence: str, kernlens: K
     done = kernlens(verb, file)
     assert (done.status, done.out) == (2, "")
     assert sentence in done.err
-    assert done.err.count("\n") == 1
+    assert done.err.count("\n") == 1 or sentence == "no target device"
 
 
 @pytest.mark.parametrize("verb", READING[1:])
@@ -135,7 +135,7 @@ def test_spirv_holds_no_machine_code(verb: str, kernlens: Kernlens, tmp_path: Pa
     (tmp_path / "module.spv").write_bytes(spirv())
     done = kernlens(verb, tmp_path / "module.spv")
     assert done.status == 2
-    assert "contains SPIR-V but no machine code; compile it: kernlens compile" in done.err
+    assert "module.spv: add --device D, such as dg2" in done.err
 
 
 @pytest.mark.parametrize("verb", READING[1:])

@@ -14,7 +14,7 @@ from kernlens.runtime.driver_environment import DriverEnvironment
 from tests.unit.conftest import Kernlens
 from tests.writers.programs import binary, decoded, spirv
 
-LIBRARY = ("--options", "-library-compilation")
+LIBRARY = ("--build-options", "-library-compilation")
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_a_module_named_twice_counts_once(kernlens: Kernlens, modules: tuple[Pat
 
 def test_options_of_one_module(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
     user, library = modules
-    assert kernlens("link", user, library, "--options-for", library, LIBRARY[1]).status == 0
-    assert kernlens("link", user, library, "--options-for", user, LIBRARY[1]).status == 1
+    assert kernlens("link", user, library, "--build-options-for", library, LIBRARY[1]).status == 0
+    assert kernlens("link", user, library, "--build-options-for", user, LIBRARY[1]).status == 1
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_options_of_one_module(kernlens: Kernlens, modules: tuple[Path, Path]) -
         (("--static", "--offline", "-o", "x"), "--static and --offline exclude each other; remove --offline"),
         (("-o", "x.bin"), "-o needs --static or --offline"),
         (("--driver", "newest"), "22.43, 26.27"),
-        (("--options-for", "other.spv", "-g"), "other.spv, which is not among the modules"),
+        (("--build-options-for", "other.spv", "-g"), "other.spv, which is not among the modules"),
         (("--offline", "-o", "x.bin", "--base", "x"), "--base needs a number, not 'x'"),
     ],
 )

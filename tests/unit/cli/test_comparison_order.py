@@ -1,4 +1,4 @@
-"""``diff --sort``: kernels by a figure, which any name names, as for ``inspect --sort`` and ``sweep --figure``."""
+"""``diff --sort``: kernels by a figure, which any name names, as for ``inspect --sort`` and ``sweep --sort``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_an_unknown_figure_is_refused_alike(kernlens: Kernlens, tmp_path: Path, 
         for words in (
             ("diff", tmp_path / "old.bin", tmp_path / "new.bin", "--sort", "spil"),
             ("inspect", tmp_path / "old.bin", "--sort", "spil"),
-            ("sweep", tmp_path / "scale.cl", "--device", "skl", "--figure", "spil"),
+            ("sweep", tmp_path / "scale.cl", "--device", "skl", "--sort", "spil"),
         )
     ]
     assert {(done.status, done.out) for done in told} == {(2, "")}

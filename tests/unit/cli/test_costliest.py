@@ -130,15 +130,15 @@ def test_the_command(kernlens: Kernlens, file: Path) -> None:
     assert [(line["line"], line["costs"]["instructions"]) for line in kernel["lines"]] == [(2, 2)]
     assert kernel["lines"][0]["source"] == SOURCE.split("\n")[1].strip()
     assert "instructions" not in kernel
-    assert ask(kernlens, file, "--top", "1", "--by", "spill")["kernels"][0]["lines"] == []
+    assert ask(kernlens, file, "--top", "1", "--sort", "spill")["kernels"][0]["lines"] == []
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("--by", "math"),
+        ("--sort", "math"),
         ("--top", "0"),
-        ("--top", "3", "--by", "colour"),
+        ("--top", "3", "--sort", "colour"),
         ("--top", "3", "--line", "2"),
         ("--top", "3", "--offset", "0"),
         *(("--top", "3", "--format", name) for name in FORMATS if name not in ("text", "json")),

@@ -65,7 +65,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
 _NO_FILES = {"raw", "unknown"}
 VERBS = {
     "inspect": (), "symbols": (), "disasm": (), "annotate": (), "advise": (), "link": (), "report": ("-o", "page.html"),
-    "extract": ("-o", "parts"), "check": ("--max-spill", "0"), "stages": (),
+    "extract": ("-o", "parts"), "check": ("--max-spill-bytes", "0"), "stages": (),
 }  # fmt: skip
 
 

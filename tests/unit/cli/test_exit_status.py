@@ -21,7 +21,7 @@ from tests.writers.programs import SOURCE, binary, spirv
 from tests.writers.recordings import FULL, holding
 
 MAIN = [sys.executable, "-c", "from kernlens.cli.main import main; main()"]
-READY = "kernlens.loading.open_file"
+READY = "kernlens.verbs.any_path.open_file"
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ TABLE = [
     (0, "devices"),
     (2, "devices more"),
     (0, "diff scale.bin scale.bin"),
-    (0, "diff good.cl --device skl --options=-a --options=-b"),
+    (0, "diff good.cl --device skl --build-options=-a --build-options=-b"),
     (1, "diff scale.bin other.bin"),
     (1, "diff scale.bin other.bin --json"),
     (2, "diff scale.bin"),
@@ -116,7 +116,7 @@ TABLE = [
     (2, "diff scale.bin scale.bin scale.bin"),
     (2, "diff scale.bin scale.bin --kernel none"),
     (2, "diff scale.bin scale.bin --toolchain none"),
-    (2, "diff scale.bin scale.bin --options=-a"),
+    (2, "diff scale.bin scale.bin --build-options=-a"),
     (2, "diff good.cl good.cl"),
     (2, "diff good.cl --device skl,no-such"),
     (3, "diff good.cl broken.cl --device skl"),
@@ -146,7 +146,7 @@ TABLE = [
     (2, "recording redact add.klens"),
     (2, "run --simulate skl -- no-such-program"),
     (2, "run"),
-    (0, "serve scale.bin --no-browser --idle 0.2"),
+    (0, "serve scale.bin --no-browser --idle-timeout 0.2"),
     (2, "serve damaged.bin --no-browser"),
     (2, "serve good.cl --no-browser"),  # for which device?
     (2, "serve scale.bin --no-browser --port 65536"),
@@ -157,7 +157,7 @@ TABLE = [
     (0, "sweep good.cl --device skl,dg2 -D N=1,2 --csv x.csv"),
     (2, "sweep good.cl --device no-such"),
     (2, "sweep good.cl --device skl --csv no-such/x.csv"),
-    (2, "sweep good.cl --device skl --options-file no-such"),
+    (2, "sweep good.cl --device skl --build-options-file no-such"),
     (2, "sweep no-such.cl --device skl"),
     (3, "sweep broken.cl good.cl --device skl"),
     (3, "sweep broken.cl --device skl --json"),

@@ -56,7 +56,7 @@ WORDS = (
 ASKED = {
     "advise": ("advise",),
     "annotate": ("annotate",),
-    "check": ("check", "--max-spill", "0"),
+    "check": ("check", "--max-spill-bytes", "0"),
     "disasm": ("disasm",),
     "extract": ("extract", "-o", "parts"),
     "inspect": ("inspect",),
@@ -179,11 +179,11 @@ def test_the_page_lists_them_for_one_kernel_too(kernlens: Kernlens, folder: Path
 
 
 def test_check_fails_on_them(kernlens: Kernlens, folder: Path) -> None:
-    words = ("check", "x.klens", "--max-spill", "0", "--junit", "x.xml", "--sarif", "x.sarif")
+    words = ("check", "x.klens", "--max-spill-bytes", "0", "--junit", "x.xml", "--sarif", "x.sarif")
     done = kernlens(*words)
     assert (done.status, done.err) == (1, "")
     assert done.out.endswith("2 kernels, 2 bounds checked: 1 of 2 builds failed\n")
-    assert kernlens("check", "x.klens", "--max-spill", "0", "--json").document["ok"] is False
+    assert kernlens("check", "x.klens", "--max-spill-bytes", "0", "--json").document["ok"] is False
     root = ElementTree.parse("x.xml").getroot()
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "0", "1")
     (error,) = root.findall("*/testcase/error")
@@ -199,7 +199,7 @@ def test_check_fails_on_them(kernlens: Kernlens, folder: Path) -> None:
 
 
 def test_check_is_told_to_pass_them(kernlens: Kernlens, folder: Path) -> None:
-    words = ("check", "x.klens", "--max-spill", "0", "--junit", "x.xml", "--sarif", "x.sarif")
+    words = ("check", "x.klens", "--max-spill-bytes", "0", "--junit", "x.xml", "--sarif", "x.sarif")
     done = kernlens(*words, "--allow-failed-builds")
     assert (done.status, done.out.count("1 of 2 builds failed")) == (0, 1)
     assert done.out.endswith(": all kept\n")
@@ -218,7 +218,7 @@ def test_check_is_told_to_pass_them(kernlens: Kernlens, folder: Path) -> None:
 
 def test_where_all_failed_there_is_nothing_else_to_say(kernlens: Kernlens, folder: Path) -> None:
     record(folder / "bad.klens", BAD, OTHER)
-    done = kernlens("check", "bad.klens", "--max-spill", "0")
+    done = kernlens("check", "bad.klens", "--max-spill-bytes", "0")
     assert done.status == 1
     assert done.out.startswith("all 2 builds failed: the first /src/bad.cl for skl")
     for verb in ("advise", "annotate", "disasm"):
@@ -247,9 +247,9 @@ def test_a_build_that_was_to_have_no_binary_did_not_fail(
     assert [(each["ok"], each["outcome"]) for each in listed] == [(True, BUILT), (False, outcome)]
     assert f" {outcome} " in kernlens("recording", "list", "linked.klens").out.splitlines()[2]
     if outcome == REFUSED:
-        assert kernlens("check", "linked.klens", "--max-spill", "0").status == 1
+        assert kernlens("check", "linked.klens", "--max-spill-bytes", "0").status == 1
         return
-    done = kernlens("check", "linked.klens", "--max-spill", "0")
+    done = kernlens("check", "linked.klens", "--max-spill-bytes", "0")
     assert (done.status, "failed" in done.out) == (0, False)
     contents = open_file(folder / "linked.klens")
     assert (contents.failed_builds().count, bool(contents.failed_builds())) == (1, False)
@@ -277,7 +277,7 @@ def test_a_bad_source_leaves_the_others(kernlens: Kernlens, folder: Path, compil
     document = json.loads(kernlens("advise", sources, *words, "--json").out)
     assert [entry["recording"] for entry in document["failed_builds"]] == [None]
     assert {kernel["kernel"] for kernel in document["kernels"]} == {"scale", "plain"}
-    limit = ("check", sources, *words, "--max-spill", "0", "--junit", "x.xml")
+    limit = ("check", sources, *words, "--max-spill-bytes", "0", "--junit", "x.xml")
     done = kernlens(*limit)
     assert (done.status, "2 kernels, 2 bounds checked: 1 of 2 builds failed\n" in done.out) == (3, True)
     assert "a.cl:1:1: error: it is broken" in done.err

@@ -45,7 +45,7 @@ def test_a_misspelt_built_in_function(name: str, meant: str | None) -> None:
 )
 def test_it_is_told_from_a_missing_module(name: str, advice: str, kernlens: Kernlens, tmp_path: Path) -> None:
     (tmp_path / "user.spv").write_bytes(spirv(imports=name))
-    done = kernlens("link", tmp_path / "user.spv", "--options", "-library-compilation")
+    done = kernlens("link", tmp_path / "user.spv", "--build-options", "-library-compilation")
     assert done.status == 1
     assert advice in done.out
 

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from kernlens import check
 from kernlens.isa.llvm.llvm_libraries import installed_llvm
 from kernlens.loading import load
 from kernlens.model.build import Build
 from kernlens.model.figures import STATED, shown_figures
 from kernlens.model.kernel_resources import KernelResources
+from kernlens.model.verdict import Verdict
+from kernlens.report.check.verdict_text import verdict_lines
 from kernlens.toolchain.device_compilers import why_not_compiled
 from kernlens.verbs.capture import second_builds
 from tests.nvidia_files import triton
@@ -52,17 +55,21 @@ def test_limits_of_a_cubin(tmp_path: Path, kernlens: Kernlens) -> None:
     ).out.replace("\n", " ")
 
 
-def test_the_limit_of_registers_is_for_all_vendors(tmp_path: Path, kernlens: Kernlens) -> None:
-    """``--max-registers`` is a word of all vendors: VGPRs of AMD's GPUs, registers per thread of NVIDIA's."""
+def lines_of(verdict: Verdict) -> str:
+    return "\n".join(verdict_lines(verdict))
+
+
+def test_the_limit_of_registers_is_for_all_vendors(tmp_path: Path) -> None:
+    """The limit ``max-registers`` is a word of all vendors: VGPRs of AMD's GPUs, registers per thread of NVIDIA's."""
     cubin = tmp_path / "k.cubin"
     cubin.write_bytes(triton(".cubin"))
     code_object = code_object_in(tmp_path, "a.hsaco")
     for path, value, words in ((cubin, None, "registers per thread"), (code_object, 12, "VGPRs 12, at most 11")):
         number = load(path)[0].entry_kernels.popitem()[1].resources.register_files.get("registers") or value
         assert number is not None
-        assert kernlens("check", path, f"--max-registers={number}").status == 0
-        done = kernlens("check", path, f"--max-registers={number - 1}")
-        assert (done.status, words in done.out) == (1, True), done.out
+        assert check(path, max_registers=number).exit_status == 0
+        verdict = check(path, max_registers=number - 1)
+        assert (verdict.exit_status, words in lines_of(verdict)) == (1, True), verdict
 
 
 def test_symbols_and_parts(tmp_path: Path, kernlens: Kernlens) -> None:
@@ -133,16 +140,16 @@ def test_stages_that_a_cache_kept_away(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ("the same capture with --fresh-cache" in sentence) == is_advised
 
 
-def test_a_violation_of_two_limits_is_printed_once(tmp_path: Path, kernlens: Kernlens) -> None:
-    """``--max-registers`` is for AMD what ``--max-vgprs`` is: the lower limit counts."""
+def test_a_violation_of_two_limits_is_printed_once(tmp_path: Path) -> None:
+    """The limit ``max-registers`` is for AMD what ``max-vgprs`` is: the lower one counts."""
     path = code_object_in(tmp_path, "a.hsaco")
-    for limits in (("--max-registers=11", "--max-vgprs=10"), ("--max-registers=10", "--max-vgprs=11")):
-        done = kernlens("check", path, *limits)
-        assert done.status == 1
-        assert done.out.count("VGPRs 12, at most 10") == 1
-        assert "at most 11" not in done.out
-    assert kernlens("check", path, "--max-registers=11", "--max-vgprs=12").status == 1, "the other one counts too"
-    assert kernlens("check", path, "--max-registers=12", "--max-vgprs=12").status == 0
+    for registers, vgprs in ((11, 10), (10, 11)):
+        verdict = check(path, max_registers=registers, max_vgprs=vgprs)
+        assert verdict.exit_status == 1
+        assert lines_of(verdict).count("VGPRs 12, at most 10") == 1
+        assert "at most 11" not in lines_of(verdict)
+    assert check(path, max_registers=11, max_vgprs=12).exit_status == 1, "the other one counts too"
+    assert check(path, max_registers=12, max_vgprs=12).exit_status == 0
 
 
 @needs_llvm

@@ -195,7 +195,7 @@ def test_modules_with_hostile_symbols(run: Run, tmp_path: Path) -> None:
         done = run(*words)
         assert done.status in (0, 1)
         assert SHOWN in done.out or "--dot" in words
-    done = run("link", user, "--options-for", HOSTILE, "")
+    done = run("link", user, "--build-options-for", HOSTILE, "")
     assert (done.status, SHOWN in done.out + done.err) == (2, True)
 
 

@@ -6,18 +6,27 @@ import json
 import re
 from pathlib import Path
 
+import click
 import jsonschema_rs
 import pytest
 
 from kernlens.cli.verb_group import VERBS
+from kernlens.cli.verb_group import kernlens as kernlens_command
 from kernlens.model.figures import COSTS, EVERY_FIGURE, OF_FAMILIES, STATED, WAITS
 from tests import documents
-from tests.tree import PACKAGE, ROOT
+from tests.tree import ROOT
 from tests.unit.conftest import Kernlens
 
 
 def test_every_verb_with_json_has_a_schema_that_the_page_links() -> None:
-    prints = {verb for verb in VERBS if "@option.json()" in (PACKAGE / "cli" / f"{verb}.py").read_text("utf-8")}
+    context = click.Context(kernlens_command)
+    commands = {verb: kernlens_command.get_command(context, verb) for verb in VERBS}
+    parameters = {
+        verb: [each for part in (command, *getattr(command, "commands", {}).values()) for each in part.params]
+        for verb, command in commands.items()
+        if command is not None
+    }
+    prints = {verb for verb, params in parameters.items() if any("--json" in each.opts for each in params)}
     assert {path.stem for path in documents.SCHEMAS.iterdir()} == {*prints, "common"}
     page = (ROOT / "docs" / "json.md").read_text("utf-8")
     assert set(re.findall(r"\(schemas/(\w+)\.json\)", page)) == {*prints, "common"}

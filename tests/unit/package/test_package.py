@@ -116,7 +116,8 @@ FOR_INSPECT = FOR_VERSION | {
         ".report.width",
         ".toolchain",
     ),
-    *(".toolchain.sources", ".toolchain.sources.source_reading", ".verbs", ".verbs.programs"),
+    *(".toolchain.sources", ".toolchain.sources.source_reading", ".verbs", ".verbs.any_path", ".verbs.programs"),
+    *(".cli.declared", ".cli.sources"),
     # Work-groups of all kernels, and figures that are counted.
     *(".isa.intel.launch_rules", ".model.launch_limits", ".report.launch_words"),
     *(".model.analysed_figures", ".model.stated_figures", ".model.vendor_figures"),

@@ -28,7 +28,7 @@ def recording(kernlens: Kernlens, compiler: Path, tmp_path: Path) -> Path:
     (tmp_path / "src" / "common.h").write_text("// common\n")
     path = tmp_path / "x.klens"
     options = f"-gline-tables-only -DN=3 -I {tmp_path}/src"
-    words = ("--device", "skl,icllp", "--options", options, "-o", path)
+    words = ("--device", "skl,icllp", "--build-options", options, "-o", path)
     assert kernlens("compile", folder / "scale.cl", *words).status == 0
     shutil.rmtree(tmp_path / "src")
     compiler.with_name("calls").unlink()
@@ -68,7 +68,7 @@ def test_where_files_cannot_be_hidden_the_compiler_is_not_asked_for_them(
 
 
 def test_what_the_user_says_counts(kernlens: Kernlens, compiler: Path, recording: Path) -> None:
-    done = kernlens("stages", recording, "--options", "-DN=4", "--json")
+    done = kernlens("stages", recording, "--build-options", "-DN=4", "--json")
     commands = [pipeline["command"] for pipeline in done.document["pipelines"]]
     assert ["-device skl" in command or "-device icllp" in command for command in commands] == [True, True]
     assert all("-DN=4" in command and "-DN=3" not in command for command in commands)

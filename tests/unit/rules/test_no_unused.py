@@ -23,11 +23,11 @@ OFFERED = {"binary_into"}
 
 
 def defined(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Names of functions, methods, classes and constants; what a decorator of click takes is in use."""
+    """Names of functions, methods, classes and constants; what a decorator makes a command of is in use."""
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             if not any(
-                isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith(".command")
+                isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith((".command", ".verb"))
                 for decorator in node.decorator_list
             ):
                 yield node.name

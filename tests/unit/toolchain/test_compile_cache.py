@@ -141,7 +141,7 @@ def calls(compiler: Path) -> int:
 
 
 def test_an_equal_compile_is_done_once(kernlens: Kernlens, compiler: Path, source: Path) -> None:
-    words = ("compile", source, "--device", "skl", "--options", "-I headers")
+    words = ("compile", source, "--device", "skl", "--build-options", "-I headers")
     first = kernlens(*words)
     assert (first.status, calls(compiler)) == (0, 1)
     assert kernlens(*words) == first
@@ -173,7 +173,7 @@ def test_the_key_of_a_compile_is_made_once_before_and_once_after(
         return keys[-1]
 
     monkeypatch.setattr("kernlens.toolchain.parallel_compiles.compile_key", counted)
-    words = ("sweep", source, "--device", "skl", "--options", "-I headers")
+    words = ("sweep", source, "--device", "skl", "--build-options", "-I headers")
     assert kernlens(*words).status == 0
     assert len(keys) == 2
     assert kernlens(*words).status == 0
@@ -208,13 +208,13 @@ def test_a_source_that_changes_while_it_is_compiled_is_not_kept(compiler: Path, 
 def test_a_damaged_entry_is_dropped_and_compiled_again(
     damage: str, kernlens: Kernlens, compiler: Path, source: Path
 ) -> None:
-    words = ("compile", source, "--device", "skl", "--options", "-I headers")
+    words = ("compile", source, "--device", "skl", "--build-options", "-I headers")
     first = kernlens(*words)
     (entry,) = entries()
     whole = entry.read_bytes()
     other = b""
     if damage == "of another key":
-        assert kernlens(*words, "--options", "-I headers -DN=2").status == 0
+        assert kernlens(*words, "--build-options", "-I headers -DN=2").status == 0
         (other,) = [path.read_bytes() for path in entries() if path != entry]
     before = calls(compiler)
     if damage == "a pipe":
@@ -277,7 +277,7 @@ def test_the_limit_is_the_users(
     if size is not None:
         assert cache_limit() == size
         return
-    done = kernlens("compile", source, "--device", "skl", "--options", "-I headers")
+    done = kernlens("compile", source, "--device", "skl", "--build-options", "-I headers")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert f"KERNLENS_CACHE_SIZE={stated} is " in done.err
     assert "set at least 100 MB, such as KERNLENS_CACHE_SIZE=10GB" in done.err
@@ -341,7 +341,7 @@ def test_doctor_tells_of_it(kernlens: Kernlens, compiler: Path, source: Path, mo
         return next(line for line in kernlens("doctor").out.splitlines() if "cache:" in line.split())
 
     assert "empty; 2 GB at most" in told()
-    assert kernlens("compile", source, "--device", "skl", "--options", "-I headers").status == 0
+    assert kernlens("compile", source, "--device", "skl", "--build-options", "-I headers").status == 0
     assert "1 entry, 0 GB of 2 GB at most, KERNLENS_CACHE_SIZE changes it; the oldest was used today; rm -r" in told()
     (entry,) = entries()
     entry.write_bytes(bytes(1_200_000_000 >> 10 << 2))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.toolchain.gpus import Gpu, find_gpus
+from kernlens.toolchain.gpus import Gpu, devices_here, find_gpus
 from kernlens.verbs import doctor
 
 
@@ -17,7 +17,7 @@ def pci(system: Path, address: str, kind: int, vendor: int, device: int, driver:
     for name, number in (("class", kind), ("vendor", vendor), ("device", device)):
         (folder / name).write_text(f"{number:#x}\n")
     if driver:
-        (system / "drivers" / driver).mkdir(parents=True)
+        (system / "drivers" / driver).mkdir(parents=True, exist_ok=True)
         (folder / "driver").symlink_to(system / "drivers" / driver)
     (system / "bus/pci/devices").mkdir(parents=True, exist_ok=True)
     (system / "bus/pci/devices" / address).symlink_to(folder)
@@ -48,6 +48,13 @@ def test_each_gpu_is_found_once(machine: Path) -> None:
         "NVIDIA 0x2684, driver nvidia",
         "vendor 0x1a03 0x2000, driver ast",
     ]
+
+
+def test_intels_gpus_are_devices_to_compile_for(machine: Path) -> None:
+    pci(machine, "0000:05:00.0", 0x030000, 0x8086, 0x1912, "i915", "renderD130")
+    pci(machine, "0000:06:00.0", 0x030000, 0x8086, 0x56A0, "xe", "renderD131")
+    pci(machine, "0000:07:00.0", 0x030000, 0x8086, 0xFFF0)
+    assert devices_here(machine) == ["dg2", "skl"], "in the order of their addresses, each once"
 
 
 def test_a_gpu_that_is_no_pci_device(tmp_path: Path) -> None:

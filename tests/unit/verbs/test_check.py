@@ -37,7 +37,7 @@ def states(done: Done) -> dict[str, str]:
 
 
 def test_what_is_within_its_bounds(kernlens: Kernlens, folder: Path) -> None:
-    done = kernlens("check", "small.bin", "--max-spill", "0", "--min-simd", "16", "--max-code-size", "48")
+    done = kernlens("check", "small.bin", "--max-spill-bytes", "0", "--min-simd", "16", "--max-code-size", "48")
     assert (done.status, done.out, done.err) == (0, "1 kernel, 3 bounds checked: all kept\n", "")
 
 
@@ -89,17 +89,17 @@ def test_without_source_lines_the_reason_is_told(kernlens: Kernlens, file: Path)
     ("words", "message"),
     [
         ((), "there are no limits to check"),
-        (("--kernel", "skal", "--max-spill", "0"), "there is no kernel 'skal'; the binary holds scale"),
-        (("--kernel", "x*", "--max-spill", "0"), "there is no kernel 'x*'"),
+        (("--kernel", "skal", "--max-spill-bytes", "0"), "there is no kernel 'skal'; the binary holds scale"),
+        (("--kernel", "x*", "--max-spill-bytes", "0"), "there is no kernel 'x*'"),
         (("--budget", "none.toml"), "none.toml"),
-        (("--tolerance", "spill=0", "--max-spill", "0"), "need a --baseline"),
-        (("--fail-on-new", "--max-spill", "0"), "need a --baseline"),
+        (("--tolerance", "spill=0", "--max-spill-bytes", "0"), "need a --baseline"),
+        (("--fail-on-new", "--max-spill-bytes", "0"), "need a --baseline"),
         (("--baseline", "small.bin", "--tolerance", "spil=0"), "did you mean spill"),
         (("--baseline", "small.bin", "--tolerance", "spill"), "is not of the form"),
         (("--baseline", "none.bin"), "none.bin"),
         (("--baseline", "scale.cl"), "is a source"),
-        (("--device", "dg2", "--max-spill", "0"), "contains no program for dg2, only for skl"),
-        (("--options=-a", "--max-spill", "0"), "no source to compile"),
+        (("--device", "dg2", "--max-spill-bytes", "0"), "contains no program for dg2, only for skl"),
+        (("--build-options=-a", "--max-spill-bytes", "0"), "no source to compile"),
     ],
 )
 def test_what_cannot_be_checked_is_an_error(
@@ -235,7 +235,7 @@ def test_tolerances_of_the_file_give_way_to_those_that_are_named(kernlens: Kernl
     (folder / "kernlens.toml").write_text('[tolerance]\nsimd = 8\ncode-size = "67%"\ninstructions = 2\n')
     assert kernlens("check", "large.bin", "--baseline", "small.bin").status == 0
     assert kernlens("check", "large.bin", "--baseline", "small.bin", "--tolerance", "simd=4").status == 1
-    assert kernlens("check", "large.bin", "--max-spill", "0").status == 0, "without a baseline they are of no use"
+    assert kernlens("check", "large.bin", "--max-spill-bytes", "0").status == 0, "without a baseline they are of no use"
 
 
 def test_a_baseline_of_another_device_is_refused(kernlens: Kernlens, folder: Path) -> None:
@@ -261,16 +261,16 @@ def test_kernels_of_one_side_are_named(kernlens: Kernlens, folder: Path, file: P
 
 
 def test_sources_are_compiled(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
-    done = kernlens("check", "scale.cl", "--device", "skl", "--options=-DA=1", "--max-instructions", "2")
+    done = kernlens("check", "scale.cl", "--device", "skl", "--build-options=-DA=1", "--max-instructions", "2")
     assert (done.status, done.err) == (1, "")
     assert "scale.cl:2 | int id = get_global_id(0);\n      2 of 3 instructions" in done.out
     assert "-DA=1" in (compiler.parent / "calls").read_text()
     Path("broken.cl").write_text("broken\n")
-    failed = kernlens("check", "broken.cl", "--device", "skl", "--max-spill", "0")
+    failed = kernlens("check", "broken.cl", "--device", "skl", "--max-spill-bytes", "0")
     reason = "the only build failed: broken.cl for skl by system: it is broken at broken.cl:1:1"
     assert (failed.status, failed.out) == (3, f"{reason}\n0 kernels, 0 bounds checked: the only build failed\n")
     assert "broken.cl:1:1: error: it is broken\n" in failed.err
-    assert kernlens("check", "scale.cl", "--max-spill", "0").status == 2
+    assert kernlens("check", "scale.cl", "--max-spill-bytes", "0").status == 2
 
 
 def test_a_source_is_checked_once_for_every_device(kernlens: Kernlens, folder: Path, compiler: Path) -> None:
@@ -292,7 +292,7 @@ def written(request: pytest.FixtureRequest, kernlens: Kernlens, folder: Path) ->
     """The kind of names, and the two files of a check with all that they can hold."""
     if request.param == "hostile":
         Path("large.bin").write_bytes(with_code(80, simd=8, source=HOSTILE))
-    words = ("--max-spill", "0", "--max-code-size", "64", "--min-simd", "16")
+    words = ("--max-spill-bytes", "0", "--max-code-size", "64", "--min-simd", "16")
     done = kernlens("check", "large.bin", "scale.bin", *words, "--junit", "x.xml", "--sarif", "x.sarif")
     assert done.status == 1
     return request.param, ElementTree.parse("x.xml").getroot(), json.loads(Path("x.sarif").read_text())
@@ -356,7 +356,7 @@ def test_new_kernels_and_unknown_figures_are_in_both_files(kernlens: Kernlens, f
 
 
 def test_a_file_that_cannot_be_written(kernlens: Kernlens, folder: Path) -> None:
-    done = kernlens("check", "small.bin", "--max-spill", "0", "--junit", "/nowhere/x.xml")
+    done = kernlens("check", "small.bin", "--max-spill-bytes", "0", "--junit", "/nowhere/x.xml")
     assert (done.status, "cannot write /nowhere/x.xml" in done.err) == (2, True)
 
 

@@ -179,11 +179,11 @@ def test_spirv_of_recordings_is_compiled_once(kernlens: Kernlens, library: Path,
         ),
         (("lib.so", "--kernel", "*nothing*"), "there is no kernel '*nothing*'; the binary holds"),
         (("x.cl", "--kernel", "x"), "x.cl is a source, which is compiled as a whole"),
-        (("lib.so", "x.cl", "--specialize", "5=1"), "x.cl is a source, which is compiled as a whole"),
+        (("lib.so", "x.cl", "--spec-constant", "5=1"), "x.cl is a source, which is compiled as a whole"),
         (("lib.so", "--kernel", "x", "--library"), "--library compiles whole sources"),
-        (("x.spv", "--specialize", "9=1"), "has specialisation constant 9; there are 5 (int, 32 bits), 6 (bool)"),
-        (("x.spv", "--specialize", "6=2"), "x.spv: '2' is no value of specialisation constant 6 (bool)"),
-        (("x.spv", "--specialize", "6"), "is not of the form 5=1"),
+        (("x.spv", "--spec-constant", "9=1"), "has specialisation constant 9; there are 5 (int, 32 bits), 6 (bool)"),
+        (("x.spv", "--spec-constant", "6=2"), "x.spv: '2' is no value of specialisation constant 6 (bool)"),
+        (("x.spv", "--spec-constant", "6"), "is not of the form 5=1"),
         (("empty.so", "--kernel", "x"), "empty.so contains no SPIR-V that can be compiled"),
         (("damaged.so", "--kernel", "*"), "spirv, offset 0x50: instruction 71"),
     ],
@@ -243,7 +243,7 @@ def test_constants_get_their_values(order: str) -> None:
 
 def test_a_module_of_chosen_constants(kernlens: Kernlens, library: Path) -> None:
     Path("x.spv").write_bytes(module("x"))
-    done = kernlens("compile", "x.spv", "--specialize", "6=true", "--specialize", "5=0x10", "--device", "skl")
+    done = kernlens("compile", "x.spv", "--spec-constant", "6=true", "--spec-constant", "5=0x10", "--device", "skl")
     assert done.status == 0, done.err
     (build,) = Recording("x.klens").builds()
     assert (build.name, build.spirv) == ("x", specialized(memoryview(module("x")), {5: 16, 6: 1}))

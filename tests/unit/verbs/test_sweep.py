@@ -45,7 +45,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 def test_the_matrix_is_compiled_and_measured(kernlens: Kernlens, source: Path, compiler: Path) -> None:
-    words = ("sweep", "scale.cl", "--device", "skl,dg2", "--build-options", "-DX", "--options", "", "--csv", "x.csv")
+    words = ("sweep", "scale.cl", "--device=skl,dg2", "--build-options=-DX", "--build-options=", "--csv", "x.csv")
     done = kernlens(*words)
     assert (done.status, done.err) == (0, "")
     assert "4 compiles, 8 kernels" in done.out
@@ -147,7 +147,7 @@ def test_what_is_the_same_is_compiled_once(kernlens: Kernlens, source: Path, com
 
 
 def test_the_worst_come_first_and_the_rest_is_counted(kernlens: Kernlens, source: Path) -> None:
-    done = kernlens("sweep", "scale.cl", "--device", "skl,dg2,icllp", "--top", "2", "--figure", "code bytes")
+    done = kernlens("sweep", "scale.cl", "--device", "skl,dg2,icllp", "--top", "2", "--sort", "code bytes")
     lines = done.out.splitlines()
     assert lines[0].split()[:2] == ["kernel", "device"]
     assert len(lines) == 5
@@ -246,7 +246,7 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--sort", "spil"), "there is no metric 'spil'; did you mean spill-bytes"),
         (("--device", "sk"), "knows no device 'sk'; did you mean skl"),
         (("--toolchain", "old"), "there is no toolchain 'old'"),
-        (("--device", ","), "there is nothing to sweep"),
+        (("--device", ","), "no target device for scale.cl"),
         (("-D", "1A=2"), "-D 1A=2 does not read like NAME=1,2,4"),
         (("-D", "A=1", "-D", "A=2"), "-D A is given twice"),
         (("-D", "A=1,,2"), "empty value"),
@@ -256,7 +256,7 @@ def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
         (("--build-options-file", "empty"), "empty contains no options"),
         (("--build-options-file", "binary"), "is not UTF-8 text"),
         (
-            ("--options-file", "many"),
+            ("--build-options-file", "many"),
             "many contains more than 100,000 sets of options, which is the limit of one sweep",
         ),
         (

@@ -12,6 +12,7 @@ from kernlens.analysis.cxx_names import kernel_title
 from kernlens.analysis.flow.distance_waits import distance_waits
 from kernlens.analysis.flow.token_waits import token_waits
 from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.errors import NotFoundError
 from kernlens.model.intel_instructions import packed_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.operand import Swsb
@@ -24,6 +25,10 @@ from kernlens.report.program_document import kernel_document
 
 #: A name, a number or an operator of the source.
 _TOKEN = re.compile(r"\w+|[-+*/%&|^<>=!~?:]+|\S")
+
+
+#: The most offsets that an error lists.
+_SHOWN = 8
 
 
 class AskedOffsets(NamedTuple):
@@ -222,3 +227,12 @@ _KEYS = (
     "asm_offset", "asm_label", "text", "file", "line", "column", "construct", "method", "inlined_at", "function",
     "loop_depth", "waits_for", "waits_reason",
 )  # fmt: skip
+
+
+def no_instruction_at(offsets: Sequence[int]) -> NotFoundError:
+    """Return the error on offsets at which no kernel has an instruction."""
+    shown = ", ".join(f"{offset:#x}" for offset in offsets[:_SHOWN])
+    more = ", ..." if len(offsets) > _SHOWN else ""
+    return NotFoundError(
+        f"no selected kernel has an instruction at offset {shown}{more}; kernlens disasm lists the offsets"
+    )

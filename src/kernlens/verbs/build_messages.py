@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernlens.analysis.cxx_names import kernel_title
-from kernlens.cli.output import print_message
 from kernlens.report.style import rendered, style
 from kernlens.toolchain.diagnostics import error_lines, log_parts, of_severity
 
@@ -81,8 +80,8 @@ def more_line(left_out: Sequence[object], noun: str) -> list[str]:
     return [f"and {plural(len(left_out), f'more {noun}')}; {_LOG} prints all"] if left_out else []
 
 
-def print_warnings(builds: Iterable[Build]) -> None:
-    """Print the warnings of builds that succeeded to standard error, each once, and for which of the source's builds it is."""
+def warning_lines(builds: Iterable[Build]) -> Iterator[str]:
+    """Yield the warnings of builds that succeeded, each once, and for which of the source's builds it is."""
     of_source: dict[str, list[Build]] = {}
     for build in builds:
         if build.ok and build.log:
@@ -96,16 +95,15 @@ def print_warnings(builds: Iterable[Build]) -> None:
         for message, own in list(warned.items())[:MOST_MESSAGES]:
             first, *below = message_lines(message, texts)
             first = first if message.path else f"{source}: {first}"
-            print_message(f"{first}{_for_some(own, alike)}", *below)
-        if rest := [*warned][MOST_MESSAGES:]:
-            print_message(*(f"{source}: {line}" for line in more_line(rest, "warning")))
+            yield from (f"{first}{_for_some(own, alike)}", *below)
+        yield from (f"{source}: {line}" for line in more_line([*warned][MOST_MESSAGES:], "warning"))
 
 
-def print_compiled_warnings(programs: Iterable[Program]) -> None:
-    """Print the warnings about those of these programs that this command compiled: recordings keep theirs (``inspect
+def compiled_warnings(programs: Iterable[Program]) -> Iterator[str]:
+    """Yield the warnings about those of these programs that this command compiled: recordings keep theirs (``inspect
     --log``)."""
     builds = {id(program.build): program.build for program in programs}
-    print_warnings(build for build in builds.values() if not build.created)
+    return warning_lines(build for build in builds.values() if not build.created)
 
 
 def _for_some(builds: Sequence[Build], of_all: Sequence[Build]) -> str:
