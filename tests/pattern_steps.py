@@ -136,7 +136,12 @@ class Matcher:
 
     def _end(self, items: Sequence[Item], at: int) -> int | None:
         ends: list[int] = []
-        return ends[0] if self._match(items, 0, at, lambda end: ends.append(end) is None) else None
+
+        def take(end: int) -> bool:
+            ends.append(end)
+            return True
+
+        return ends[0] if self._match(items, 0, at, take) else None
 
     def _repeat(self, operation: Any, value: tuple[int, int, Any], at: int, rest: Continue) -> bool:
         least, most, inner = value[0], value[1], list(value[2])
@@ -155,10 +160,10 @@ class Matcher:
             self._step()
 
             def more() -> bool:
-                is_new = lambda end: end > start or number < least  # noqa: E731
-                return number < most and self._match(
-                    inner, 0, start, lambda end: is_new(end) and again(number + 1, end)
-                )
+                def on(end: int) -> bool:
+                    return (end > start or number < least) and again(number + 1, end)
+
+                return number < most and self._match(inner, 0, start, on)
 
             if operation is codes.MIN_REPEAT:
                 return (number >= least and rest(start)) or more()
@@ -182,10 +187,12 @@ class Matcher:
 def sample(item: Item, flags: int) -> str:
     """Return the shortest text that an item of a parsed pattern takes, as a rule."""
     operation, value = item
+    text: str
     if operation in (codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN):
         return chr(value) if operation is codes.LITERAL else next((x for x in _SAMPLES if holds(item, x, flags)), "x")
     if operation in _REPEATS:
-        return "".join(sample(each, flags) for each in value[2]) * value[0]
+        text = "".join(sample(each, flags) for each in value[2]) * value[0]
+        return text
     if operation in (codes.SUBPATTERN, codes.ATOMIC_GROUP):
         return "".join(sample(each, flags) for each in (value[-1] if operation is codes.SUBPATTERN else value))
     return "".join(sample(each, flags) for each in value[1][0]) if operation is codes.BRANCH else ""

@@ -12,7 +12,7 @@ from kernlens.errors import NotFoundError, UnknownKernelError, UnsupportedError
 from kernlens.model.binary import Symbol
 from kernlens.model.bounds import Bound, Rule, Tolerance
 from kernlens.model.figure import Figure
-from kernlens.model.figures import EVERY_FIGURE, FIGURES, OF_FAMILIES, figure_named
+from kernlens.model.figures import EVERY_FIGURE, FIGURES, OF_FAMILIES, WITHOUT_LAUNCH, figure_named, has_unknown_launch
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -222,13 +222,13 @@ def _by_counterpart(finding: Finding) -> Finding:
 
 def _without_arguments(finding: Finding) -> Finding:
     """Return a finding of local memory that passed with what its value leaves out: memory for arguments, whose sizes are the
-    launch's."""
+    launch's, and what a launch of CUDA's or HIP's adds."""
     kernel = finding.kernel
     if finding.state != PASSED or not finding.figure.grows_at_launch or kernel.launch_shared_bytes is not None:
         return finding
-    if not any(argument.address_space == "local" for argument in kernel.arguments):
-        return finding
-    return replace(finding, reason="without the local memory of arguments, whose size each launch says")
+    if any(argument.address_space == "local" for argument in kernel.arguments):
+        return replace(finding, reason="without the local memory of arguments, whose size each launch says")
+    return replace(finding, reason=WITHOUT_LAUNCH) if has_unknown_launch(kernel) else finding
 
 
 def _counted(finding: Finding) -> list[Finding]:

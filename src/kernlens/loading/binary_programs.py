@@ -294,7 +294,7 @@ def _program(
     debug: KeptDebug | None = None,
     is_counted: bool = False,
 ) -> Program:
-    launches = context.launch_shared
+    launches = context.build.launch_shared
     kernels = {
         own: kernel.launched_with(launches[own]) if own in launches else kernel for own, kernel in kernels.items()
     }

@@ -58,6 +58,10 @@ class ContainerParts:
     def source_paths(self) -> tuple[str, ...]:
         return (*self._outer.source_paths, *(source.path for source in self._own_source))
 
+    @property
+    def launch_shared(self) -> Mapping[str, int]:
+        return self._outer.launch_shared
+
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:
         """The stages that the build kept; those that the container holds where it kept none."""
@@ -87,8 +91,7 @@ class Context:
     ``source_roots`` are folders to look for source files in, ``folder`` is where the opened file lies, ``own_source`` is
     the text that the user gives for line tables that name no file. ``allowance`` is that of the whole input. ``is_held`` says
     that files are read, not mapped, as they may change while they are in use. ``image`` is what a host's descriptor says of the
-    device image around. ``launch_shared`` has the bytes of local memory that launches ask for, by kernel, where what lies
-    beside the binary says them.
+    device image around.
     """
 
     build: Build = field(default=Build("", options=None))
@@ -99,7 +102,6 @@ class Context:
     allowance: Allowance = field(default_factory=Allowance)
     is_held: bool = False
     image: SyclImage | None = None
-    launch_shared: Mapping[str, int] = field(default_factory=dict)
 
     def holding(
         self,

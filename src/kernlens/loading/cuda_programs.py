@@ -19,6 +19,8 @@ from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import NVIDIA, held
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kernlens.formats.cubin.cubin_file import Cubin, CubinKernel
     from kernlens.formats.cubin.cubin_lines import CubinLines
     from kernlens.isa.nvidia.sass_listing import SassListing
@@ -36,11 +38,22 @@ _HOW_LINES = (
 
 
 class StagedParts(ContainerParts):
-    """The parts of a build, with more snapshots before and behind its own."""
+    """The parts of a build, with more snapshots before and behind its own, and what launches of its kernels ask for."""
 
-    def __init__(self, outer: BuildParts, before: tuple[Snapshot, ...], behind: tuple[Snapshot, ...] = ()) -> None:
+    def __init__(
+        self,
+        outer: BuildParts,
+        before: tuple[Snapshot, ...],
+        behind: tuple[Snapshot, ...] = (),
+        launch_shared: Mapping[str, int] | None = None,
+    ) -> None:
         super().__init__(outer, EMPTY, EMPTY, None, None)
         self._before, self._behind = before, behind
+        self._launch_shared = launch_shared
+
+    @property
+    def launch_shared(self) -> Mapping[str, int]:
+        return self._outer.launch_shared if self._launch_shared is None else self._launch_shared
 
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:

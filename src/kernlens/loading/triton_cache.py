@@ -64,9 +64,9 @@ def with_triton_stages(path: str, context: Context) -> Context:
         device=_device(architecture),
         options=options.strip() if isinstance(options, str) else context.build.options,
         toolchain=BuildToolchain(f"Triton {version}" if isinstance(version, str) else "Triton"),
-        parts=StagedParts(context.build.parts, tuple(snapshots)),
+        parts=StagedParts(context.build.parts, tuple(snapshots), launch_shared=_launch_shared(known)),
     )
-    return replace(context, build=build, launch_shared=_launch_shared(known))
+    return replace(context, build=build)
 
 
 def _device(architecture: object) -> str:

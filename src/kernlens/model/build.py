@@ -84,7 +84,8 @@ class BuildParts(Protocol):
     ``log`` is all that the compiler said, ``binary`` the device binary in its container, ``debug`` the debug data that
     older toolchains write beside it, ``spirv`` the module that the binary was made from. A part that is missing is empty.
     ``sources`` are the texts at hand, the main source first; ``source_paths`` also names those that were left out.
-    ``snapshots`` are the program at the stages of its compile, in pipeline order.
+    ``snapshots`` are the program at the stages of its compile, in pipeline order. ``launch_shared`` has the bytes of local
+    memory that launches ask for, by kernel, where what lay beside the binary said them.
     """
 
     @property
@@ -101,6 +102,8 @@ class BuildParts(Protocol):
     def source_paths(self) -> tuple[str, ...]: ...
     @property
     def snapshots(self) -> tuple[Snapshot, ...]: ...
+    @property
+    def launch_shared(self) -> Mapping[str, int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ class HeldParts:
     spirv: bytes = field(default=b"", repr=False)
     sources: tuple[Source, ...] = ()
     snapshots: tuple[Snapshot, ...] = ()
+    launch_shared: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def source_paths(self) -> tuple[str, ...]:
@@ -219,6 +223,11 @@ class Build:
     def toolchain_title(self) -> str | None:
         """The versions of driver and compiler for a person; None if they are not known."""
         return self.toolchain.title if self.toolchain else None
+
+    @property
+    def launch_shared(self) -> Mapping[str, int]:
+        """The bytes of local memory that launches of its kernels ask for, as far as they are known."""
+        return self.parts.launch_shared
 
     def with_parts(self, **parts: Any) -> Build:
         """Return the same build with these parts, and the others as they are, all in memory."""

@@ -27,7 +27,7 @@ from kernlens.model.analysed_figures import (
 )
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
 from kernlens.model.stated_figures import FIGURES
-from kernlens.model.vendor_figures import LAUNCH_SHARED, OF_FAMILIES
+from kernlens.model.vendor_figures import LAUNCH_SHARED, OF_FAMILIES, WITHOUT_LAUNCH
 
 #: What others import from here, though it stands in the modules of the figures' families.
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "WAIT_COLUMNS",
     "WAIT_CYCLES",
     "WAIT_SHARE",
+    "WITHOUT_LAUNCH",
     "LineColumn",
     "at",
     "figure_named",
@@ -213,6 +214,14 @@ def own_figures(kernel: Measured) -> tuple[Figure, ...]:
     if not kernel.resources.is_particular:
         return () if kernel.launch_shared_bytes is None else (LAUNCH_SHARED,)
     return tuple(figure for figure in OF_FAMILIES if figure.read(kernel) is not None)
+
+
+def has_unknown_launch(kernel: Measured) -> bool:
+    """Return whether launches may ask for local memory besides what the kernel declares, and nothing says how much: CUDA's
+    and HIP's launches may, of any kernel."""
+    return kernel.launch_shared_bytes is None and any(
+        figure.grows_at_launch and figure.read(kernel) is not None for figure in OF_FAMILIES
+    )
 
 
 def shown_figures(

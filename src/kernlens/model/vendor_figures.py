@@ -53,6 +53,8 @@ LAUNCH_SHARED = Figure(
     "Triton's metadata beside the binary: `shared` of `K.json`", attrgetter("launch_shared_bytes"),
     "{} byte(s) local memory by the launch",
 )
+#: Of a kernel that declares local memory for launches which may ask for more of it.
+WITHOUT_LAUNCH = "without what launches add, which no binary states"
 #: What some vendors' binaries state. A table shows one where a kernel of it has it.
 OF_FAMILIES = (
     _file(

@@ -8,13 +8,14 @@ from dataclasses import astuple
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Build
 from kernlens.recording.reader import Recording
-from kernlens.recording.schema import damaged, typed
+from kernlens.recording.schema import LAUNCHES, damaged, typed
 
 #: What a program may hold, by the names that people have for it, and each part's role; stages have a table of their own.
 KINDS = {
     "sources": "source", "binaries": "binary", "debug": "debug", "spirv": "spirv", "logs": "log", "stages": "stage",
 }  # fmt: skip
-_KIND_OF = {role: kind for kind, role in KINDS.items()}
+#: What launches ask for is a few bytes, which stay and are listed with what the compiler said.
+_KIND_OF = {role: kind for kind, role in KINDS.items()} | {LAUNCHES: "logs"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import json
 import threading
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -88,6 +88,15 @@ class _RecordedParts:
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:
         return () if "stage" in self._without else self._recording._snapshots(self._number)
+
+    @cached_property
+    def launch_shared(self) -> Mapping[str, int]:
+        text = self._only(schema.LAUNCHES)
+        try:
+            launches = typed(json.loads(text), dict, "part") if text else {}
+        except (ValueError, RecursionError) as error:
+            raise damaged("what launches ask for cannot be read") from error
+        return {name: typed(size, int, "part") for name, size in launches.items()}
 
     @cached_property
     def _rows(self) -> tuple[tuple[str, str, int | None], ...]:

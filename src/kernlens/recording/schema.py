@@ -47,8 +47,10 @@ SCHEMAS = {
     SCHEMA_VERSION: TABLES,
 }
 
+#: The role of what launches ask for, as JSON.
+LAUNCHES = "launches"
 #: The roles that a part can have in its program.
-ROLES = ("source", "binary", "debug", "spirv", "log")
+ROLES = ("source", "binary", "debug", "spirv", "log", LAUNCHES)
 FORMS = ("text", "binary")
 #: The status of a build in older schemas, and the outcome that it means but for those that its reason tells.
 FORMER_STATUS = {"ok": BUILT, "failed": REFUSED}

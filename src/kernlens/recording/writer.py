@@ -22,7 +22,7 @@ from kernlens import __version__
 from kernlens.errors import KernlensError, OutputError
 from kernlens.recording.blobs import SIZE_LIMIT, PackedBlob, pack
 from kernlens.recording.redaction import SOURCE_STAGE, Redaction, contents_of
-from kernlens.recording.schema import APPLICATION_ID, FORMS, SCHEMA_VERSION, TABLES
+from kernlens.recording.schema import APPLICATION_ID, FORMS, LAUNCHES, SCHEMA_VERSION, TABLES
 from kernlens.recording.target import Target
 
 if TYPE_CHECKING:
@@ -281,6 +281,8 @@ def _parts(build: Build, redaction: Redaction | None) -> Iterator[tuple[str, str
     for role, content in (("binary", build.binary), ("debug", build.debug), ("spirv", build.spirv)):
         if content:
             yield role, "", redaction.apply(content) if redaction else content
+    if build.launch_shared:
+        yield LAUNCHES, "", json.dumps(dict(build.launch_shared)).encode()
     if build.log:
         log = build.log.encode("utf-8", "replace")
         yield "log", "", redaction.apply_to_log(log) if redaction else log

@@ -15,11 +15,19 @@ from kernlens.model.binary import Container, Symbol
 from kernlens.model.build import Build
 from kernlens.model.code_function import CodeFunction
 from kernlens.model.figure import Figure
-from kernlens.model.figures import STATED, figures_of, largest_first, own_figures, with_order
+from kernlens.model.figures import (
+    STATED,
+    figures_of,
+    has_unknown_launch,
+    largest_first,
+    own_figures,
+    with_order,
+)
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourceMap, SourcePlace, changes
+from kernlens.model.vendor_figures import LAUNCH_SHARED
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.launch_words import limits_document
 from kernlens.report.loop_answer import trips_document, weights_of
@@ -165,7 +173,8 @@ def toolchain_keys(build: Build) -> Document:
 
 
 def _kernel(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:
-    return {"name": kernel.name, **figures_of(kernel, (*figures, *own_figures(kernel)))}
+    unknown = {LAUNCH_SHARED.key: None} if has_unknown_launch(kernel) else {}
+    return {"name": kernel.name, **figures_of(kernel, (*figures, *own_figures(kernel))), **unknown}
 
 
 def kernel_document(kernel: Kernel, figures: Sequence[Figure] = STATED) -> Document:

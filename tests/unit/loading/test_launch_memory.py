@@ -11,9 +11,11 @@ import pytest
 
 from kernlens.analysis.budget import against_baseline
 from kernlens.analysis.comparison.pairs import pair
+from kernlens.errors import FormatError
 from kernlens.loading.open import load
 from kernlens.model.bounds import Rule, Tolerance, bound
 from kernlens.model.figures import figure_named, own_figures
+from kernlens.recording.writer import RecordingWriter
 from kernlens.verbs.check import judged
 from tests.unit.conftest import Kernlens
 
@@ -108,6 +110,47 @@ def test_a_function_beside_the_kernel_is_not_launched(binary: Path) -> None:
     (kernel,) = program.kernels.values()
     assert kernel.launch_shared_bytes is None
     assert judged([program], [Rule("*", (bound("max_shared_bytes", 1024),))]).ok
+
+
+@pytest.mark.parametrize("vendor", ["nvidia", "amd"])
+def test_a_binary_alone_does_not_say_what_launches_add(kernlens: Kernlens, binary: Path, vendor: str) -> None:
+    _, key, limit, declared, _ = CACHES[vendor]
+    binary.with_suffix(".json").unlink()
+    reason = "without what launches add, which no binary states"
+    done = kernlens("check", str(binary), limit, str(declared))
+    assert done.status == 0
+    assert done.out.endswith(f"all kept, 1 {reason}\n")
+    (finding,) = kernlens("check", str(binary), limit, str(declared), "--json").document["findings"]
+    assert finding["reason"] == reason
+    assert f"  {figure_named(key).heading}: {reason}" in kernlens("inspect", str(binary)).out
+    (program,) = json.loads(kernlens("inspect", str(binary), "--json").out)["programs"]
+    assert [kernel["launch_shared_bytes"] for kernel in program["kernels"]] == [None]
+
+
+def test_a_recording_keeps_what_launches_add(kernlens: Kernlens, binary: Path, vendor: str, tmp_path: Path) -> None:
+    added = CACHES[vendor][-1]
+    (program,) = load(binary)
+    recording = tmp_path / "cache.klens"
+    with RecordingWriter(recording) as writer:
+        writer.add(program.build.with_parts(binary=bytes(program.binary)))
+    again = tmp_path / "again.klens"
+    assert kernlens("recording", "merge", "-o", str(again), str(recording)).status == 0
+    for path in (recording, again):
+        (program,) = load(path)
+        assert [kernel.launch_shared_bytes for kernel in program.kernels.values()] == [added]
+    assert kernlens("recording", "list", str(again), "--json").status == 0
+
+
+@pytest.mark.parametrize("vendor", ["nvidia"])
+@pytest.mark.parametrize("text", [b"{", b"[1]", b'{"matmul": "x"}', b"[" * 100_000])
+def test_a_damaged_recording_of_launches(binary: Path, text: bytes, tmp_path: Path) -> None:
+    (program,) = load(binary)
+    path = tmp_path / "cache.klens"
+    with RecordingWriter(path) as writer, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernlens.recording.writer.json.dumps", lambda value: text.decode())
+        writer.add(program.build.with_parts(binary=bytes(program.binary)))
+    with pytest.raises(FormatError, match="damaged"):
+        load(path)
 
 
 @pytest.mark.parametrize("vendor", ["intel"])

@@ -9,7 +9,15 @@ from kernlens.errors import FormatError
 from kernlens.model.binary import Container
 from kernlens.model.containers import CONTAINERS
 from kernlens.model.figure import Figure
-from kernlens.model.figures import figures_of, largest_first, notes_on_unknown, shown_figures, with_order
+from kernlens.model.figures import (
+    WITHOUT_LAUNCH,
+    figures_of,
+    has_unknown_launch,
+    largest_first,
+    notes_on_unknown,
+    shown_figures,
+    with_order,
+)
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -97,6 +105,9 @@ def program_overview(program: Program, order: Figure | None = None) -> Iterator[
             ],
         )
         yield from (style(f"  {note}", dim=True) for note in notes_on_unknown(figures.values()))
+        unknown = [kernel for kernel in kernels.values() if has_unknown_launch(kernel)]
+        if headings := {figure.heading for figure in columns if figure.grows_at_launch} if unknown else ():
+            yield style(f"  {', '.join(sorted(headings))}: {WITHOUT_LAUNCH}", dim=True)
         titles = {kernel_title(name): kernel for name, kernel in kernels.items()}
         yield from (style(f"  {line}", dim=True) for line in launch_lines(titles))
         reasons = {kernel.line_table_reason for kernel in kernels.values()} - {None}
