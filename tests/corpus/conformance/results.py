@@ -61,9 +61,14 @@ def read_results(kind: str, printed: str, tests: Iterable[str]) -> Told:
 
 
 def _is_end(line: str, end: str, test: str) -> bool:
-    """Tell whether the line is this end of the test. What may follow is a bracket, or what the test was given."""
+    """Tell whether the line is this end of the test. What may follow is a bracket, or what the test was given; a message of the
+    test that ends without a line's end may precede."""
     words = end.format(test)
-    return line == words or line.startswith((f"{words} ", f"{words}, "))
+    return (
+        line == words
+        or line.startswith((f"{words} ", f"{words}, "))
+        or bool(re.search(rf"[^\w ]{re.escape(words)}$", line))
+    )
 
 
 def expected_status(results: Mapping[str, str]) -> int:

@@ -22,10 +22,13 @@ from kernlens.model.build import (
     CONSUMED,
     LINKED,
     LINKED_AT_ONCE,
+    NOT_ASKED,
+    NOT_GIVEN,
     REFUSED,
     Build,
     HeldParts,
     Source,
+    outcome_told,
 )
 from kernlens.recording.schema import SCHEMA_VERSION
 from tests.explore_reader import Page
@@ -287,3 +290,15 @@ def test_a_bad_source_leaves_the_others(kernlens: Kernlens, folder: Path, compil
     assert (len(answer.kernels), answer.failed[0].share) == (2, "1 of 2 builds failed")
     (sources / "scale.cl").unlink()
     assert kernlens("advise", sources, *words).status == 3
+
+
+@pytest.mark.parametrize("reason", [NOT_GIVEN, f"{NOT_ASKED}: a kernel has a long name"])
+def test_a_build_without_a_binary_is_none_that_failed(reason: str, tmp_path: Path, kernlens: Kernlens) -> None:
+    """Neither that the driver gave none nor that kernlens asked for none is a refusal; inspect says which."""
+    build = replace(BAD, reason=reason, without_binary=outcome_told(reason), parts=HeldParts())
+    recording = record(tmp_path / "x.klens", build)
+    done = kernlens("inspect", recording)
+    assert (done.status, "failed" in done.out) == (0, False)
+    assert f"bad: {reason}" in done.out
+    listed = json.loads(kernlens("recording", "list", recording, "--json").out)["programs"]
+    assert [program["outcome"] for program in listed] == [BUILT]

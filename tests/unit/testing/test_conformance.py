@@ -54,6 +54,13 @@ def test_results_are_those_of_the_tests_that_ran() -> None:
     assert told.running == "crash"
 
 
+def test_a_message_may_have_no_end_of_its_line() -> None:
+    told = read_results(
+        "khronos", "build...\nWARNING: try again.build passed\nall...\npre_all passed\n", ["build", "all"]
+    )
+    assert told.results == {"build": "pass"}
+
+
 def test_an_end_that_is_of_no_running_test_is_none() -> None:
     assert read_results("khronos", "part passed\nwhole...\npart passed\n", ["whole", "part"]).results == {}
 
