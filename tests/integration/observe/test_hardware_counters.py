@@ -1,7 +1,7 @@
 """What the interpreter counts, held against the counters of a GPU: an H100's, from Nsight Compute's source page.
 
-``tests/data/behaviour`` has the kernels, their sizes and the counters. Each line with accesses to global or local memory has
-exactly the GPU's number of units of 32 bytes, or of wavefronts; EXPLAINED are the others.
+``tests/data/behaviour`` has the kernels, their sizes and the counters; those of wide_and_atomic.cl ran as CUDA's. Each line with
+accesses to global or local memory has exactly the GPU's number of units of 32 bytes, and of wavefronts; EXPLAINED are the others.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ COUNT = 65536
 SIZES: dict[str, list[list[int]]] = json.loads((DATA / "sizes.json").read_text())
 #: Kernel and line -> why the GPU counts something else.
 EXPLAINED = {
-    (
-        "trips",
-        104,
-    ): "the compiler unrolls the divergent loop four times, and lanes part within its rounds: 153,265 units",
+    ("gatomr", 48): "the address follows from the order in which work-items came to an atomic: 44,541 units",
+    ("trips", 104): "the compiler unrolls the divergent loop, and lanes part within its rounds: 153,265 units",
 }
 
 
@@ -89,6 +87,33 @@ def test_lines_have_the_units_and_wavefronts_of_a_gpu(kernel: str, arrays: list[
     assert compared, "no line has accesses"
     silent = {number for number, line in lines.items() if line.units or line.wavefronts}
     assert silent <= {int(row["Line No"]) for row in counters(kernel)}
+
+
+def wide_and_atomic() -> dict[str, dict[int, tuple[int, int]]]:
+    """The units and wavefronts of the kernels of wide_and_atomic.cl, line by line; those of atomics at the line of the call."""
+    counts: dict[str, dict[int, tuple[int, int]]] = {}
+    with (DATA / "wide_and_atomic.csv").open() as file:
+        for row in csv.DictReader(file):
+            counts.setdefault(row["kernel"], {})[int(row["line"])] = int(row["units"]), int(row["wavefronts"])
+    return counts
+
+
+@pytest.mark.parametrize("kernel", wide_and_atomic())
+def test_wide_accesses_structures_and_atomics(kernel: str, arrays: list[str]) -> None:
+    words = [*arrays[:2], f"zeros:float:{6 * COUNT}", str(COUNT)]
+    observed = observe(
+        DATA / "wide_and_atomic.cl",
+        kernel=kernel,
+        size=[COUNT],
+        group=[256],
+        arguments=words,
+        device="h100",
+        seconds=300,
+    )
+    counts = {line.place.line: (line.units, line.wavefronts or 0) for line in observed.lines}
+    expected = {line: counted for line, counted in wide_and_atomic()[kernel].items() if (kernel, line) not in EXPLAINED}
+    assert {line: counts[line] for line in expected} == expected
+    assert {line for line, counted in counts.items() if counted != (0, 0)} == set(wide_and_atomic()[kernel])
 
 
 @pytest.mark.parametrize(("kernel", "line", "lanes"), [("diverge", 91, 16), ("diverge", 93, 16), ("reduce", 121, 1)])
