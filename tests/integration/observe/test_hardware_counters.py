@@ -1,7 +1,8 @@
 """What the interpreter counts, held against the counters of a GPU: an H100's, from Nsight Compute's source page.
 
-``tests/data/behaviour`` has the kernels, their sizes and the counters; those of wide_and_atomic.cl ran as CUDA's. Each line with
-accesses to global or local memory has exactly the GPU's number of units of 32 bytes, and of wavefronts; EXPLAINED are the others.
+``tests/data/behaviour`` has the kernels, their sizes and the counters; those of wide_and_atomic.cl ran as CUDA's. Each line
+with accesses to global or local memory has exactly the GPU's number of units of 32 bytes, and of wavefronts; EXPLAINED are the
+others.
 """
 
 from __future__ import annotations
@@ -133,6 +134,19 @@ def test_rounds_of_a_divergent_loop(arrays: list[str]) -> None:
     assert (loop.place.line, loop.least, loop.most) == (103, 1, 16)
     assert loop.entries == sum(each % 17 > 0 for each in range(COUNT))
     assert loop.mean * loop.entries == pytest.approx(sum(each % 17 for each in range(COUNT)))
+
+
+def test_a_work_item_with_many_accesses_takes_no_more_memory(tmp_path: Path) -> None:
+    source = tmp_path / "many.cl"
+    source.write_text(
+        "kernel void many(global const float *a, global float *b, int n)\n{\n    float v = 0;\n    int i = get_global_id(0);\n"
+        "    for (int k = 0; k < n; k++)\n        v += a[i + k];\n    b[i] = v;\n}\n"
+    )
+    share = (4 << 20) // 64  # of the accesses that are held of a sub-group, so many are a lane's
+    arguments = [f"zeros:float:{2 * share}", "zeros:float:1", str(share + 1000)]
+    observed = observe(source, size=[1], group=[1], arguments=arguments, seconds=60, sub_group=64)
+    loads = next(each for each in observed.accesses if each.kind == "load")
+    assert (loads.requests, loads.lanes, loads.ungrouped) == (share, share, 1000)
 
 
 def test_the_answer_is_what_ended_in_time(arrays: list[str], tmp_path: Path) -> None:
