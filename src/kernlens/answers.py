@@ -1,4 +1,5 @@
-"""The types of what ``kernlens.annotate``, ``assemble``, ``diff``, ``check``, ``stages``, ``sweep`` and ``capture`` return.
+"""The types of what ``kernlens.annotate``, ``assemble``, ``diff``, ``check``, ``stages``, ``sweep``, ``capture`` and
+``observe`` return.
 
 Each ``Tabular`` answer has a ``table``, and gives it to pandas, polars, DuckDB and whoever else takes Arrow's streams.
 """
@@ -12,6 +13,15 @@ from kernlens.analysis.comparison.source_lines import LineKey
 from kernlens.analysis.comparison.stage_partings import Parting, PassParting
 from kernlens.analysis.comparison.totals import Totals
 from kernlens.model.advice import Advice, AdvisedKernel
+from kernlens.model.behaviour import (
+    Behaviour,
+    Fault,
+    ObservedAccess,
+    ObservedBranch,
+    ObservedLine,
+    ObservedLoop,
+    ObservedMachine,
+)
 from kernlens.model.columns import Table, Tabular
 from kernlens.model.sweep_row import Sweep, SweepRow
 from kernlens.model.verdict import Finding, Verdict
@@ -29,15 +39,22 @@ __all__ = [
     "AdvisedKernel",
     "Annotation",
     "Assembly",
+    "Behaviour",
     "Capture",
     "CapturedKernel",
     "Difference",
+    "Fault",
     "FigureChange",
     "Finding",
     "KernelChange",
     "KernelPair",
     "LineChange",
     "LineKey",
+    "ObservedAccess",
+    "ObservedBranch",
+    "ObservedLine",
+    "ObservedLoop",
+    "ObservedMachine",
     "Pairing",
     "Parting",
     "PassParting",

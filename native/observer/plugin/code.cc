@@ -236,12 +236,14 @@ Access *Program::access(Instruction *instruction, Way way, unsigned space_of_mem
   if (address && space == GLOBAL && interpreter.pointer_space(interpreter.type(address)) == CONSTANT) space = CONSTANT;
   if (interpreter.opcode(value) == OP_CALL && contains(value, "image")) space = IMAGE;
   if (address) alignment = alignment_of(value, argument);
+  bool is_fixed = address && (interpreter.is_constant(address) || interpreter.as_argument(address));
   accesses.emplace_back(new Access);
   known = accesses.back().get();
   known->id = static_cast<unsigned>(accesses.size() - 1);
   known->instruction = instruction;
   known->way = way;
   known->space = space;
+  known->is_fixed = is_fixed;
   unsigned widest = 16;
   unsigned natural = alignment ? std::min(alignment, widest) : widest;
   // Where accesses need no alignment beyond that of a word, wider ones are split only below that.

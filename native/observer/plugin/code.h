@@ -99,6 +99,7 @@ struct Access {
   const Instruction *instruction;
   Way way;
   unsigned space, width = 0, part;  // part: bytes that one request takes of a work-item at most
+  bool is_fixed = false;            // all work-items access the same address, as a compiler can see
   Counters<ACCESS_COUNTERS> counters;
   int64_t least_stride = INT64_MAX, most_stride = INT64_MIN;
 };

@@ -74,7 +74,8 @@ void Counting::access(const Storage *memory, const Item *item, uint64_t address,
   }
   last_serial_ = serial_;
   access->width = std::max<unsigned>(access->width, size);
-  if (samples_.size() >= MOST_SAMPLES) return access->counters.add(BEYOND, 1);
+  // Each lane has its share, so that the requests that are counted have all their lanes.
+  if (++items_[index_].samples > MOST_SAMPLES / observation.machine.width) return access->counters.add(BEYOND, 1);
   uint64_t rounds = instruction->block ? rounds_of(instruction->block, instruction->block->loops.size()) : 0;
   samples_.push_back(Sample{access, rounds, address, static_cast<uint32_t>(size), index_ % observation.machine.width});
 }
@@ -176,7 +177,10 @@ void Counting::flush() {
   }
   passes_.clear();
   numbers_.clear();
-  for (WorkItem &each : items_) each.pass = -1;
+  for (WorkItem &each : items_) {
+    each.pass = -1;
+    each.samples = 0;
+  }
   count_requests(samples_, observation.machine);
 }
 

@@ -22,6 +22,7 @@ struct Pass {
 struct WorkItem {
   Instruction *last = nullptr;
   int pass = -1;  // of the block that it is in
+  size_t samples = 0;  // since the last barrier
 };
 
 class Counting {

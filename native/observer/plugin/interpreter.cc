@@ -49,6 +49,8 @@ const char *Interpreter::find() {
   NEED(llvm, "LLVMGetInstructionOpcode", opcode);
   NEED(llvm, "LLVMGetNumSuccessors", successors);
   NEED(llvm, "LLVMGetSuccessor", successor);
+  NEED(llvm, "LLVMIsConstant", is_constant);
+  NEED(llvm, "LLVMIsAArgument", as_argument);
   NEED(llvm, "LLVMGetNumOperands", operands);
   NEED(llvm, "LLVMGetOperand", operand);
   NEED(llvm, "LLVMGetCalledValue", called);

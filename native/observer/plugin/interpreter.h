@@ -56,6 +56,8 @@ struct Interpreter {
   int (*opcode)(const Value *);
   unsigned (*successors)(const Value *);
   const Code *(*successor)(const Value *, unsigned);
+  int (*is_constant)(const Value *);
+  const Value *(*as_argument)(const Value *);
   unsigned (*operands)(const Value *);
   const Value *(*operand)(const Value *, unsigned);
   const Value *(*called)(const Value *);

@@ -45,7 +45,8 @@ void put_function(const Function &function, FILE *file) {
 
 }  // namespace
 
-void write(const Observation &observation, const std::map<std::string, Message> &messages, FILE *file) {
+void write(const Observation &observation, const std::map<std::string, Message> &messages,
+           const std::vector<std::pair<uint64_t, uint64_t>> &buffers, FILE *file) {
   const Program &program = observation.program;
   const Sizes &global = observation.global, &local = observation.local, &groups = observation.groups;
   const Machine &machine = observation.machine;
@@ -73,6 +74,8 @@ void write(const Observation &observation, const std::map<std::string, Message> 
   }
   for (const auto &[place, counters] : program.barriers)
     fprintf(file, "barrier\t%d\t%lu\n", place, static_cast<unsigned long>(counters.done[0]));
+  for (const auto &[address, size] : buffers)
+    fprintf(file, "buffer\t%lu\t%lu\n", static_cast<unsigned long>(address), static_cast<unsigned long>(size));
   for (const auto &[key, message] : messages) {
     fprintf(file, "message\t%zu\t%d\t%lu\t", message.number, message.type, static_cast<unsigned long>(message.count));
     put_text(message.text.c_str(), file);

@@ -30,7 +30,8 @@ struct Observation {
 };
 
 // Append it to a file (docs/formats/observation.md).
-void write(const Observation &observation, const std::map<std::string, Message> &messages, FILE *file);
+void write(const Observation &observation, const std::map<std::string, Message> &messages,
+           const std::vector<std::pair<uint64_t, uint64_t>> &buffers, FILE *file);
 
 }  // namespace kernlens
 #endif

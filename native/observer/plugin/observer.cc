@@ -2,6 +2,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -94,12 +95,18 @@ class Observer {
     if (known != messages_.end()) known->second.count++;
     else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key_of(whole), Message{messages_.size(), type, 1, whole});
   }
-  virtual void allocated(const Storage *, size_t, size_t, uint64_t, const uint8_t *) {}
+  virtual void allocated(const Storage *memory, size_t address, size_t size, uint64_t, const uint8_t *) {
+    if (!counting_ && interpreter.space_of(memory) == GLOBAL) buffers_.emplace_back(address, size);
+  }
   virtual void atomic_load(const Storage *memory, const Item *item, int, size_t address, size_t size) {
     if (counting_) counting_->access(memory, item, address, size, ATOMICS);
   }
   virtual void atomic_store(const Storage *, const Item *, int, size_t, size_t) {}  // follows the load of the same access
-  virtual void deallocated(const Storage *, size_t) {}
+  virtual void deallocated(const Storage *memory, size_t address) {
+    if (counting_ || interpreter.space_of(memory) != GLOBAL) return;
+    buffers_.erase(std::remove_if(buffers_.begin(), buffers_.end(), [address](const auto &each) { return each.first == address; }),
+                   buffers_.end());
+  }
   virtual void load(const Storage *memory, const Item *item, size_t address, size_t size) {
     if (counting_) counting_->access(memory, item, address, size, LOADS);
   }
@@ -147,7 +154,7 @@ class Observer {
   }
 
   void finish() {
-    if (counting_ && file_) write(counting_->observation, messages_, file_);
+    if (counting_ && file_) write(counting_->observation, messages_, buffers_, file_);
     messages_.clear();
     counting_.reset();
   }
@@ -156,6 +163,7 @@ class Observer {
   FILE *file_;
   std::unique_ptr<Counting> counting_;
   std::map<std::string, Message> messages_;
+  std::vector<std::pair<uint64_t, uint64_t>> buffers_;  // addresses and sizes
   double begun_ = 0, told_ = 0;
   uint64_t looks_ = 0;
 };

@@ -66,6 +66,15 @@ unsigned wavefronts(const Request &request, unsigned size, const Machine &machin
   return result;
 }
 
+// Atomics are done lane by lane in each bank. A compiler adds up what goes to one address that it knows, and a lane does it.
+unsigned wavefronts_of_atomics(const Access *access, const Request &request, const Machine &machine) {
+  if (access->is_fixed) return 1;
+  std::vector<unsigned> of_bank(machine.banks);
+  unsigned most = 0;
+  for (const Lane &each : request) most = std::max(most, ++of_bank[each.address / machine.bank_bytes % machine.banks]);
+  return most;
+}
+
 void count_pattern(Access *access, const Request &request) {
   auto &counters = access->counters;
   if (request.size() == 1) return counters.add(SINGLE, 1);
@@ -123,7 +132,8 @@ void count_request(Access *access, const Request &request, const Machine &machin
   if (access->space == LOCAL && machine.banks && (machine.has_phases || size <= machine.bank_bytes)) {
     size_t words = 0;
     ways(request, 0, machine.width, machine, &words);
-    counters.add(WAVEFRONTS, wavefronts(request, size, machine));
+    bool is_atomic = access->way == ATOMICS;
+    counters.add(WAVEFRONTS, is_atomic ? wavefronts_of_atomics(access, request, machine) : wavefronts(request, size, machine));
     counters.add(LEAST_WAVEFRONTS, (words + machine.banks - 1) / machine.banks);
   }
 }

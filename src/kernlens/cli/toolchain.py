@@ -46,9 +46,12 @@ def _row(toolchain: Toolchain) -> tuple[str, str, str, str]:
 
 
 def _decoder(toolchain: Toolchain) -> str | None:
-    """Return what a root has that only disassembles: ``LLVM 22.1.8's disassembler``; None if it has none."""
+    """Return what a root has that compiles for no GPU: ``LLVM 22.1.8's disassembler``, or the interpreter; None if nothing."""
     from kernlens.isa.llvm.llvm_libraries import libraries_of
+    from kernlens.toolchain.oclgrind import has_oclgrind
 
+    if toolchain.root is not None and has_oclgrind(toolchain.root):
+        return "Oclgrind 21.10, for observe"
     libraries = libraries_of(toolchain.root) if toolchain.root is not None else ()
     return f"{libraries[0].title}'s disassembler" if libraries else None
 

@@ -135,6 +135,7 @@ class _Section:
             branches=tuple(self._branch(record) for record in self._of("branch", 2)),
             loops=tuple(self._loop(record) for record in self._of("loop", 11)),
             barriers=tuple((self._place(record.numbers[0])[0], record.numbers[1]) for record in self._of("barrier", 2)),
+            buffers=tuple((record.numbers[0], record.numbers[1]) for record in self._of("buffer", 2)),
             faults=self._faults((numbers[3], numbers[4], numbers[5]), width),
         )
 

@@ -143,7 +143,8 @@ _KINDS = {
 class Behaviour(Tabular):
     """One launch of a kernel as it was counted in an interpreter: ``groups_done`` of its ``groups`` work-groups, the first
     ones. ``pieces`` are the blocks of each line: place, number of instructions, runs by work-items and by sub-groups, and
-    whether these are complete. ``notes`` are sentences on what the counts are not."""
+    whether these are complete. ``buffers`` are the addresses and sizes of those in global memory, in the order in which they
+    were made. ``notes`` are sentences on what the counts are not."""
 
     kernel: str
     machine: ObservedMachine
@@ -163,6 +164,7 @@ class Behaviour(Tabular):
     notes: tuple[str, ...] = ()
     source: str = ""
     device: str | None = None
+    buffers: tuple[tuple[int, int], ...] = ()
 
     @property
     def unit(self) -> int:

@@ -65,7 +65,8 @@ def prepare(interpreter: Oclgrind, source: str, options: str, folder: str) -> In
     """Return the program of a source, built and prepared in a folder. Raises ToolError if it does not compile."""
     if interpreter.disassembler is None or interpreter.optimizer is None:
         raise UnsupportedError(
-            "the tools of LLVM 14 are not installed: apt install llvm-14, or kernlens toolchain add oclgrind"
+            "opt and llvm-dis of LLVM 14, which prepare the program, are not installed: apt install llvm-14, or kernlens"
+            " toolchain add oclgrind"
         )
     bitcode = interpreter.build(source, options, folder)
     text = interpreter.text(bitcode, folder)

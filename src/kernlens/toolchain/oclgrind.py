@@ -123,13 +123,18 @@ def oclgrind(name: str = "") -> Oclgrind:
     with what to install, if there is none."""
     for toolchain in _toolchains(name):
         root = toolchain.root or Path("/")
-        if (root / _LIBRARY).is_file() and any(root.glob(_CORE)):
+        if has_oclgrind(root):
             tools = [_tool(toolchain, each) for each in ("opt", "llvm-dis")]
             return Oclgrind(toolchain, str(root / _LIBRARY), *tools)
     raise UnsupportedError(
         "Oclgrind 21.10, which runs kernels without a GPU, is not installed: apt install oclgrind llvm-14 (Debian 12), or"
         " anywhere without root: kernlens toolchain add oclgrind"
     )
+
+
+def has_oclgrind(root: Path) -> bool:
+    """Return whether the folder of a system has the interpreter, in the release that the plugin knows."""
+    return (root / _LIBRARY).is_file() and any(root.glob(_CORE))
 
 
 def plugin() -> Path:

@@ -184,10 +184,13 @@ class _Launch:
 
 
 def _named(observed: Behaviour, program: InterpretedProgram, arguments: Sequence[LaunchArgument]) -> Behaviour:
-    """Return the behaviour with the names of arguments in its faults: Oclgrind numbers buffers as they are made, from 1."""
-    parameters = program.kernels[observed.kernel]
-    buffers = [each.name for each, argument in zip(parameters, arguments, strict=True) if argument.kind == "buffer"]
-    names = {str(number): name for number, name in enumerate(buffers, 1)}
+    """Return the behaviour with the names of arguments in its faults. The host makes their buffers last, in their order."""
+    described = zip(program.kernels[observed.kernel], arguments, strict=True)
+    buffers = [(each.name, argument.size) for each, argument in described if argument.kind == "buffer"]
+    made_last = observed.buffers[-len(buffers) :] if buffers else ()
+    names = {}
+    if [size for _, size in made_last] == [size for _, size in buffers]:
+        names = {str(address >> 48): name for (address, _), (name, _) in zip(made_last, buffers, strict=True)}
     faults = (replace(fault, argument=names.get(fault.argument or "")) for fault in observed.faults)
     return replace(observed, faults=tuple(faults))
 
@@ -199,7 +202,7 @@ def _without_lockstep(observed: Behaviour) -> Behaviour:
         return observed
     place = f" at line {fault.places[0].line}" if fault.places else ""
     note = (
-        f"{observed.kernel} relies on lockstep: work-items of one sub-group share local memory{place} without a barrier, which"
-        " the interpreter does not run as a GPU does, so nothing is counted"
+        f"{observed.kernel} relies on lockstep: work-items of one sub-group share local memory{place} without a barrier. A GPU"
+        " may run them in step, the interpreter does not, so nothing is counted"
     )
     return replace(observed, pieces=(), accesses=(), branches=(), loops=(), barriers=(), notes=(*observed.notes, note))

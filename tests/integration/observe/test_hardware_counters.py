@@ -1,7 +1,8 @@
 """What the interpreter counts, held against the counters of a GPU: an H100's, from Nsight Compute's source page.
 
-``tests/data/behaviour`` has the kernels, their sizes and the counters. Each line with accesses to global or local memory has
-exactly the GPU's number of units of 32 bytes, or of wavefronts; EXPLAINED are the others.
+``tests/data/behaviour`` has the kernels, their sizes and the counters; those of wide_and_atomic.cl ran as CUDA's. Each line
+with accesses to global or local memory has exactly the GPU's number of units of 32 bytes, and of wavefronts; EXPLAINED are the
+others.
 """
 
 from __future__ import annotations
@@ -25,10 +26,8 @@ COUNT = 65536
 SIZES: dict[str, list[list[int]]] = json.loads((DATA / "sizes.json").read_text())
 #: Kernel and line -> why the GPU counts something else.
 EXPLAINED = {
-    (
-        "trips",
-        104,
-    ): "the compiler unrolls the divergent loop four times, and lanes part within its rounds: 153,265 units",
+    ("gatomr", 48): "the address follows from the order in which work-items came to an atomic: 44,541 units",
+    ("trips", 104): "the compiler unrolls the divergent loop, and lanes part within its rounds: 153,265 units",
 }
 
 
@@ -91,6 +90,33 @@ def test_lines_have_the_units_and_wavefronts_of_a_gpu(kernel: str, arrays: list[
     assert silent <= {int(row["Line No"]) for row in counters(kernel)}
 
 
+def wide_and_atomic() -> dict[str, dict[int, tuple[int, int]]]:
+    """The units and wavefronts of the kernels of wide_and_atomic.cl, line by line; those of atomics at the line of the call."""
+    counts: dict[str, dict[int, tuple[int, int]]] = {}
+    with (DATA / "wide_and_atomic.csv").open() as file:
+        for row in csv.DictReader(file):
+            counts.setdefault(row["kernel"], {})[int(row["line"])] = int(row["units"]), int(row["wavefronts"])
+    return counts
+
+
+@pytest.mark.parametrize("kernel", wide_and_atomic())
+def test_wide_accesses_structures_and_atomics(kernel: str, arrays: list[str]) -> None:
+    words = [*arrays[:2], f"zeros:float:{6 * COUNT}", str(COUNT)]
+    observed = observe(
+        DATA / "wide_and_atomic.cl",
+        kernel=kernel,
+        size=[COUNT],
+        group=[256],
+        arguments=words,
+        device="h100",
+        seconds=300,
+    )
+    counts = {line.place.line: (line.units, line.wavefronts or 0) for line in observed.lines}
+    expected = {line: counted for line, counted in wide_and_atomic()[kernel].items() if (kernel, line) not in EXPLAINED}
+    assert {line: counts[line] for line in expected} == expected
+    assert {line for line, counted in counts.items() if counted != (0, 0)} == set(wide_and_atomic()[kernel])
+
+
 @pytest.mark.parametrize(("kernel", "line", "lanes"), [("diverge", 91, 16), ("diverge", 93, 16), ("reduce", 121, 1)])
 def test_lanes_are_those_of_a_gpu(kernel: str, line: int, lanes: float, arrays: list[str]) -> None:
     observed = {each.place.line: each for each in run(kernel, arrays).lines}
@@ -108,6 +134,19 @@ def test_rounds_of_a_divergent_loop(arrays: list[str]) -> None:
     assert (loop.place.line, loop.least, loop.most) == (103, 1, 16)
     assert loop.entries == sum(each % 17 > 0 for each in range(COUNT))
     assert loop.mean * loop.entries == pytest.approx(sum(each % 17 for each in range(COUNT)))
+
+
+def test_a_work_item_with_many_accesses_takes_no_more_memory(tmp_path: Path) -> None:
+    source = tmp_path / "many.cl"
+    source.write_text(
+        "kernel void many(global const float *a, global float *b, int n)\n{\n    float v = 0;\n    int i = get_global_id(0);\n"
+        "    for (int k = 0; k < n; k++)\n        v += a[i + k];\n    b[i] = v;\n}\n"
+    )
+    share = (4 << 20) // 64  # of the accesses that are held of a sub-group, so many are a lane's
+    arguments = [f"zeros:float:{2 * share}", "zeros:float:1", str(share + 1000)]
+    observed = observe(source, size=[1], group=[1], arguments=arguments, seconds=60, sub_group=64)
+    loads = next(each for each in observed.accesses if each.kind == "load")
+    assert (loads.requests, loads.lanes, loads.ungrouped) == (share, share, 1000)
 
 
 def test_the_answer_is_what_ended_in_time(arrays: list[str], tmp_path: Path) -> None:

@@ -186,6 +186,15 @@ def test_faults_have_lines_and_arguments(
     assert fault.work_items or kind == "barrier"
 
 
+def test_constants_of_the_program_are_no_arguments(tmp_path: Path) -> None:
+    text = (
+        "constant float T[4] = {1, 2, 3, 4};\nkernel void k(global float *b, global float *a)\n{\n"
+        " a[64 + get_global_id(0)] = T[get_global_id(0) & 3];\n}\n"
+    )
+    (fault,) = run(tmp_path, text, ("zeros:float:64", "zeros:float:64")).faults
+    assert (fault.kind, fault.argument, fault.count) == ("bounds", "a", 64)
+
+
 CLEAN = [
     "a[get_global_id(0)] = 1;",
     "if (get_global_id(0) == 0) a[0] = 1;",

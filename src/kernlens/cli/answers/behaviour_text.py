@@ -62,7 +62,7 @@ def _sentences(observed: Behaviour) -> Iterator[str]:
     if observed.copied_bytes:
         yield f"Asynchronous copies of work-groups moved {observed.copied_bytes:,} bytes, which stand at no line."
     if any(access.ungrouped for access in observed.accesses):
-        yield "Some accesses between two barriers were too many to be grouped into requests, and are not in the counts."
+        yield "Accesses of a work-item between two barriers were too many: only the first ones of each are grouped and counted."
     yield from observed.notes
 
 
@@ -144,7 +144,7 @@ def _fault_sentences(faults: Sequence[Fault]) -> Iterator[str]:
 
 def fault_sentence(fault: Fault) -> str:
     """Return one sentence on a fault."""
-    places = " and ".join(f"{place.path}:{place.line}" for place in fault.places)
+    places = " and ".join(dict.fromkeys(f"{place.path}:{place.line}" for place in fault.places))
     items = " and ".join(f"({', '.join(map(str, each))})" for each in fault.work_items)
     details = [f"argument {fault.argument}"] if fault.argument else []
     details += [f"work-item{'s' if len(fault.work_items) > 1 else ''} {items}"] if items else []
