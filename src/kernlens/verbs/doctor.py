@@ -21,7 +21,7 @@ from kernlens.toolchain.nvdisasm import find_nvdisasm, how_to_get_nvdisasm, nvdi
 from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.project_file import project_file, read_project
-from kernlens.toolchain.registered import register_roots
+from kernlens.toolchain.registered import register_llvm_roots, register_roots
 from kernlens.toolchain.shown_files import mechanism
 from kernlens.toolchain.source_settings import unused_tables
 from kernlens.toolchain.toolchains import NEWEST, SYSTEM, Toolchain, default_toolchain, find_toolchains, library_folders
@@ -103,6 +103,7 @@ def _llvm_disassembler() -> Check:
     from kernlens.isa.llvm.llvm_libraries import installed_llvm
     from kernlens.isa.llvm.llvm_process import is_possible
 
+    register_llvm_roots()
     name = "LLVM disassembler"
     if not is_possible():
         return Check(name, False, "its program was not built", reinstall(), needed=False)
