@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.pipeline.clang_spirv import snapshots
 from kernlens.toolchain import amd_clang, git_repository
 from kernlens.toolchain.amd_clang import amd_devices_of, compile_for_amd
@@ -95,3 +95,8 @@ def test_spirv_is_refused_before_a_compiler_of_amds_takes_it(tmp_path: Path, mon
     monkeypatch.setattr(amd_clang, "amd_compiler", lambda chosen: "/usr/bin/false")
     with pytest.raises(UnsupportedError, match="SPIR-V, which Debian's clang does not compile for AMD's GPUs"):
         compile_for_amd(str(module), "gfx1030", "", toolchain("system"), 60.0)
+
+
+def test_a_folder_of_a_repository_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"there is no folder .*absent; name a folder of a git repository"):
+        Repository(str(tmp_path / "absent"))
