@@ -13,11 +13,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 
-from benchmarks.measure import Comparison, compare, running
+from benchmarks.measure import ROUNDS, Comparison, compare, running
 from tests.corpus.build import Built, build
 from tests.corpus.manifest import programs
 
@@ -26,6 +26,8 @@ WORK = Path(__file__).with_name("work.py")
 ARCHIVE_SIZE = 50_000_000
 #: The device whose binaries whole commands are timed on.
 DEVICE = "dg2"
+#: What --part names.
+PARTS = ("library", "commands", "line-tables", "archive", "start-up")
 PEER = "`ocloc disasm`, a process per file"
 
 
@@ -38,13 +40,17 @@ def answer(command: Sequence[str]) -> dict[str, float]:
     return answer_
 
 
-def whole_corpus(built: Sequence[Built], scratch: Path) -> Iterator[str]:
-    """Yield rows of the library on all binaries, then of whole commands on a folder of them, against ``ocloc disasm``."""
+def library(built: Sequence[Built], scratch: Path, rounds: int) -> Iterator[str]:
+    """Yield rows of the library on all binaries, against ``ocloc disasm``."""
     peer, environment = ocloc(built, scratch)
     files = [build.binary for build in built]
     for name, title in (("records", "records, lines, join"), ("texts", "the same with the text of every instruction")):
-        comparison = compare(running([work(name, *files)]), running(peer, environment))
+        comparison = compare(running([work(name, *files)]), running(peer, environment), rounds)
         yield row(f"in Python, {title}: {len(built)} binaries", PEER, comparison)
+
+
+def commands(built: Sequence[Built], scratch: Path, rounds: int) -> Iterator[str]:
+    """Yield rows of whole commands on a folder of one device's binaries, against ``ocloc disasm``."""
     chosen = [entry for entry in built if entry.device == DEVICE]
     folder = scratch / DEVICE
     folder.mkdir()
@@ -52,7 +58,7 @@ def whole_corpus(built: Sequence[Built], scratch: Path) -> Iterator[str]:
         shutil.copy(choice.binary, folder / f"{number:03}-{choice.binary.name}")
     peer, environment = ocloc(chosen, scratch)
     for words in (["annotate"], ["annotate", "--json"], ["disasm"], ["inspect"], ["symbols"]):
-        comparison = compare(running([[command(), *words, str(folder)]]), running(peer, environment))
+        comparison = compare(running([[command(), *words, str(folder)]]), running(peer, environment), rounds)
         yield row(f"`kernlens {' '.join(words)} DIR`, {len(chosen)} binaries", PEER, comparison)
 
 
@@ -83,7 +89,10 @@ def command() -> str:
 
 
 def row(what: str, peer: str, comparison: Comparison) -> str:
-    return f"|{what}|{peer}|{comparison.ours:.2f} s|{comparison.theirs:.2f} s|**{comparison.ratio:.2f}**|"
+    return (
+        f"|{what}|{peer}|{comparison.ours:.2f} s|{comparison.theirs:.2f} s|**{comparison.ratio:.2f}**|"
+        f"{comparison.our_work:.2f} s|{comparison.their_work:.2f} s|**{comparison.work_ratio:.2f}**|"
+    )
 
 
 def line_tables(built: Sequence[Built]) -> str:
@@ -113,6 +122,8 @@ def start_up(binary: Path, scratch: Path) -> Iterator[str]:
         yield (
             f"|`kernlens {title}`|bare `python -c pass`|{comparison.ours * 1e3:.0f} ms|{comparison.theirs * 1e3:.0f} ms|"
             f"{(comparison.ours - comparison.theirs) * 1e3:.0f} ms more|"
+            f"{comparison.our_work * 1e3:.0f} ms|{comparison.their_work * 1e3:.0f} ms|"
+            f"{(comparison.our_work - comparison.their_work) * 1e3:.0f} ms more|"
         )
 
 
@@ -146,20 +157,27 @@ def main() -> None:
     parser.add_argument(
         "--program", default="darktable/", help="which programs of the corpus: the start of their names"
     )
+    parser.add_argument("--part", choices=PARTS, action="append", help="one table alone; may be repeated")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"runs of each side (default: {ROUNDS})")
     chosen = parser.parse_args()
+    parts = chosen.part or PARTS
     built, failed = build([program for program in programs() if program.name.startswith(chosen.program)])
     if failed:
         raise SystemExit(f"{failed[0].program.name} does not compile: {failed[0].log}")
     print(f"Python {platform.python_version()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n")
-    print("|What|Peer|kernlens|peer|ratio|\n|-|-|-|-|-|")
+    print("|What|Peer|kernlens|peer|ratio|kernlens, processor time|peer|ratio|\n|-|-|-|-|-|-|-|-|")
     with tempfile.TemporaryDirectory(prefix="kernlens-bench-") as name:
-        for line in whole_corpus(built, Path(name)):
-            print(line, flush=True)
-        print(line_tables(built), flush=True)
-        for line in archive(built, Path(name)):
-            print(line, flush=True)
-        for line in start_up(built[0].binary, Path(name)):
-            print(line, flush=True)
+        scratch = Path(name)
+        rows: dict[str, Callable[[], Iterable[str]]] = {
+            "library": lambda: library(built, scratch, chosen.rounds),
+            "commands": lambda: commands(built, scratch, chosen.rounds),
+            "line-tables": lambda: [line_tables(built)],
+            "archive": lambda: archive(built, scratch),
+            "start-up": lambda: start_up(built[0].binary, scratch),
+        }
+        for part in parts:
+            for line in rows[part]():
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

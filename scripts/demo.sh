@@ -25,6 +25,7 @@ fetch_darktable() {
   printf '%s\n' "$kernels"
 }
 
+say_needs run
 set_up run
 find_compiler
 kernels=$(fetch_darktable)

@@ -16,8 +16,11 @@ PACKAGES_OF_INTEL=(intel-opencl-icd 'intel-ocloc|intel-opencl-icd' 'libigc1|libi
 # The tools that the tests compare with, and the drivers and compilers that they run.
 PACKAGES_TO_TEST=('libigc-tools|libigc2-tools' binutils elfutils spirv-tools 'clang-15|clang-19|clang-18'
   'llvm-15|llvm-19|llvm-18' 'llvm-spirv-15|llvm-spirv-19|llvm-spirv-18' clinfo ocl-icd-libopencl1 chromium firefox-esr g++ git
-  gpg gpg-agent valgrind libc6-dbg ocl-icd-opencl-dev libze1 libze-dev pocl-opencl-icd debootstrap darktable
+  gpg gpg-agent ocl-icd-opencl-dev libze1 libze-dev pocl-opencl-icd debootstrap
   'lld-15|lld-19|lld-18' 'rocm-device-libs|rocm-device-libs-17' oclgrind llvm-14)
+
+# What tests before a release alone need: those that KERNLENS_WHOLE or KERNLENS_VALGRIND asks for.
+PACKAGES_TO_RELEASE=(valgrind libc6-dbg darktable)
 
 say() { printf '== %s\n' "$*"; }
 
@@ -84,6 +87,8 @@ install_packages() {
   [ ${#missing[@]} -gt 0 ] || return 0
   say "installing packages: ${missing[*]}"
   local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install)
+  # How much there is to fetch, and how much room it takes.
+  "${install[@]}" --assume-no "${missing[@]}" 2>/dev/null </dev/null | grep -E '^(Need to get|After this)' || true
   # A list can be older than the mirror's packages: fetch it anew before giving up.
   quietly as_root "${install[@]}" "${missing[@]}" 2>/dev/null || {
     quietly as_root apt-get -q update
@@ -143,6 +148,20 @@ make_environment() {
   printf '%s\n' "$stamp" >"$VENV/kernlens-$1.stamp"
 }
 
+# say_needs run|test: what set_up installs, in which size, and what of it is there already.
+say_needs() {
+  local what=$1 size=70 there=missing
+  [ "$what" = run ] || size=2700
+  ! grep -qsx "$(environment_stamp)" "$VENV/kernlens-$what.stamp" "$VENV/kernlens-test.stamp" || there="there already"
+  say "needed once: .venv with what '$what' needs ($size MB, $there)"
+  [ "$what" = run ] && return
+  there=missing
+  [ ! -d "${KERNLENS_NEWEST_ROOT:-$CACHE/toolchains/newest}" ] || there="there already"
+  say "needed once: Intel's newest compiler and driver (94 MB to fetch, 430 MB on the disk, $there)"
+  say "needed once: packages of Debian, which apt counts below if any are missing; without KERNLENS_WHOLE and KERNLENS_VALGRIND" \
+    "none of: ${PACKAGES_TO_RELEASE[*]}"
+}
+
 # set_up run|test: everything that running, or testing, needs.
 set_up() {
   case $1 in
@@ -158,7 +177,10 @@ set_up() {
         fi
       fi
       ;;
-    test) install_packages "${PACKAGES_TO_BUILD[@]}" "${PACKAGES_OF_INTEL[@]}" "${PACKAGES_TO_TEST[@]}" ;;
+    test)
+      install_packages "${PACKAGES_TO_BUILD[@]}" "${PACKAGES_OF_INTEL[@]}" "${PACKAGES_TO_TEST[@]}"
+      [ -z "${KERNLENS_WHOLE:-}${KERNLENS_VALGRIND:-}" ] || install_packages "${PACKAGES_TO_RELEASE[@]}"
+      ;;
   esac
   make_environment "$1"
 }

@@ -5,11 +5,15 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection
+from functools import cache
 
 from kernlens.analysis.cxx_names import kernel_title, readable
 from kernlens.errors import AmbiguousKernelError, UnknownKernelError, nearest
 
-_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"[A-Za-z_]\w{2,}")
 
 
 def kernels_named(name: str, known: Collection[str]) -> list[str]:
@@ -72,11 +76,11 @@ def called(name: str) -> tuple[str, ...]:
 
 def _near(asked_name: str, known: Collection[str]) -> list[str]:
     """Return the C++ names in which a word is like one that was asked for."""
-    words_of = {name: set(_WORD.findall(readable(name))) for name in known if name.startswith("_Z")}
+    words_of = {name: set(_word().findall(readable(name))) for name in known if name.startswith("_Z")}
     if not words_of:
         return []
     every = set().union(*words_of.values())
-    near = {word for asked in _WORD.findall(asked_name) for word in nearest(asked, every)[:1]}
+    near = {word for asked in _word().findall(asked_name) for word in nearest(asked, every)[:1]}
     ranked = sorted(words_of, key=lambda name: (-len(near & words_of[name]), len(name))) if near else []
     return [kernel_title(name) for name in ranked[:4]]
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from kernlens.model.build import Source
 from kernlens.model.line_table import LineTable, SourceFile
 from kernlens.model.source_path import is_nameless, joined, pieces_of
 
 #: ``#line 7 "blur.cl"``, or ``# 7 "blur.cl"`` by a preprocessor: the number and file that the next line counts as.
-_LINE_DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d{1,9})(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
+
 #: Files that directives name have no more lines together: the empty ones between cost room, too.
 _MOST_LINES = 1 << 20
 #: A table with more files than this is damage; each may cost several look-ups on disk.
 _MOST_READS = 4096
+
+
+@cache
+def _line_directive() -> re.Pattern[str]:
+    return re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d{1,9})(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?', re.MULTILINE)
 
 
 def match_sources(
@@ -140,8 +146,8 @@ def _counted_lines(available: Iterable[Source]) -> dict[str, Source]:
     origins: dict[str, str] = {}
     for source in available:
         name, number = "", 0
-        for line in source.text.split("\n") if _LINE_DIRECTIVE.search(source.text) else ():
-            directive = _LINE_DIRECTIVE.match(line)
+        for line in source.text.split("\n") if _line_directive().search(source.text) else ():
+            directive = _line_directive().match(line)
             if directive is not None:
                 number = int(directive[1])
                 name = name if directive[2] is None else re.sub(r"\\(.)", r"\1", directive[2])

@@ -20,7 +20,6 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import OutputError
 from kernlens.loading.identify import kind_of
 from kernlens.model.figures import FIGURES, figures_of, notes_on_unknown, own_figures, shown_figures
-from kernlens.model.opencl_built_ins import misspelt_built_in, opencl_built_ins
 from kernlens.report.launch_words import refusal_lines
 from kernlens.report.style import style
 from kernlens.report.table import table

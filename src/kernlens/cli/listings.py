@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice, starmap
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kernlens.cli.output import is_coloured, print_message, terminal_width
 from kernlens.cli.shares import in_shares
-from kernlens.cli.trips import LoopNote, check_trips, loop_note
+from kernlens.dataclass import NamedTuple
 from kernlens.errors import KernlensError, NoCodeError, UnsupportedError
 from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.loading.open import Contents, Folder
@@ -19,12 +19,12 @@ from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 from kernlens.model.source_path import is_nameless
-from kernlens.report.failure_lines import failed_documents, failed_lines
 from kernlens.report.style import cut, rendered_lines
 from kernlens.verbs.absent import whole_of
 from kernlens.verbs.programs import chosen, names_in, select
 
 if TYPE_CHECKING:
+    from kernlens.cli.trips import LoopNote
     from kernlens.model.line_choice import LineChoice
 
 #: Bytes of a folder's files that are decoded together: what is alike in them is decoded once, and no more is in memory.
@@ -108,6 +108,10 @@ class Lines:
     def begin(self, failed: FailedBuilds) -> None:
         self._colours = self._is_printed and is_coloured()
         self._width = terminal_width() if self._is_printed else None
+        if not failed:
+            return
+        from kernlens.report.failure_lines import failed_lines
+
         lines = rendered_lines(list(failed_lines([failed])), self._colours and not self._is_table)
         if self._is_table:  # Its readers take each line for a row.
             print_message(*lines)
@@ -143,6 +147,8 @@ class Json:
         self.separator = ","
 
     def begin(self, failed: FailedBuilds) -> None:
+        from kernlens.report.failure_lines import failed_documents
+
         encode = self._indented if self._is_indented else self._encoded
         whole = {**self._document, "failed_builds": failed_documents([failed]), "programs": []}
         self.head, after = self._split(encode, whole)
@@ -245,7 +251,10 @@ def listing(
     if only is not None:
         contents.check()
         _check_line(only, notes, is_choice=bool(kernel_names) or device is not None)
-    check_trips(trip_notes)
+    if trip_notes:
+        from kernlens.cli.trips import check_trips
+
+        check_trips(trip_notes)
 
 
 def _answers(
@@ -323,6 +332,8 @@ def _of_kernel(listed: Listed, form: Form, only: LineChoice | None) -> Iterator[
         listed = form.viewed(listed)
     yield from form.pieces(listed)
     if listed.kernel.trip_weights is not None:
+        from kernlens.cli.trips import loop_note
+
         yield _TripNote(loop_note(listed.kernel, listed.kernel.trip_weights))
     if only is not None:
         yield _line_note(listed, listed.program.meant_line(only) or only)

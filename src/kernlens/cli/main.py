@@ -105,10 +105,15 @@ def _run(words: list[str]) -> int:
     if words == ["--version"]:
         print_lines([f"kernlens {__version__}"])
         return DONE
+    import gettext
+
+    # For each of click's sentences folders would be searched for a translation that nobody has.
+    translate, gettext.gettext = gettext.gettext, str  # type: ignore[assignment]
     import click
 
     from kernlens.cli.verb_group import kernlens
 
+    gettext.gettext = translate
     try:
         _obey_variables(kernlens)
         with kernlens.make_context("kernlens", list(words)) as context:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +44,8 @@ class ApplicationCommand(click.Command):
                 f"--json takes no file: --json prints the answer, --json-file {words[0]} writes it", ctx
             )
         if options and before[-1:] != ["--"] and not ctx.resilient_parsing:
+            import shlex
+
             line = shlex.join([*ctx.command_path.split(), *before, "--", *words])
             raise click.UsageError(
                 f"{options[0]} stands behind {words[0]}; the application and its options follow after --: {line}", ctx

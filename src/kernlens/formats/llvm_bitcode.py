@@ -8,13 +8,13 @@ MODULE_BLOCK (``MODULE_CODE_FUNCTION``, ``MODULE_CODE_GLOBALVAR``, whose names l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from kernlens.dataclass import NamedTuple
 from kernlens.errors import FormatError
+from kernlens.formats.bitcode_magic import is_bitcode
 from kernlens.model.allowance import Allowance
 
 FORMAT = "llvm-bitcode"
-MAGIC = b"BC\xc0\xde"
 _END_BLOCK, _ENTER_BLOCK, _DEFINE_ABBREVIATION, _UNABBREVIATED = range(4)
 _BLOCK_INFO, _MODULE, _IDENTIFICATION, _STRING_TABLE = 0, 8, 13, 23
 #: Records: the producer, of IDENTIFICATION_BLOCK; variables and functions, of MODULE_BLOCK; the names' bytes, of STRTAB_BLOCK.
@@ -27,11 +27,6 @@ _WIDEST = 64
 _FREE_OPERANDS, _BYTES_PER_OPERAND = 200_000, 16
 #: ``CallingConv::SPIR_KERNEL`` and ``AMDGPU_KERNEL``, and the linkages of what no other module can name.
 _KERNELS, _LOCAL = frozenset((76, 91)), frozenset((3, 9))
-
-
-def is_bitcode(data: bytes | memoryview) -> bool:
-    """Return whether the bytes begin with the magic number of bitcode."""
-    return bytes(data[:4]) == MAGIC
 
 
 class BitcodeSymbol(NamedTuple):

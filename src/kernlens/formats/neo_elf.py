@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
+from kernlens.formats.bitcode_magic import is_bitcode
 from kernlens.formats.elf import header as elf_header
-from kernlens.formats.llvm_bitcode import is_bitcode
 
 FORMAT = "neo-elf"
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from kernlens.errors import NotFoundError, UnsupportedError, nearest
-from kernlens.isa.amd.gpu_devices import AMD_DEVICES
 from kernlens.isa.intel import device_table
 from kernlens.model.device import Device, DeviceId, IntelNumbers, IpVersion
 
@@ -26,8 +25,11 @@ DEVICES: tuple[Device, ...] = tuple(
 )
 
 
-#: The devices of all vendors, vendor by vendor.
-ALL_DEVICES = (*DEVICES, *AMD_DEVICES)
+def all_devices() -> tuple[Device, ...]:
+    """Return the devices of all vendors, vendor by vendor."""
+    from kernlens.isa.amd.gpu_devices import AMD_DEVICES
+
+    return *DEVICES, *AMD_DEVICES
 
 
 def numbers_of(device: Device) -> IntelNumbers:
@@ -41,16 +43,16 @@ def _with_ip(device: Device, ip: IpVersion) -> Device:
     return replace(device, intel=replace(numbers_of(device), ip=ip))
 
 
+@cache
 def _by_name() -> dict[str, Device]:
+    from kernlens.isa.amd.gpu_devices import AMD_DEVICES
+
     devices = {device.name: device for device in DEVICES}
     names = {alias: device for device in DEVICES for alias in device.aliases} | devices
     for stepping, base, ip in device_table.STEPPINGS:
         names[stepping] = replace(_with_ip(devices[base], _ip(ip)), name=stepping, aliases=())
     names |= {product: devices[name] for product, name in device_table.PRODUCTS.items()}
     return names | {name: device for device in AMD_DEVICES for name in (device.name, *device.aliases)}
-
-
-_NAMES = _by_name()
 
 
 def device(name: str) -> Device:
@@ -70,8 +72,8 @@ def device(name: str) -> Device:
 def known_device(name: str) -> Device | None:
     """Return the device called ``name``, as ``device`` does; None if there is none."""
     normal = _normal(name)
-    if normal in _NAMES:
-        return _NAMES[normal]
+    if normal in _by_name():
+        return _by_name()[normal]
     if normal.startswith("0x"):
         return _by_pci_id(normal)
     if normal.replace(".", "").isdecimal():
@@ -94,7 +96,7 @@ def name_among(name: str, names: Sequence[str]) -> str | None:
     meant_device = known_device(name)
     if meant_device is None:
         return None
-    meant = [each for each in names if _NAMES.get(each.replace("_", "-")) == meant_device]
+    meant = [each for each in names if _by_name().get(each.replace("_", "-")) == meant_device]
     return meant_device.name if meant_device.name in meant else next(iter(meant), None)
 
 
@@ -102,7 +104,7 @@ def one_of_each(names: Sequence[str]) -> list[str]:
     """Return one of the names for each device that they mean, its own name if that is among them; unknown ones too."""
     chosen: dict[Device | str, str] = {}
     for name in names:
-        known: Device | str = _NAMES.get(name.replace("_", "-"), name)
+        known: Device | str = _by_name().get(name.replace("_", "-"), name)
         if known not in chosen or (isinstance(known, Device) and name == known.name):
             chosen[known] = name
     return list(chosen.values())
@@ -172,11 +174,11 @@ def _by_pci_id(text: str) -> Device | None:
         return None
     from kernlens.isa.intel.pci_ids import PCI_IDS
 
-    return next((_NAMES[name] for name, numbers in PCI_IDS.items() if number in numbers), None)
+    return next((_by_name()[name] for name, numbers in PCI_IDS.items() if number in numbers), None)
 
 
 def _nearest(name: str) -> str:
-    near = nearest(name, _NAMES)
+    near = nearest(name, _by_name())
     if near:
         return f"did you mean {', '.join(near)}?"
     return f"known are {', '.join(known.name for known in DEVICES)}"

@@ -193,10 +193,10 @@ def raw_program(name: str, content: memoryview, device: Device, context: Context
         kernels = {name: Kernel(name, Code(content, device))}
         return _program(name, "raw", kernels, context, device=device, binary=content)
     from kernlens.loading.listed_code import ListedKernel
-    from kernlens.toolchain.registered import register_roots
+    from kernlens.toolchain.registered import register_llvm_roots
 
     def instructions() -> Instructions:
-        register_roots()
+        register_llvm_roots()
         return decode(content)
 
     reason = Code.raw_reason()

@@ -138,13 +138,13 @@ class CodeObjectCode(ListedCode):
 
 def _instructions(read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectDebug) -> Instructions:
     from kernlens.isa.amd.gcn_decode import decode_gcn
-    from kernlens.toolchain.registered import register_roots
+    from kernlens.toolchain.registered import register_llvm_roots
 
     if read.target is None:
         raise UnsupportedError(
             f"kernlens does not know the AMD GPU of this binary (number {read.mach:#x} in its header)"
         )
-    register_roots()
+    register_llvm_roots()
     return decode_gcn(
         read.target.processor,
         kernel.code,

@@ -137,14 +137,14 @@ def _lines(elf: Elf, section: Section, allowance: Allowance) -> LineTable | None
 
 def _instructions(name: str, elf: Elf, section: Section) -> Instructions:
     from kernlens.isa.x86.decode_x86 import decode_x86
-    from kernlens.toolchain.registered import register_roots
+    from kernlens.toolchain.registered import register_llvm_roots
 
     if elf.machine != _X86_64:
         raise UnsupportedError(
             f"the code of {name} is for a processor that kernlens does not decode (ELF machine {elf.machine}); of PoCL's it"
             " decodes x86-64"
         )
-    register_roots()
+    register_llvm_roots()
     return decode_x86(section.data, section.address)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple
 
-from kernlens.dataclass import dataclass, field, in_short
+from kernlens.dataclass import NamedTuple, dataclass, field, in_short
 
 EMPTY = memoryview(b"")
 

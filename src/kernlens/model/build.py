@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kernlens.dataclass import dataclass, field, replace
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from kernlens.model.kernel import ReportedKernel
     from kernlens.model.stage import Snapshot
 
-#: What kernlens adds to the options of a source (``toolchain/sources/includes.py``), and compilers write into their binaries.
-_NAMED = re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
 #: The outcomes of a build. A dynamic link that connected programs is ``linked``; what was compiled and linked in one call is
 #: ``consumed`` by that link. Both went well, and have no binary of their own.
 BUILT, LINKED, CONSUMED, REFUSED = OUTCOMES = ("built", "linked", "consumed", "refused")
@@ -33,6 +32,12 @@ LINKED_AT_ONCE, CONNECTED, BUILT_IN, NOT_GIVEN, NOT_ASKED = (
     "the driver gave no binary",
     "kernlens asked for no binary",
 )
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    # What kernlens adds to the options of a source (toolchain/sources/includes.py), and compilers write into their binaries.
+    return re.compile(r'(?:^|\s)-s (?P<path>"[^"]*"|\S+)(?: -I (?P<folder>"[^"]*"|\S+))?$')
 
 
 def outcome_told(reason: str) -> str:
@@ -210,7 +215,7 @@ class Build:
     @property
     def own_options(self) -> str | None:
         """The build options as given, without those that name the source and its folder to the compiler; None if not known."""
-        named = _NAMED.search(self.options or "")
+        named = _named().search(self.options or "")
         if named is None or self.options is None:
             return self.options
         path, folder = ((named[each] or "").strip('"') for each in ("path", "folder"))

@@ -5,10 +5,11 @@ Registers are one row of bits. An access is a pair ``(start, pattern)``: bit i o
 accumulators, a place for each byte, and from ``GENERAL`` on the general registers, a place for each byte.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from __future__ import annotations
 
-from kernlens.dataclass import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+
+from kernlens.dataclass import NamedTuple, dataclass
 
 #: Where each register file begins.
 FLAGS, ADDRESSES, SCALARS, ACCUMULATORS, GENERAL = 0, 256, 512, 1024, 2048

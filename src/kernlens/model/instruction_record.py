@@ -1,7 +1,10 @@
 """The packed record of one instruction, as the decoder hands it over: ``native/decoder/record.h``."""
 
+from __future__ import annotations
+
 import struct
-from typing import NamedTuple
+
+from kernlens.dataclass import NamedTuple
 
 _HEAD = struct.Struct("<IBBH8BIIIHH")
 _OPERAND = struct.Struct("<HBBBB")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
 
-from kernlens.dataclass import dataclass, field, in_short
+from kernlens.dataclass import NamedTuple, dataclass, field, in_short
 
 #: The kinds of places.
 REGISTER, MEMORY, CONSTANT, COMPUTED, NOWHERE = "register", "memory", "constant", "computed", "nowhere"

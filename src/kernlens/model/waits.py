@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import NamedTuple, dataclass
 
 #: Whose estimate it is of Intel's code: the rule is its compiler's.
 IGC = "IGC"

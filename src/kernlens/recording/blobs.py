@@ -6,8 +6,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from kernlens.dataclass import NamedTuple
 from kernlens.errors import FormatError
 from kernlens.model.allowance import Allowance
 from kernlens.model.stage import Snapshot

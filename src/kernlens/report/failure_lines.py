@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from kernlens.model.build import BUILT, Build
@@ -15,7 +16,11 @@ Document = dict[str, Any]
 #: The first lines of a log that ``inspect`` shows of each failed build.
 _SHOWN = 3
 #: A place in a compiler's log.
-_PLACED = re.compile(r"^(?P<path>(?:[A-Za-z]:)?[^:\n]+):(?P<line>\d{1,9}):\d+: (?:fatal )?error: ", re.MULTILINE)
+
+
+@cache
+def _placed() -> re.Pattern[str]:
+    return re.compile(r"^(?P<path>(?:[A-Za-z]:)?[^:\n]+):(?P<line>\d{1,9}):\d+: (?:fatal )?error: ", re.MULTILINE)
 
 
 def failed_lines(groups: Iterable[FailedBuilds]) -> Iterator[str]:
@@ -73,7 +78,7 @@ def no_binary_lines(builds: Iterable[Build]) -> Iterator[str]:
 
 def error_place(build: Build) -> tuple[str, int] | None:
     """Return the file and line of the first error in a build's log, else the file that was compiled; None if none is known."""
-    match = _PLACED.search(build.log)
+    match = _placed().search(build.log)
     own = build.path or next(filter(None, build.parts.source_paths), "")
     if match is not None and "/" in match["path"]:
         return match["path"], int(match["line"])

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import add
-from typing import NamedTuple
 
 from kernlens.analysis.cxx_names import kernel_title
+from kernlens.dataclass import NamedTuple
 from kernlens.model.build import Source
 from kernlens.model.figures import figure_words
 from kernlens.model.intel_symbols import PSEUDO_KERNEL

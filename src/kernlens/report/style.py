@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 
 #: Begins every mark of this process. Lone surrogates stand in no text that was decoded from UTF-8, and these eight are
 #: drawn anew in each process: no file can forge a mark.
@@ -32,7 +33,11 @@ _SPECIAL = re.compile(f"{_KEY}([\x40-\x5f])|[{_CONTROLS}]")
 #: Whether ``style`` marks anything.
 _has_styles = True
 #: A change of colour on a terminal.
-_COLOUR_CHANGE = re.compile("\x1b\\[[0-9;]*m")
+
+
+@cache
+def _colour_change() -> re.Pattern[str]:
+    return re.compile("\x1b\\[[0-9;]*m")
 
 
 def want_styles(has_styles: bool) -> None:
@@ -89,7 +94,7 @@ def rendered(line: str, colours: bool = False) -> str:
 
 def without_colours(text: str) -> str:
     """Return a rendered text without its colours, which take no room on a terminal."""
-    return _COLOUR_CHANGE.sub("", text)
+    return _colour_change().sub("", text)
 
 
 def html_line(line: str) -> str:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from kernlens.report.style import cut, fitting_width
 
 #: A kernel's or function's C++ name: it is shortened by its arguments, not cut off.
 _BRACKETS = {"<": ">", "(": ")", "{": "}"}
-_INNERMOST = re.compile(r"<[^<>(){}]+>|\([^<>(){}]+\)|\{[^<>(){}]+\}")
+
 _MORE = "…"
 #: Operators with brackets in their names, which are no arguments.
-_OPERATOR = re.compile(r"operator(?:<<=?|>>=?|<=>?|>=?|->\*?|<|>|\(\))")
+
 #: A name is not made shorter than this for the sake of what stands beside it.
 _SHORTEST = 16
+
+
+@cache
+def _operator() -> re.Pattern[str]:
+    return re.compile(r"operator(?:<<=?|>>=?|<=>?|>=?|->\*?|<|>|\(\))")
+
+
+@cache
+def _innermost() -> re.Pattern[str]:
+    return re.compile(r"<[^<>(){}]+>|\([^<>(){}]+\)|\{[^<>(){}]+\}")
 
 
 class Name(str):
@@ -39,12 +50,12 @@ def shortened(text: str, width: int) -> str:
 
 
 def _without_arguments(name: str, width: int) -> str:
-    if "operator" in name and _OPERATOR.search(name):
+    if "operator" in name and _operator().search(name):
         return name
     name = name.replace("sycl::_V1::", "sycl::")
     # The last arguments are shortened first: what a name begins with tells most.
     while len(name) > width:
-        innermost = [match for match in _INNERMOST.finditer(name) if match[0][1:-1] != _MORE]
+        innermost = [match for match in _innermost().finditer(name) if match[0][1:-1] != _MORE]
         if not innermost:
             outer = _outer(name)
             if outer == name:

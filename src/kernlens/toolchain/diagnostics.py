@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from kernlens.dataclass import NamedTuple
 
 #: Names that the OpenCL front end gives to the main file, which it reads from memory, unless ``-s`` names it.
 UNNAMED_FILES = ("1", "<stdin>", "<source>")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from kernlens.errors import ToolError
-from kernlens.formats.llvm_bitcode import is_bitcode
+from kernlens.formats.bitcode_magic import is_bitcode
 from kernlens.formats.rusticl import rusticl_spirv
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from kernlens.model.stages import OCLGRIND, RUSTICL, Stage, held

@@ -63,7 +63,17 @@ def roots() -> dict[str, Path]:
 def register_roots() -> None:
     """Let instructions be decoded by the libiga64 of every root too: the compiler's own may be there."""
     from kernlens.isa.intel.iga_library import search_also
+
+    search_also(_paths)
+
+
+@cache
+def register_llvm_roots() -> None:
+    """Let instructions of other families be decoded by the libLLVM of every root too."""
     from kernlens.isa.llvm.llvm_libraries import search_llvm_also
 
-    for search in (search_also, search_llvm_also):
-        search(lambda: {name: str(root) for name, root in roots().items()})
+    search_llvm_also(_paths)
+
+
+def _paths() -> dict[str, str]:
+    return {name: str(root) for name, root in roots().items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.cxx_names import kernel_title
@@ -21,10 +22,26 @@ if TYPE_CHECKING:
 #: Kernels that a sentence names.
 _NAMED = 3
 #: The head of a kernel in OpenCL C, up to its body; what an attribute says; comments and texts.
-_HEAD = re.compile(r"\b(?:__)?kernel\b([^;{}]{1,4000})\{")
-_ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
-_FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
-_NO_CODE = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
+
+
+@cache
+def _no_code() -> re.Pattern[str]:
+    return re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?", re.DOTALL)
+
+
+@cache
+def _function() -> re.Pattern[str]:
+    return re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+
+
+@cache
+def _attribute() -> re.Pattern[str]:
+    return re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+
+
+@cache
+def _head() -> re.Pattern[str]:
+    return re.compile(r"\b(?:__)?kernel\b([^;{}]{1,4000})\{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +195,8 @@ def kernels_of_failed(build: Build) -> list[str]:
 
 
 def _kernels_in(text: str) -> Iterator[str]:
-    for head in _HEAD.finditer(_NO_CODE.sub(" ", text)):
-        if match := _FUNCTION.search(_ATTRIBUTE.sub(" ", head[1])):
+    for head in _head().finditer(_no_code().sub(" ", text)):
+        if match := _function().search(_attribute().sub(" ", head[1])):
             yield match[1]
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from kernlens.errors import NotFoundError
 from kernlens.isa.decoders import is_decoded
-from kernlens.isa.devices import ALL_DEVICES, device
+from kernlens.isa.devices import all_devices, device
 from kernlens.toolchain.device_compilers import devices_of
-from kernlens.toolchain.registered import register_roots
+from kernlens.toolchain.registered import register_llvm_roots, register_roots
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import find_toolchains
 
@@ -16,6 +16,7 @@ from kernlens.toolchain.toolchains import find_toolchains
 def known_devices() -> list[dict[str, Any]]:
     """Return the documents of all known devices (docs/json.md)."""
     register_roots()
+    register_llvm_roots()
     compiled: dict[str, list[str]] = {}
     simulated: dict[str, list[str]] = {}
     for toolchain in find_toolchains():
@@ -39,5 +40,5 @@ def known_devices() -> list[dict[str, Any]]:
             "simulated_by": simulated.get(device.name, []),
             "decoded": is_decoded(device),
         }
-        for device in ALL_DEVICES
+        for device in all_devices()
     ]

@@ -20,7 +20,7 @@ from kernlens.toolchain.loaders.native_layers import LEVEL_ZERO_LAYER, OPENCL_LA
 from kernlens.toolchain.nvdisasm import find_nvdisasm, how_to_get_nvdisasm, nvdisasm_title
 from kernlens.toolchain.packages import how_to_get, reinstall
 from kernlens.toolchain.process import temporary_folder
-from kernlens.toolchain.registered import register_roots
+from kernlens.toolchain.registered import register_llvm_roots, register_roots
 from kernlens.toolchain.shown_files import mechanism
 from kernlens.toolchain.sources.project_file import project_file, read_project
 from kernlens.toolchain.sources.source_settings import unused_tables
@@ -103,6 +103,7 @@ def _llvm_disassembler() -> Check:
     from kernlens.isa.llvm.llvm_libraries import installed_llvm
     from kernlens.isa.llvm.llvm_process import is_possible
 
+    register_llvm_roots()
     name = "LLVM disassembler"
     if not is_possible():
         return Check(name, False, "its program was not built", reinstall(), needed=False)

@@ -29,8 +29,7 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which("llvm-objdump-15"), reason="llvm-15 is not installed"),
 ]
 
-#: Real kernels; all of darktable's in the long run.
-DARKTABLE = Path("/usr/share/darktable/kernels")
+#: Beside a real kernel of darktable's, or all of them in the long run.
 EXAMPLES = sorted((ROOT / "examples" / "kernels").glob("*.cl"))
 #: Builds each source named on standard input on PoCL, and writes its binary beside its number.
 BUILD = """
@@ -80,14 +79,14 @@ def run(script: str, *words: str, stdin: str = "", **environment: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def binaries(tmp_path_factory: pytest.TempPathFactory, darktable_kernels: Path) -> list[Path]:
     """The program binaries of kernels, built by PoCL with lines."""
     folder = tmp_path_factory.mktemp("poclbin")
-    sources = [*EXAMPLES, *(sorted(DARKTABLE.glob("*.cl")) if WHOLE else [DARKTABLE / "soften.cl"])]
+    sources = [*EXAMPLES, *(sorted(darktable_kernels.glob("*.cl")) if WHOLE else [darktable_kernels / "soften.cl"])]
     run(
         BUILD,
         str(folder),
-        stdin="\n".join(map(str, filter(Path.exists, sources))),
+        stdin="\n".join(map(str, sources)),
         POCL_CACHE_DIR=str(folder / "cache"),
     )
     return sorted(folder.glob("*.poclbin"))

@@ -7,13 +7,15 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import typing
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import NamedTuple, dataclass
 from tests.tree import PACKAGE, nodes_of, package_files
+from tests.unit.package.test_package import FOR_ANNOTATE
 
 OPTIONS: list[dict[str, bool]] = [
     {},
@@ -119,6 +121,73 @@ def test_what_it_does_not_know_is_refused(options: dict[str, Any]) -> None:
 
     with pytest.raises(TypeError, match="Place: fields with kw_only or hash"):
         dataclass()(Place)
+
+
+class Theirs(typing.NamedTuple):
+    """A place."""
+
+    path: str
+    line: int = 1
+    calls: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    def __bool__(self) -> bool:
+        return self.line > 0
+
+
+class Ours(NamedTuple):
+    """A place."""
+
+    path: str
+    line: int = 1
+    calls: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    def __bool__(self) -> bool:
+        return self.line > 0
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda cls: repr(cls("a.cl", 3)).partition("(")[2],
+        lambda cls: cls("a.cl") == ("a.cl", 1, ()),
+        lambda cls: (cls("a.cl").words, bool(cls("a.cl", 0))),
+        lambda cls: cls(),
+        lambda cls: cls("a.cl", wrong=1),
+        lambda cls: setattr(cls("a.cl"), "line", 2),
+        lambda cls: cls("a.cl")._replace(line=2)._asdict(),
+        lambda cls: pickle.loads(pickle.dumps(cls("a.cl"))) == cls("a.cl"),
+        lambda cls: (cls._fields, cls._field_defaults, cls.__match_args__, cls.__bases__, cls.__orig_bases__),
+        lambda cls: typing.get_type_hints(cls),
+        lambda cls: [str(kind).replace("ForwardRef('", "").replace("')", "") for kind in cls.__annotations__.values()],
+        lambda cls: [parameter.name for parameter in inspect.signature(cls).parameters.values()],
+        lambda cls: (cls.__doc__, cls.__module__),
+        lambda cls: (cls.__name__.lower(), cls.__qualname__.lower()) == (cls.__name__.lower(),) * 2,
+    ],
+)
+def test_a_tuple_with_names_is_like_one_of_the_standard_library(action: Callable[[Any], Any]) -> None:
+    assert outcome(lambda: action(Ours)) == outcome(lambda: action(Theirs))
+
+
+def test_what_a_short_command_loads_makes_its_tuples_cheaply() -> None:
+    slow = [
+        f"{name}: {alias.name}"
+        for name in FOR_ANNOTATE - {".dataclass"}
+        for path in (PACKAGE.joinpath(*name.split(".")).with_suffix(".py"),)
+        if path.is_file()
+        for node in nodes_of(path)
+        if isinstance(node, ast.ImportFrom) and node.module == "typing"
+        for alias in node.names
+        if alias.name == "NamedTuple"
+    ]
+    assert slow == []
 
 
 @pytest.mark.slow

@@ -60,8 +60,6 @@ FOR_INSPECT = FOR_VERSION | {
         ".cli.verb_group",
         ".dataclass",
         ".isa",
-        ".isa.amd",
-        ".isa.amd.gpu_devices",
         ".isa.devices",
         ".isa.intel",
         ".isa.intel.device_table",
@@ -131,6 +129,17 @@ FOR_INSPECT = FOR_VERSION | {
 }
 
 
+#: What ``kernlens annotate`` loads for a kernel of a zebin with lines: no other vendor's tables, and no SPIR-V.
+FOR_ANNOTATE = FOR_INSPECT - {
+    ".cli.inspect", ".isa.intel.launch_rules", ".report.failure_lines", ".report.launch_words",
+    ".report.overview", ".report.table",
+} | {
+    ".analysis.correlate", ".cli.annotate", ".cli.listings", ".cli.shares", ".model.code_function",
+    ".model.line_choice", ".model.line_code", ".model.listed_instructions", ".model.source_map",
+    ".report.beside", ".report.listing", ".report.loop_answer",
+}  # fmt: skip
+
+
 def modules_of(*words: str) -> set[str]:
     """The modules that a command loads, those of the package as their ends, such as ``.cli.main``."""
     script = (
@@ -149,7 +158,9 @@ def test_version_loads_no_more_than_it_needs() -> None:
     assert not modules & {*HEAVY, "dataclasses", "html", "inspect", "logging"}
 
 
-def test_inspect_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+@pytest.fixture
+def zebin(tmp_path: Path) -> Path:
+    """Return a file of Intel's with a kernel that has a line."""
     unit = UnitWriter("k", 0)
     unit.subprogram("k", 0, 64)
     unit.close()
@@ -157,8 +168,23 @@ def test_inspect_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     writer.add(".ze_info", b"kernels:\n  - name: k\n    execution_env:\n      simd_size: 16\n", type=0xFF000011)
     path = tmp_path / "file.bin"
     path.write_bytes(writer.build())
-    modules = modules_of("inspect", str(path))
+    return path
+
+
+def test_inspect_loads_no_more_than_it_needs(zebin: Path) -> None:
+    modules = modules_of("inspect", str(zebin))
     assert {name for name in modules if name.startswith(".")} == FOR_INSPECT
+    assert not modules & ({*HEAVY, "html", "logging"} - {"click"})
+
+
+def test_annotate_loads_no_more_than_it_needs(zebin: Path) -> None:
+    """Of a file of Intel's, which is neither another vendor's nor SPIR-V, and whose loops have no stated rounds."""
+    modules = modules_of("annotate", str(zebin), "--kernel", "k")
+    loaded = {name for name in modules if name.startswith(".")}
+    assert loaded == FOR_ANNOTATE
+    assert len(loaded) <= 112
+    others = ("amd", "cubin", "cuda", "llvm", "nvidia", "ptx", "pocl", "spirv_module", "trips", "x86")
+    assert [name for name in loaded if any(other in name for other in others)] == []
     assert not modules & ({*HEAVY, "html", "logging"} - {"click"})
 
 

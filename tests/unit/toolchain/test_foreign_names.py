@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, NotFoundError, UnsupportedError
 from kernlens.pipeline.clang_spirv import snapshots
+from kernlens.toolchain import amd_clang
 from kernlens.toolchain.amd_clang import amd_devices_of, compile_for_amd
 from kernlens.toolchain.clang import find_front_end
 from kernlens.toolchain.sources.includes import operand, source_options
@@ -86,3 +87,17 @@ def test_a_file_of_such_a_name_is_compiled(name: str, tmp_path: Path, monkeypatc
     chosen = toolchain("system")
     if devices := amd_devices_of(chosen):
         assert compile_for_amd(name, next(iter(devices)), "", chosen, 60.0).ok
+
+
+def test_spirv_is_refused_before_a_compiler_of_amds_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tmp_path / "a.spv"
+    module.write_bytes((0x07230203).to_bytes(4, "little") + bytes(16))
+    monkeypatch.setattr(amd_clang, "check_amd_device", lambda device, chosen: device)
+    monkeypatch.setattr(amd_clang, "amd_compiler", lambda chosen: "/usr/bin/false")
+    with pytest.raises(UnsupportedError, match="SPIR-V, which Debian's clang does not compile for AMD's GPUs"):
+        compile_for_amd(str(module), "gfx1030", "", toolchain("system"), 60.0)
+
+
+def test_a_folder_of_a_repository_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"there is no folder .*absent; name a folder of a git repository"):
+        Repository(str(tmp_path / "absent"))

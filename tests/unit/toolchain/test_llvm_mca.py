@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kernlens.errors import ToolError, UnsupportedError
+from kernlens.loading import code_object_parts
 from kernlens.toolchain import llvm_mca as mca
 from kernlens.toolchain import packages
 from kernlens.toolchain.llvm_mca import LlvmMca, llvm_mca
@@ -83,3 +85,18 @@ def test_the_program_of_a_root_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pat
     path.chmod(0o755)
     program = llvm_mca(998)
     assert (program.path, program.toolchain.name, program.title) == (str(path), "amd", "llvm-mca 998")
+
+
+class _Code(list[int]):
+    """Instructions of LLVM 15, of one block."""
+
+    routes = ()
+    illegal = ()
+    disassembler = "LLVM 15"
+
+
+def test_code_of_too_many_instructions_is_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mca, "MOST_INSTRUCTIONS", 2)
+    nobody: Any = SimpleNamespace(target=SimpleNamespace(processor="gfx90a"), metadata=None)
+    with pytest.raises(UnsupportedError, match="3 instructions are too many for llvm-mca"):
+        code_object_parts._waits(nobody, nobody, _Code([0, 4, 8]))  # type: ignore[arg-type]

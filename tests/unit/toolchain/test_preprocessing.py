@@ -106,6 +106,16 @@ def test_hostile_texts_take_no_time() -> None:
         assert included('"' + '\\"' * 200_000 + "\n#include <x>\n") == ["x"]
 
 
+def test_no_condition_is_worked_out_without_bounds() -> None:
+    """Beyond them it is unknown, and all its branches count."""
+    every = Macros(["-DY=1"])
+    assert every.is_true("+".join(["Y"] * 199)) is True
+    assert every.is_true("+".join(["Y"] * 201)) is None, "more macros than are expanded"
+    assert Macros(["-DX=" + "+".join("1" * 500)]).is_true("X") is True
+    assert Macros(["-DX=" + "+".join("1" * 501)]).is_true("X") is None, "a longer replacement"
+    assert every.is_true("+".join("1" * 501)) is None, "a longer condition"
+
+
 def test_a_header_that_a_macro_names() -> None:
     assert included('#define A B\n#define B "b.h"\n#include A\n') == ["b.h"]
     assert included("#include CONFIG\n", '-DCONFIG="c.h"') == ["c.h"]

@@ -54,6 +54,7 @@ def test_diff_takes_programs_and_paths(folder: Path) -> None:
     assert kernlens.diff(small[0], small[0]).equal
     assert "of a compile, and a Program is compiled already" in wrong(lambda: kernlens.diff(small, large, options="-g"))
     assert "contains no program for bmg, only for skl" in wrong(lambda: kernlens.diff(small, large, device="bmg"))
+    assert wrong(kernlens.diff).startswith("there is nothing to compare: name two sides")
     assert wrong(lambda: kernlens.diff(small)).startswith("there is nothing to compare with: name")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from typing import NamedTuple
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.literals import literal
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.source_tokens import Construct
+from kernlens.dataclass import NamedTuple
 from kernlens.model.advice import WITHIN_ULP, Advice
 
 _POWERS = frozenset(("pow", "powr", "pown"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from kernlens.analysis.advice.facts import Facts
+from kernlens.dataclass import NamedTuple
 from kernlens.model.advice import Advice
 
 

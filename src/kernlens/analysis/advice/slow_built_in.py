@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kernlens.analysis.advice.facts import Facts
 from kernlens.analysis.advice.half_function import SAME
 from kernlens.analysis.advice.pow_with_a_constant import simpler
 from kernlens.analysis.advice.rule import Rule
+from kernlens.dataclass import NamedTuple
 from kernlens.model.advice import DIFFER, Advice
 from kernlens.model.compiler_options import FAST_RELAXED
 

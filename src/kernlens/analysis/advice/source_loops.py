@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from kernlens.analysis.advice.literals import literal
+from kernlens.dataclass import NamedTuple
 
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What is no code, to be replaced by blanks: comments, strings, and lines of the preprocessor.

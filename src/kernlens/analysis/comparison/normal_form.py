@@ -13,10 +13,9 @@ import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from operator import getitem
-from typing import NamedTuple
 
 from kernlens.analysis.comparison.renaming import is_renaming
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import NamedTuple, dataclass
 from kernlens.model.device import Device, IpVersion
 from kernlens.model.instruction import Instructions
 

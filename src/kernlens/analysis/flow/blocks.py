@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import NamedTuple, dataclass
 from kernlens.model.effects import FALLS, Effects, Route
 
 

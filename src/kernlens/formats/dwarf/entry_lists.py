@@ -13,8 +13,9 @@ import struct
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
+from kernlens.dataclass import NamedTuple
 from kernlens.formats.dwarf import units
 from kernlens.formats.dwarf.forms import Encoding, malformed, read_unsigned
 from kernlens.formats.dwarf.relocation import DebugSections

@@ -4,9 +4,11 @@ Source: DWARF Debugging Information Format, version 5, section 7.5.6 "Form Encod
 version 4 uses a part of the same forms.
 """
 
-import struct
-from typing import NamedTuple
+from __future__ import annotations
 
+import struct
+
+from kernlens.dataclass import NamedTuple
 from kernlens.errors import FormatError
 
 DW_FORM_ADDR = 0x01

@@ -4,9 +4,11 @@ Source: DWARF version 5, section 6.2.4 "The Line Number Program Header" (and 6.2
 6.2.4, for versions 2 to 4. ``DW_LNCT_LLVM_source`` is LLVM's, ``llvm/BinaryFormat/Dwarf.def``.
 """
 
-import struct
-from typing import NamedTuple
+from __future__ import annotations
 
+import struct
+
+from kernlens.dataclass import NamedTuple
 from kernlens.formats.dwarf import forms
 from kernlens.formats.dwarf.forms import Encoding, malformed, read_form, read_initial_length, read_string, read_unsigned
 from kernlens.formats.dwarf.strings import DebugStrings

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
-from typing import NamedTuple
 
+from kernlens.dataclass import NamedTuple
 from kernlens.formats.dwarf.forms import malformed
 from kernlens.formats.dwarf.line_header import LineHeader, read_file_4
 from kernlens.model.line_table import END_SEQUENCE, IS_STMT, PROLOGUE_END, SourceFile

@@ -6,10 +6,12 @@ reader.
 Source: DWARF version 5 (and 4), sections 7.5.1 "Unit Headers", 7.5.3 "Abbreviations Tables", 3.1.1, 3.3.1.
 """
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from kernlens.dataclass import NamedTuple
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf import forms
 from kernlens.formats.dwarf.forms import Encoding, malformed, read_form, read_initial_length, read_signed, read_unsigned

@@ -5,8 +5,11 @@ Compression", "Note Section". Each ``*_LAYOUT`` is the record's form in the file
 them into local names of the same spelling: making a record costs as much as the rest of such a loop.
 """
 
+from __future__ import annotations
+
 import struct
-from typing import NamedTuple
+
+from kernlens.dataclass import NamedTuple
 
 
 class Elf64Ehdr(NamedTuple):

@@ -6,10 +6,11 @@ differ from that text: Size and GPUPointerSizeInBytes are 0, and the ELF with th
 *vISA* part while the GenISA part is empty.
 """
 
-import struct
-from typing import NamedTuple
+from __future__ import annotations
 
-from kernlens.dataclass import dataclass, field
+import struct
+
+from kernlens.dataclass import NamedTuple, dataclass, field
 from kernlens.errors import FormatError
 from kernlens.formats.elf import header as elf_header
 from kernlens.model.allowance import KERNEL_WEIGHT, Allowance

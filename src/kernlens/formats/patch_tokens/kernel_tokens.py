@@ -5,11 +5,15 @@ Source: ``patch_shared.h`` of intel-graphics-compiler, whose structures are name
 slot). Structures have grown over the versions, mostly at their end.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from functools import cache
+from typing import TypeAlias
 
+from kernlens.dataclass import NamedTuple
 from kernlens.formats.patch_tokens import token_list
 from kernlens.formats.patch_tokens.token_list import Token
 from kernlens.model.kernel import KernelArgument
@@ -24,7 +28,6 @@ _BARRIER_COUNTS = (0, 1, 2, 4, 8, 16, 24, 32)
 #: From this render core on (Xe-HP), code begins with a prologue that loads the payload.
 FIRST_CORE_WITH_PROLOGUE = 0xC05
 
-_REQUIRED_SUB_GROUP = re.compile(r"\bintel_reqd_sub_group_size\((\d{1,4})\)")
 
 _RESOURCE_TOKENS = (
     token_list.LOCAL_SURFACE,
@@ -34,6 +37,11 @@ _RESOURCE_TOKENS = (
     token_list.KERNEL_ATTRIBUTES,
     token_list.PRIVATE_MEMORY,
 )
+
+
+@cache
+def _required_sub_group() -> re.Pattern[str]:
+    return re.compile(r"\bintel_reqd_sub_group_size\((\d{1,4})\)")
 
 
 class _ArgumentKind(NamedTuple):
@@ -86,7 +94,7 @@ def resources_of(tokens_of: TokensOf, render_core: int) -> KernelResources:
                 private = token.words(4, 5)
             case token_list.KERNEL_ATTRIBUTES:
                 (text,) = token.texts(4, *token.words(1))
-                match = _REQUIRED_SUB_GROUP.search(text)
+                match = _required_sub_group().search(text)
                 required_sub_group = int(match[1]) if match else None
     outside = _private_bytes(private, environment.simd if environment else 0)
     resources = KernelResources(

@@ -7,11 +7,12 @@ dynamic and surface state heap, patch list.
 Reading a program walks over the kernels' headers and names only; patch lists are decoded when asked for.
 """
 
+from __future__ import annotations
+
 import struct
 from functools import cached_property
-from typing import NamedTuple
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import NamedTuple, dataclass, field
 from kernlens.formats.patch_tokens import token_list
 from kernlens.formats.patch_tokens.kernel_tokens import arguments_of, payload_load_bytes, resources_of
 from kernlens.formats.patch_tokens.linkage import relocations_of, symbols_of, with_imports

@@ -6,9 +6,11 @@ counts these 8 bytes} and its payload. The initial contents of tokens 41 and 42 
 Size (``patchtokens_decoder.cpp`` of compute-runtime does the same).
 """
 
-import struct
-from typing import NamedTuple
+from __future__ import annotations
 
+import struct
+
+from kernlens.dataclass import NamedTuple
 from kernlens.errors import FormatError
 from kernlens.model.binary import c_text
 

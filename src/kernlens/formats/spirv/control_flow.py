@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from kernlens.dataclass import NamedTuple
 from kernlens.formats.spirv.words import HEADER_WORDS
 
 OP_FUNCTION, OP_PARAMETER, OP_FUNCTION_END, OP_CALL = 54, 55, 56, 57

@@ -9,8 +9,8 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 
-from kernlens.formats.spirv import control_flow as flow
 from kernlens.formats.spirv.magic import is_spirv
 from kernlens.formats.spirv.words import HEADER_WORDS, read_words, text_of
 from kernlens.model.reach import reached
@@ -20,9 +20,14 @@ _ASM_CAPABILITY, _LINKAGE = 5606, 41
 #: The part of a module that holds the header and more capabilities than there are.
 _HEAD_BYTES = 1 << 12
 #: Text without an instruction: an empty one keeps the compiler from moving code.
-_EMPTY = re.compile(r"[\s{}]*")
+
 #: A function: its module's place among all, and its number there.
 _Function = tuple[int, int]
+
+
+@cache
+def _empty() -> re.Pattern[str]:
+    return re.compile(r"[\s{}]*")
 
 
 def kernels_with_assembly(modules: Iterable[memoryview]) -> frozenset[str]:
@@ -56,6 +61,8 @@ class _Module:
     functions are imported and exported. ``own``: the functions that have assembly."""
 
     def __init__(self, words: array[int]) -> None:
+        from kernlens.formats.spirv import control_flow as flow  # Few modules hold assembly.
+
         self.entries: dict[str, int] = {}
         self.named: dict[int, set[int]] = {}
         self.linked: dict[int, str] = {}
@@ -68,7 +75,7 @@ class _Module:
                 self.entries[text_of(operands, 2, count)[0]] = operands[1]
             elif opcode == _OP_DECORATE and count > 2 and operands[1] == _LINKAGE:
                 self.linked[operands[0]] = text_of(operands, 2, count)[0]
-            elif opcode == _OP_ASM and count > 4 and not _EMPTY.fullmatch(text_of(operands, 4, count)[0]):
+            elif opcode == _OP_ASM and count > 4 and not _empty().fullmatch(text_of(operands, 4, count)[0]):
                 texts.add(operands[1])
             elif opcode == flow.OP_FUNCTION:
                 function = operands[1]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from kernlens.dataclass import NamedTuple
 from kernlens.errors import FormatError
 from kernlens.formats.spirv.magic import BIG_ENDIAN, is_spirv
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kernlens.dataclass import NamedTuple
 from kernlens.isa.intel.device_table import XE_HPC
 from kernlens.isa.intel.gather_sends import GatheredRegisters
 from kernlens.isa.intel.instruction_kinds import message_fields, send_of

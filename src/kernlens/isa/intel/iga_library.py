@@ -12,10 +12,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kernlens import log
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import NamedTuple, dataclass
 from kernlens.errors import UnsupportedError
 from kernlens.isa.intel.device_table import PLATFORM_TITLES
 from kernlens.model.compiler import UNKNOWN_COMPILER, Compiler

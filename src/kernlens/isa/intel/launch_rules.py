@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
 
+from kernlens.dataclass import NamedTuple
 from kernlens.isa.intel.device_table import (
     GEN8,
     GEN9,

@@ -6,8 +6,8 @@ Source: the footprints in ``RegDeps.cpp`` of libiga64, and the regioning rules t
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
+from kernlens.dataclass import NamedTuple
 from kernlens.model.effects import ACCUMULATORS, ADDRESSES, FLAGS, GENERAL, SCALARS, Access
 from kernlens.model.instruction_record import NO_REGION, OperandRecord
 from kernlens.model.operand import type_bits

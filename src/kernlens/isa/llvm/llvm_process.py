@@ -11,9 +11,9 @@ import struct
 import sys
 from array import array
 from glob import escape, glob
-from typing import NamedTuple
 
 from kernlens import log
+from kernlens.dataclass import NamedTuple
 from kernlens.errors import ToolError
 from kernlens.piped_process import PipedProcess, program_path
 

@@ -98,8 +98,6 @@ class Macros:
 
     def is_true(self, condition: str) -> bool | None:
         """Return whether the condition of an ``#if`` holds; None if that is unknown."""
-        if len(condition) > _LENGTH_LIMIT:
-            return None
         try:
             expanded = self._expanded(condition, iter(range(_EXPANSION_LIMIT)))
             return bool(_value(ast.parse(_python(expanded), mode="eval").body))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kernlens.dataclass import NamedTuple
 from kernlens.isa.intel.device_table import XE3P
 from kernlens.isa.intel.messages.message_decoder import decode_message
 from kernlens.isa.intel.messages.send import Send

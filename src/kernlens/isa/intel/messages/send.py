@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kernlens.dataclass import NamedTuple
 from kernlens.isa.intel.device_table import XE_HPC
 from kernlens.model.instruction_kind import Access, InstructionKind
 
