@@ -54,7 +54,7 @@ def test_a_walk_by_keys(open_report: Open, sharpen_page: Path) -> None:
     assert splitter.get_attribute("aria-valuenow") == str(int(before or 0) + 2)
 
 
-def test_finding(open_report: Open, sharpen_page: Path) -> None:
+def test_finding_shows_how_many_lines_of_each_pane_match(open_report: Open, sharpen_page: Path) -> None:
     viewer = open_report(sharpen_page)
     viewer.press("/")
     viewer.tab.keyboard.type("op:send")

@@ -156,7 +156,7 @@ def test_a_click_leaves_the_letters_to_the_panes(open_report: Open) -> None:
     assert "c=memory" in viewer.address
 
 
-def test_sorting(open_report: Open) -> None:
+def test_files_are_sorted_by_name_and_kernels_by_instructions(open_report: Open) -> None:
     viewer = open_report(named("bullet"))
     viewer.find("nav .order").select_option("name")
     heads = [row for row in rows(viewer) if ".cl" in row]

@@ -164,7 +164,7 @@ def test_the_table_of_the_page(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids="-".join)
-def test_sentences(target: tuple[str, str]) -> None:
+def test_sentences_name_macros_and_places(target: tuple[str, str]) -> None:
     kernels = advised("slow_built_in", target)
     (wave,) = (piece for piece in kernels["fault_3"].advice if "sin" in piece.subject)
     assert wave.subject == "the macro `WAVE` (with `sin`)"

@@ -48,7 +48,7 @@ def test_patch_tokens(corpus_sample: list[Built]) -> None:
     _check(corpus_sample, 60)
 
 
-def test_zebins(newest_sample: list[Built], newest_root: object) -> None:
+def test_no_zebin_of_a_compiler_has_changed_code(newest_sample: list[Built], newest_root: object) -> None:
     search_also(lambda: {"newest": str(newest_root)})
     _check(newest_sample, 60)
 

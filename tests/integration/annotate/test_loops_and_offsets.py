@@ -160,7 +160,7 @@ def test_trips_weigh_counts_alone(folder: Path) -> None:
         assert "--trips weighs counts" in refusal("annotate", folder / "rows.klens", "--trips", "depth=2", *words)
 
 
-def test_addresses(folder: Path) -> None:
+def test_addresses_are_offsets_behind_a_base(folder: Path) -> None:
     rows = document(folder / "rows.klens")["instructions"]
     read = next(row for row in rows if row["line"] == READ and "send" in row["opcode"])
     base = 0x10000

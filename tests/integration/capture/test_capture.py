@@ -90,7 +90,7 @@ def test_every_program_is_read_or_says_why_not(dg2: Platform, folder: Path, tmp_
             assert "-gline-tables-only" in (kernel.line_table_reason or "")
 
 
-def test_lines(dg2: Platform, folder: Path, tmp_path: Path) -> None:
+def test_lines_adds_an_option_to_what_is_built_from_source(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     done = captured(dg2, folder, tmp_path, str(folder / "app"), "source", "link", "binary", options=("--lines",))
     assert done.status == 0
     first, *others = kernlens.load(done.recording)
@@ -175,7 +175,7 @@ def test_a_full_disk(dg2: Platform, folder: Path, tmp_path: Path) -> None:
     assert "missing is a build: No space left on device (2 times)" in done.stderr, done.stderr
 
 
-def test_clinfo(folder: Path, tmp_path: Path, dg2: Platform) -> None:
+def test_clinfo_prints_the_same_when_it_is_captured(folder: Path, tmp_path: Path, dg2: Platform) -> None:
     without = alone(dg2, tmp_path, "clinfo")
     done = captured(dg2, folder, tmp_path, "clinfo")
     # The driver makes up a new LUID for each process.
@@ -186,7 +186,7 @@ def test_clinfo(folder: Path, tmp_path: Path, dg2: Platform) -> None:
 
 
 @before_release
-def test_darktable(folder: Path, tmp_path: Path, dg2: Platform) -> None:
+def test_all_programs_of_darktable_are_recorded_with_lines(folder: Path, tmp_path: Path, dg2: Platform) -> None:
     """36 programs, from source; every kernel is read, with lines."""
     home = tmp_path / "home"
     home.mkdir()

@@ -115,12 +115,12 @@ def test_a_failed_build_keeps_its_log(level_zero_folder: Path, tmp_path: Path) -
     assert "1 build, which failed" in done.err
 
 
-def test_constants(driver: Driver, tmp_path: Path) -> None:
+def test_specialization_constants_are_recorded(driver: Driver, tmp_path: Path) -> None:
     (call,) = driver.captured(tmp_path, "constants").noted["builds"]
     assert call["constants"] == {"1": "0x7", "0": "0xfffffffe"}
 
 
-def test_lines(driver: Driver, tmp_path: Path) -> None:
+def test_lines_adds_an_option_to_modules_of_spirv(driver: Driver, tmp_path: Path) -> None:
     done = driver.captured(tmp_path, "spirv", "native", options=("--lines",))
     first, *_ = kernlens.load(done.recording)
     assert done.builds[0].options == "-ze-opt-level=2 -gline-tables-only"
@@ -272,7 +272,9 @@ def test_drivers_that_the_user_names_stay(driver: Driver, tmp_path: Path) -> Non
     assert "zeInit: 0x78000001" in done.out
 
 
-def test_dpnp(sycl_python: Path, newest_root: Path, level_zero_folder: Path, tmp_path: Path) -> None:
+def test_what_sycl_builds_below_dpnp_is_recorded(
+    sycl_python: Path, newest_root: Path, level_zero_folder: Path, tmp_path: Path
+) -> None:
     """SYCL takes the driver's functions from the loader's tables, which preloading does not change."""
     script = tmp_path / "app.py"
     script.write_text(

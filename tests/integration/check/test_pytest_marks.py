@@ -42,7 +42,7 @@ def test_a_command_that_builds_nothing(kernlens_capture):
 """
 
 
-def test_marks(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marks_fail_tests_whose_kernels_exceed_them(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     pytester.makepyfile(TESTS)
     (pytester.path / "application.py").write_text(WAITING)

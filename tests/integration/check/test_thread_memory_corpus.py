@@ -25,7 +25,7 @@ def test_patch_tokens(corpus_sample: list[Built], corpus_others: list[Built]) ->
     )
 
 
-def test_zebin(newest_sample: list[Built], newest_root: Path) -> None:
+def test_zebins_with_memory_of_their_thread_exceed_a_limit_of_0(newest_sample: list[Built], newest_root: Path) -> None:
     search_also(lambda: {"newest": str(newest_root)})
     counts = counted(newest_sample)
     assert counts.wrong == []

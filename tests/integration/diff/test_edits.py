@@ -14,7 +14,9 @@ BY_NAME = {edit.name: edit for edit in EDITS}
 
 
 @pytest.mark.parametrize("name", each_run("two kernels renamed, and comments", "a macro", others=BY_NAME))
-def test_edits(name: str, tmp_path: Path, newest_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_edit_is_told_as_what_it_is(
+    name: str, tmp_path: Path, newest_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KERNLENS_NEWEST_ROOT", str(newest_root))
     assert problems(BY_NAME[name], tmp_path) == []
 

@@ -35,7 +35,7 @@ def test_every_example_runs_without_arguments(tmp_path: Path, name: str) -> None
     assert len(run(tmp_path, name).splitlines()) >= 1
 
 
-def test_source(tmp_path: Path) -> None:
+def test_the_source_example_marks_lines_with_code(tmp_path: Path) -> None:
     lines = run(tmp_path, "opencl_source", *SIMULATED).splitlines()
     text = (EXAMPLES / "scale.cl").read_text().splitlines()
     assert [line[8:] for line in lines] == text
@@ -63,7 +63,7 @@ def test_binaries_parsing_and_instructions(tmp_path: Path) -> None:
     assert live == from_file
 
 
-def test_symbols(tmp_path: Path) -> None:
+def test_the_symbols_example_tells_debug_data(tmp_path: Path) -> None:
     printed = run(tmp_path, "opencl_symbols", *SIMULATED, "--output", "p").splitlines()
     assert re.fullmatch(r"built with -gline-tables-only: \d+ bytes of debug data for .*", printed[0])
     assert "no debug data" in printed[1]
@@ -72,7 +72,7 @@ def test_symbols(tmp_path: Path) -> None:
     assert any(row.split(":")[1] == "12" for row in rows)
 
 
-def test_listing(tmp_path: Path) -> None:
+def test_the_listing_example_has_instructions_below_a_line(tmp_path: Path) -> None:
     printed = run(tmp_path, "correlated_listing", *SIMULATED)
     block = printed.split("values[i] = curve(value, gamma);")[1].split("}\n")[0]
     assert "send" in block

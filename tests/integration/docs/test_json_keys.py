@@ -170,7 +170,7 @@ def test_the_documents_of_programs(folder: Path) -> None:
     compare(costliest, *(answer("annotate", f"{name}.klens", "--top=3", "--waits", cwd=folder) for name in names))
 
 
-def test_samples(tmp_path: Path) -> None:
+def test_keys_of_annotate_with_samples_are_documented(tmp_path: Path) -> None:
     examples = ROOT / "examples"
     done = kernlens("compile", examples / "kernels" / "blur.cl", "--device", "dg2", "-o", "blur.klens", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -186,7 +186,7 @@ def _at_no_instruction(row: str) -> str:
     return ",".join([cells[0], "       00000003", *cells[2:]])
 
 
-def test_advise(tmp_path: Path) -> None:
+def test_keys_of_advise_are_documented(tmp_path: Path) -> None:
     plain, paths, tried = shapes("advise")
     (tmp_path / "sine.cl").write_text(SINE)
     words = ("advise", "sine.cl", "--device", "dg2")
@@ -195,7 +195,7 @@ def test_advise(tmp_path: Path) -> None:
     compare(tried, answer(*words, "--try", "-D", "id=1,:", cwd=tmp_path))
 
 
-def test_recordings(folder: Path) -> None:
+def test_keys_of_recording_are_documented(folder: Path) -> None:
     done = kernlens("compile", "b.cl", "c.spv", "--device", "dg2", "-o", "both.klens", cwd=folder)
     assert done.returncode in (0, 3), done.stderr
     listed, written = shapes("recording list")
@@ -203,7 +203,7 @@ def test_recordings(folder: Path) -> None:
     compare(written, answer("recording", "prune", "both.klens", "--drop", "logs", cwd=folder))
 
 
-def test_symbols(folder: Path) -> None:
+def test_keys_of_symbols_are_documented(folder: Path) -> None:
     (shape,) = shapes("symbols")
     # Without -library-compilation SPIR-V offers functions that stay hidden.
     assembly = (
@@ -246,7 +246,7 @@ def test_link_offline_of_zebins(folder: Path, newest_root: Path, tmp_path: Path)
     compare(shapes("link")[3], document)
 
 
-def test_stages(tmp_path: Path) -> None:
+def test_keys_of_stages_are_documented(tmp_path: Path) -> None:
     listed, chosen, differing, followed = shapes("stages")
     source, recording = tmp_path / "small.cl", tmp_path / "small.klens"
     source.write_text(SMALL)
@@ -258,13 +258,13 @@ def test_stages(tmp_path: Path) -> None:
     compare(followed, answer(*ask, "--line", "5", "--all-passes"))
 
 
-def test_layer(tmp_path: Path) -> None:
+def test_keys_of_layer_are_documented(tmp_path: Path) -> None:
     shape, capturing = shapes("layer")
     compare(shape, answer("layer"))
     compare(capturing, answer("layer", "--capture", tmp_path / "x.klens"))
 
 
-def test_capture(tmp_path: Path) -> None:
+def test_keys_of_capture_are_documented(tmp_path: Path) -> None:
     (shape,) = shapes("capture")
     path = tmp_path / "answer.json"
     where = ("--simulate", "dg2", "--build-options", "-DEXTRA", "-o", tmp_path / "x.klens", "--json-file", path)
@@ -273,7 +273,7 @@ def test_capture(tmp_path: Path) -> None:
     compare(shape, json.loads(path.read_text()))
 
 
-def test_compile(folder: Path) -> None:
+def test_keys_of_compile_are_documented(folder: Path) -> None:
     built, modules = shapes("compile")
     (folder / "good.cl").write_text(SMALL)
     words = ("compile", "good.cl", "bad.cl", "--device", "dg2", "-o", "both.klens")
@@ -284,7 +284,7 @@ def test_compile(folder: Path) -> None:
     compare(modules, answer("compile", "--library", "good.cl", "--device", "dg2", cwd=folder))
 
 
-def test_sweep(folder: Path) -> None:
+def test_keys_of_sweep_are_documented(folder: Path) -> None:
     (shape,) = shapes("sweep")
     (folder / "good.cl").write_text(SMALL)
     (folder / "bad.cl").write_text("kernel void k() { x; }\n")
@@ -297,7 +297,7 @@ def test_sweep(folder: Path) -> None:
     compare(shape, answer(*words, cwd=folder, status=3))
 
 
-def test_diff(tmp_path: Path) -> None:
+def test_keys_of_diff_are_documented(tmp_path: Path) -> None:
     """An edited line, an edited macro, and a kernel that only the old or the new side has."""
     (shape,) = shapes("diff")
     scaled = "kernel void scaled(global float *a) { a[get_global_id(0)] *= SCALE; }\n"
@@ -322,7 +322,7 @@ def test_diff(tmp_path: Path) -> None:
     compare(shape, *documents)
 
 
-def test_check(tmp_path: Path) -> None:
+def test_keys_of_check_are_documented(tmp_path: Path) -> None:
     (shape,) = shapes("check")
     (tmp_path / "old.cl").write_text(SMALL)
     (tmp_path / "new.cl").write_text(SMALL.replace("sum += x * i", "sum += sqrt(x) / i") + "kernel void added() {}\n")
@@ -339,7 +339,7 @@ def test_check(tmp_path: Path) -> None:
     compare(shape, *documents)
 
 
-def test_extract(folder: Path, tmp_path: Path) -> None:
+def test_keys_of_extract_are_documented(folder: Path, tmp_path: Path) -> None:
     (shape,) = shapes("extract")
     document = answer("extract", "a.dg2.bin", "-o", tmp_path / "parts", cwd=folder)
     compare(shape, document)

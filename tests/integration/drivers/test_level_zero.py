@@ -26,7 +26,7 @@ def is_newest(driver_environment: DriverEnvironment) -> bool:
 
 
 @on_every_device
-def test_device(driver_environment: DriverEnvironment) -> None:
+def test_the_simulated_device_has_its_architecture(driver_environment: DriverEnvironment) -> None:
     with IsolatedDriver(driver_environment) as driver:
         (device,) = driver.devices()
     assert device["type"] == "gpu"
@@ -38,7 +38,7 @@ def test_device(driver_environment: DriverEnvironment) -> None:
 
 
 @on_every_device
-def test_kernels(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+def test_a_module_of_spirv_has_its_kernels(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(driver_environment) as driver:
         module = driver.build_spirv("plain", modules["plain"])
         assert sorted(module["kernel_names"]) == ["clear", "scale"]
@@ -137,7 +137,7 @@ def test_exporter_without_the_flag(driver_environment: DriverEnvironment, module
 
 
 @on_both_drivers
-def test_inspection(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+def test_linkage_is_inspected_without_a_link(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
     with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("exporter", modules["exporter"], f"{LIBRARY} -ze-take-global-address")
         driver.build_spirv("importer", modules["importer"])
@@ -152,7 +152,9 @@ def test_inspection(driver_environment: DriverEnvironment, modules: dict[str, by
 
 
 @on_both_drivers
-def test_pointers(driver_environment: DriverEnvironment, modules: dict[str, bytes]) -> None:
+def test_functions_and_variables_that_are_exported_have_pointers(
+    driver_environment: DriverEnvironment, modules: dict[str, bytes]
+) -> None:
     with IsolatedDriver(driver_environment) as driver:
         driver.build_spirv("exporter", modules["exporter"], f"{LIBRARY} -ze-take-global-address")
         function = driver.function_pointer("exporter", "helper")

@@ -183,7 +183,9 @@ def test_binaries_and_errors(driver_environment: DriverEnvironment) -> None:
     each_run(f"{SYSTEM}/skl", f"{SYSTEM}/dg2", f"{NEWEST}/bmg", others=ALL_DRIVERS),
     indirect=True,
 )
-def test_corpus(driver_environment: DriverEnvironment, request: pytest.FixtureRequest) -> None:
+def test_live_objects_agree_with_files_and_the_offline_compiler(
+    driver_environment: DriverEnvironment, request: pytest.FixtureRequest
+) -> None:
     """Both interfaces agree with each other, with the program's own binary, and with the offline compiler's file."""
     is_newest = request.node.callspec.id in NEWEST_DRIVERS
     compiler = newest(request.getfixturevalue("newest_root")) if is_newest else DEBIAN

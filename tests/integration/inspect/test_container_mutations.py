@@ -121,7 +121,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_zebin(built: Path) -> None:
+def test_a_changed_zebin_is_read_or_refused(built: Path) -> None:
     data = (built / "zebin").read_bytes()
     headers = range(int.from_bytes(data[40:48], "little"), len(data))
     assert 0 < run(data, read_everything_zebin, headers) < ROUNDS
@@ -138,7 +138,7 @@ def test_neo_elf(built: Path) -> None:
     assert 0 < run((built / "neo").read_bytes(), read_everything_elf, range(64, 64 + 6 * 64)) < ROUNDS
 
 
-def test_ar(built: Path) -> None:
+def test_a_changed_archive_is_read_or_refused(built: Path) -> None:
     assert 0 < run((built / "fat").read_bytes(), read_everything_ar, range(8, 200)) < ROUNDS
 
 

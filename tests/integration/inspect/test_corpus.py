@@ -50,7 +50,7 @@ def of_devices(sample: list[Built], *devices: str) -> list[Built]:
 
 
 @each_check
-def test_darktable(corpus_sample: list[Built], check: Callable[[Built], Outcome]) -> None:
+def test_kernels_of_darktable_agree_with_iga(corpus_sample: list[Built], check: Callable[[Built], Outcome]) -> None:
     """On Debian's five products but icllp, whose code is as skl's: neither has distances."""
     agree(of_devices(corpus_sample, "skl", "tgllp", "dg2", "pvc"), check, check)
 

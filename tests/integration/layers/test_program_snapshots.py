@@ -97,7 +97,7 @@ def environment_of(name: str) -> DriverEnvironment:
     return simulated_driver(device, toolchain)
 
 
-def test_listing(told: tuple[str, Any]) -> None:
+def test_the_layer_lists_the_stages_of_each_platform(told: tuple[str, Any]) -> None:
     name, answers = told
     stages = PLATFORMS[name][1]
     assert answers["stages"] == stages

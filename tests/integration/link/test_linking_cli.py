@@ -74,7 +74,7 @@ def test_two_commands_from_sources_to_a_linked_module(tmp_path: Path, newest_roo
     assert int.from_bytes(use.data[low["offset"] : low["offset"] + 4], "little") == low["value"] > 0x10000
 
 
-def test_symbols(folder: Path) -> None:
+def test_symbols_lists_what_modules_export_and_import(folder: Path) -> None:
     text = answer("symbols", folder / "a.dg2.bin", folder / "b.dg2.bin")
     assert "helper" in text
     assert "int(int)" in text

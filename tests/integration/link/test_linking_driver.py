@@ -93,7 +93,7 @@ class Rows:
 
 
 @on_each
-def test_rows(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
+def test_predictions_are_what_the_driver_does(driver_environment: DriverEnvironment, spirv: dict[str, bytes]) -> None:
     """Exporters, importers, flags, order, repetition, circles, chains, duplicates."""
     with IsolatedDriver(driver_environment) as driver:
         row = Rows(driver, spirv, rules_for(driver_environment))

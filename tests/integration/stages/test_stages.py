@@ -315,7 +315,7 @@ def test_without_passes_the_error_says_how_to_get_them(small: Path) -> None:
         kernlens.stages(small, "skl").choose("BIImport")
 
 
-def test_pocl(small: Path) -> None:
+def test_pocl_has_its_stages_as_text_and_binary(small: Path) -> None:
     result = kernlens.stages(small, "pocl", options="-g")
     assert [(item.stage, item.form) for item in result] == [
         ("source", "text"),

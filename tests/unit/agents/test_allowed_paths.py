@@ -61,7 +61,7 @@ def test_a_file_that_is_given_does_not_give_its_folder(tmp_path: Path) -> None:
         allowed.resolved(str(tmp_path / "b.cl"))
 
 
-def test_options(allowed: AllowedPaths) -> None:
+def test_options_name_files_below_the_allowed_paths_alone(allowed: AllowedPaths) -> None:
     (folder,) = allowed.paths
     assert allowed.checked_options("-cl-fast-relaxed-math -DN=4 -D M -I deep") == (
         f"-cl-fast-relaxed-math -D N=4 -D M -I {folder}/deep"

@@ -65,7 +65,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names(name: str) -> None:
+def test_mangled_names_read_as_cxx(name: str) -> None:
     assert readable(name) == NAMES[name]
 
 

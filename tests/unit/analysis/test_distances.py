@@ -123,7 +123,7 @@ def instructions_of(records: Sequence[bytes], platform: int = XE_HPG) -> IntelIn
         ("halt >0", "- - - - - - -"),
     ],
 )
-def test_pipes(line: str, pipes: str) -> None:
+def test_instructions_issue_to_the_pipes_of_their_generation(line: str, pipes: str) -> None:
     result = (instructions_of(written(line), platform).pipes for platform in GENERATIONS)
     assert " ".join(item.own[0] or "-" for item in result if item is not None) == pipes
 

@@ -143,7 +143,7 @@ def test_a_byte_makes_a_register_count() -> None:
     assert list(Liveness(Effects(REGISTER_BYTES, [flags], {})).counts) == [0]
 
 
-def test_nothing() -> None:
+def test_code_without_instructions_has_no_liveness() -> None:
     assert list(Liveness(Effects(32, [], {})).counts) == []
 
 
@@ -152,7 +152,7 @@ def defined(code: str, index: int, routes: dict[int, Route] | None = None) -> di
     return {number: letters(bits) for number, bits in sorted(writers.items())}
 
 
-def test_definitions() -> None:
+def test_writers_are_followed_through_branches_and_loops() -> None:
     assert defined("b=a c= =bc", 2) == {0: "b", 1: "c"}
     assert defined("b=a c= =bc", 1) == {0: "b", 1: "c"}  # what it writes itself
     assert defined("b= b~a =b", 2) == {0: "b", 1: "b"}

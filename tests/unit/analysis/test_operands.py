@@ -38,7 +38,7 @@ from tests.unit.analysis.test_source_tokens import tokens
         (")] / ((", [("", "")]),
     ],
 )
-def test_operands(statement: str, expected: list[tuple[str, str]]) -> None:
+def test_operands_stand_left_and_right_of_an_operator(statement: str, expected: list[tuple[str, str]]) -> None:
     operators = re.finditer(r"[/%]=?", statement)
     assert [operands(statement[: it.start()], it[0], statement[it.end() :]) for it in operators] == expected
 

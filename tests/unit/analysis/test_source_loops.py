@@ -61,7 +61,7 @@ def test_loops_around_a_place(word: str, loops: list[tuple[int, int | None]]) ->
         (";;", None),
     ],
 )
-def test_passes(header: str, trips: int | None) -> None:
+def test_passes_of_a_loop_follow_from_its_constants(header: str, trips: int | None) -> None:
     (loop,) = tokens(f"for ({header}) f();").loops_around(SourcePlace("a.cl", 1, len(header) + 7))
     assert loop.trips == trips
 

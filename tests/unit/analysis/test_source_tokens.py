@@ -33,7 +33,7 @@ def test_columns_count_bytes() -> None:
 
 
 @pytest.mark.parametrize(("operator", "name"), [("/", "/"), ("%", "%"), ("/=", "/"), ("%=", "%")])
-def test_operators(operator: str, name: str) -> None:
+def test_an_operator_is_known_at_its_place(operator: str, name: str) -> None:
     construct = tokens(f"a {operator} b").at(SourcePlace("a.cl", 1, 3))
     assert construct is not None
     assert (construct.token, construct.arguments) == (operator, ())
@@ -97,5 +97,5 @@ def test_brackets_without_an_end() -> None:
         ("2*3", None),
     ],
 )
-def test_literals(text: str, value: float | None) -> None:
+def test_literals_have_their_values(text: str, value: float | None) -> None:
     assert literal(text) == value

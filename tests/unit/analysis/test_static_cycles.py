@@ -99,7 +99,7 @@ def test_a_kernel_without_instructions_has_no_cycles() -> None:
         ([row(0), row(1, "send", flags=SEND | END_OF_THREAD), row(2, "nop"), row(3)], [0]),
     ],
 )
-def test_blocks(rows: list[bytes], starts: list[int]) -> None:
+def test_blocks_start_at_labels_and_behind_branches(rows: list[bytes], starts: list[int]) -> None:
     assert block_starts(code(*rows)) == starts
 
 

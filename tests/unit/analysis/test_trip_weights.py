@@ -136,6 +136,6 @@ def test_a_view_has_the_weights() -> None:
     assert view.source_map is nested.source_map
 
 
-def test_words() -> None:
+def test_stated_trips_read_as_they_were_written() -> None:
     trips = Trips(((at(2), 5), (LineChoice(None, 7), 6)), 3)
     assert str(trips) == "a.cl:2=5, 7=6, depth=3"

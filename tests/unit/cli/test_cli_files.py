@@ -16,7 +16,7 @@ from tests.writers.recordings import FAILED, FULL
 READING = ("inspect", "disasm", "annotate")
 
 
-def test_inspect(kernlens: Kernlens, file: Path) -> None:
+def test_inspect_prints_kernels_as_text_and_json(kernlens: Kernlens, file: Path) -> None:
     done = kernlens("inspect", file)
     assert done.status == 0
     assert "scale" in done.out
@@ -31,7 +31,7 @@ def test_inspect(kernlens: Kernlens, file: Path) -> None:
     assert "instructions" not in program["kernels"][0]
 
 
-def test_disasm(kernlens: Kernlens, file: Path) -> None:
+def test_disasm_prints_the_instructions_of_a_kernel(kernlens: Kernlens, file: Path) -> None:
     done = kernlens("disasm", file, "--kernel", "plain")
     assert done.status == 0
     assert done.out.count("mov r") == 3
@@ -41,7 +41,7 @@ def test_disasm(kernlens: Kernlens, file: Path) -> None:
     assert first == {"offset": 16, "size": 16, "opcode": "mov", "text": "mov r16"}
 
 
-def test_annotate(kernlens: Kernlens, file: Path) -> None:
+def test_annotate_prints_source_lines_as_text_and_json(kernlens: Kernlens, file: Path) -> None:
     (file.parent / "scale.cl").write_text(SOURCE)
     text = kernlens("annotate", file, "--kernel", "scale").out
     assert "int id = get_global_id(0);" in text
@@ -147,7 +147,7 @@ def test_a_binary_without_kernels_is_compiled_all_the_same(verb: str, kernlens: 
     assert "has no machine code, but its SPIR-V holds work; build it: kernlens compile" in done.err
 
 
-def test_extract(kernlens: Kernlens, file: Path) -> None:
+def test_extract_writes_the_files_that_it_lists(kernlens: Kernlens, file: Path) -> None:
     folder = file.parent / "parts"
     document = kernlens("extract", file, "-o", folder, "--json").document
     assert document["folder"] == str(folder)

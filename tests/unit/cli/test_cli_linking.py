@@ -26,7 +26,7 @@ def modules(tmp_path: Path) -> tuple[Path, Path]:
     return user, library
 
 
-def test_symbols(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
+def test_symbols_prints_imports_and_exports(kernlens: Kernlens, modules: tuple[Path, Path]) -> None:
     done = kernlens("symbols", *modules, *LIBRARY)
     assert done.status == 0
     assert done.out.count("square") >= 2

@@ -164,7 +164,7 @@ def test_what_run_refuses(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the layer is built on Linux")
-def test_layer(kernlens: Kernlens) -> None:
+def test_layer_prints_variables_that_turn_it_on_and_off(kernlens: Kernlens) -> None:
     document = kernlens("layer", "--json").document
     ours = document["environment"]["OCL_ICD_VENDORS"]
     on, off = kernlens("layer").out, kernlens("layer", "--unset").out

@@ -30,7 +30,7 @@ def names(path: Path) -> list[str]:
     return [build.name for build in Recording(path).builds()]
 
 
-def test_list(kernlens: Kernlens, recording: Path) -> None:
+def test_a_recording_is_listed_in_a_row_for_each_build(kernlens: Kernlens, recording: Path) -> None:
     done = kernlens("recording", "list", recording)
     assert (done.status, done.err) == (0, "")
     rows = [line.split() for line in done.out.splitlines()]

@@ -22,7 +22,7 @@ IMAGES = {
 PLAIN = bundle(IMAGES)
 
 
-def test_images() -> None:
+def test_images_of_a_bundle_have_kinds_and_targets() -> None:
     (read,) = read_bundles(memoryview(PLAIN))
     assert is_bundle(memoryview(PLAIN))
     assert read.unpacked is None
@@ -36,7 +36,7 @@ def test_images() -> None:
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("method", [0, 1])
-def test_packed(version: int, method: int) -> None:
+def test_packed_bundles_are_unpacked(version: int, method: int) -> None:
     stored = zstandard.compress(PLAIN) if method else zlib.compress(PLAIN)
     data = packed_bundle(PLAIN, stored, version=version, method=method)
     (read,) = read_bundles(memoryview(data + bytes(5000)))
@@ -55,7 +55,7 @@ def test_several_in_a_section() -> None:
 
 
 @pytest.mark.parametrize("end", [*range(4, 8), 24, 30, 40, 100, len(PLAIN) - 1])
-def test_cut(end: int) -> None:
+def test_a_bundle_that_is_cut_is_refused(end: int) -> None:
     with pytest.raises(FormatError):
         read_bundles(memoryview(PLAIN[:end]))
 

@@ -94,7 +94,7 @@ def test_size_that_no_symbol_states() -> None:
         (0x32C, 1, "gfx900:sramecc+:xnack+"), (0x12C, 1, "gfx900:xnack+"), (0x4E, 4, "gfx1201"),
     ],
 )  # fmt: skip
-def test_targets(flags: int, abi: int, target: str) -> None:
+def test_flags_name_the_target(flags: int, abi: int, target: str) -> None:
     assert str(target_of(flags, abi)) == target
 
 

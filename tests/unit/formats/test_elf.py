@@ -67,7 +67,7 @@ def test_header_and_sections() -> None:
     assert machine_of(data) == 205
 
 
-def test_symbols() -> None:
+def test_symbols_have_names_sizes_and_kinds() -> None:
     writer = ElfWriter()
     text = writer.add(".text.k", bytes(64))
     writer.add_symbols(

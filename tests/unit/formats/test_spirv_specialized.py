@@ -27,7 +27,7 @@ def test_constants_that_a_module_has() -> None:
         ("float", 64, "-2", 0xC000000000000000),
     ],
 )
-def test_values(kind: str, width: int, text: str, bits: int) -> None:
+def test_a_value_becomes_the_bits_of_its_type(kind: str, width: int, text: str, bits: int) -> None:
     assert SpecConstant(1, kind, width, (2,)).bits(text) == bits
 
 

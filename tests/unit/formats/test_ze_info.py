@@ -90,7 +90,7 @@ def read(text: str) -> ZeInfo:
     return read_ze_info(memoryview(text.encode()))
 
 
-def test_resources() -> None:
+def test_resources_of_a_kernel_are_read() -> None:
     resources = read(GEMM + MISC).kernels["gemm"].resources
     assert (resources.simd, resources.grf_count, resources.barriers, resources.slm_bytes) == (16, 256, 2, 4096)
     assert (resources.spill_bytes, resources.stack_bytes) == (320, 0)

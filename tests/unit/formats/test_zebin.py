@@ -145,7 +145,7 @@ def test_the_other_parts() -> None:
     )
 
 
-def test_notes() -> None:
+def test_notes_name_the_device_and_the_compiler() -> None:
     notes = read_zebin(program().build()).notes
     assert notes.device_id.product_family == 0x4F6
     assert notes.device_id.render_core == 0xC07

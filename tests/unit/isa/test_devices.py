@@ -74,7 +74,7 @@ def test_pci_ids_belong_to_known_devices_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["dg3", "", "12.99.1", "0xffff", "0xzz", "1.2", "99999999999999999999", "²"])
-def test_unknown(name: str) -> None:
+def test_an_unknown_device_is_refused(name: str) -> None:
     with pytest.raises(NotFoundError, match="there is no device"):
         device(name)
 
@@ -101,7 +101,7 @@ def test_unknown_names_offer_the_nearest() -> None:
         (DeviceId(product_family=0x4FA, ip=IpVersion(99, 0, 0)), "bmg"),
     ],
 )
-def test_identify(device_id: DeviceId, name: str) -> None:
+def test_a_number_identifies_its_device(device_id: DeviceId, name: str) -> None:
     known = identify(device_id)
     assert known is not None
     assert known.name == name

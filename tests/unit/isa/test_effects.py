@@ -143,7 +143,7 @@ def test_implicit_accumulators() -> None:
     assert [start >= GENERAL for start, _ in result.writes] == [True, False]
 
 
-def test_systolic() -> None:
+def test_systolic_instructions_read_and_write_whole_blocks() -> None:
     fields = {"execution_size": 16, "function": 8 << 8 | 4}
     result = effect("dpas", destination=r(10, 0, FLOAT), sources=(r(20, 0, FLOAT), r(30, 0, HALF), r(50, 0, HALF)),
                    **fields)  # fmt: skip
@@ -281,7 +281,7 @@ def test_if_and_else() -> None:
     assert result == {0: Route(True, (3,)), 2: Route(False, (4,))}
 
 
-def test_loops() -> None:
+def test_routes_of_a_loop_lead_through_its_parts() -> None:
     result = routes(
         "mov", "break", "cont", "while", "mov", targets={1: (3, 3), 2: (3, 3), 3: (0,)}, predicated=(1, 2, 3)
     )

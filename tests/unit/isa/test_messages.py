@@ -87,7 +87,9 @@ def told(kind: InstructionKind) -> tuple[str, str, int | None, str]:
         ("dc1", 0x1F << 14, ("other", "unknown", 0, "")),
     ],
 )
-def test_messages(target: str, descriptor: int, expected: tuple[str, str, int, str]) -> None:
+def test_descriptors_tell_what_a_message_does(
+    target: str, descriptor: int, expected: tuple[str, str, int, str]
+) -> None:
     assert told(sent(target, descriptor)) == expected
 
 

@@ -50,7 +50,7 @@ SURE = {
 
 
 @pytest.mark.parametrize("text", SURE)
-def test_kind(text: str) -> None:
+def test_a_text_of_x86_has_its_kind(text: str) -> None:
     (kind,) = x86_kinds([text])
     access = kind.access
     assert (kind.name, access.action if access else "", access.size if access else None) == SURE[text]

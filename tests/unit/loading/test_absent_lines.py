@@ -62,7 +62,7 @@ APART, ADVICE = "its debug data is not here", "was built without debug data; bui
     ],
     ids=lambda value: "" if isinstance(value, (bytes, tuple)) else str(value)[:20],
 )
-def test_reasons(
+def test_absent_lines_have_their_reason(
     options: str | None, module: bytes, version: str | None, sources: tuple[Source, ...], created: str, reason: str
 ) -> None:
     build = Build("a", options=options, created=created, parts=HeldParts(spirv=module, sources=sources))

@@ -65,7 +65,7 @@ def listing_of(name: str, code: bytes, text: str = "NOP ;") -> str:
     return "\n".join(lines)
 
 
-def test_kinds() -> None:
+def test_files_of_cuda_have_their_kinds() -> None:
     for content, kind in (
         (bytes(entry(PLAIN_ENTRY).result), "cubin"), (opencl("program.ptx"), "ptx"), (opencl(PLAIN_ENTRY), "compute-cache"),
         (opencl(SOURCE_ENTRY), "compute-cache"), (fatbin(fat_entry(b"")), "fatbin"),

@@ -103,7 +103,7 @@ def test_who_writes_them() -> None:
     }
 
 
-def test_values() -> None:
+def test_values_of_visa_are_read_with_their_names() -> None:
     assert read_visa_values(LLVM) == {3: None, 4: '%"a b"', 7: "%c.i", 8: None, 9: "%sum"}
 
 

@@ -29,7 +29,7 @@ def moves(new: list[int], origins: list[int | None]) -> CodeMoves:
         ([0], [], {0: 0, 16: 0, 56: 0}),
     ],
 )
-def test_boundaries(new: list[int], origins: list[int | None], expected: dict[int, int]) -> None:
+def test_boundaries_move_with_the_code(new: list[int], origins: list[int | None], expected: dict[int, int]) -> None:
     edited = moves(new, origins)
     assert {offset: edited.boundary(offset) for offset in expected} == expected
     places = [edited.boundary(offset) for offset in range(60)]
@@ -42,7 +42,7 @@ def test_still_code() -> None:
     assert not moves([0, 16, 32, 48, 64], [0, 1, 2, 3]).is_still
 
 
-def test_rows() -> None:
+def test_rows_are_told_by_offsets_old_and_new() -> None:
     edited = moves(OLD, [0, 1, 1, 3])
     assert [edited.row_of(offset) for offset in (-1, 0, 15, 16, 23, 55, 56)] == [None, 0, 0, 1, 1, 3, None]
     assert edited.new_row_of == {0: 0, 1: 1, 3: 3}

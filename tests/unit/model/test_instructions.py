@@ -62,7 +62,7 @@ def test_columns_stand_where_the_fields_do() -> None:
     assert fields.opcode == OPCODE_AT | OPCODE_AT + 1 << 8
 
 
-def test_columns() -> None:
+def test_columns_hold_one_value_for_each_instruction() -> None:
     result = instructions(
         record(0, 16, opcode=MOV), record(16, 8, COMPACTED, ADD), record(24, 16, ILLEGAL, opcode=ILLEGAL_OP)
     )
@@ -74,13 +74,13 @@ def test_columns() -> None:
     assert [item.illegal for item in result] == [False, False, True]
 
 
-def test_nothing() -> None:
+def test_no_instructions_are_an_empty_sequence() -> None:
     result = instructions()
     assert (len(result), result.size, list(result), result.texts, result.targets) == (0, 0, [], [], ())
     assert result.at(0) is None
 
 
-def test_operands() -> None:
+def test_operands_are_unpacked_from_a_record() -> None:
     result = instructions(
         record(
             opcode=ADD,
@@ -122,7 +122,7 @@ def test_predicate_and_condition() -> None:
     assert (result[3].predicate, result[3].condition) == (None, None)
 
 
-def test_message() -> None:
+def test_messages_are_unpacked_from_a_record() -> None:
     result = instructions(
         record(opcode=SEND_OP, flags=SEND | 1 << 4, sfid=15, descriptor_flags=0b0101, descriptor=0x42, extended=7),
         record(opcode=SEND_OP, flags=SEND, sfid=0xFF, descriptor_flags=0b1010, descriptor=0x002, extended=0x004),
@@ -142,7 +142,7 @@ def test_message() -> None:
     assert (third.descriptor_register, third.extended_register) == ("s0.16", None)
 
 
-def test_scoreboard() -> None:
+def test_scoreboard_bits_read_as_assembly_has_them() -> None:
     assert Swsb.unpack(0) is None
     assert str(Swsb.unpack(3 | 2 << 4)) == "F@2"
     assert str(Swsb.unpack(1 | 1 << 4 | 3 << 12 | 5 << 16)) == "@1,$5.dst"
@@ -150,7 +150,7 @@ def test_scoreboard() -> None:
     assert str(Swsb.unpack(1 << 24)) == "NoAccSBSet"
 
 
-def test_branches() -> None:
+def test_branches_lead_to_their_targets() -> None:
     label = (0, 0, LABEL_OPERAND, 0, 0)
     result = instructions(
         record(0, opcode=GOTO, flags=LABEL, sources=(label, label), targets=(96, 32)),

@@ -19,7 +19,7 @@ from tests.writers.recordings import FAILED, FULL
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"hello" * 1000, bytes(50 << 20), random.Random(2).randbytes(70_000)])
-def test_blobs(content: bytes) -> None:
+def test_blobs_are_unpacked_as_they_were(content: bytes) -> None:
     blob = pack(content)
     assert len(blob.content) <= len(content)
     assert unpack(blob) == content

@@ -73,7 +73,7 @@ def text(lines: list[str]) -> str:
     return "\n".join(map(rendered, lines))
 
 
-def test_waits() -> None:
+def test_waits_say_how_many_instructions_are_certain() -> None:
     program, kernel = uncertain()
     listing = text(annotated(program, kernel, None, [WaitNotes(kernel)]))
     assert "issues for 3 cycles, waits 100 for line 11 (mov); 1 of 3 instructions certain" in listing
@@ -85,7 +85,7 @@ def test_waits() -> None:
     assert [each.certain for line in waits_by_line(kernel, kernel.waits).values() for each in line] == [1, 0]
 
 
-def test_pressure() -> None:
+def test_pressure_says_which_holders_are_certain() -> None:
     program, kernel = uncertain()
     assert kernel.pressure is not None
     document = json.loads(json.dumps(pressure_document(kernel, has_live=False)))
@@ -116,7 +116,7 @@ def test_samples_beside_lines() -> None:
     assert "1 of 3 samples are on instructions that are certainly its own" in listing
 
 
-def test_stacks() -> None:
+def test_stacks_say_which_lines_are_uncertain() -> None:
     placed = on_each_row()
     assert list(folded_lines(sample_stacks(uncertain()[1], placed))) == [
         "k;[prologue] 1",

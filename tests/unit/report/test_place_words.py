@@ -40,5 +40,5 @@ def register(bit: int, bits: int = 32, number: int = 4) -> Place:
         ([(register(0),), ()], "lane 0: r4.0:d, lane 1: no such piece"),
     ],
 )
-def test_words(lanes: list[Pieces], words: str) -> None:
+def test_places_read_as_registers_and_lanes(lanes: list[Pieces], words: str) -> None:
     assert place_words(lanes, 32) == words

@@ -163,7 +163,7 @@ def test_the_table_of_the_lines_with_most_samples() -> None:
     ]
 
 
-def test_json() -> None:
+def test_samples_are_documents_by_reason_and_line() -> None:
     _, kernel, placed = on_kernel()
     document = json.loads(json.dumps(samples_document(kernel, placed)))
     assert (document["profiler"], document["devices"], document["total"]) == ("unitrace", [None], ON_ROWS)
@@ -183,7 +183,7 @@ def test_json() -> None:
     assert document["unknown_producer"] == 20
 
 
-def test_csv() -> None:
+def test_samples_are_columns_of_the_table() -> None:
     program, kernel, placed = on_kernel()
     laid = placed.laid_on()
     more = (sample_cells(placed, row, laid.get(row, 0)) for row in range(5))
@@ -216,7 +216,7 @@ def test_a_separator_in_a_name_separates_no_frames() -> None:
     assert list(folded_lines(stacks)) == ["a,b c;[not in the input] 9"]
 
 
-def test_speedscope() -> None:
+def test_stacks_are_valid_for_speedscope() -> None:
     _, kernel, placed = on_kernel()
     stacks = sample_stacks(kernel, placed) | unmatched_stacks(sampled().without(["k"]))
     document = speedscope_document(stacks, "k.bin", "kernlens")

@@ -46,3 +46,14 @@ def test_a_module_of_one_room_is_called_as_none_of_another() -> None:
         if path.name != "__init__.py":
             places.setdefault(path.stem, []).append(path.relative_to(PACKAGE).parent.as_posix())
     assert {name: folders for name, folders in places.items() if len(folders) > 1 and "cli" not in folders} == {}
+
+
+def test_names_of_tests_are_sentences() -> None:
+    """``test_names`` says of what a test is, and not what is so."""
+    words = {
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in nodes_of(path)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and node.name.count("_") < 2
+    }
+    assert words == set()

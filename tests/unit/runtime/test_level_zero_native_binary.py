@@ -39,7 +39,7 @@ def patch_token_program() -> bytes:
 
 
 @pytest.mark.parametrize("binary", [zebin(), patch_token_program()], ids=["zebin", "patch-tokens"])
-def test_kernel(binary: bytes) -> None:
+def test_a_native_binary_has_code_exports_and_imports(binary: bytes) -> None:
     native = NativeBinary(binary, "module")
     assert bytes(native.code("k")) == CODE
     assert bytes(native.heap("k")) == CODE + bytes(16)

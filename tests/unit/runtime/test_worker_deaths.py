@@ -84,7 +84,7 @@ def died(folder: Path, rest: str) -> DriverDiedError:
     return caught.value
 
 
-def test_exit(tmp_path: Path) -> None:
+def test_an_exit_of_the_driver_is_told_with_its_call(tmp_path: Path) -> None:
     error = died(tmp_path, "print('what the driver said', file=sys.stderr); sys.exit(10)")
     assert (error.call, error.device, error.input, error.status) == ("zeModuleCreate", "dg2", "a.spv", 10)
     assert str(error) == (
@@ -94,14 +94,14 @@ def test_exit(tmp_path: Path) -> None:
     assert error.exit_status == 3
 
 
-def test_crash(tmp_path: Path) -> None:
+def test_a_crash_of_the_driver_is_told_with_its_signal(tmp_path: Path) -> None:
     error = died(tmp_path, "os.kill(os.getpid(), signal.SIGSEGV)")
     assert error.status is not None
     assert error.status < 0
     assert "crashed (SIGSEGV) in zeModuleCreate on dg2 for a.spv" in str(error)
 
 
-def test_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolation, "time", Clock(messages=2))
     late = tmp_path / "late"
     error = died(tmp_path, f"time.sleep({PATIENCE}); open({str(late)!r}, 'w').close()")

@@ -17,6 +17,6 @@ def test_processor_time() -> None:
         spin()
 
 
-def test_memory() -> None:
+def test_memory_beyond_the_limit_fails() -> None:
     with pytest.raises(AssertionError, match="it needed 100,"), memory(1000):
         assert bytes(100_000)

@@ -20,7 +20,7 @@ DEEP, LONG = "a/" * 1999 + "k.cl", "a" * LONGEST + ".cl"
 FIT = "a/" * (DEEPEST - 1) + "k.cl"
 
 
-def test_bounds() -> None:
+def test_paths_that_are_too_deep_or_long_are_unfit() -> None:
     assert why_unfit(FIT) is None
     assert why_unfit(f"a/{FIT}") == f"has {DEEPEST + 1} folders in one another, at most {DEEPEST} are allowed"
     assert why_unfit(FIT.replace("/", "\\") + "\\x") is not None

@@ -34,12 +34,12 @@ def included(text: str, *options: str) -> list[str]:
         ("#if " + "(" * 400 + "0" + ")" * 400, True),
     ],
 )
-def test_conditions(condition: str, expected: bool) -> None:
+def test_conditions_decide_what_is_included(condition: str, expected: bool) -> None:
     text = f'#define TWICE (2 * WIDTH)\n#define FUNCTION(x) x\n{condition}\n#include "a.h"\n#endif\n#include <b.h>\n'
     assert included(text, "-DWIDTH=4", "-D", "UNUSED") == (["a.h", "b.h"] if expected else ["b.h"])
 
 
-def test_branches() -> None:
+def test_branches_that_are_never_taken_include_nothing() -> None:
     text = """
 #if 0
 #include "no.h"

@@ -48,7 +48,7 @@ def test_newer_driver_has_a_null_device() -> None:
     }
 
 
-def test_devices() -> None:
+def test_each_driver_simulates_its_devices() -> None:
     assert simulated_devices(OLDER) == ("skl", "icllp", "tgllp", "dg2", "pvc")
     assert simulated_devices(NEWER) == ("tgllp", "dg2", "mtl", "pvc", "bmg", "lnl", "ptl")
     assert simulated_devices(UNKNOWN) == ()

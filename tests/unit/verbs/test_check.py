@@ -298,7 +298,7 @@ def written(request: pytest.FixtureRequest, kernlens: Kernlens, folder: Path) ->
     return request.param, ElementTree.parse("x.xml").getroot(), json.loads(Path("x.sarif").read_text())
 
 
-def test_junit(written: Written) -> None:
+def test_junit_counts_tests_and_failures(written: Written) -> None:
     kind, root, _ = written
     assert (root.tag, root.get("tests"), root.get("failures"), root.get("errors")) == ("testsuites", "9", "2", "0")
     assert set(root.keys()) == {"name", "tests", "failures", "errors"}, "junit-10.xsd has no other of these"

@@ -73,12 +73,14 @@ def test_compile_and_its_recording(kernlens: Kernlens, compiler: Path) -> None:
         ["stages", "k/scale.cl", "--device", "skl"],
     ],
 )
-def test_commands(kernlens: Kernlens, compiler: Path, command: list[str]) -> None:
+def test_commands_compile_with_the_options_of_the_project(
+    kernlens: Kernlens, compiler: Path, command: list[str]
+) -> None:
     kernlens(*command)
     assert set(compiled(compiler)) == {OPTIONS}
 
 
-def test_functions(compiler: Path) -> None:
+def test_functions_compile_with_the_options_of_the_project(compiler: Path) -> None:
     package.compile("k/scale.cl", "skl", cache=False)
     package.check("k/scale.cl", device="skl", max_spill_stores=9)
     package.annotate("k/scale.cl", device="dg2")
@@ -95,7 +97,7 @@ def test_options_are_tried_beside_them(kernlens: Kernlens, compiler: Path) -> No
     assert all("-cl-std=CL2.0" in options and "-DTILE=8" in options for options in tried)
 
 
-def test_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_are_compiled_with_the_options_of_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     def compile_library(source: str, options: str, timeout: float) -> None:
@@ -108,7 +110,7 @@ def test_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == ["-cl-std=CL2.0 -DTILE=8 -w -I k/inc"]
 
 
-def test_serve(compiler: Path, folder: Path) -> None:
+def test_serve_compiles_with_the_options_of_the_project(compiler: Path, folder: Path) -> None:
     how = SourceBuild("skl", "", "-w")
     with suppress(KernlensError):
         open_served(["k/scale.cl"], source_build=how, include=(), limits=Limits(), source_roots=(), unconfined=True)
