@@ -36,7 +36,7 @@ _UNMATCHED = 2
 
 
 _RULES = (
-    Rule("--recover", excludes=("COMMAND_LINE",), why="runs no application"),
+    Rule("--recover", excludes=("-- APP [ARG]...",), why="runs no application"),
     Rule(
         "--recover", why="takes what the application was captured with",
         excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache"),

@@ -67,7 +67,7 @@ def check(rules: Sequence[Rule], context: click.Context, implied: Implied | None
 
 
 def _words(context: click.Context) -> Iterator[str]:
-    """Yield the name of each argument, in capitals, and the spellings of each option that is there, those of one text with that
+    """Yield what the usage calls each argument, and the spellings of each option that is there, those of one text with that
     too."""
     for option in context.command.params:
         name = option.name or ""
@@ -75,7 +75,7 @@ def _words(context: click.Context) -> Iterator[str]:
             continue
         value = context.params.get(name)
         if not isinstance(option, click.Option):
-            yield from [name.upper()] if value else []
+            yield from [option.metavar or name.upper()] if value else []
             continue
         yield from option.opts
         if isinstance(value, str):
