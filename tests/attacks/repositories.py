@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -20,6 +22,16 @@ def attacks(folder: Path, private: Mapping[str, Path]) -> Iterator[Attack]:
             own, repository = _repository(folder / f"{protocol}_{revisions}")
             _promise(own, repository, protocol)
             yield Attack(f"git {own.name}", own, ("diff", "--git", revisions, *_WORDS), REPOSITORY)
+    for protocol in ("git", "http"):
+        own, repository = _repository(folder / protocol)
+        _promise(own, repository, protocol, _listening(own))
+        yield Attack(f"git {own.name} of the network", own, ("diff", "--git", "HEAD~1", *_WORDS), REPOSITORY)
+    for kind in ("textconv", "command"):
+        own, repository = _repository(folder / kind)
+        (own / ".git" / "info").mkdir(exist_ok=True)
+        (own / ".git" / "info" / "attributes").write_text("*.cl diff=shown\n")
+        git(own, "config", f"diff.shown.{kind}", str(_program(own)))
+        yield Attack(f"git {own.name}", own, ("diff", "--git", "HEAD~1..HEAD", *_WORDS), REPOSITORY)
     own, repository = _repository(folder / "fsmonitor")
     git(own, "config", "core.fsmonitor", str(_program(own)))
     yield Attack("git fsmonitor", own, ("diff", "--git", "HEAD~1", *_WORDS), REPOSITORY)
@@ -47,12 +59,29 @@ def _program(own: Path) -> Path:
     return program
 
 
-def _promise(own: Path, repository: Repository, protocol: str) -> None:
-    """Take an object away, and say that a program gets it."""
+def _listening(own: Path) -> int:
+    """Return the port of a server on this machine, which leaves a file if anybody connects."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            connection, _ = server.accept()
+            (own / "connected").touch()
+            connection.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    port: int = server.getsockname()[1]
+    return port
+
+
+def _promise(own: Path, repository: Repository, protocol: str, port: int = 0) -> None:
+    """Take an object away, and say that a program gets it, or a server."""
     program = _program(own)
     number = git(own, "rev-parse", "HEAD~1:a.cl").strip()
     (own / ".git" / "objects" / number[:2] / number[2:]).unlink()
-    url = {"ext": f"ext::{program}", "upload-pack": str(own), "ssh": "ssh://nowhere.invalid/a"}[protocol]
+    url = {"ext": f"ext::{program}", "upload-pack": str(own), "ssh": "ssh://nowhere.invalid/a"}.get(
+        protocol, f"{protocol}://127.0.0.1:{port}/a"
+    )
     for name, value in (
         ("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin"), ("remote.origin.promisor", "true"),
         ("remote.origin.url", url), ("protocol.ext.allow", "always"), ("protocol.allow", "always"),

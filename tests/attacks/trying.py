@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 import traceback
@@ -14,6 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from kernlens.report import style
@@ -62,6 +64,16 @@ def _anywhere(folder: Path, path: str) -> Path:
     return Path(os.path.normpath(folder / (path.lstrip("/") if path.startswith("/..") else path)))
 
 
+def _shown(self: Any, *words: str) -> list[str]:
+    """Return a command that shows a commit on the way, as who does not know what that may start would."""
+    git = ["git", "-C", self._folder, "--no-pager"]
+    return [
+        "sh",
+        "-c",
+        f"{shlex.join([*git, 'show', '--ext-diff', 'HEAD'])} >/dev/null; exec {shlex.join([*git, *words])}",
+    ]
+
+
 DOOR = "kernlens.toolchain.sources.source_reading"
 #: What takes a guard out.
 _OUT: dict[str, dict[str, object]] = {
@@ -79,6 +91,7 @@ _OUT: dict[str, dict[str, object]] = {
         "kernlens.verbs.sources.git_repository._SETTINGS": (),
         "kernlens.verbs.sources.git_repository._VARIABLES": {"LC_ALL": "C"},
         "kernlens.verbs.sources.git_repository.is_plain": bool,
+        "kernlens.verbs.sources.git_repository.Repository._command": _shown,
     },
     SERVER: {
         "kernlens.explorer.guard.Guard._check": lambda self, scope: None,

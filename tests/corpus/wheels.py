@@ -40,6 +40,8 @@ _ELF, _BEGINNINGS = (
 _ENDINGS = (".cubin", ".ptx", ".fatbin", ".hsaco", ".co", ".spv")
 #: Sections that hold code for GPUs.
 _SECTIONS = (b".nv_fatbin", b"__nv_relfatbin", b".hip_fatbin", b".llvm.offloading", b"__CLANG_OFFLOAD_BUNDLE__")
+#: ``OpCapability Shader``, with which a module for Vulkan begins: a library's own shaders, as in Taichi's, are no kernels.
+_SHADER = struct.pack("<2I", 2 << 16 | 17, 1)
 #: ``e_machine`` of CUDA, AMD's and Intel's GPUs.
 _MACHINES = (190, 224, 205)
 Of = TypeVar("Of")
@@ -73,7 +75,8 @@ def independent_signs(path: Path) -> set[str]:
                 signs.add("a bundle of clang's")
         for at in _places(content, b"\x03\x02\x23\x07"):
             version, _, bound, schema = struct.unpack_from("<4I", content[at + 4 : at + 20])
-            if version in range(0x10000, 0x10700, 0x100) and 0 < bound < 1 << 22 and schema == 0:
+            is_graphics = content[at + 20 : at + 28] == _SHADER
+            if version in range(0x10000, 0x10700, 0x100) and 0 < bound < 1 << 22 and schema == 0 and not is_graphics:
                 signs.add("SPIR-V")
     return signs
 

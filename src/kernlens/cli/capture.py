@@ -306,6 +306,12 @@ def _next_steps(done: Capture) -> list[str]:
         return [f"Next: {why}" if done.failed else f"Next: kernlens extract {recording} -o DIR"]
     verb = "annotate" if first.line_table else "disasm"
     steps = [f"Next: kernlens {verb} {recording} --kernel {shlex.quote(first.name)}"]
+    alike = {kernel.build for kernel in done.kernels if kernel.name == first.name and kernel.build}
+    if len(alike) > 1:
+        steps.append(
+            f"      {len(alike):,} programs have a kernel of this name; this takes one of them: kernlens recording prune"
+            f" {recording} --keep {shlex.quote(first.build)} -o one.klens"
+        )
     if not first.line_table and first.from_source and not done.lines:
         steps.append("      with source lines: the same capture with --lines")
     if done.failed:

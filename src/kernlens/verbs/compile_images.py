@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from kernlens.analysis.cxx_names import kernel_title
@@ -187,9 +188,15 @@ def _chosen(
     for path in dict.fromkeys(paths):
         held[path] = spirv_images(path)
         if len(held[path]) > 1 and not kernel_names:
+            by_program = ""
+            if len({image.kernels for image in held[path]}) < len(held[path]) and kind_of(path)[0] == "recording":
+                by_program = (
+                    f"; kernlens recording prune {quote(path)} --keep {quote(held[path][0].name)} -o one.klens takes"
+                )
+                by_program += " one of those whose kernels have the same names"
             raise ChoiceError(
                 f"{path} contains {len(held[path]):,} SPIR-V modules; choose with --kernel K, a kernel's name or a pattern"
-                " ('*' for all)"
+                f" ('*' for all){by_program}"
             )
     images = [image for own in held.values() for image in own]
     if kernel_names:

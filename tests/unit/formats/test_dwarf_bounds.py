@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 import pytest
 
 from kernlens.errors import FormatError
 from kernlens.formats.dwarf import inlining
-from kernlens.formats.dwarf.forms import read_signed, read_unsigned
+from kernlens.formats.dwarf.forms import read_initial_length, read_signed, read_unsigned
 from kernlens.formats.dwarf.line_tables import read_zebin_line_tables
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.model.line_table import LineTable
@@ -43,6 +44,13 @@ def test_a_number_of_a_line_program_ends(opcode: int) -> None:
     endless = bytes([opcode]) + b"\x80" * 16 + b"\0" + LINE
     with pytest.raises(FormatError, match="a LEB128 number has too many bytes"):
         tables([UnitWriter("k0", 0)], endless)
+
+
+@pytest.mark.parametrize("position", [8, 1 << 32, (1 << 64) - 2])
+def test_a_length_beyond_the_section(position: int) -> None:
+    """A common entry's place is a number of 64 bits, which no index can be."""
+    with pytest.raises(struct.error):
+        read_initial_length(bytes(8), position)
 
 
 @pytest.mark.parametrize(("depth", "is_refused"), [(500, False), (512, True)])

@@ -169,6 +169,18 @@ def test_spirv_of_recordings_is_compiled_once(kernlens: Kernlens, library: Path,
     assert compiled(compiler) == 1
 
 
+def test_programs_whose_kernels_have_one_name(kernlens: Kernlens, library: Path, compiler: Path) -> None:
+    with RecordingWriter("a.klens") as writer:
+        for number, order in enumerate("<>"):
+            writer.add(Build(f"program-{number}", "skl", parts=HeldParts(spirv=module(SCALE, order=order))))
+    done = kernlens("compile", "a.klens", "--device", "skl", "-o", "b.klens", "--unconfined")
+    assert done.status == 2
+    step = "kernlens recording prune a.klens --keep program-0 -o one.klens"
+    assert f"; {step} takes one of those whose kernels have the same names" in done.err
+    assert kernlens(*step.split()[1:]).status == 0
+    assert kernlens("compile", "one.klens", "--device", "skl", "-o", "c.klens", "--unconfined").status == 0
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

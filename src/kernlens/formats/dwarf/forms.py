@@ -81,8 +81,8 @@ def malformed(message: str, section: str | None = None, offset: int | None = Non
 
 
 def read_initial_length(buffer: bytes, position: int) -> InitialLength:
-    """Read an initial length. Raises struct.error at the buffer's end."""
-    (unit_length,) = _U32.unpack_from(buffer, position)
+    """Read an initial length. Raises struct.error at the buffer's end; a position of 64 bits is beyond it too."""
+    (unit_length,) = _U32.unpack_from(buffer, min(position, len(buffer)))
     if unit_length != 0xFFFFFFFF:
         return InitialLength(unit_length, 4, position + 4)
     return InitialLength(_U64.unpack_from(buffer, position + 4)[0], 8, position + 12)

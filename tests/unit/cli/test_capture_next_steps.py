@@ -1,0 +1,27 @@
+"""What ``capture`` names as the next command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kernlens.cli.capture import _next_steps
+
+
+def kernel(build: str) -> Any:
+    return SimpleNamespace(name="histogram256", build=build, line_table=True, from_source=True)
+
+
+@pytest.mark.parametrize("count", [1, 33])
+def test_one_of_many_programs_with_a_kernel_of_the_same_name(count: int) -> None:
+    kernels = [kernel(f"program-{number}") for number in range(1, count + 1)]
+    done = SimpleNamespace(recording=Path("app.klens"), kernels=kernels, failed=False, lines=True)
+    first, *others = _next_steps(cast(Any, done))
+    assert first == "Next: kernlens annotate app.klens --kernel histogram256"
+    step = "kernlens recording prune app.klens --keep program-1 -o one.klens"
+    assert others == (
+        [] if count == 1 else [f"      33 programs have a kernel of this name; this takes one of them: {step}"]
+    )
