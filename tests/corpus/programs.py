@@ -24,8 +24,6 @@ from tests.integration.capture.capture_fixtures import POCL_DRIVER, counting_dri
 
 SCRIPTS = Path(__file__).with_name("applications")
 _LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
-#: MD5 of four digits.
-_HASH = "81dc9bdb52d04dc20036dbd8313ed055"
 
 
 @dataclass(frozen=True)
@@ -73,11 +71,6 @@ PROGRAMS = {
     "tinygrad": _wheel("tinygrad_product.py", "tinygrad", DEV="CL"),
     "pyclesperanto": _wheel("clesperanto_filters.py", "pyclesperanto"),
     "pyopencl": _wheel("pyopencl_arrays.py", "pyopencl, mako"),
-    "hashcat": Program(
-        tuple(f"hashcat --force -D 1 -m 0 -a 3 --potfile-disable -o /dev/null {_HASH} ?d?d?d?d".split()),
-        "hashcat",
-        True,
-    ),
 }
 
 

@@ -17,17 +17,6 @@
 
 enum { FIRST_ROOM = 64, MOST_TABLES = 16384 }; /* drivers have one each, or one for each type of object, or for each object */
 
-struct known_table;
-
-/* The known tables by their addresses, each at the first free place from its own on; at least half of the places are free. */
-struct places {
-    size_t room;
-    _Atomic(struct known_table *) items[];
-};
-
-/* LOCK_PLATFORMS; read without it, so one that became too small stays. */
-static _Atomic(struct places *) known;
-static size_t known_count;
 static const cl_icd_dispatch *ours, *not_ours;
 
 #define ENTRY(name, release) {#name, offsetof(cl_icd_dispatch, name), release},
@@ -45,6 +34,16 @@ struct known_table {
     struct owner owner;
 };
 
+/* The known tables by their addresses, each at the first free place from its own on; at least half of the places are free. */
+struct places {
+    const struct places *smaller; /* the earlier ones, which may be being read */
+    size_t room;
+    _Atomic(struct known_table *) items[];
+};
+
+/* LOCK_PLATFORMS; read without it. */
+static _Atomic(struct places *) known;
+static size_t known_count;
 #define OFFSET(name) offsetof(cl_icd_dispatch, name),
 static const size_t SEEING[] = {EACH_SEEING_FUNCTION(OFFSET)};
 
@@ -93,6 +92,7 @@ static bool known_reserve(void)
     struct places *grown = calloc(1, sizeof *grown + larger * sizeof grown->items[0]);
     if (grown == NULL)
         return false;
+    grown->smaller = places;
     grown->room = larger;
     for (size_t place = 0; place < room; ++place)
         if (places->items[place] != NULL)
