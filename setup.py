@@ -20,7 +20,7 @@ from setuptools.errors import CompileError
 
 WINDOWS = sys.platform == "win32"
 OPTIMIZE = ["/O2"] if WINDOWS else ["-O3", "-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"]
-OPTIMIZE_CXX = ["-O2", "-std=c++17", "-fvisibility=hidden", "-fno-rtti", "-fno-exceptions", "-Wall", "-Wextra"]
+OPTIMIZE_CXX = ["-O2", "-g0", "-std=c++17", "-fvisibility=hidden", "-fno-rtti", "-fno-exceptions", "-Wall", "-Wextra"]
 STABLE_ABI = "0x030B0000"  # the limited API of Python 3.11: one build serves every later Python
 
 

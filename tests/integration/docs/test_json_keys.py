@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -337,6 +338,17 @@ def test_keys_of_check_are_documented(tmp_path: Path) -> None:
     (tmp_path / "kernlens.toml").write_text("[kernel.added]\nmax-spill-bytes = 0\n")
     documents.append(answer("check", "new.klens", cwd=tmp_path))
     compare(shape, *documents)
+
+
+@pytest.mark.skipif(shutil.which("oclgrind") is None, reason="no Oclgrind (Debian 12's oclgrind)")
+def test_keys_of_observe_are_documented(tmp_path: Path) -> None:
+    (shape,) = shapes("observe")
+    (tmp_path / "k.cl").write_text(
+        "float f(global float *a, int i)\n{\n    return a[i];\n}\nkernel void k(global float *a)\n{\n"
+        "    for (int i = 0; i < get_local_id(0); i++)\n        a[0] += f(a, i);\n    barrier(CLK_GLOBAL_MEM_FENCE);\n}\n"
+    )
+    words = ("k.cl", "--size", "64", "--group", "64", "--arg", "zeros:float:64", "--device", "h100")
+    compare(shape, answer("observe", *words, cwd=tmp_path))
 
 
 def test_keys_of_extract_are_documented(folder: Path, tmp_path: Path) -> None:

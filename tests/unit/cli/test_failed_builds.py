@@ -67,7 +67,7 @@ ASKED = {
     "diff": ("diff", "x.klens"),
 }
 #: Verbs that answer for each build by itself, or take sources.
-OF_EACH = {"compile", "link", "recording", "stages", "sweep"}
+OF_EACH = {"compile", "link", "observe", "recording", "stages", "sweep"}
 
 
 @pytest.fixture
