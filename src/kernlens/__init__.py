@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernlens.verbs.check import check as check
     from kernlens.verbs.compile import compile as compile
     from kernlens.verbs.diff import diff as diff
-    from kernlens.verbs.observe import observe as observe
+    from kernlens.verbs.observe.observe import observe as observe
     from kernlens.verbs.stages import stages as stages
     from kernlens.verbs.sweep.sweep import sweep as sweep
 
@@ -40,7 +40,7 @@ _HOMES = {
     "from_level_zero": "kernlens.loading.live_programs",
     "from_opencl": "kernlens.loading.live_programs",
     "load": "kernlens.loading",
-    "observe": "kernlens.verbs.observe",
+    "observe": "kernlens.verbs.observe.observe",
     "stages": "kernlens.verbs.stages",
     "sweep": "kernlens.verbs.sweep.sweep",
 }

@@ -71,7 +71,7 @@ class PipedProcess:
 
     @property
     def complaint(self) -> str:
-        """What the process has written to its standard error since the last question."""
+        """The text that the process has written to its standard error since the last question."""
         return os.pread(self._log, _MOST_COMPLAINT, self._told).decode("utf-8", "replace").strip()
 
     def ending(self) -> ToolError:

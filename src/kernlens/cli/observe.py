@@ -81,7 +81,7 @@ def command(asked: Asked) -> None:
     No GPU is needed. Faults are accesses out of bounds, data races, barriers that not all work-items reach. The counts are
     no times.
     """
-    from kernlens.verbs.observe import observe
+    from kernlens.verbs.observe.observe import observe
 
     with Progress("work-groups", quiet=asked.as_json or asked.as_csv) as progress:
         observed = observe(

@@ -142,8 +142,8 @@ def confined(limits: Limits, shown: Sequence[str] = (), *, unconfined: bool = Fa
 
 @dataclass(eq=False)
 class ConfinedWork:
-    """Compiles of ``sources``, the first of which is the main one, that wait to be run. ``include`` are folders whose files
-    they may include too; ``unconfined``: all that there are."""
+    """A compile of ``sources``, the first of which is the main one, that waits to be run. ``include`` are folders whose files
+    it may include too; ``unconfined``: all that there are."""
 
     configuration: Configuration
     sources: Sequence[Source]

@@ -172,7 +172,7 @@ def open_served(
 
 @dataclass(slots=True)
 class _Opened:
-    """What has been opened so far: programs, builds that failed, files, and the folders to include from."""
+    """The programs, builds that failed, files, and the folders to include from."""
 
     folders: list[str]
     programs: list[Program] = field(default_factory=list)

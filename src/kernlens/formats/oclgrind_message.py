@@ -19,7 +19,7 @@ _KINDS = (
     (re.compile(r".*[Uu]ninitiali[sz]ed"), "uninitialized"),
     (re.compile(r"Work-(?:group|item) divergence"), "barrier"),
 )
-_PLACE = re.compile(r"^\s*At line (\d{1,9})(?: \(column (\d{1,9})\))? of (.*?):?$", re.MULTILINE)
+_PLACE = re.compile(r"^[ \t]*At line (\d{1,9})(?: \(column (\d{1,9})\))? of (.*?):?$", re.MULTILINE)
 _ENTITY = re.compile(r"Global\((\d+),(\d+),(\d+)\) Local\((\d+),(\d+),(\d+)\) Group\((\d+),(\d+),(\d+)\)")
 _ADDRESS = re.compile(r"(global|local|constant|private) memory address 0x([0-9a-f]{1,16})")
 #: Oclgrind's addresses have the number of the buffer in their upper 16 bits; what lies in front of a buffer seems to be at the
@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"(global|local|constant|private) memory address 0x([0-9a-
 _OF_BUFFER = 48
 _IN_FRONT = 1 << (_OF_BUFFER - 1)
 #: What it says of a store of one element of a vector whose others are not written yet.
-_POISON = re.compile(r"^\s*store .*\bpoison\b", re.MULTILINE)
+_POISON = re.compile(r"^[ \t]*store .*\bpoison\b", re.MULTILINE)
 
 
 def fault_of(

@@ -40,7 +40,7 @@ GRACE = 60.0
 BUILD_TIMEOUT = 120.0
 _REFUSED = 1
 _MEMORY = 16 << 30
-_FATAL = re.compile(r"OCLGRIND FATAL ERROR[^\n]*\n\s*([^\n]+)")
+_FATAL = re.compile(r"OCLGRIND FATAL ERROR[^\n]{0,200}\n\s{0,200}([^\n]+)")
 #: What the host's line about progress is.
 _TOLD = re.compile(r"kernlens (\d+) (\d+)")
 

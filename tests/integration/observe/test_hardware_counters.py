@@ -18,7 +18,7 @@ import pytest
 from kernlens.errors import UnsupportedError
 from kernlens.model.behaviour import Behaviour
 from kernlens.toolchain.oclgrind import oclgrind
-from kernlens.verbs.observe import observe
+from kernlens.verbs.observe.observe import observe
 from tests.tree import ROOT
 
 DATA = ROOT / "tests" / "data" / "behaviour"

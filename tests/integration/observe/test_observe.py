@@ -15,7 +15,7 @@ from kernlens.dataclass import replace
 from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.model.behaviour import Behaviour, ObservedLine
 from kernlens.toolchain.oclgrind import oclgrind
-from kernlens.verbs.observe import observe
+from kernlens.verbs.observe.observe import observe
 from tests.documents import check_printed
 
 pytestmark = pytest.mark.skipif(
@@ -118,7 +118,7 @@ def test_constant_memory_and_inlined_functions(tmp_path: Path) -> None:
     assert {(each.place.line, each.calls[0].line) for each in loads if each.place} == {(3, 7)}
 
 
-def test_atomics(tmp_path: Path) -> None:
+def test_atomics_count_addresses_and_contention(tmp_path: Path) -> None:
     observed = run(
         tmp_path,
         "kernel void k(global int *a)\n{\n atomic_add(&a[get_global_id(0) & 7], 1);\n atomic_inc(&a[9]);\n}\n",

@@ -254,6 +254,7 @@ def test_words_about_the_machine(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         ("advise", HOSTILE),
         ("assemble", HOSTILE, "--into", HOSTILE, "-o", "x.bin"),
         ("mcp", HOSTILE),
+        ("observe", HOSTILE, "--size", "64", "--group", "64"),
         ("serve", HOSTILE, "--no-browser"),
         ("layer", f"--{HOSTILE}"),
         (HOSTILE,),

@@ -132,9 +132,9 @@ FOR_INSPECT = FOR_VERSION | {
 #: What ``kernlens annotate`` loads for a kernel of a zebin with lines: no other vendor's tables, and no SPIR-V.
 FOR_ANNOTATE = FOR_INSPECT - {
     ".cli.inspect", ".isa.intel.launch_rules", ".report.failure_lines", ".report.launch_words",
-    ".report.overview", ".report.table",
+    ".cli.answers", ".cli.answers.overview", ".report.table",
 } | {
-    ".analysis.correlate", ".cli.annotate", ".cli.listings", ".cli.shares", ".model.code_function",
+    ".analysis.correlate", ".cli.annotate", ".cli.listings", ".cli.samples", ".cli.shares", ".model.code_function",
     ".model.line_choice", ".model.line_code", ".model.listed_instructions", ".model.source_map",
     ".report.beside", ".report.listing", ".report.loop_answer",
 }  # fmt: skip
@@ -182,7 +182,7 @@ def test_annotate_loads_no_more_than_it_needs(zebin: Path) -> None:
     modules = modules_of("annotate", str(zebin), "--kernel", "k")
     loaded = {name for name in modules if name.startswith(".")}
     assert loaded == FOR_ANNOTATE
-    assert len(loaded) <= 112
+    assert len(loaded) <= 118
     others = ("amd", "cubin", "cuda", "llvm", "nvidia", "ptx", "pocl", "spirv_module", "trips", "x86")
     assert [name for name in loaded if any(other in name for other in others)] == []
     assert not modules & ({*HEAVY, "html", "logging"} - {"click"})

@@ -8,7 +8,10 @@ import pytest
 
 from kernlens.errors import NotFoundError, ToolError, UnsupportedError
 from kernlens.toolchain import oclgrind as module
-from kernlens.toolchain.interpreted_code import (
+from kernlens.toolchain.oclgrind import Oclgrind, has_oclgrind, oclgrind
+from kernlens.toolchain.process import Completed
+from kernlens.toolchain.toolchains import Toolchain
+from kernlens.verbs.observe.interpreted_code import (
     InterpretedProgram,
     KernelArgument,
     arguments_of,
@@ -16,9 +19,6 @@ from kernlens.toolchain.interpreted_code import (
     prepare,
     scoped,
 )
-from kernlens.toolchain.oclgrind import Oclgrind, has_oclgrind, oclgrind
-from kernlens.toolchain.process import Completed
-from kernlens.toolchain.toolchains import Toolchain
 
 TEXT = """define spir_kernel void @k(float addrspace(1)* %a, i32 %n) !kernel_arg_addr_space !3 !kernel_arg_base_type !4 \
 !kernel_arg_name !5 {

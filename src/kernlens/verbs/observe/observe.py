@@ -13,12 +13,12 @@ from kernlens.formats.observation import read_observations
 from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
 from kernlens.model.behaviour import Behaviour, Fault, ObservedMachine
-from kernlens.toolchain.interpreted_code import InterpretedProgram, prepare
 from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, oclgrind, plugin
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.sources.includes import existing_source, join_options
 from kernlens.toolchain.sources.source_reading import read_beside
-from kernlens.verbs.launch_arguments import LaunchArgument, launch_arguments
+from kernlens.verbs.observe.interpreted_code import InterpretedProgram, prepare
+from kernlens.verbs.observe.launch_arguments import LaunchArgument, launch_arguments
 
 #: Seconds that a kernel may run.
 SECONDS = 20.0

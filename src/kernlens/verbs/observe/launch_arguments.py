@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.formats.npy import array_bytes
-from kernlens.toolchain.interpreted_code import KernelArgument
 from kernlens.toolchain.sources.source_reading import open_regular
+from kernlens.verbs.observe.interpreted_code import KernelArgument
 
 #: Bytes of all arrays together.
 LIMIT = 1 << 30

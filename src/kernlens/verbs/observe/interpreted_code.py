@@ -22,11 +22,11 @@ OPTIONS = (
 )
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = \{.*$", re.MULTILINE)
 _ACCESS = re.compile(r"\s+(?:%[\w.]+ = )?(?:load|store) (?!volatile|atomic)")
-_SPACE = re.compile(r"addrspace\((\d)\)\* [^,]*, align")
+_SPACE = re.compile(r"addrspace\((\d)\)\* (?:[^,a]|a(?!ddrspace\())*, align")
 #: The scopes' numbers: beyond those of any program.
 _FIRST = 90_000_000
 _GLOBAL, _LOCAL = "1", "3"
-_KERNEL = re.compile(r"^define [^\n]*\bspir_kernel [^\n]*?@\"?([\w.$]+)\"?\(.*$", re.MULTILINE)
+_KERNEL = re.compile(r"^define (?:\w+ ){0,8}spir_kernel \w+ @\"?([\w.$]+)\"?\(.*$", re.MULTILINE)
 _METADATA = re.compile(r"!kernel_arg_(\w+) !(\d+)")
 _NODE = r"^!{} = !\{{(.*)\}}$"
 _TEXT = re.compile(r'!"((?:[^"\\]|\\.)*)"')
