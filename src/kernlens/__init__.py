@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kernlens.verbs.stages import stages as stages
     from kernlens.verbs.sweep.sweep import sweep as sweep
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public name -> the module that defines it.
 _HOMES = {
