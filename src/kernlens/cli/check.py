@@ -21,19 +21,18 @@ from kernlens.model.figures import FIGURES, PEAK, PERCENT, WAIT_SHARE
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Tolerance
-    from kernlens.model.figure import Figure
     from kernlens.model.verdict import Verdict
 
 
 class Bounds(Declared):
-    """``--max-FIGURE`` and ``--min-FIGURE`` of every figure. The help shows one of each figure that a binary or a table
-    states; the value has those that are there by their names."""
+    """``--max-FIGURE`` and ``--min-FIGURE`` of every figure, by all its names: kernlens.toml takes the same. The help shows
+    one of each figure that a binary or a table states; the value has those that are there by their names."""
 
     def __init__(self) -> None:
         pass
 
     def parameters(self, field: str) -> Iterator[click.Parameter]:
-        for name, figure, is_least in _bounds():
+        for name, (figure, is_least) in bound_names().items():
             words = " of a kernel" if figure.unit == figure.heading else f" of a kernel ({figure.unit})"
             is_usual = (figure in FIGURES or figure.key in (PEAK, WAIT_SHARE)) and is_least == figure.more_is_better
             yield click.Option(
@@ -45,14 +44,8 @@ class Bounds(Declared):
             )
 
     def value(self, field: str, values: Mapping[str, Any]) -> dict[str, int]:
-        stated = {name: values[_parameter(name)] for name, _, _ in _bounds()}
+        stated = {name: values[_parameter(name)] for name in bound_names()}
         return {name: value for name, value in stated.items() if value is not None}
-
-
-def _bounds() -> Iterator[tuple[str, Figure, bool]]:
-    for name, (figure, is_least) in bound_names().items():
-        if name[4:] in figure.names:
-            yield name, figure, is_least
 
 
 class _Share(click.IntRange):
