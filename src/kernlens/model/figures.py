@@ -55,6 +55,7 @@ __all__ = [
     "figure_named",
     "figure_words",
     "figures_of",
+    "has_unknown_launch",
     "known_name",
     "largest_first",
     "notes_on_unknown",

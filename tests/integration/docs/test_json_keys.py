@@ -371,7 +371,7 @@ def test_every_verb_that_prints_json_is_on_the_page() -> None:
         word for line in re.findall(r"^## (.*)$", PAGE.read_text(), re.MULTILINE) for word in re.split(r"[, ]+", line)
     }
     sources = {verb: (CLI / f"{verb}.py").read_text() for verb in verb_group.VERBS}
-    prints = {verb for verb, text in sources.items() if "@option.json()" in text}
+    prints = {verb for verb, text in sources.items() if "= option.json()" in text or "(option.Answer" in text}
     assert prints == headings - {"list", "add", "remove"} - {word for word in headings if word.startswith("--")}
 
 

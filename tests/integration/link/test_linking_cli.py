@@ -170,11 +170,11 @@ def test_bad_usage(folder: Path) -> None:
     assert "a dynamic link leaves no file" in refusal("link", "--dynamic", "--device", "dg2", "-o", "x", module)
     assert "--map needs --offline" in refusal("link", "--map", module)
     assert "--offline needs -o" in refusal("link", "--offline", module)
-    assert "--device is missing" in refusal("compile", module)
+    assert "add --device D" in refusal("compile", module)
     assert "is not a driver release" in refusal("link", "--driver", "newest", module)
     assert "not among the modules" in refusal("link", module, "--build-options-for", "other.spv", "-g")
     assert "there is no device 'nonsense'" in refusal("link", "--dynamic", "--device", "nonsense", module)
-    assert "text file" in refusal("symbols", folder / "a.cl")
+    assert "add --device D" in refusal("symbols", folder / "a.cl")
 
 
 def test_bad_modules(folder: Path, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ static void find_creation_past_layers(void)
 {
     const struct _cl_icd_dispatch *driver = *(struct _cl_icd_dispatch **)(void *)device;
     Dl_info place;
-    dladdr((void *)driver->clCreateBuffer, &place);
+    dladdr((void *)driver->clGetMemObjectInfo, &place);
     void *library = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     void *(*find)(const char *name) = (void *(*)(const char *))dlsym(library, "clGetExtensionFunctionAddress");
     void *(*find_for)(cl_platform_id, const char *) =
