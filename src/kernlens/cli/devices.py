@@ -9,7 +9,10 @@ from kernlens.report.table import table
 
 @option.verb(option.Answer, "kernlens devices")
 def command(asked: option.Answer) -> None:
-    """List every known device: names, IP version, which toolchains compile for it, how to simulate it."""
+    """List the devices of Intel and AMD: names, IP version, which toolchains compile for it, how to simulate it.
+
+    Any sm_N of NVIDIA is known too.
+    """
     from kernlens.verbs.devices import known_devices
 
     rows = known_devices()

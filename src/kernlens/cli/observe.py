@@ -58,13 +58,15 @@ class Asked:
     toolchain: str | None = option.toolchain("Toolchain with Oclgrind.  [default: the first that has it]", default=None)
     options: str = option.build_options("Build options for the source.")
     seconds: float = option.number(
-        "Stop after so much time. The work-groups that ended are the answer.",
+        "Stop after so much time by the clock. The work-groups that ended are the answer.",
         "--seconds", least=1, metavar="SECONDS", default=20.0, show_default=True,
     )  # fmt: skip
     uninitialized: bool = option.flag(
         "Also look for uses of values that were never set. It takes twice the time.", "--uninitialized"
     )
-    fail_on_faults: bool = option.flag("Exit with status 1 if there is a fault.", "--fail-on-faults")
+    fail_on_faults: bool = option.flag(
+        "Exit with status 1 if there is a fault, with 2 if not all work-groups ran.", "--fail-on-faults"
+    )
     as_csv: bool = option.flag("Print the lines as CSV.", "--csv")
     full: None = option.full()
     as_json: bool = option.json()
@@ -101,6 +103,9 @@ def command(asked: Asked) -> None:
     _print(observed, asked)
     if asked.fail_on_faults and observed.faults:
         sys.exit(1)
+    if asked.fail_on_faults and observed.groups_done < observed.groups:
+        print_message("whether there is a fault is not known, as not all work-groups ran: allow more with --seconds")
+        sys.exit(2)
 
 
 def _print(observed: Behaviour, asked: Asked) -> None:
@@ -118,4 +123,4 @@ def _print(observed: Behaviour, asked: Asked) -> None:
         for path in {line.place.path for line in observed.lines}:
             named = SourceFolders(()).named(path)
             texts[path] = named.text.splitlines() if named is not None else []
-        print_lines(behaviour_lines(observed, texts))
+        print_lines(behaviour_lines(observed, texts, uninitialized=asked.uninitialized))

@@ -67,6 +67,7 @@ def checks() -> Iterator[Check]:
     yield _module("pyopencl", "live OpenCL objects", "pip install pyopencl")
     yield _front_end()
     yield _program("spirv-link", "linking SPIR-V")
+    yield _interpreter()
     if NEWEST not in {toolchain.name for toolchain in toolchains}:
         yield Check(
             f"toolchain {NEWEST}",
@@ -129,6 +130,17 @@ def _nvidia_disassembler() -> Check:
         return Check(name, True, f"{nvdisasm_title(path)}, {path}", needed=False)
     except KernlensError as error:
         return Check(name, False, str(error), how_to_get_nvdisasm(), needed=False)
+
+
+def _interpreter() -> Check:
+    from kernlens.toolchain.oclgrind import oclgrind, plugin
+
+    try:
+        interpreter = oclgrind()
+        plugin()
+    except UnsupportedError as error:
+        return Check("interpreter", False, str(error), "kernlens toolchain add oclgrind", needed=False)
+    return Check("interpreter", True, f"Oclgrind 21.10 ({interpreter.library}), for observe", needed=False)
 
 
 def _compiler(toolchain: Toolchain, default: str) -> Check:

@@ -278,3 +278,35 @@ def test_without_the_interpreter_it_says_how_to_get_it(monkeypatch: pytest.Monke
     monkeypatch.setattr("kernlens.toolchain.oclgrind._LIBRARY", "nowhere")
     with pytest.raises(UnsupportedError, match="kernlens toolchain add oclgrind"):
         oclgrind()
+
+
+@pytest.mark.parametrize(("size", "status"), [(1 << 20, 2), (64, 0)])
+def test_no_fault_is_said_of_what_ran_alone(size: int, status: int, tmp_path: Path) -> None:
+    """A fault may be in a work-group that did not run."""
+    source = tmp_path / "slow.cl"
+    source.write_text(
+        "kernel void slow(global float *a, global float *b)\n{\n    float v = 0;\n    for (int k = 0; k < 1000; k++)\n"
+        "        v += a[k & 63];\n    b[get_global_id(0)] = v;\n}\n"
+    )
+    words = [
+        "--size",
+        str(size),
+        "--group",
+        "64",
+        "--arg",
+        "zeros:float:64",
+        "--arg",
+        f"zeros:float:{size}",
+        "--seconds",
+        "2",
+        "--fail-on-faults",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "kernlens", "observe", str(source), *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, "is not known" in done.stderr) == (status, status == 2)
+    assert "No fault in what ran" in done.stdout

@@ -20,9 +20,11 @@ _WORTH = 2
 _MOST_FAULTS = 20
 
 
-def behaviour_lines(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def behaviour_lines(
+    observed: Behaviour, texts: Mapping[str, Sequence[str]], *, uninitialized: bool = False
+) -> Iterator[str]:
     """Yield the table of lines, then accesses that could move less, loops, branches and faults. ``texts`` has the lines of the
-    source files by their paths."""
+    source files by their paths; ``uninitialized``: values that were never set were looked for."""
     yield style(_title(observed), bold=True)
     yield from _sentences(observed)
     if observed.lines:
@@ -40,6 +42,10 @@ def behaviour_lines(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> 
             yield ""
             yield style(title, bold=True)
             yield from (f"  {sentence}" for sentence in listed)
+    if not observed.faults:
+        unset = "no value that was never set" if uninitialized else "values that were never set: see --uninitialized"
+        yield ""
+        yield f"No fault in what ran: no access out of bounds, no data race, no barrier that work-items miss; {unset}"
 
 
 def _title(observed: Behaviour) -> str:
@@ -53,7 +59,8 @@ def _sentences(observed: Behaviour) -> Iterator[str]:
     machine = observed.machine
     yield f"Counted in an interpreter, on this data, for sub-groups of {machine.width} work-items. It is not time."
     if observed.groups_done == observed.groups:
-        yield f"All {plural(observed.groups, 'work-group')} ran: {observed.instructions:,} LLVM instructions."
+        ran = f"All {observed.groups:,} work-groups" if observed.groups > 1 else "The only work-group"
+        yield f"{ran} ran: {observed.instructions:,} LLVM instructions."
     else:
         yield (
             f"The first {observed.groups_done:,} of {observed.groups:,} work-groups ran until the time was over; all counts are"
@@ -67,6 +74,8 @@ def _sentences(observed: Behaviour) -> Iterator[str]:
 
 
 def _legend(observed: Behaviour) -> str:
+    if observed.device is None:
+        return f"units of global memory: {observed.unit} bytes; --device D counts in those of a device, and its banks"
     banks = (
         f", {observed.machine.banks} banks" if observed.machine.banks else "; its banks are not known for this device"
     )

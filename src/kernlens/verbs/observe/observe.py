@@ -203,6 +203,6 @@ def _without_lockstep(observed: Behaviour) -> Behaviour:
     place = f" at line {fault.places[0].line}" if fault.places else ""
     note = (
         f"{observed.kernel} relies on lockstep: work-items of one sub-group share local memory{place} without a barrier. A GPU"
-        " may run them in step, the interpreter does not, so nothing is counted"
+        " may run them in step, the interpreter does not, so nothing is counted; with a barrier there it would be"
     )
     return replace(observed, pieces=(), accesses=(), branches=(), loops=(), barriers=(), notes=(*observed.notes, note))
