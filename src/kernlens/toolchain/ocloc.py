@@ -171,6 +171,8 @@ def check_device(device: str, chosen: Toolchain) -> None:
     devices = devices_of(chosen)
     if device in devices or (DEVICE_NUMBER.fullmatch(device) and not is_newer(device, devices)):
         return
+    if "," in device:
+        raise NotFoundError(f"{device!r} is several devices, and one is asked for here; compile and sweep take several")
     message = f"the toolchain {chosen.name} ({chosen.title}) knows no device {device!r}"
     toolchains = find_toolchains()
     others = [other.name for other in toolchains if other.ocloc and name_among(device, devices_of(other))]
