@@ -31,6 +31,7 @@ def behaviour_lines(
         yield ""
         yield from table((*_HEADINGS, "source"), [_row(line, observed, texts) for line in observed.lines])
         yield style(f"  {_legend(observed)}", dim=True)
+        yield from (f"  {sentence}" for sentence in _totals(observed))
     for title, sentences in (
         ("Accesses", _access_sentences(observed)),
         ("Loops", _loop_sentences(observed)),
@@ -81,6 +82,21 @@ def _legend(observed: Behaviour) -> str:
     )
     unknown = "" if observed.machine.unit else " (that of the device is not known)"
     return f"units of global memory: {observed.unit} bytes{unknown}; local memory: requests and wavefronts{banks}"
+
+
+def _totals(observed: Behaviour) -> Iterator[str]:
+    """Yield the sums of what all lines move, to compare two kernels by."""
+    lines = [line for line in observed.lines if line.requests]
+    if lines:
+        units, least = (sum(getattr(line, name) for line in lines) for name in ("units", "least"))
+        yield f"in all: {sum(line.requests for line in lines):,} requests, {units:,} units where {least:,} would do"
+    lines = [line for line in observed.lines if line.local_requests]
+    waves = [line.wavefronts for line in lines if line.wavefronts is not None]
+    if lines and len(waves) == len(lines):
+        requests, least = (
+            sum(getattr(line, name) for line in lines) for name in ("local_requests", "least_wavefronts")
+        )
+        yield f"in local memory: {requests:,} requests, {sum(waves):,} wavefronts where {least:,} would do"
 
 
 def _row(line: ObservedLine, observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> list[Cell]:
