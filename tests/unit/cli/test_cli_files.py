@@ -201,3 +201,13 @@ def test_a_line_of_ptx_is_in_the_file_not_in_its_folder(kernlens: Kernlens, tmp_
     assert done.err == "kernlens: all stages here are of whole programs; whether these hold nothere was not looked at\n"
     assert "patch-token programs and in AMD code objects" in kernlens("symbols", path).err
     assert "code objects" not in kernlens("link", path).err
+
+
+def test_a_file_that_a_command_names_twice_is_not_overwritten(kernlens: Kernlens, file: Path, tmp_path: Path) -> None:
+    for name in ("report.xml", "here/../report.xml"):
+        (tmp_path / "here").mkdir(exist_ok=True)
+        (tmp_path / "report.xml").write_text("what was there")
+        words = ("check", file, "--max-code-size", "0", "--junit", tmp_path / "report.xml", "--sarif", tmp_path / name)
+        done = kernlens(*words)
+        assert (done.status, "is named twice in this command" in done.err) == (2, True)
+        assert (tmp_path / "report.xml").read_text() == "what was there"
