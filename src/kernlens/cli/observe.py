@@ -80,8 +80,8 @@ def command(asked: Asked) -> None:
     """Run a kernel in an interpreter on data that you describe, and print what it did, line by line: how often each line ran,
     with how many active lanes, which memory its sub-groups moved, bank conflicts, rounds of loops, and faults.
 
-    No GPU is needed. Faults are accesses out of bounds, data races, barriers that not all work-items reach. The counts are
-    no times.
+    No GPU is needed. Faults are accesses out of bounds, data races, barriers that not all work-items reach. kernlens
+    counts, and measures no time.
     """
     from kernlens.verbs.observe.observe import observe
 
