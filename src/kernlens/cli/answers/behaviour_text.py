@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kernlens.analysis.observed_causes import observed_causes
 from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
-from kernlens.model.behaviour import ATOMIC, LOCAL, UNITS, Behaviour, Fault, ObservedAccess, ObservedLine
+from kernlens.model.behaviour import UNITS, Behaviour, Fault, ObservedAccess, ObservedLine
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.describe import plural
 from kernlens.report.style import style
@@ -14,8 +15,6 @@ from kernlens.report.table import Cell, table
 
 SCHEMA = 1
 _HEADINGS = ("line", "runs", "lanes", "requests", "units", "ideal", "local", "waves", "ideal")
-#: An access is told of from so many times its ideal on, and from so many lanes on one address.
-_WORTH = 2
 #: Places of faults that are listed.
 _MOST_FAULTS = 20
 
@@ -23,7 +22,7 @@ _MOST_FAULTS = 20
 def behaviour_lines(
     observed: Behaviour, texts: Mapping[str, Sequence[str]], *, uninitialized: bool = False
 ) -> Iterator[str]:
-    """Yield the table of lines, then accesses that could move less, loops, branches and faults. ``texts`` has the lines of the
+    """Yield the table of lines, then causes of waste, loops, branches and faults. ``texts`` has the lines of the
     source files by their paths; ``uninitialized``: values that were never set were looked for."""
     yield style(_title(observed), bold=True)
     yield from _sentences(observed)
@@ -33,7 +32,7 @@ def behaviour_lines(
         yield style(f"  {_legend(observed)}", dim=True)
         yield from (f"  {sentence}" for sentence in _totals(observed))
     for title, sentences in (
-        ("Accesses", _access_sentences(observed)),
+        ("Causes, by what they waste", _cause_sentences(observed, texts)),
         ("Loops", _loop_sentences(observed)),
         ("Branches whose lanes part", _branch_sentences(observed)),
         ("Faults", _fault_sentences(observed.faults)),
@@ -116,27 +115,12 @@ def _place(place: SourcePlace | None, observed: Behaviour) -> str:
     return f"line {place.line}" if place.path == observed.source else f"{place.path}:{place.line}"
 
 
-def _access_sentences(observed: Behaviour) -> Iterator[str]:
-    chosen = UNITS.index(observed.unit)
-    for access in observed.accesses:
-        if not access.requests:
-            continue
-        start = f"{_place(access.place, observed)}, {access.kind} of {access.width} bytes ({access.pattern}):"
-        units, least = access.units[chosen], access.least[chosen]
-        if access.space in ("global", "constant") and units >= _WORTH * least:
-            yield (
-                f"{start} {_mean(units, access)} units of {observed.unit} bytes a request where {_mean(least, access)} would"
-                f" do; {100 * access.used // (units * observed.unit)}% of the bytes are used"
-            )
-        waves, fewest = access.wavefronts, access.least_wavefronts
-        if access.space == LOCAL and waves and fewest and waves >= _WORTH * fewest:
-            yield f"{start} bank conflicts: {_mean(waves, access)} wavefronts a request where {_mean(fewest, access)} would do"
-        if access.kind == ATOMIC and access.contention >= _WORTH * access.requests:
-            yield f"{start} {_mean(access.contention, access)} lanes of a request change the same address"
-
-
-def _mean(number: int, access: ObservedAccess) -> str:
-    return f"{number / access.requests:.1f}".removesuffix(".0")
+def _cause_sentences(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for cause in observed_causes(observed, texts):
+        where = f"{_place(cause.place, observed)}, " if cause.place is not None else ""
+        waste = "" if cause.share is None else f"; {100 * cause.share:.0f}% of all {cause.resource} are waste here"
+        yield f"{where}{cause.kind}: {cause.sentence}{waste}"
+        yield f"  {cause.action}"
 
 
 def _loop_sentences(observed: Behaviour) -> Iterator[str]:
@@ -187,8 +171,8 @@ def behaviour_csv(observed: Behaviour) -> Iterator[str]:
         yield csv_line(spreadsheet_safe(cell) if isinstance(cell, str) else cell for cell in row.values())
 
 
-def behaviour_document(observed: Behaviour) -> dict[str, Any]:
-    """Return the document of ``observe --json``."""
+def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the document of ``observe --json``. ``texts`` has the lines of the source files by their paths."""
     machine = observed.machine
     return {
         "schema": SCHEMA,
@@ -206,6 +190,17 @@ def behaviour_document(observed: Behaviour) -> dict[str, Any]:
         "llvm_instructions": observed.instructions,
         "copied_bytes": observed.copied_bytes,
         "lines": list(observed.table),
+        "causes": [
+            {
+                **_where(cause.place),
+                "kind": cause.kind,
+                "sentence": cause.sentence,
+                "action": cause.action,
+                "share": None if cause.share is None else round(cause.share, 3),
+                "resource": cause.resource,
+            }
+            for cause in observed_causes(observed, texts)
+        ],
         "accesses": [_access(access) for access in observed.accesses],
         "branches": [
             {

@@ -16,7 +16,7 @@ from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.toolchain.oclgrind import Oclgrind
 
 OPTIONS = (
-    "-passes=always-inline,function(sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>)",
+    "-passes=always-inline,function(sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>,simplifycfg)",
     # Oclgrind does not know the intrinsic that inlining would write for restrict.
     "-enable-noalias-to-md-conversion=0",
 )
