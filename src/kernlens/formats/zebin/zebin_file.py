@@ -21,7 +21,6 @@ from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
 from kernlens.model.kernel_resources import KernelResources
 
-
 SHT_ZEBIN_SPIRV = 0xFF000009
 SHT_ZEBIN_ZEINFO = 0xFF000011
 SHT_ZEBIN_MISC = 0xFF000014
