@@ -1,4 +1,4 @@
-"""``sweep --best`` as it is printed and written: the table, the marks of CSV and Parquet, JSON."""
+"""``sweep --best`` as it is printed and written: the table, the marks of CSV, JSON."""
 
 from __future__ import annotations
 
@@ -123,14 +123,8 @@ def test_words_that_go_wrong(kernlens: Kernlens, source: None) -> None:
     assert (done.status, done.err) == (2, "kernlens: --weigh: there is no metric 'sizes'; did you mean size?\n")
 
 
-def test_parquet_has_the_marks(kernlens: Kernlens, source: None) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    assert kernlens("sweep", "scale.cl", "--device", "dg2", "--best", "--parquet", "x.parquet").status == 0
-    assert parquet.read_table("x.parquet").to_pydict()["best"] == [1, 1]
-
-
 def test_what_is_not_ranked_is_crowned_nowhere(kernlens: Kernlens) -> None:
-    """Neither in the table, nor by marks of CSV and Parquet, nor in JSON; each says why."""
+    """Neither in the table, nor by marks of CSV, nor in JSON; each says why."""
     rows = [row("", loops=0, cycles=900), row("-rolled", loops=2, cycles=90), row("-array", private_bytes=64, loops=0)]
     by = weighing()
     sets = best_sets(rows, by)
