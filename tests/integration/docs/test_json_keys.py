@@ -187,11 +187,10 @@ def _at_no_instruction(row: str) -> str:
 
 
 def test_keys_of_advise_are_documented(tmp_path: Path) -> None:
-    plain, paths, tried = shapes("advise")
+    plain, tried = shapes("advise")
     (tmp_path / "sine.cl").write_text(SINE)
     words = ("advise", "sine.cl", "--device", "dg2")
     compare(plain, answer(*words, cwd=tmp_path))
-    compare(paths, answer(*words, "--paths", cwd=tmp_path))
     compare(tried, answer(*words, "--try", "-D", "id=1,:", cwd=tmp_path))
 
 
