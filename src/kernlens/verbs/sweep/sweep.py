@@ -52,7 +52,7 @@ def sweep(
     ``options`` are one option string, or several sets, each a string or words. ``lines`` adds -gline-tables-only, as
     ``compile`` does. ``jobs`` compiles run at a time (None: one per processor), each for ``timeout`` seconds at most, or
     as many as the workers of the Dask ``scheduler`` (its address, or a scheduler file) have threads. ``wait_workers`` is for
-    how many seconds there may be no worker that can do what is left; ``on_notice`` gets a sentence on each that cannot. What
+    how many seconds there may be no worker; ``on_notice`` gets a sentence on that. What
     was measured before is taken from the user's ``cache``, unless that is False. With ``pressure`` the rows' figures have
     ``peak_registers`` and ``named_registers`` too, which take an analysis of each kernel, and with ``waits``
     ``issue_cycles``, ``wait_cycles`` and ``wait_share``. A device is called by any name that
@@ -96,8 +96,8 @@ def measure(
     """Do the cells of a matrix, and yield what came of each as it finishes.
 
     ``order`` is one of LINE_ORDERS: each row gets its kernel's costliest lines by it. With ``keep_builds`` each result
-    has its Build, with ``pressure`` each row the figures of registers needed, with ``waits`` those of cycles. Workers of
-    a cluster have caches of their own, and use them if there is a ``cache`` here, which keeps their results too.
+    has its Build, with ``pressure`` each row the figures of registers needed, with ``waits`` those of cycles. The
+    ``cache`` keeps the results of a cluster's workers too.
     """
     request = Wanted(os.getcwd(), order, keep_builds, pressure, waits)
     cells = planned.largest_first()
