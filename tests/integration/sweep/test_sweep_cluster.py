@@ -275,7 +275,6 @@ def test_a_cluster_that_grows_with_its_work(kernlens: Kernlens) -> None:
     with running(run_adaptive, 1) as (_, address):
         there = kernlens(*MANY, "--scheduler", address)
     assert (there.status, there.out) == (0, here.out), there.err
-    assert there.err == (f"kernlens: no worker of {address} is there; waiting 60 s for one (--wait-workers SECONDS)\n")
 
 
 def test_a_scheduler_file_and_tls(

@@ -1,4 +1,4 @@
-"""What a compiler reads in place of a source that is no file in the caller's own folder."""
+"""The file that a compiler reads in place of a source that is no file in the caller's own folder."""
 
 from __future__ import annotations
 

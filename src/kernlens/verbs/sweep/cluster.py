@@ -22,7 +22,7 @@ from kernlens.errors import KernlensError, ToolError, UnsupportedError
 from kernlens.toolchain.compile_cache import CompileCache
 from kernlens.toolchain.sources.source_reading import open_regular
 from kernlens.verbs.sweep.cells import Cell
-from kernlens.verbs.sweep.measuring import Measured, Wanted, failed, keep, kept
+from kernlens.verbs.sweep.measuring import Measured, Wanted, failed, from_cache, into_cache
 from kernlens.verbs.sweep.tasks import conditions, result_of, task_for
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _ClusterSweep:
 
     def _kept_or_submitted(self, cell: Cell) -> Measured | None:
         """Return the result of a cell that was done before, or cannot be; else give it to the scheduler."""
-        result = kept(cell, self._request, self._cache)
+        result = from_cache(cell, self._request, self._cache)
         if result is not None:
             return result
         try:
@@ -173,7 +173,7 @@ class _ClusterSweep:
         result = result_of(cell, answer, self._request)
         if isinstance(result, str):
             return failed(cell, result)
-        keep(cell, self._request, self._cache, result)
+        into_cache(cell, self._request, self._cache, result)
         return result
 
     def _gone(self, error: Exception | None = None) -> ToolError:

@@ -88,7 +88,7 @@ def _keys(cell: Cell, request: Wanted, cache: CompileCache | None) -> tuple[str 
     return compile_key, figures_key(compile_key, *asked) if compile_key is not None and not request.build else None
 
 
-def kept(cell: Cell, request: Wanted, cache: CompileCache | None) -> Measured | None:
+def from_cache(cell: Cell, request: Wanted, cache: CompileCache | None) -> Measured | None:
     """Return the result of a cell whose compile or rows are in the cache; None if neither is."""
     keys = _keys(cell, request, cache)
     if cache is None or not any(key is not None and cache.get(key) is not None for key in keys):
@@ -96,7 +96,7 @@ def kept(cell: Cell, request: Wanted, cache: CompileCache | None) -> Measured | 
     return measured(cell, request, cache, lambda child: None)
 
 
-def keep(cell: Cell, request: Wanted, cache: CompileCache | None, result: Measured) -> None:
+def into_cache(cell: Cell, request: Wanted, cache: CompileCache | None, result: Measured) -> None:
     """Keep in the cache what came of a cell elsewhere, if that holds for each equal one."""
     compile_key, key = _keys(cell, request, cache)
     if cache is None or any(row.kernel is None for row in result.rows):
