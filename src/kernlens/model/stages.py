@@ -1,6 +1,6 @@
 """Stages: the points of a compile at which a program can be looked at. The only list of them.
 
-``kernlens stages``, live programs, the readers of what compilers leave, the viewer and shell completion are made from
+``kernlens stages``, live programs, the readers of what compilers leave, and the viewer are made from
 ``STAGES``. ``tests/unit/rules/test_stage_table.py`` holds the tables of docs/stages.md and those of the OpenCL layer
 (``native/opencl_layer/compilers/``) against it. A new stage is one entry here, one of the layer's if the layer offers the
 compiler, and a reader in ``pipeline/`` where ``dump`` does not say enough.
