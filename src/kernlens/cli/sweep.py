@@ -67,12 +67,9 @@ class Asked:
     no_lines: bool = option.no_lines()
     sort: str = option.sort("Sort kernels by this metric, worst first", "spill-stores")
     top: int = option.number("Number of rows to print (0: all).", "--top", default=40, show_default=True)
-    is_best: bool = option.flag(
-        "Print the best set of options for each kernel, and those that nothing beats.", "--best"
-    )
+    is_best: bool = option.flag("Print the best set of options for each kernel.", "--best")
     weigh: str | None = option.joined(
-        "What is best, with --best: metrics, the first one counts most. Those with weights (NAME=0.5) count together."
-        "  [default: spills,cycles,size]",
+        "What is best, with --best: metrics, the first one counts most.  [default: spills,cycles,size]",
         "--weigh",
         metavar="METRIC,...",
     )
