@@ -48,7 +48,7 @@ def stages(
     """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage. Of a Program,
     return the stages that were kept of its compile; it is compiled again if none were, or ``all_passes`` are missing.
 
-    ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
+    ``device`` is a GPU as ocloc names it, ``pocl`` or ``intel-cpu``.
     ``options`` are one string, or words; ``lines`` adds -gline-tables-only, by which lines are followed.
     ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
     ``recording`` names a file to save everything in. A snapshot that could not be made has a ``failure``. A Program's own

@@ -53,7 +53,6 @@ FOR_INSPECT = FOR_VERSION | {
         ".analysis",
         ".analysis.cxx_names",
         ".analysis.kernel_names",
-        ".cli.completion",
         ".cli.inspect",
         ".cli.option_rules",
         ".cli.option",
