@@ -172,7 +172,8 @@ def _again(
 
 
 def _beside(path: str, kind: str) -> list[Pipeline]:
-    """Return the stages that lie beside a program, as in Triton's cache, or those of a library of bitcode. Raises KernlensError if a finished binary has none."""
+    """Return the stages that lie beside a program, as in Triton's cache, or those of a library of bitcode. Raises KernlensError
+    if a finished binary has none."""
     from kernlens.loading.open import open_file
 
     contents = open_file(path)
