@@ -275,6 +275,10 @@ def _answers(
             yield from _of_kernel(item, form, only)
 
     listed = listed_of(select(contents.machine_code(), kernel_names, device, whole_of(contents)))
+    from kernlens.verbs.any_path import several_programs
+
+    if kernel_names and (sentence := several_programs((item.kernel.name, item.program.name) for item in listed)):
+        print_message(f"kernlens: {sentence}")
     return in_shares(listed, [item.kernel.code_size for item in listed], answer_kernels)
 
 

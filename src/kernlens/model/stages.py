@@ -109,6 +109,8 @@ RUSTICL = CompilerKind("Rusticl", "Rusticl")
 TRITON = CompilerKind("Triton", "Triton, for NVIDIA's GPUs")
 TRITON_AMD = CompilerKind("Triton for AMD GPUs", "Triton, for AMD's GPUs")
 TRITON_INTEL = CompilerKind("Triton for Intel GPUs", "Triton, for Intel's GPUs")
+#: A file that is a module of LLVM bitcode, or an archive of such: AMD's device libraries, libraries of clLinkProgram.
+BITCODE = CompilerKind("bitcode library", "Libraries of LLVM bitcode")
 #: What any other platform's queries give.
 OTHER = CompilerKind("another compiler", "Any other OpenCL platform", layer="unknown")
 
@@ -194,6 +196,8 @@ STAGES = (
     Stage("ptx", (NVIDIA,), "PTX, the program's binary", text=".ptx", origin=FROM_BINARY, lines=PTX_LOC, title="PTX"),
     Stage("sass", (NVIDIA,), "the machine code that runs, a cubin in the driver's compute cache", binary=".cubin",
           origin=FROM_CACHE, lines=GPU_DWARF),
+    Stage("llvm-library", (BITCODE,), "LLVM bitcode of a library, as the file holds it", text=".ll", binary=".bc",
+          binary_first=True, lines=DBG, title="LLVM IR"),
     Stage("llvm-interpreted", (OCLGRIND,), "LLVM bitcode that Oclgrind interprets, the program's binary", text=".ll",
           binary=".bc", binary_first=True, origin=FROM_BINARY, lines=DBG),
     Stage("spirv", (RUSTICL,), "the SPIR-V module that the front end made", text=".spvasm", binary=".spv",
