@@ -56,7 +56,7 @@ def _observed_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
     """Return the line with most of what a launch did, or that of a fault."""
     observed = observed_code(kernel)
     assert observed is not None
-    if figure.key == "faults":
+    if figure.key == "observed_faults":
         faults = [fault for launch in observed.launches for fault in launch.faults]
         places = [fault.places[0] for fault in faults if fault.places]
         counts = Counter((observed.paths.get(place.path, place.path), place.line) for place in places)

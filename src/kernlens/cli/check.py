@@ -120,7 +120,7 @@ def command(asked: Asked) -> None:
     from kernlens.verbs.build_messages import compiled_warnings
     from kernlens.verbs.compile_failures import failure_lines
 
-    stated = {**asked.bounds, **({"max-faults": 0} if asked.no_faults else {})}
+    stated = {**asked.bounds, **({"max-observed-faults": 0} if asked.no_faults else {})}
     bounds = tuple(bound(name, value, f"--{name}") for name, value in stated.items())
     fails = (check.NEW, asked.fail_on_new), (check.MISSING, asked.fail_on_missing), (check.UNUSED, asked.fail_on_unused)
     allowances = [_tolerance(words) for words in asked.tolerances]

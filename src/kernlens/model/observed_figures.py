@@ -51,7 +51,7 @@ OBSERVED = (
         origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED,
     ),
     Figure(
-        key="faults", heading="faults", unit="faults", read=_observed(lambda observed: len(observed.faults)),
+        key="observed_faults", heading="observed faults", unit="faults", read=_observed(lambda observed: len(observed.faults)),
         meaning="different accesses out of bounds, data races and other faults that the interpreter saw",
         origin="counted in an interpreter, on data", unknown=_NOT_OBSERVED,
     ),

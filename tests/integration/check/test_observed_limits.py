@@ -73,7 +73,7 @@ def test_faults_fail_with_their_line(folder: Path) -> None:
 
 
 def test_a_file_of_limits_and_python_take_the_same_names(folder: Path) -> None:
-    (folder / "limits.toml").write_text('[kernel."transpose"]\nmax-units-per-request = 15\nmax-faults = 0\n')
+    (folder / "limits.toml").write_text('[kernel."transpose"]\nmax-units-per-request = 15\nmax-observed-faults = 0\n')
     status, verdict = check("transpose.klens", "--budget", "limits.toml", cwd=folder)
     assert status == 1
     assert [each["state"] for each in verdict["findings"]] == ["failed", "passed"]
