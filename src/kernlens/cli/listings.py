@@ -192,11 +192,33 @@ def instructions_json(
         {"schema": SCHEMA},
         partial(program_document, has_sources=is_placed),
         lambda program, kernel: kernel_pieces(
-            kernel, program.meant_line(only), is_placed=is_placed, has_waits=has_waits
+            kernel,
+            program.meant_line(only),
+            is_placed=is_placed,
+            has_waits=has_waits,
+            more=_observed(program, kernel) if is_placed and kernel.behaviours else None,
         ),
         has_texts=True,
         is_indented=is_indented,
     )
+
+
+def _observed(program: Program, kernel: Kernel) -> dict[str, Any]:
+    """Return the key ``behaviours`` of a kernel: its launches as ``observe --json`` has them."""
+    from kernlens.analysis.line_texts import source_texts
+    from kernlens.cli.answers.behaviour_document import behaviour_document
+
+    texts = source_texts(program)
+    return {"behaviours": [behaviour_document(each, texts) for each in kernel.behaviours]}
+
+
+def observed_view(kernel: Kernel) -> Kernel:
+    """Return the kernel weighed by its runs, if it was observed."""
+    if not kernel.behaviours:
+        return kernel
+    from kernlens.analysis.executions import kernel_with_executions
+
+    return kernel_with_executions(kernel)
 
 
 class Viewed:

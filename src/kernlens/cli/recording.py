@@ -140,7 +140,7 @@ class ToPrune:
         metavar="PATTERN",
     )
     drop: tuple[frozenset[str], ...] = option.several(
-        "Remove these parts: sources, binaries, debug, spirv, logs, stages.",
+        "Remove these parts: sources, binaries, debug, spirv, logs, stages, behaviour.",
         "--drop",
         metavar="KIND,...",
         type=_Kinds(),

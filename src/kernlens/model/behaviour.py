@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.source_map import SourcePlace
 
@@ -131,8 +131,17 @@ class ObservedLine:
     atomics: int
     contention: int
 
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The row of a table, as ``LINE_KINDS`` names its columns."""
+        lanes = None if self.lanes is None else round(self.lanes, 2)
+        numbers = (self.runs, self.sub_group_runs, lanes, self.requests, self.units, self.least, self.bytes)
+        local = (self.local_requests, self.wavefronts, self.least_wavefronts)
+        return (self.place.path, self.place.line, *numbers, *local, self.atomics, self.contention)
 
-_KINDS = {
+
+#: The columns of a table of lines, and what they hold.
+LINE_KINDS = {
     **{"path": str, "line": int, "runs": int, "sub_group_runs": int, "lanes": float, "requests": int, "units": int},
     **{"least_units": int, "bytes": int, "local_requests": int, "wavefronts": int, "least_wavefronts": int},
     **{"atomics": int, "contention": int},
@@ -144,7 +153,8 @@ class Behaviour(Tabular):
     """One launch of a kernel as it was counted in an interpreter: ``groups_done`` of its ``groups`` work-groups, the first
     ones. ``pieces`` are the blocks of each line: place, number of instructions, runs by work-items and by sub-groups, and
     whether these are complete. ``buffers`` are the addresses and sizes of those in global memory, in the order in which they
-    were made. ``notes`` are sentences on what the counts are not."""
+    were made. ``notes`` are sentences on what the counts are not. ``launches`` is how often such a launch ran; ``reason`` says
+    why nothing was counted of it, "" if something was."""
 
     kernel: str
     machine: ObservedMachine
@@ -165,6 +175,33 @@ class Behaviour(Tabular):
     source: str = ""
     device: str | None = None
     buffers: tuple[tuple[int, int], ...] = ()
+    launches: int = 1
+    reason: str = ""
+
+    @classmethod
+    def not_counted(
+        cls,
+        kernel: str,
+        reason: str,
+        global_size: tuple[int, int, int],
+        local_size: tuple[int, int, int],
+        device: str | None = None,
+        launches: int = 1,
+    ) -> Behaviour:
+        """Return a launch of which nothing is counted, for this reason, one sentence."""
+        return cls(
+            *(kernel, ObservedMachine(), global_size, local_size, 0, 0, False, 0, 0, (), (), (), ()),
+            device=device, launches=launches, reason=reason,
+        )  # fmt: skip
+
+    def without_counts(self, reason: str) -> Behaviour:
+        """Return the launch without what was counted, and why."""
+        return replace(self, pieces=(), accesses=(), branches=(), loops=(), barriers=(), reason=reason)
+
+    @property
+    def is_counted(self) -> bool:
+        """False if there is a ``reason`` in place of counts."""
+        return not self.reason
 
     @property
     def unit(self) -> int:
@@ -215,22 +252,7 @@ class Behaviour(Tabular):
     @property
     def table(self) -> Table:
         """A row for each line."""
-        return Table.of_rows(_KINDS, self._rows())
-
-    def _rows(self) -> Iterator[tuple[Cell, ...]]:
-        for line in self.lines:
-            yield (
-                *(line.place.path, line.place.line, line.runs, line.sub_group_runs),
-                *(None if line.lanes is None else round(line.lanes, 2), line.requests, line.units, line.least),
-                *(
-                    line.bytes,
-                    line.local_requests,
-                    line.wavefronts,
-                    line.least_wavefronts,
-                    line.atomics,
-                    line.contention,
-                ),
-            )
+        return Table.of_rows(LINE_KINDS, (line.cells for line in self.lines))
 
 
 def _sum(numbers: Sequence[int | None]) -> int | None:
