@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlens.analysis.observed_code import Line, ObservedCode
-from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, Fault, ObservedAccess
+from kernlens.model.behaviour import (
+    ATOMIC,
+    CONSTANT,
+    GLOBAL,
+    LOCAL,
+    UNITS,
+    Behaviour,
+    Fault,
+    ObservedAccess,
+    ObservedLine,
+)
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.describe import plural
 
@@ -126,3 +136,21 @@ def line_sentences(observed: ObservedCode, line: Line) -> Iterator[str]:
         for words in access_words(access, launch.unit)
     )
     yield from dict.fromkeys(told)
+
+
+def count_words(line: ObservedLine, observed: ObservedCode) -> str:
+    """Return the counts of a line in words."""
+    words = [f"{plural(line.runs, 'run')} by work-items"]
+    if line.lanes is not None:
+        words.append(f"{line.lanes:.1f} of {observed.machine.width} lanes active")
+    if line.requests:
+        units = f"{line.units:,} units of {observed.unit} bytes where {line.least:,} would do"
+        words.append(f"{plural(line.requests, 'request')} to global memory, {units}")
+    if line.local_requests:
+        waves = (
+            ""
+            if line.wavefronts is None
+            else f", {line.wavefronts:,} wavefronts where {line.least_wavefronts:,} would do"
+        )
+        words.append(f"{plural(line.local_requests, 'request')} to local memory{waves}")
+    return "; ".join(words)
