@@ -1,4 +1,4 @@
-"""What a kernel loses on its data: causes told from its behaviour, the largest first.
+"""Causes of waste, told from what a kernel did on its data, the largest first.
 
 A cause is told of when it wastes at least a tenth of the kernel's units of global memory or wavefronts of local memory, or a
 quarter of its lanes. Each states the counts that it follows from.

@@ -204,12 +204,9 @@ def instructions_json(
 
 
 def _observed(program: Program, kernel: Kernel) -> dict[str, Any]:
-    """Return the key ``behaviours`` of a kernel: its launches as ``observe --json`` has them."""
-    from kernlens.analysis.line_texts import source_texts
-    from kernlens.cli.answers.behaviour_document import behaviour_document
+    from kernlens.cli.answers.behaviour_document import observed_document
 
-    texts = source_texts(program)
-    return {"behaviours": [behaviour_document(each, texts) for each in kernel.behaviours]}
+    return observed_document(program, kernel)
 
 
 def observed_view(kernel: Kernel) -> Kernel:

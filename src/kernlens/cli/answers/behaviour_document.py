@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kernlens.analysis.line_texts import source_texts
 from kernlens.analysis.observed_causes import observed_causes
 from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, Fault, ObservedAccess, ObservedLine
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 
 SCHEMA = 1
+
+
+def observed_document(program: Program, kernel: Kernel) -> dict[str, Any]:
+    """Return the key ``behaviours`` of a kernel: its launches as ``observe --json`` has them."""
+    texts = source_texts(program)
+    return {"behaviours": [behaviour_document(each, texts) for each in kernel.behaviours]}
 
 
 def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
