@@ -18,6 +18,7 @@ from kernlens.loading.decoded_kernels import decode_kernels
 from kernlens.model.build import Build
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
+from kernlens.report.explore.cycle_columns import page_waits
 
 
 def line_figures(served: Served, results: Results, program: str) -> bytes:
@@ -70,7 +71,7 @@ def line_rows(kernel: Kernel) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     if source_map is None:
         return
-    waits = cycles_of(kernel.waits).get("wait_cycles")
+    waits = cycles_of(page_waits(kernel)).get("wait_cycles")
     name = kernel_title(kernel.name)
     for (path, line), code in source_map.lines.items():
         cycles = None if waits is None else sum(sum(waits[run.start : run.stop]) for run in code)

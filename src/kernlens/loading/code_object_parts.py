@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.line_table import LineTable
     from kernlens.model.source_map import SourceMap
+    from kernlens.model.waits import Waits
 
 #: What clang writes into ``.comment``; its major version is LLVM's.
 _CLANG = re.compile(rb"clang version (\d{1,3})\.")
 _LLD = re.compile(rb"LLD (\d{1,3})\.")
 #: The stage in which the compiler states more of a kernel.
 _ASSEMBLY = "gcn-assembly"
+_LLVM = re.compile(r"LLVM (\d{1,3})\b")
 #: The names of the figures that metadata states, by the attributes of ``KernelMetadata``.
 _STATED = {
     "lds_bytes": "group_segment_bytes",
@@ -109,6 +111,7 @@ class CodeObjectCode(ListedCode):
             partial(_instructions, read, kernel, debug),
             resources=_resources(kernel.metadata),
             arguments=kernel.metadata.arguments if kernel.metadata else (),
+            find_waits=partial(_waits, read, kernel),
             spills_nothing=kernel.metadata is not None and kernel.metadata.vgpr_spill_count == 0,
             is_described=True,
         )
@@ -151,6 +154,28 @@ def _instructions(read: CodeObject, kernel: CodeObjectKernel, debug: CodeObjectD
         linker=debug.linker_version,
         has_private_descriptor=kernel.has_private_descriptor,
     )
+
+
+def _waits(read: CodeObject, kernel: CodeObjectKernel, instructions: Instructions) -> Waits:
+    from kernlens.analysis.flow.blocks import straight_code
+    from kernlens.analysis.flow.timeline_waits import waits_of_timelines
+    from kernlens.isa.amd.gcn_decode import TRIPLE, wave_features
+    from kernlens.toolchain.llvm_mca import MOST_INSTRUCTIONS, NAME, llvm_mca
+
+    assert read.target is not None, "the code has been decoded"
+    major = _LLVM.match(instructions.disassembler or "")
+    if instructions.routes is None or instructions.illegal or major is None:
+        raise UnsupportedError(f"{NAME} simulates blocks, and the code does not tell where they begin and end")
+    if len(instructions) > MOST_INSTRUCTIONS:
+        raise UnsupportedError(f"{len(instructions):,} instructions are too many for {NAME}")
+    processor = read.target.processor
+    program = llvm_mca(int(major[1]))
+    code = straight_code(instructions.routes, len(instructions)).code
+    features = wave_features(processor, kernel.metadata.wavefront_size if kernel.metadata else None)
+    blocks = [instructions.texts[part.start : part.stop] for part in code]
+    timelines = program.simulate(TRIPLE, processor, features, blocks)
+    terms = f"its model of {processor}, memory of fixed latency, one wave alone"
+    return waits_of_timelines(instructions, [part.start for part in code], timelines, program.title, terms)
 
 
 def _resources(metadata: KernelMetadata | None) -> KernelResources:

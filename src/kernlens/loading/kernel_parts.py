@@ -184,6 +184,9 @@ class Code(AnalysedCode):
 
         return unknown_reason(self._device)
 
+    def simulates_waits(self) -> bool:
+        return False
+
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         beside = self.beside()
         if beside is None or not beside.snapshots:

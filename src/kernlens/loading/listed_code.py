@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from kernlens.dataclass import dataclass, field
+from kernlens.errors import ToolError, UnsupportedError
 from kernlens.loading.analysed_code import AnalysedCode
 from kernlens.loading.kept_debug import LinesDebug
 from kernlens.loading.kernel_parts import DebugCode
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from kernlens.model.instruction import Instructions
     from kernlens.model.kernel import Kernel, KernelArgument
     from kernlens.model.line_table import LineTable
+    from kernlens.model.waits import Waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,9 @@ class ListedKernel:
     ``find_instructions`` decodes the code and raises UnsupportedError where nothing that can is installed. ``find_lines``
     gives its part of the line table, None where there is none, and then ``line_reason`` says why; the table is not
     decoded for that. ``functions`` are those in its code that stayed calls, by their symbols: offset -> name; None where
-    the binary has no symbols. ``instruction_bytes`` is the size of each instruction, 0 if they differ. ``waits_reason`` says
-    why its waits are not known, if that is not the family's. ``spills_nothing``: the compiler states so. Else
+    the binary has no symbols. ``instruction_bytes`` is the size of each instruction, 0 if they differ. ``find_waits`` gives
+    what is known of its waits, and raises UnsupportedError where nothing is; without it ``waits_reason`` says why.
+    ``spills_nothing``: the compiler states so. Else
     its spills are not known: a listing does not tell an access that saves a register from another of the same memory.
     ``begins_own`` is that of ``SourceMap``. ``is_described``: its line table ends where its code does. ``is_entry``: it is no
     function that kernels call.
@@ -47,6 +50,7 @@ class ListedKernel:
     line_reason: str | None = None
     functions: Mapping[int, str | None] | None = None
     instruction_bytes: int = 0
+    find_waits: Callable[[Instructions], Waits] | None = field(default=None, repr=False)
     spills_nothing: bool = False
     waits_reason: str = ""
     begins_own: bool = True
@@ -74,6 +78,7 @@ class ListedCode(DebugCode):
     def __init__(self, kernel: ListedKernel, debug: ListedDebug, device: Device | None) -> None:
         super().__init__(kernel.code, debug, kernel.name, device, None)
         self._kernel = kernel
+        self._looked_up: Waits | str | None = None
 
     def begins_own(self) -> bool:
         return self._kernel.begins_own
@@ -130,11 +135,29 @@ class ListedCode(DebugCode):
     def advice_reason(self) -> str | None:
         return f"there is no advice on {self._isa}: the rules read what instructions of Intel's GPUs do"
 
-    def waits(self, kernel: Kernel) -> None:
-        return None
+    def waits(self, kernel: Kernel) -> Waits | None:
+        answer = self._waits_or_reason(kernel)
+        return None if isinstance(answer, str) else answer
 
-    def waits_reason(self, kernel: Kernel) -> str:
-        return self._kernel.waits_reason or f"waits are unknown: kernlens has no cycles for {self._isa}"
+    def waits_reason(self, kernel: Kernel) -> str | None:
+        answer = self._waits_or_reason(kernel)
+        return answer if isinstance(answer, str) else None
+
+    def simulates_waits(self) -> bool:
+        return self._kernel.find_waits is not None
+
+    def _waits_or_reason(self, kernel: Kernel) -> Waits | str:
+        """Return the waits, or why they are not known; they are looked for once."""
+        find = self._kernel.find_waits
+        if find is None:
+            return self._kernel.waits_reason or f"waits are unknown: kernlens has no cycles for {self._isa}"
+        if self._looked_up is None:
+            instructions = kernel.instructions
+            try:
+                self._looked_up = find(instructions)
+            except (UnsupportedError, ToolError) as error:
+                self._looked_up = f"waits are unknown: {error}"
+        return self._looked_up
 
     @property
     def _isa(self) -> str:

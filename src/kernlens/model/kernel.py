@@ -132,6 +132,8 @@ class KernelParts(Protocol):
 
     def waits_reason(self, kernel: Kernel) -> str | None: ...
 
+    def simulates_waits(self) -> bool: ...
+
     def register_rows(self, kernel: Kernel) -> dict[int, RegisterRows]: ...
 
     def register_links(self, kernel: Kernel, index: int) -> RegisterLinks: ...
@@ -344,7 +346,7 @@ class Kernel:
 
     @cached_property
     def waits(self) -> Waits | None:
-        """The cycles in which its instructions issue and their waits for each other, as the compiler estimates them for
+        """The cycles in which its instructions issue and their waits for each other, as ``Waits.source`` estimates them for
         one thread alone and loops that run once; None where they are not known, and then ``waits_reason`` says why. Raises
         UnsupportedError like ``instructions``."""
         return None if self.waits_reason else self._parts.waits(self)
@@ -353,6 +355,11 @@ class Kernel:
     def waits_reason(self) -> str | None:
         """The reason why ``waits`` are not known; None if they are."""
         return self._parts.waits_reason(self)
+
+    @property
+    def simulates_waits(self) -> bool:
+        """True if ``waits`` take a process of another program, so that only those get them who ask for them."""
+        return self._parts.simulates_waits()
 
     @property
     def advice_reason(self) -> str | None:

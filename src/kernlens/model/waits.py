@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from kernlens.dataclass import NamedTuple, dataclass
 
-#: What the cycles are, but for how often loops run: the rule is that of Intel's compiler.
-ESTIMATE = "IGC's estimate, one thread alone"
+#: Whose estimate it is of Intel's code: the rule is its compiler's.
+IGC = "IGC"
 
 #: Why a row waits: until its producer has written its registers, until it has read them, or until it gives up the token,
 #: counter or barrier that this row takes.
@@ -34,10 +34,20 @@ class Timings(NamedTuple):
     read: Mapping[int, int]
 
 
+class Step(NamedTuple):
+    """An instruction in a simulation of its block: the cycle in which it is ``issued``, the one in which it is ``executed``,
+    and its ``operations``, each of which takes a cycle to issue."""
+
+    issued: int
+    executed: int
+    operations: int
+    is_memory: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Waits:
-    """The cycles of a kernel's instructions, as the compiler estimates them for one thread alone and loops that run once:
-    never a time.
+    """The cycles of a kernel's instructions, as ``source`` estimates them for one thread alone and loops that run once:
+    never a time. ``terms`` say what else it takes for granted.
 
     ``starts`` is the cycle in which each row issues, from the start of its block, at which nothing is waited for;
     ``issue`` how many cycles it then occupies. ``waits`` has the rows that wait. ``blocks`` are the first rows of the
@@ -50,11 +60,18 @@ class Waits:
     blocks: Sequence[int]
     issue_cycles: int
     wait_cycles: int
+    source: str = IGC
+    terms: str = "one thread alone"
+
+    @property
+    def estimate(self) -> str:
+        """The words on what the cycles are, but for how often loops run."""
+        return f"{self.source}'s estimate, {self.terms}"
 
     @property
     def origin(self) -> str:
         """The words on what the cycles are."""
-        return f"{ESTIMATE}, loops once"
+        return f"{self.estimate}, loops once"
 
     @property
     def cycles(self) -> int:

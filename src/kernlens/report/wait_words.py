@@ -15,7 +15,7 @@ from kernlens.analysis.line_waits import WaitedFor, operation, waits_by_line
 from kernlens.model.figures import WAITS, figures_of
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_code import NO_CODE, LineCode
-from kernlens.model.waits import ESTIMATE, READ, TAKEN, Wait, Waits, share_of
+from kernlens.model.waits import READ, TAKEN, Wait, Waits, share_of
 from kernlens.report.describe import plural, short_names
 from kernlens.report.json_text import attributes
 from kernlens.report.loop_answer import weights_of
@@ -40,7 +40,7 @@ def wait_heading(kernel: Kernel) -> Iterator[str]:
     else:
         issue = sum(map(mul, kernel.waits.issue, weights))
         waited = sum(wait.cycles * weights[row] for row, wait in kernel.waits.waits.items())
-        origin, values = f"{ESTIMATE}, weighed by the trips", [issue, waited, share_of(waited, issue)]
+        origin, values = f"{kernel.waits.estimate}, weighed by the trips", [issue, waited, share_of(waited, issue)]
     phrases = (figure.phrase(value) for figure, value in zip(WAITS, values, strict=True))
     yield f"  {origin}: {', '.join(filter(None, phrases))}"
 

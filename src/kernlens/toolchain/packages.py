@@ -25,7 +25,7 @@ _HOLDERS = {
 #: What the toolchain that kernlens fetches brings too.
 _OF_NEWEST = ("iga64", "libiga64", "libze_intel_gpu.so.1", "ocloc")
 #: Debian's programs that have LLVM's version in their names are in packages of the same name, but for these.
-_VERSIONED = re.compile(r"(clang|llvm-spirv|llvm)(?:-(?:dis|extract))?-(\d+)")
+_VERSIONED = re.compile(r"(clang|llvm-spirv|llvm)(?:-(?:dis|extract|mca))?-(\d+)")
 #: Seconds that apt may take: it reads its lists in one.
 _TIMEOUT = 60.0
 

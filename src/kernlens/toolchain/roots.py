@@ -54,7 +54,7 @@ PACKAGES = (
 )
 #: Bytes: 94 MB of packages, 21 MB of lists and 430 MB unpacked were measured.
 SPACE_NEEDED = 650 << 20
-#: What else a name stands for: the release and packages of the compiler for AMD's GPUs; the interpreter of
+#: What else a name stands for: the release and packages of the compiler for AMD's GPUs, and of llvm-mca; the interpreter of
 #: ``observe``. ``{}`` is the newest LLVM of which the release has the first package.
 _OF_NAMES = {
     "amd": ("bookworm", ("rocm-device-libs", "clang-15", "lld-15", "llvm-15")),

@@ -21,6 +21,7 @@ from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.line_table import LineTable, SourceFile
 from kernlens.model.listed_instructions import ListedInstructions
 from kernlens.model.program import Program
+from kernlens.model.waits import WRITTEN, Wait, Waits
 from tests.unit.conftest import Kernlens
 from tests.writers.patch_tokens import KernelToWrite
 from tests.writers.patch_tokens import program as patch_tokens
@@ -151,6 +152,31 @@ def test_programs_are_compared_by_their_texts(kernlens: Kernlens, path: Path) ->
     same = kernlens("diff", path, path)
     assert same.status == 0, same.err
     assert json.loads(kernlens("diff", "--json", path, path).out)["equal"] is True
+
+
+def test_waits_of_another_estimate_stand_under_its_name(
+    kernlens: Kernlens, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = Waits(
+        array("I", (0, 21, 22, 23)), bytes((1, 1, 1, 1)), {1: Wait(1, 0, 20, WRITTEN)}, [0], 4, 20, "llvm-mca"
+    )
+
+    def with_waits(name: str, content: memoryview, context: Context) -> Program:
+        lines = ListedKernel(
+            "sum", memoryview(bytes(20)), instructions, find_lines=table, find_waits=lambda instructions: waits
+        )
+        return listed_program(name, "raw", [lines], GFX, content, context)
+
+    monkeypatch.setitem(unpack._PROGRAMS, "patch-tokens", with_waits)
+    listed = kernlens("annotate", path, "--waits").out
+    assert "llvm-mca's estimate, one thread alone, loops once: 4 issue cycles, 20 wait cycles, 84% waits" in listed
+    assert "waits 20 cycles for 0x0000" in listed
+    assert "IGC" not in listed
+    (kernel,) = kernlens("annotate", path, "--waits", "--json").document["programs"][0]["kernels"]
+    assert kernel["waits"]["estimate"] == "llvm-mca's estimate, one thread alone, loops once"
+    asked = kernlens("annotate", path, "--offset", "8")
+    assert "waits for 0x0" in asked.out, asked
+    assert "20 cycles by llvm-mca's estimate" in asked.out
 
 
 def test_more_code_than_the_table_describes_has_no_lines() -> None:

@@ -140,6 +140,9 @@ class Parts:
     def waits_reason(self, kernel: Kernel) -> str | None:
         return None if self.has_waits else "waits are unknown on Gen9"
 
+    def simulates_waits(self) -> bool:
+        return False
+
     def spilled_values(self, kernel: Kernel) -> tuple[SpilledValue, ...] | None:
         return None
 

@@ -114,6 +114,7 @@ def _mean(figure: Figure, changes: Sequence[KernelChange]) -> Mean:
     values = [
         (old, new)
         for change in changes
+        if figure is not _WAIT_CYCLES or not (change.pair.old.simulates_waits or change.pair.new.simulates_waits)
         for old, new in [(figure.read(change.pair.old), figure.read(change.pair.new))]
         if old and new
     ]

@@ -178,11 +178,14 @@ class OffsetAnswers:
         for each in distance_waits(self._kernel.instructions):
             own = producers.setdefault(each.waiter, [])
             own += [_Producer(producer, "distance", None, reason) for producer in each.producers]
+        if packed_of(self._kernel.instructions) is None and self._kernel.waits is not None:
+            for row, wait in self._kernel.waits.waits.items():
+                producers[row] = [_Producer(wait.producer, wait.why, wait.cycles, None)]
         return producers
 
     @property
     def _estimate(self) -> str:
-        return "IGC's estimate" if self._kernel.waits is not None else "no estimate"
+        return f"{self._kernel.waits.source}'s estimate" if self._kernel.waits is not None else "no estimate"
 
     def _cycles(self, waiter: int, producer: int) -> tuple[int | None, str | None]:
         """Return how long a row waits for the token that another took, or why that is not known."""

@@ -16,6 +16,7 @@ from kernlens.model.source_map import SourceMap
 from kernlens.model.stage_text import StageText, StageTexts
 from kernlens.report.explore.advice_list import advice_list
 from kernlens.report.explore.code import code_document, compacted_of
+from kernlens.report.explore.cycle_columns import page_waits_reason
 from kernlens.report.explore.packing import RAW_LIMIT, deltas
 from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
 
@@ -103,7 +104,7 @@ def _code(
             raise UnsupportedError(f"{count} are more than are shown; kernlens annotate prints them")
         numbers = texts.visa_numbers(kernel.name, compacted_of(kernel.whole_instructions))
         code = code_document(kernel, source_map, places, numbers, sampled)
-        reason = kernel.waits_reason
+        reason = page_waits_reason(kernel)
     except KernlensError as error:
         missing["code"] = str(error)
         return None
