@@ -22,6 +22,7 @@ from pathlib import Path
 
 import kernlens
 from kernlens.errors import KernlensError, ToolError
+from kernlens.formats.neo_elf import is_neo_elf
 from kernlens.isa.intel.iga_library import search_also
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -33,6 +34,7 @@ from kernlens.verbs.editable import editable_text, old_code
 from tests.corpus.build import DEBUG_OPTIONS, JOINED, build, main_source
 from tests.corpus.compiler import DEBIAN, Compiler, newest
 from tests.corpus.manifest import CorpusProgram, programs
+from tests.corpus.oracles.readelf import line_rows
 from tests.corpus.packages import packages_folder
 from tests.tree import ROOT
 
@@ -53,6 +55,7 @@ class Outcome:
 
     edits: Counter[str] = field(default_factory=Counter)
     instructions: int = 0
+    lines: int = 0
     held: int = 0
     differences: list[str] = field(default_factory=list)
 
@@ -123,10 +126,10 @@ def check_edit(
     kernel: Kernel,
     assembly: Assembly,
     path: Path,
-    others: Mapping[str, bytes],
+    others: Mapping[str, tuple[bytes, object]],
     outcome: Outcome,
 ) -> None:
-    """Hold the new binary against the old kernel and what the edit meant; ``others`` are the codes of all old kernels."""
+    """Hold the new binary against the old kernel and what the edit meant; ``others`` are the rows of all old kernels."""
     (program,) = kernlens.load(path)
     new = program.kernels[kernel.name]
     if bytes(new.code) != assembly.code:
@@ -143,8 +146,15 @@ def check_edit(
         origins.append(old_rows[int(match[1], 16)] if match else None)
     _check_rows(where, edited, kernel, program, origins, due_lines, outcome)
     for name, other in others.items():
-        if name != kernel.name and bytes(program.kernels[name].code) != other:
-            outcome.differences.append(f"{where}: the kernel {name}, which was not edited, has other code")
+        if name != kernel.name and _rows(program.kernels[name]) != other:
+            outcome.differences.append(f"{where}: the kernel {name}, which was not edited, has other code or lines")
+
+
+def _rows(kernel: Kernel) -> tuple[bytes, object]:
+    """Return a kernel's code and the rows of its line table."""
+    table = kernel.line_table
+    rows = None if table is None else (list(table.offsets), list(table.lines), list(table.columns))
+    return bytes(kernel.code), rows
 
 
 def _check_rows(
@@ -159,6 +169,7 @@ def _check_rows(
     new = program.kernels[kernel.name]
     new_of = {origin: row for row, origin in enumerate(origins) if origin is not None}
     old_bytes, new_bytes = bytes(kernel.code), bytes(new.code)
+    old_map, new_map = kernel.source_map, new.source_map
     texts = old_code(program, new).text.texts
     for row, origin in enumerate(origins):
         line = due_lines[row].partition("//")[0]
@@ -186,6 +197,13 @@ def _check_rows(
                     outcome.differences.append(f"{where}: the branch at {before.offset:#x} goes elsewhere")
             if ours != theirs:
                 outcome.differences.append(f"{where}: the instruction at {before.offset:#x} has other bytes")
+        if old_map is not None:
+            place, other = old_map.place(origin), None if new_map is None else new_map.place(row)
+            outcome.lines += 1
+            if place != other:
+                outcome.differences.append(
+                    f"{where}: the instruction at {before.offset:#x} was of {place}, and is of {other}"
+                )
 
 
 def _row_at(kernel: Kernel, offset: int) -> int:
@@ -228,7 +246,7 @@ def edited_binaries(
     results: list[tuple[Path, str, str]] = []
     (program,) = kernlens.load(path)
     kernels = [kernel for kernel in program.kernels.values() if len(kernel.instructions) < 3000]
-    rows = {kernel.name: bytes(kernel.code) for kernel in program.kernels.values()}
+    rows = {kernel.name: _rows(kernel) for kernel in program.kernels.values()}
     texts: dict[str, list[str]] = {}
     tries = 0
     while len(results) < count and kernels and tries < 6 * count:
@@ -248,6 +266,8 @@ def edited_binaries(
             continue
         outcome.edits[edit.kind] += 1
         check_edit(where, edit, kernel, assembly, target, rows, outcome)
+        if not results and not is_neo_elf(memoryview(assembly.binary)):
+            check_readelf(target, outcome, where)
         results.append((target, kernel.name, hashlib.sha256(assembly.code.rstrip(b"\0")).hexdigest()))
     return results
 
@@ -267,6 +287,18 @@ def check_driver(
             outcome.held += 1
         else:
             outcome.differences.append(f"{toolchain}/{device}: {path.name} {name}: {answer}")
+
+
+def check_readelf(path: Path, outcome: Outcome, where: str) -> None:
+    """Check that readelf reads the same rows of a new zebin's line tables as kernlens does."""
+    theirs = sorted((address, line) for rows in line_rows(path) for _, line, address in rows if line is not None)
+    ours = []
+    for program in kernlens.load(path):
+        for kernel in program.kernels.values():
+            if kernel.line_table is not None:
+                ours += list(zip(kernel.line_table.offsets, kernel.line_table.lines, strict=True))
+    if not set(theirs) <= set(ours) or not theirs:
+        outcome.differences.append(f"{where}: readelf reads {len(theirs)} rows, kernlens {len(ours)}")
 
 
 def _offline(program: CorpusProgram, device: str, compiler: Compiler) -> Path | None:
@@ -327,7 +359,7 @@ def main() -> int:
             print(f"    {difference}")
     counts = ", ".join(f"{count} {kind}" for kind, count in outcome.edits.items())
     print(
-        f"{outcome.edits.total():,} edits ({counts}): {outcome.instructions:,} untouched instructions,"
+        f"{outcome.edits.total():,} edits ({counts}): {outcome.instructions:,} untouched instructions, {outcome.lines:,} lines,"
         f" {outcome.held:,} held by drivers as edited, {len(outcome.differences)} differences"
     )
     return 1 if outcome.differences else 0

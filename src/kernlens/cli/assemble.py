@@ -42,7 +42,7 @@ def command(asked: Asked) -> None:
     """Assemble a kernel's machine code that `disasm --editable` printed and that was edited, and put it into a copy of its
     file.
 
-    Branches, symbols and relocations move with the instructions, and unchanged instructions keep their bytes.
+    Branches, symbols, relocations and debug data move with the instructions, and unchanged instructions keep their bytes.
     kernlens warns where the edit lets an instruction read or write a register too early, and prints what differs. Run the
     result with `capture --replace KERNEL=FILE`.
     """

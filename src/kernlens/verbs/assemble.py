@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 #: What is done with who waits for whom: as written, or set anew by the library.
 KEEP, AUTO = "keep", "auto"
-#: Said of an edit that moves instructions, whose debug data would be of other code.
-_NO_LINES = "instructions have moved, and the debug data is of the old code: the new file has no source lines"
 #: A file of text with more bytes is refused.
 _MOST_TEXT = 16 << 20
 
@@ -63,8 +61,8 @@ def assemble(
 
     ``text`` is the path of the text, or the text itself if it has several lines. ``kernel`` is by default the one that the
     text's header names. ``output`` is written, if it is given, and must not be ``into``. ``scoreboard``: ``keep`` takes the
-    tokens and distances as they are written, ``auto`` lets the library set all of them anew. Branches, symbols and
-    relocations move with the instructions. Debug data stays if no instruction moves.
+    tokens and distances as they are written, ``auto`` lets the library set all of them anew. Branches, symbols, relocations and
+    debug data move with the instructions.
 
     Raises AssemblyError for a text that the assembler refuses, FormatError for one of other code or a damaged file,
     UnsupportedError for containers of several binaries and code that is not Intel's, ToolError if the assembler crashes,
@@ -91,8 +89,6 @@ def assemble(
     new = assemble_edit(old, edit, sets_scoreboard=scoreboard == AUTO)
     binary = (edited_zebin if kind == "zebin" else edited_neo_elf)(content, own.name, new.code, new.moves)
     warnings = (*new.warnings, *_hazards(program, own, new))
-    if own.line_table is not None and not new.moves.is_still:
-        warnings = (*warnings, _NO_LINES)
     if output is not None:
         _write(os.fspath(output), path, binary)
     origins = {origin for origin in new.moves.origins if origin is not None}

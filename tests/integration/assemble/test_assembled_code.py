@@ -1,9 +1,10 @@
-"""Machine code of real kernels as text, edited, and put back: bytes, what drivers hold."""
+"""Machine code of real kernels as text, edited, and put back: bytes, lines, what drivers hold."""
 
 from __future__ import annotations
 
 import random
 import re
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import kernlens
 from kernlens.analysis.flow.hazards import hazards_of
 from kernlens.errors import AssemblyError, KernlensError, OutputError, UnsupportedError
 from kernlens.formats.ar import MAGIC
+from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.neo_elf import read_neo_elf
+from kernlens.formats.patch_tokens.debug_data import read_debug_data
 from kernlens.formats.patch_tokens.edited_program import check_sum
 from kernlens.formats.patch_tokens.program_binary import read_patch_tokens
 from kernlens.model.program import Program
@@ -91,6 +94,7 @@ def test_random_edits_are_what_drivers_hold(corpus_sample: list[Built], tmp_path
     check_driver("system", "dg2", results, tmp_path, outcome)
     assert outcome.differences == []
     assert (outcome.edits.total(), outcome.held) == (12, 12)
+    assert outcome.lines > 100
 
 
 def test_other_code_than_the_edit_would_be_seen(binary: Path, tmp_path: Path) -> None:
@@ -101,33 +105,76 @@ def test_other_code_than_the_edit_would_be_seen(binary: Path, tmp_path: Path) ->
     assert len(outcome.differences) == 2
 
 
-def test_debug_data_is_there_if_it_is_of_the_code(
-    binary: Path, newest: Toolchain, source: Path, tmp_path: Path
-) -> None:
-    """The old lines stay where no instruction moves; else there are none, and a warning says so."""
-    (built,) = kernlens.compile(source, "dg2", toolchain=newest.name, options="-g")
+def inserted(path: Path, new: Path) -> int:
+    """Insert an instruction before the first branch, and return the offset of that."""
+    lines = text_of(path)
+    here = at(lines, "goto")
+    match = _OFFSET.search(lines[here])
+    assert match is not None
+    lines.insert(here, "(W) mov (1|M0) r100.0<1>:ud r1.0<0;1,0>:ud")
+    kernlens.assemble("\n".join(lines), path, output=new)
+    return int(match[1], 16)
+
+
+def test_debug_data_moves_with_the_code(binary: Path, tmp_path: Path) -> None:
+    """Every address that llvm-dwarfdump prints of entries, their ranges and location lists, and of lines."""
+    offset = inserted(binary, tmp_path / "new.bin")
+    for kernel, first in (("soften", offset), ("other", 1 << 32)):
+        before, after = (dumped(path, kernel, tmp_path) for path in (binary, tmp_path / "new.bin"))
+        if kernel == "soften":
+            after.remove(offset)  # The new instruction's row, which has no line.
+        expected = [address + 16 if address >= first else address for address in before]
+        # The row before goes on behind the new instruction if none begins there.
+        assert expected == [address for address in after if address != offset + 16 or address in expected]
+        assert len(after) > 10, "there are ranges, lists and lines"
+
+
+def dumped(path: Path, kernel: str, folder: Path) -> list[int]:
+    part = read_neo_elf(memoryview(path.read_bytes())).device_debug
+    assert part is not None
+    debug = read_debug_data(part.data).kernel(kernel)
+    assert debug is not None
+    elf = folder / "kernel.elf"
+    elf.write_bytes(debug.elf)
+    command = ["llvm-dwarfdump-15", "--debug-info", "--debug-line", str(elf)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    rows = [int(address, 16) for address in re.findall(r"^0x([0-9a-f]{16}) ", text, re.MULTILINE)]
+    entries = text.partition(".debug_line contents")[0]
+    return [int(address, 16) for address in re.findall(r"0x([0-9a-f]{16})", entries)] + sorted(set(rows))
+
+
+def test_relocations_of_debug_data_move_with_the_code(newest: Toolchain, source: Path, tmp_path: Path) -> None:
+    """A zebin of the newest compiler: what its relocations add to the start of the kernel, and its lines."""
+    alone = tmp_path / "alone.cl"
+    alone.write_text(source.read_text().partition("kernel void other")[0])
+    (built,) = kernlens.compile(alone, "dg2", toolchain=newest.name, options="-g")
     assert built.build.binary
-    zebin = tmp_path / "soften.zebin"
+    zebin, new = tmp_path / "alone.zebin", tmp_path / "new.zebin"
     zebin.write_bytes(built.build.binary)
-    for path in (binary, zebin):
-        (own,) = kernlens.load(path)
-        new = tmp_path / "new.bin"
-        lines = text_of(path)
-        still = "\n".join(lines).replace("100.0:f", "200.0:f", 1).replace("0x42C80000:f", "200.0:f", 1)
-        assert still != "\n".join(lines)
-        assert not any("debug data" in each for each in kernlens.assemble(still, path, output=new).warnings)
-        (edited,) = kernlens.load(new)
-        old_table, new_table = own.kernels["soften"].line_table, edited.kernels["soften"].line_table
-        assert old_table is not None
-        assert new_table is not None
-        assert list(old_table.lines) == list(new_table.lines)
-        lines.insert(at(lines, "goto"), "(W) mov (1|M0) r100.0<1>:ud r1.0<0;1,0>:ud")
-        assembly = kernlens.assemble("\n".join(lines), path, output=new)
-        assert "the debug data is of the old code" in assembly.warnings[-1]
-        (edited,) = kernlens.load(new)
-        assert edited.kernels["soften"].line_table is None
-        assert len(edited.kernels["soften"].instructions) == len(own.kernels["soften"].instructions) + 1
-        assert not edited.build.spirv, "a driver must not compile that in place of the code"
+    offset = inserted(zebin, new)
+    before, after = addends(zebin), addends(new)
+    assert [address + 16 if address >= offset else address for address in before] == after
+    assert len({address for address in before if address > offset}) > 1
+    (own,), (edited,) = kernlens.load(zebin), kernlens.load(new)
+    old_map, new_map = own.kernels["soften"].source_map, edited.kernels["soften"].source_map
+    assert old_map is not None
+    assert new_map is not None
+    inside = next(row for row, each in enumerate(own.kernels["soften"].instructions) if each.offset == offset)
+    places = [old_map.place(row) for row in range(len(own.kernels["soften"].instructions))]
+    assert [*places[:inside], None, *places[inside:]] == [new_map.place(row) for row in range(len(places) + 1)]
+    assert not edited.build.spirv, "a driver must not compile that in place of the code"
+
+
+def addends(path: Path) -> list[int]:
+    elf = read_elf(memoryview(path.read_bytes()))
+    tables = [section for section in elf.sections if section.name in (".rela.debug_info", ".rela.debug_frame")]
+    sites = [
+        site
+        for table in tables
+        for site in elf.relocations_of(table)
+        if site.type == 1 and site.symbol == ".text.soften"
+    ]
+    return [site.addend or 0 for site in sites]
 
 
 def test_the_checksum_is_the_drivers_rule(binary: Path) -> None:

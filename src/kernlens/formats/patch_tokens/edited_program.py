@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 
 from kernlens.errors import NotFoundError
+from kernlens.formats.dwarf.moved_debug import moved_debug
 from kernlens.formats.elf.elf_file import read_elf
 from kernlens.formats.elf.elf_rewriting import with_contents
 from kernlens.formats.intermediate_code import without_intermediate_code
@@ -169,7 +170,7 @@ def _moved_relocations(token: bytearray, moves: CodeMoves) -> bytearray:
 
 
 def _edited_debug(content: bytes, kernel: str, code: bytes, moves: CodeMoves) -> bytes:
-    """Return CTNI debug data with the kernel's ELF for its new code, without one if instructions have moved."""
+    """Return CTNI debug data with the kernel's ELF for its new code; as it is without one."""
     own = read_debug_data(memoryview(content)).kernel(kernel)
     if own is None or not own.elf:
         return content
@@ -178,9 +179,10 @@ def _edited_debug(content: bytes, kernel: str, code: bytes, moves: CodeMoves) ->
     text = elf.section(".text")
     if text is None:
         return content
-    new = b""
-    if moves.is_still:
-        new = with_contents(data, {text.index: code + bytes(text.data[moves.old_size :])}, format="debug-data")
+    contents = moved_debug(elf, text.index, moves)
+    if len(text.data) >= moves.old_size:
+        contents[text.index] = code + bytes(text.data[moves.old_size :])
+    new = with_contents(data, contents, format="debug-data")
     start, end = own.elf_offset, own.elf_offset + len(data)
     at = _size_field(content, start)
     (size,) = _WORD.unpack_from(content, at)

@@ -1,8 +1,7 @@
-"""A zebin with other code of a kernel: its section, symbols, relocations and what ze_info says of offsets.
+"""A zebin with other code of a kernel: its section, symbols, relocations, debug data and what ze_info says of offsets.
 
 Source: ``IGC/ZEBinWriter/zebin/spec/elf.md`` and ``ze_info.md`` of intel-graphics-compiler. The SPIR-V of the program is left
-out: a driver that does not take the code for its own would compile that instead, without a word. Debug data is of the old
-code: it stays where the new instructions are where the old ones were, and else is left out.
+out: a driver that does not take the code for its own would compile that instead, without a word.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from kernlens.errors import FormatError, NotFoundError
+from kernlens.formats.dwarf.moved_debug import moved_debug
 from kernlens.formats.elf.elf64_structures import REL_LAYOUT, RELA_LAYOUT, SYM_LAYOUT, Elf64Sym
 from kernlens.formats.elf.elf_rewriting import with_contents
 from kernlens.formats.elf.header import SHT_REL, SHT_RELA, SHT_SYMTAB
@@ -19,8 +19,6 @@ from kernlens.formats.zebin.zebin_file import SHT_ZEBIN_ZEINFO, ZebinKernel, rea
 from kernlens.model.code_moves import CodeMoves
 
 _ALIGNMENT = 64
-#: Beginnings of the names of debug sections, and of their relocations.
-_DEBUG = (".debug_", ".rel.debug_", ".rela.debug_")
 #: Offsets at which the driver lets threads begin, in a kernel's part of ze_info.
 _ENTRY = re.compile(rb"^( +offset_to_skip_(?:per_thread_data_load|set_ffid_gp): +)(\d+)", re.MULTILINE)
 _KERNEL = re.compile(rb"^ *- +name: +(\S.*)$", re.MULTILINE)
@@ -39,14 +37,13 @@ def edited_zebin(content: bytes, kernel: str, code: bytes, moves: CodeMoves) -> 
     whole = code + padding
     contents = {index: whole + bytes(-len(whole) % _ALIGNMENT)}
     for table in zebin.elf.sections:
-        if not moves.is_still and table.name.startswith(_DEBUG):
-            contents[table.index] = b""
-        elif table.type in (SHT_REL, SHT_RELA) and table.info == index:
+        if table.type in (SHT_REL, SHT_RELA) and table.info == index:
             contents[table.index] = _moved_sites(table.data, table.type == SHT_RELA, moves)
         elif table.type == SHT_SYMTAB:
             contents[table.index] = _moved_symbols(table.data, own, moves)
         elif table.type == SHT_ZEBIN_ZEINFO:
             contents[table.index] = _moved_entries(bytes(table.data), kernel, moves)
+    contents |= moved_debug(zebin.elf, index, moves)
     changed = {number: new for number, new in contents.items() if new != bytes(zebin.elf.sections[number].data)}
     return without_intermediate_code(with_contents(content, changed, format="zebin"))
 
