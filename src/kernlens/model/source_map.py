@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, compress, islice, pairwise
 from operator import getitem, is_not, ne
+from typing import TypeVar
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
@@ -15,6 +16,8 @@ from kernlens.model.line_code import LineCode, LineOf
 from kernlens.model.line_table import InlinedCall, LineTable
 from kernlens.model.source_path import joined
 
+Of = TypeVar("Of")
+Answer = TypeVar("Answer")
 #: ``SourceMap.row_of`` of an instruction that no row covers; of one whose row the compiler lost; of one in the prologue.
 NO_ROW, LOST, PROLOGUE = -1, -2, -3
 #: Where an instruction's line is from (``SourceMap.origin``).
@@ -235,7 +238,7 @@ class SourceMap:
 
         Raises FormatError if that is too much."""
         stacks = list(self._table_stacks)
-        for index in [index for index, row in enumerate(self.row_of) if row < NO_ROW]:
+        for index in compress(range(len(stacks)), map(NO_ROW.__gt__, self.row_of)):
             stated = self._stated(index) if self.row_of[index] == LOST else None
             stacks[index] = stated.calls if stated else ()
         return stacks
@@ -274,25 +277,20 @@ class SourceMap:
 
     def _runs(self) -> list[tuple[tuple[str, int], bool, range]]:
         """Return the maximal runs of neighbouring instructions of one line, in order, and whether they only inherit it."""
-        places, row_of = self._row_places, self.row_of
-        origins = self.origins if self.stated else None
-        runs: list[tuple[tuple[str, int], bool, range]] = []
-        start, last_row, key, is_inherited = 0, NO_ROW, None, False
-        for index, row in enumerate(row_of):
-            if row == last_row and origins is None:
-                continue
-            last_row = row
-            place = places[row] if row >= 0 else self.place(index)
-            line = None if place is None else (place.path, place.line)
-            inherits = origins is not None and origins[index] == INHERITED
-            if line == key and inherits == is_inherited:
-                continue
-            if key is not None:
-                runs.append((key, is_inherited, range(start, index)))
-            start, key, is_inherited = index, line, inherits
-        if key is not None:
-            runs.append((key, is_inherited, range(start, len(row_of))))
-        return runs
+        shared: dict[tuple[str, int], tuple[str, int]] = {}
+
+        def line_of(place: SourcePlace | None) -> tuple[str, int] | None:
+            return shared.setdefault((line := (place.path, place.line)), line) if place else None
+
+        lines = of_each(self.places, line_of)
+        inherits = [origin == INHERITED for origin in self.origins] if self.stated else [False] * len(lines)
+        starts = [0, *changes(lines, inherits)] if lines else []
+        runs = map(range, starts, [*starts[1:], len(lines)])
+        return [
+            (line, inherits[run.start], run)
+            for line, run in zip(map(lines.__getitem__, starts), runs, strict=True)
+            if line is not None
+        ]
 
     @cached_property
     def _row_places(self) -> list[SourcePlace | None]:
@@ -374,6 +372,13 @@ class SourceMap:
     @cached_property
     def _call_places(self) -> dict[tuple[int, int, int], SourcePlace]:
         return {}
+
+
+def of_each(column: Sequence[Of], answer: Callable[[Of], Answer]) -> list[Answer]:
+    """Return the answer for each value of a map's column, asked once for each object: those live as long as the map."""
+    objects = dict(zip(map(id, column), column, strict=True))
+    answers = {key: answer(value) for key, value in objects.items()}
+    return list(map(answers.__getitem__, map(id, column)))
 
 
 def changes(*columns: Sequence[object]) -> list[int]:

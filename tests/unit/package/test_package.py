@@ -134,7 +134,7 @@ FOR_ANNOTATE = FOR_INSPECT - {
     ".cli.inspect", ".isa.intel.launch_rules", ".report.failure_lines", ".report.launch_words",
     ".cli.answers", ".cli.answers.overview", ".report.table",
 } | {
-    ".analysis.correlate", ".cli.annotate", ".cli.listings", ".cli.samples", ".cli.shares", ".model.code_function",
+    "._decoder", ".analysis.correlate", ".cli.annotate", ".cli.listings", ".cli.samples", ".cli.shares", ".model.code_function",
     ".model.line_choice", ".model.line_code", ".model.listed_instructions", ".model.source_map",
     ".report.beside", ".report.listing", ".report.loop_answer",
 }  # fmt: skip
