@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import chain, compress, islice, pairwise
+from itertools import chain, compress, islice, pairwise, repeat
 from operator import getitem, is_not, ne
 from typing import TypeVar
 
@@ -277,20 +277,22 @@ class SourceMap:
 
     def _runs(self) -> list[tuple[tuple[str, int], bool, range]]:
         """Return the maximal runs of neighbouring instructions of one line, in order, and whether they only inherit it."""
-        shared: dict[tuple[str, int], tuple[str, int]] = {}
-
-        def line_of(place: SourcePlace | None) -> tuple[str, int] | None:
-            return shared.setdefault((line := (place.path, place.line)), line) if place else None
-
-        lines = of_each(self.places, line_of)
-        inherits = [origin == INHERITED for origin in self.origins] if self.stated else [False] * len(lines)
-        starts = [0, *changes(lines, inherits)] if lines else []
-        runs = map(range, starts, [*starts[1:], len(lines)])
-        return [
-            (line, inherits[run.start], run)
-            for line, run in zip(map(lines.__getitem__, starts), runs, strict=True)
-            if line is not None
-        ]
+        places = self.places
+        inherits = [origin == INHERITED for origin in self.origins] if self.stated else []
+        runs: list[tuple[tuple[str, int], bool, range]] = []
+        start, key, is_inherited = 0, None, False
+        for index in [0, *changes(places, *([inherits] if inherits else []))] if places else ():
+            place = places[index]
+            line = None if place is None else (place.path, place.line)
+            inheriting = inherits[index] if inherits else False
+            if line == key and inheriting == is_inherited:
+                continue
+            if key is not None:
+                runs.append((key, is_inherited, range(start, index)))
+            start, key, is_inherited = index, line, inheriting
+        if key is not None:
+            runs.append((key, is_inherited, range(start, len(places))))
+        return runs
 
     @cached_property
     def _row_places(self) -> list[SourcePlace | None]:
@@ -376,16 +378,21 @@ class SourceMap:
 
 def of_each(column: Sequence[Of], answer: Callable[[Of], Answer]) -> list[Answer]:
     """Return the answer for each value of a map's column, asked once for each object: those live as long as the map."""
-    objects = dict(zip(map(id, column), column, strict=True))
-    answers = {key: answer(value) for key, value in objects.items()}
-    return list(map(answers.__getitem__, map(id, column)))
+    answers: dict[int, Answer] = {}
+    every: list[Answer] = []
+    for start, stop in pairwise([0, *changes(column), len(column)]) if column else ():
+        value = column[start]
+        if id(value) not in answers:
+            answers[id(value)] = answer(value)
+        every += repeat(answers[id(value)], stop - start)
+    return every
 
 
 def changes(*columns: Sequence[object]) -> list[int]:
     """Return the indexes, ascending, at which a column holds another object than at the index before, without a loop
     over the instructions in Python. Neighbours share their places, stacks and origins."""
     indexes = (compress(range(1, len(column)), map(is_not, column, islice(column, 1, None))) for column in columns)
-    return sorted(set(chain.from_iterable(indexes)))
+    return list(*indexes) if len(columns) == 1 else sorted(set(chain.from_iterable(indexes)))
 
 
 def _frozen(runs_of: dict[tuple[str, int], list[range]]) -> dict[tuple[str, int], tuple[range, ...]]:

@@ -258,9 +258,10 @@ def _of_places(source_map: SourceMap | None, count: int) -> list[Sequence[str]]:
     """Return the end of each instruction's text: its place. Many instructions share places, origins, and stacks."""
     if source_map is None:
         return [[f',{_place(None)},"line_origin":null,"inlined_at":[]}}'] * count]
+    origins = {origin: f',"line_origin":{encoded(origin)}' for origin in set(source_map.origins)}
     return [
         of_each(source_map.places, lambda place: f",{_place(place)}"),
-        of_each(source_map.origins, lambda origin: f',"line_origin":{encoded(origin)}'),
+        list(map(origins.__getitem__, source_map.origins)),
         of_each(source_map.stacks, lambda stack: f',"inlined_at":{_list(stack)}'),
         of_each(source_map.inner, lambda inner: f',"inlined":{_list(inner)}}}' if inner else "}"),
     ]
