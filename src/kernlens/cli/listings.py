@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kernlens.model.line_choice import LineChoice
 
 #: Bytes of a folder's files that are decoded together: what is alike in them is decoded once, and no more is in memory.
-_TOGETHER = 2 << 20
+_TOGETHER = 8 << 20
 #: Lines of a kernel that are made printable together.
 _LINES_TOGETHER = 4096
 #: Files that the error for a line of another file names.
@@ -119,10 +119,12 @@ class Lines:
             self.tail = "\n".join(["", *lines, ""])
 
     def pieces(self, listed: Listed) -> Iterator[str]:
+        from kernlens._decoder import are_plain
+
         lines = iter(list(self._lines(listed.program, listed.kernel)))
         while some := list(islice(lines, _LINES_TOGETHER)):
             some = some if self._width is None else [cut(line, self._width) for line in some]
-            yield "\n".join([*rendered_lines(some, self._colours), ""])
+            yield "\n".join([*(some if are_plain(some) else rendered_lines(some, self._colours)), ""])
 
 
 class Json:
