@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace kernlens {
 
@@ -17,6 +18,8 @@ struct Storage;
 struct Value;
 struct Code;
 struct Opaque;
+struct Module;
+struct Metadata;
 
 struct Sizes {
   size_t x, y, z;
@@ -45,6 +48,11 @@ struct Interpreter {
   Sizes (*global_size)(const Invocation *);
   Sizes (*local_size)(const Invocation *);
   const Value *(*function_of_kernel)(const Opaque *);
+  Opaque *(*program_of_kernel)(const Opaque *);
+  const std::string &(*build_options)(const Opaque *);
+  void (*forget_code)(Opaque *);
+  Opaque *(*create_kernel)(Opaque *, std::string);
+  void (*delete_kernel)(Opaque *);
   // LLVM
   const Code *(*block_of)(const Value *);
   const Value *(*function_of)(const Code *);
@@ -78,6 +86,31 @@ struct Interpreter {
   const Opaque *(*inlined_at)(const Opaque *);
   const Opaque *(*file)(const Opaque *);
   const char *(*file_name)(const Opaque *, unsigned *);
+  // LLVM, to change the program
+  Module *(*module_of)(const Value *);
+  Opaque *(*context_of)(Module *);
+  Value *(*first_function)(Module *);
+  Value *(*next_function)(const Value *);
+  unsigned (*calling_convention)(const Value *);
+  unsigned (*parameters)(const Value *);
+  const Opaque *(*first_use)(const Value *);
+  const Opaque *(*attribute)(const Value *, unsigned, unsigned);
+  void (*remove_attribute)(Value *, unsigned, unsigned);
+  void (*add_attribute)(Value *, unsigned, const Opaque *);
+  const Opaque *(*new_attribute)(Opaque *, unsigned, uint64_t);
+  int (*is_volatile)(const Value *);
+  int (*ordering)(const Value *);
+  unsigned (*metadata_kind)(Opaque *, const char *, unsigned);
+  Metadata *(*metadata_text)(Opaque *, const char *, size_t);
+  Metadata *(*metadata_node)(Opaque *, Metadata **, size_t);
+  Value *(*metadata_value)(Opaque *, Metadata *);
+  void (*set_metadata)(const Value *, unsigned, Value *);
+  const Opaque *(*named_metadata)(Module *, const char *, size_t);
+  void (*name_metadata)(Module *, const char *, Value *);
+  Opaque *(*new_pass_options)();
+  void (*delete_pass_options)(Opaque *);
+  Opaque *(*run_passes)(Module *, const char *, Opaque *, Opaque *);
+  void (*drop_error)(Opaque *);
 
   // Look everything up in the libraries of this process. Returns what is missing, nullptr if nothing is.
   const char *find();

@@ -52,6 +52,11 @@ void build_event_input(struct build_event *event, cl_program program)
         event_program(&event->event, "input", counters_identity(program));
 }
 
+void build_event_observed(struct build_event *event, const char *number)
+{
+    field_text(&event->event.fields, "observed", number);
+}
+
 void build_event_header(struct build_event *event, cl_program program, const char *name)
 {
     if (event == NULL)

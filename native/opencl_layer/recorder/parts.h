@@ -23,6 +23,8 @@ struct build_event *build_event_begin(const char *operation, cl_uint count, cons
 /* Notes a linked program, or a header under its name. */
 void build_event_input(struct build_event *event, cl_program program);
 void build_event_header(struct build_event *event, cl_program program, const char *name);
+/* Notes the number by which the interpreter's plugin calls the build, before it is started. */
+void build_event_observed(struct build_event *event, const char *number);
 /* Notes what is to be built, and for what, before the driver does it: NULL is the program of a link. */
 void build_event_start(struct build_event *event, cl_program program);
 /* Writes it and frees it. `program` is what was built, NULL if there is none. */
@@ -76,6 +78,14 @@ char *with_added(const char *options, const char *added, cl_program program, cl_
 bool options_are_added(void);
 /* Takes out of the options that a driver answers with what was added to them, also if they come from a binary. */
 void added_take_out(char *options);
+
+/* observed_builds.c: builds of programs that an interpreter runs and a plugin counts. */
+/* Takes from the environment whether there are. For a loading layer. */
+void observed_builds_open(void);
+bool builds_are_observed(void);
+/* Returns the options of a build as the interpreter gets them, in place of the `extended` ones (NULL: the application's `options`),
+ * which it frees then, and notes the build's number; those themselves for others. */
+char *with_observed(char *extended, const char *options, struct build_event *event, cl_program program);
 
 /* own_answers.c: what programs answer, where a capture changed what the driver got, is what the application gave. */
 /* Puts its functions into the table, in front of those `behind`. For a loading layer. */

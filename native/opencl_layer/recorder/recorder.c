@@ -22,6 +22,7 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
     const char *added = added_to_build(program, count, devices);
     FREED char *extended = with_added(options, added, program, count, devices);
     struct build_event *event = build_event_begin("build", count, devices, options, extended != NULL ? added : NULL);
+    extended = with_observed(extended, options, event, program);
     build_event_start(event, program);
     struct build_call call = build_call_begin(event, false, notify, user_data);
     cl_int status = next->clBuildProgram(program, count, devices, extended != NULL ? extended : options, call.notify, call.user_data);
@@ -36,6 +37,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
     const char *added = added_to_build(program, count, devices);
     FREED char *extended = with_added(options, added, program, count, devices);
     struct build_event *event = build_event_begin("compile", count, devices, options, extended != NULL ? added : NULL);
+    extended = with_observed(extended, options, event, program);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
     build_event_start(event, program);
@@ -182,6 +184,7 @@ void recorder_hook(cl_icd_dispatch *dispatch)
     behind = *dispatch;
     next = &behind;
     added_options_open();
+    observed_builds_open();
     counters_watch();
     extension_launches_watch();
     constants_watch();

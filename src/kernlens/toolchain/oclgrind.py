@@ -47,12 +47,11 @@ _TOLD = re.compile(r"kernlens (\d+) (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Oclgrind:
-    """The interpreter of a ``toolchain``: its OpenCL ``library``, and LLVM's ``opt`` and ``llvm-dis`` beside it, None where
-    they are missing."""
+    """The interpreter of a ``toolchain``: its OpenCL ``library``, and LLVM's ``llvm-dis`` beside it, None where it is
+    missing."""
 
     toolchain: Toolchain
     library: str
-    optimizer: str | None
     disassembler: str | None
 
     def build(self, source: str, options: str, folder: str) -> bytes:
@@ -80,16 +79,6 @@ class Oclgrind:
         if not completed.ok:
             raise _failure(completed, "read its program")
         return completed.stdout
-
-    def optimize(self, text: str, options: Sequence[str], folder: str) -> bytes:
-        """Return the bitcode that opt makes of a text with these options."""
-        assert self.optimizer is not None
-        target = os.path.join(folder, "optimized.bc")
-        command = self.toolchain.command(self.optimizer, *options, "-", "-o", target)
-        completed = run(command, timeout=BUILD_TIMEOUT, stdin=text.encode())
-        if not completed.ok:
-            raise _failure(completed, "prepare its program")
-        return read_beside(target, folder)
 
     def launch(self, job: str, seconds: float, on_progress: Callable[[int, int], None] | None) -> Completed:
         """Run the host with a job, a file. Raises ToolError, with one sentence, where the interpreter failed."""
@@ -124,8 +113,7 @@ def oclgrind(name: str = "") -> Oclgrind:
     for toolchain in _toolchains(name):
         root = toolchain.root or Path("/")
         if has_oclgrind(root):
-            tools = [_tool(toolchain, each) for each in ("opt", "llvm-dis")]
-            return Oclgrind(toolchain, str(root / _LIBRARY), *tools)
+            return Oclgrind(toolchain, str(root / _LIBRARY), _tool(toolchain, "llvm-dis"))
     raise UnsupportedError(
         "Oclgrind 21.10, which runs kernels without a GPU, is not installed: apt install oclgrind llvm-14 (Debian 12), or"
         " anywhere without root: kernlens toolchain add oclgrind"
