@@ -116,7 +116,7 @@ def _print(observed: Behaviour, asked: Asked) -> None:
         print_json(behaviour_document(observed))
     elif asked.as_csv:
         print_pieces(f"{line}\n" for line in behaviour_csv(observed))
-        for note in observed.notes:
+        for note in filter(None, (*observed.notes, observed.reason)):
             print_message(note)
     else:
         texts = {}

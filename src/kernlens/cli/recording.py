@@ -141,7 +141,7 @@ class ToPrune:
         shell_complete=completion.kernels,
     )
     drop: tuple[frozenset[str], ...] = option.several(
-        "Remove these parts: sources, binaries, debug, spirv, logs, stages.",
+        "Remove these parts: sources, binaries, debug, spirv, logs, stages, behaviour.",
         "--drop",
         metavar="KIND,...",
         type=_Kinds(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
@@ -21,12 +22,14 @@ from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Source
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
+from kernlens.model.kernel_launches import KernelLaunches
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.program import Kernels, Program
 
 if TYPE_CHECKING:
     from kernlens.formats.llvm_bitcode import BitcodeSymbol
     from kernlens.loading.listed_code import ListedKernel
+    from kernlens.model.behaviour import Behaviour
     from kernlens.model.instruction import Instructions
     from kernlens.model.spirv import SpirvModule
     from kernlens.model.stage_map import StageMap
@@ -294,9 +297,12 @@ def _program(
     debug: KeptDebug | None = None,
     is_counted: bool = False,
 ) -> Program:
-    launches = context.build.launch_shared
+    shared, behaviours = context.build.launch_shared, context.build.behaviours
     kernels = {
-        own: kernel.launched_with(launches[own]) if own in launches else kernel for own, kernel in kernels.items()
+        own: kernel.launched(KernelLaunches(shared.get(own), partial(_behaviours, behaviours, own)))
+        if own in shared or own in behaviours
+        else kernel
+        for own, kernel in kernels.items()
     }
     if debug is not None:
         debug.make_program = lambda kernel, debug: _program(
@@ -334,6 +340,10 @@ def _program(
         find_stage_texts=lambda: _stage_texts(debug or KeptDebug(context.build, context.allowance)),
     )
     return program
+
+
+def _behaviours(of_kernels: Mapping[str, Sequence[Behaviour]], name: str) -> Sequence[Behaviour]:
+    return of_kernels.get(name, ())
 
 
 def _spelt(name: str, known: Collection[str]) -> Sequence[str]:

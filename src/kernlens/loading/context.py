@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from kernlens.model.binary import EMPTY
 from kernlens.model.build import Build, BuildParts, Source
 
 if TYPE_CHECKING:
+    from kernlens.model.behaviour import Behaviour
     from kernlens.model.device import Device
     from kernlens.model.stage import Snapshot
     from kernlens.model.sycl_image import SyclImage
@@ -61,6 +62,10 @@ class ContainerParts:
     @property
     def launch_shared(self) -> Mapping[str, int]:
         return self._outer.launch_shared
+
+    @property
+    def behaviours(self) -> Mapping[str, Sequence[Behaviour]]:
+        return self._outer.behaviours
 
     @cached_property
     def snapshots(self) -> tuple[Snapshot, ...]:

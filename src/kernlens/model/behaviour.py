@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from kernlens.dataclass import dataclass, field
+from kernlens.dataclass import dataclass, field, replace
 from kernlens.model.columns import Cell, Table, Tabular
 from kernlens.model.source_map import SourcePlace
 
@@ -144,7 +144,8 @@ class Behaviour(Tabular):
     """One launch of a kernel as it was counted in an interpreter: ``groups_done`` of its ``groups`` work-groups, the first
     ones. ``pieces`` are the blocks of each line: place, number of instructions, runs by work-items and by sub-groups, and
     whether these are complete. ``buffers`` are the addresses and sizes of those in global memory, in the order in which they
-    were made. ``notes`` are sentences on what the counts are not."""
+    were made. ``notes`` are sentences on what the counts are not. ``launches`` is how often such a launch ran; ``reason`` says
+    why nothing was counted of it, "" if something was."""
 
     kernel: str
     machine: ObservedMachine
@@ -165,6 +166,33 @@ class Behaviour(Tabular):
     source: str = ""
     device: str | None = None
     buffers: tuple[tuple[int, int], ...] = ()
+    launches: int = 1
+    reason: str = ""
+
+    @classmethod
+    def not_counted(
+        cls,
+        kernel: str,
+        reason: str,
+        global_size: tuple[int, int, int],
+        local_size: tuple[int, int, int],
+        device: str | None = None,
+        launches: int = 1,
+    ) -> Behaviour:
+        """Return a launch of which nothing is counted, for this reason, one sentence."""
+        return cls(
+            *(kernel, ObservedMachine(), global_size, local_size, 0, 0, False, 0, 0, (), (), (), ()),
+            device=device, launches=launches, reason=reason,
+        )  # fmt: skip
+
+    def without_counts(self, reason: str) -> Behaviour:
+        """Return the launch without what was counted, and why."""
+        return replace(self, pieces=(), accesses=(), branches=(), loops=(), barriers=(), reason=reason)
+
+    @property
+    def is_counted(self) -> bool:
+        """False if there is a ``reason`` in place of counts."""
+        return not self.reason
 
     @property
     def unit(self) -> int:

@@ -6,7 +6,7 @@ Compilers, live drivers, second builds and recordings give Builds; recordings an
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +16,7 @@ from kernlens.model.compiler import Compiler
 from kernlens.model.compiler_options import LINE_TABLES
 
 if TYPE_CHECKING:
+    from kernlens.model.behaviour import Behaviour
     from kernlens.model.kernel import ReportedKernel
     from kernlens.model.stage import Snapshot
 
@@ -90,7 +91,8 @@ class BuildParts(Protocol):
     older toolchains write beside it, ``spirv`` the module that the binary was made from. A part that is missing is empty.
     ``sources`` are the texts at hand, the main source first; ``source_paths`` also names those that were left out.
     ``snapshots`` are the program at the stages of its compile, in pipeline order. ``launch_shared`` has the bytes of local
-    memory that launches ask for, by kernel, where what lay beside the binary said them.
+    memory that launches ask for, by kernel, where what lay beside the binary said them; ``behaviours`` are the launches of
+    each kernel that an interpreter ran.
     """
 
     @property
@@ -109,6 +111,8 @@ class BuildParts(Protocol):
     def snapshots(self) -> tuple[Snapshot, ...]: ...
     @property
     def launch_shared(self) -> Mapping[str, int]: ...
+    @property
+    def behaviours(self) -> Mapping[str, Sequence[Behaviour]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,7 @@ class HeldParts:
     sources: tuple[Source, ...] = ()
     snapshots: tuple[Snapshot, ...] = ()
     launch_shared: Mapping[str, int] = field(default_factory=dict)
+    behaviours: Mapping[str, Sequence[Behaviour]] = field(default_factory=dict)
 
     @property
     def source_paths(self) -> tuple[str, ...]:
@@ -233,6 +238,11 @@ class Build:
     def launch_shared(self) -> Mapping[str, int]:
         """The bytes of local memory that launches of its kernels ask for, as far as they are known."""
         return self.parts.launch_shared
+
+    @property
+    def behaviours(self) -> Mapping[str, Sequence[Behaviour]]:
+        """The launches of its kernels that an interpreter ran, by kernel."""
+        return self.parts.behaviours
 
     def with_parts(self, **parts: Any) -> Build:
         """Return the same build with these parts, and the others as they are, all in memory."""

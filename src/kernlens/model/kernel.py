@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 from kernlens.dataclass import dataclass, field, in_short
 from kernlens.errors import KernlensError, UnsupportedError
 from kernlens.model.figures import figure_words
+from kernlens.model.kernel_launches import UNKNOWN, KernelLaunches
 from kernlens.model.kernel_resources import KernelResources
 
 if TYPE_CHECKING:
+    from kernlens.model.behaviour import Behaviour
     from kernlens.model.code_function import CodeFunction
     from kernlens.model.compiler import Compiler
     from kernlens.model.instruction import Instructions
@@ -96,19 +98,13 @@ class KernelParts(Protocol):
         """Return whether the instructions are asked whether the line table is the code's."""
         ...
 
-    def instruction_count(self, kernel: Kernel) -> int:
-        """Return the number of instructions, without decoding them if that is possible."""
-        ...
+    def instruction_count(self, kernel: Kernel) -> int: ...
 
-    def operations(self, kernel: Kernel) -> bytes:
-        """Return a byte for each instruction, which is the same for the same operation."""
-        ...
+    def operations(self, kernel: Kernel) -> bytes: ...
 
     def advice_reason(self) -> str | None: ...
 
-    def is_entry(self) -> bool:
-        """Return whether it is a kernel, and no function that kernels call."""
-        ...
+    def is_entry(self) -> bool: ...
 
     def may_call(self) -> bool:
         """Return False if it is known, without decoding the code, that it calls nothing by a place in the code."""
@@ -153,11 +149,10 @@ class Kernel:
     #: How often its instructions run, in a view for which trips of loops are stated.
     trip_weights: TripWeights | None = None
 
-    def __init__(self, name: str, parts: KernelParts, launch_shared_bytes: int | None = None) -> None:
+    def __init__(self, name: str, parts: KernelParts, launches: KernelLaunches = UNKNOWN) -> None:
         self.name = name
-        #: The bytes of local memory that its launches ask for besides those that it declares; None if nothing says it.
-        self.launch_shared_bytes = launch_shared_bytes
-        self._parts = parts
+        self._parts, self._launches = parts, launches
+        self.launch_shared_bytes = launches.shared_bytes
 
     def __repr__(self) -> str:
         try:
@@ -185,11 +180,16 @@ class Kernel:
 
     def unread(self) -> Kernel:
         """Return the same kernel with nothing read of it yet: who drops it drops what was read."""
-        return Kernel(self.name, self._parts, self.launch_shared_bytes)
+        return Kernel(self.name, self._parts, self._launches)
 
-    def launched_with(self, shared_bytes: int) -> Kernel:
-        """Return the same kernel, whose launches ask for so many bytes of local memory."""
-        return Kernel(self.name, self._parts, shared_bytes)
+    def launched(self, launches: KernelLaunches) -> Kernel:
+        """Return the same kernel, of whose launches this is known."""
+        return Kernel(self.name, self._parts, launches)
+
+    @property
+    def behaviours(self) -> tuple[Behaviour, ...]:
+        """Its launches as an interpreter counted them; none where nothing was observed."""
+        return self._launches.behaviours
 
     @cached_property
     def code(self) -> memoryview:

@@ -19,6 +19,7 @@ from kernlens.recording.capture_notes import CAPTURE, CaptureNotes
 from kernlens.recording.inventory import KINDS, StoredProgram, stored_programs
 from kernlens.recording.reader import Recording
 from kernlens.recording.redaction import Redaction
+from kernlens.recording.schema import BEHAVIOUR
 from kernlens.recording.writer import RecordingWriter
 
 #: What tells programs apart, for those who open a recording.
@@ -39,7 +40,8 @@ class Written:
 def merge(paths: Sequence[str | Path], output: str | Path, *, command_line: Sequence[str] = ()) -> Written:
     """Write the programs of all recordings into one; ``output`` may be one of them, and is replaced if it exists. A
     program that several hold is there once, under its first name. Programs of different recordings that have the same
-    name, device and toolchain are told apart by a number behind the name. What was noted of captures is added up.
+    name, device and toolchain are told apart by a number behind the name. What was noted of captures is added up, and so is
+    what was observed of kernels.
     Raises FormatError if one is damaged, OutputError if the file cannot be written."""
     return _write(paths, output, command_line, is_merge=True)
 
@@ -119,12 +121,13 @@ class _Programs:
     def add(self, recording: Recording, programs: Sequence[StoredProgram], *, is_once: bool) -> None:
         """Add programs of a recording, with ``is_once`` those that there are not yet."""
         new: list[StoredProgram] = []
+        again: list[StoredProgram] = []
         waiting: set[bytes] = set()
         for program in programs:
             identity = program.identity()
-            if not is_once or (identity not in self._known and identity not in waiting):
-                new.append(program)
-                waiting.add(identity)
+            is_new = not is_once or (identity not in self._known and identity not in waiting)
+            (new if is_new else again).append(program)
+            waiting.add(identity)
         renamed = self._renamed([program.build for program in new])
         for program in new:
             name = renamed[program.build.name]
@@ -133,8 +136,11 @@ class _Programs:
                 number = self._writer.add(replace(build, parts=recording.unread(program.number, self._without)))
             else:
                 number = self._writer.add_packed(build, *recording.packed(program.number, self._without))
+                self._add_behaviours(number, recording, program.number)
             added = number, name
             self._known[program.number if not is_once else program.identity()] = added
+        for program in again:
+            self._add_behaviours(self._known[program.identity()][0], recording, program.number)
         self._taken |= {_target(program.build, renamed[program.build.name]) for program in new}
         self.count += len(new)
         known = [(program, self._known[program.identity() if is_once else program.number]) for program in programs]
@@ -143,6 +149,11 @@ class _Programs:
             {program.number: number for program, (number, _) in known},
             {(program.build.name, program.build.device): name for program, (_, name) in known},
         )
+
+    def _add_behaviours(self, number: int, recording: Recording, program: int) -> None:
+        """Add what was observed of a program's kernels to that of the program of this number in the new recording."""
+        if BEHAVIOUR not in self._without:
+            self._writer.add_packed_behaviours(number, recording.packed_behaviours(program))
 
     def _renamed(self, builds: Sequence[Build]) -> dict[str, str]:
         """Return the names that builds of one recording get: those that another recording's have, too, get a number."""

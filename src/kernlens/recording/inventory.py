@@ -8,11 +8,12 @@ from dataclasses import astuple
 from kernlens.dataclass import dataclass
 from kernlens.model.build import Build
 from kernlens.recording.reader import Recording
-from kernlens.recording.schema import LAUNCHES, damaged, typed
+from kernlens.recording.schema import BEHAVIOUR, LAUNCHES, damaged, typed
 
 #: What a program may hold, by the names that people have for it, and each part's role; stages have a table of their own.
 KINDS = {
     "sources": "source", "binaries": "binary", "debug": "debug", "spirv": "spirv", "logs": "log", "stages": "stage",
+    "behaviour": BEHAVIOUR,
 }  # fmt: skip
 #: What launches ask for is a few bytes, which stay and are listed with what the compiler said.
 _KIND_OF = {role: kind for kind, role in KINDS.items()} | {LAUNCHES: "logs"}
@@ -52,9 +53,11 @@ class StoredProgram:
 
     def identity(self) -> bytes:
         """Return a hash that two programs share if the same was made of the same, whatever they are called and whenever
-        it was."""
+        it was; what it did on some data is no part of it."""
         build = self.build
-        parts = [(part.kind, part.label, part.blob and part.blob.sha256) for part in self.parts]
+        parts = [
+            (part.kind, part.label, part.blob and part.blob.sha256) for part in self.parts if part.kind != BEHAVIOUR
+        ]
         toolchain = build.toolchain and astuple(build.toolchain)
         what = (build.device, toolchain, build.options, build.outcome, build.reason, parts)
         return hashlib.sha256(repr(what).encode("utf-8", "surrogatepass")).digest()
@@ -79,6 +82,10 @@ def stored_programs(recording: Recording) -> list[StoredProgram]:
     for program, blob, *label in stages:
         stage = StoredPart("stages", tuple(label), _blob(blobs, blob))
         parts.setdefault(typed(program, int, "snapshot"), []).append(stage)
+    for program in parts.keys() | {row[0] for row in recording.rows("SELECT id FROM program")}:
+        for kernel, launches, number, _ in recording.behaviour_rows(program):
+            launch = StoredPart(BEHAVIOUR, (kernel, launches), _blob(blobs, number))
+            parts.setdefault(program, []).append(launch)
     numbers = [typed(number, int, "program") for (number,) in recording.rows("SELECT id FROM program ORDER BY id")]
     return [
         StoredProgram(number, build, tuple(parts.get(number, ())))

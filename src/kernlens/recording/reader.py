@@ -12,7 +12,7 @@ import json
 import threading
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -32,13 +32,15 @@ from kernlens.model.build import (
 )
 from kernlens.model.stage import Snapshot
 from kernlens.recording import schema
-from kernlens.recording.blobs import PackedParts, PackedSnapshots, RecordedContents
+from kernlens.recording.blobs import PackedBlob, PackedParts, PackedSnapshots, RecordedContents
 from kernlens.recording.capture_notes import given_constants, linked_from
 from kernlens.recording.schema import damaged, typed
-from kernlens.recording.settled import connect, settled_file
+from kernlens.recording.settled import connect, cut_off, settled_file
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from kernlens.model.behaviour import Behaviour
 
 #: Seconds that one query may take: a real one takes milliseconds.
 QUERY_TIMEOUT = 10.0
@@ -97,6 +99,17 @@ class _RecordedParts:
         except (ValueError, RecursionError) as error:
             raise damaged("what launches ask for cannot be read") from error
         return {name: typed(size, int, "part") for name, size in launches.items()}
+
+    @cached_property
+    def behaviours(self) -> Mapping[str, Sequence[Behaviour]]:
+        rows = () if schema.BEHAVIOUR in self._without else self._recording.behaviour_rows(self._number)
+        if not rows:
+            return {}
+        from kernlens.recording.behaviours import FREE_OF_KERNEL, RATIO_OF_KERNEL, RecordedBehaviours
+
+        recording = self._recording
+        room = FREE_OF_KERNEL + RATIO_OF_KERNEL * recording.allowance.size
+        return RecordedBehaviours(rows, lambda blob: recording._contents.read(blob, recording.rows), room)
 
     @cached_property
     def _rows(self) -> tuple[tuple[str, str, int | None], ...]:
@@ -277,6 +290,27 @@ class Recording:
             snapshots.append((snapshot, number))
         return snapshots
 
+    def behaviour_rows(self, program: int) -> list[tuple[str, int, int, int]]:
+        """Return the launches of a program that were observed: kernel, how often it ran so, number and size of the content."""
+        if self._schema < schema.FIRST_OBSERVED:
+            return []
+        query = (
+            "SELECT kernel, launches, blob, blob.size FROM behaviour LEFT JOIN blob ON blob.id = behaviour.blob"
+            " WHERE program = ? ORDER BY position"
+        )
+        return [
+            (typed(kernel, str, schema.BEHAVIOUR), *(typed(each, int, schema.BEHAVIOUR) for each in numbers))  # type: ignore[misc]
+            for kernel, *numbers in self.rows(query, program)
+        ]
+
+    def packed_behaviours(self, program: int) -> list[tuple[str, int, PackedBlob]]:
+        """Return the launches of a program that were observed: kernel, how often it ran so, and the content as it is here."""
+        contents = self._contents
+        return [
+            (kernel, launches, contents.packed(blob, self.rows))
+            for kernel, launches, blob, _ in self.behaviour_rows(program)
+        ]
+
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return all rows of a query, read while the lock is held."""
         with self._lock, _sqlite_errors(self.path):
@@ -352,21 +386,7 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
         if isinstance(error, sqlite3.ProgrammingError) or code in _NO_DAMAGE:
             raise FormatError(f"{path} cannot be read: {error}", format="recording") from error
         log.debug("recording", "%s: SQLite says: %s", path, error)
-        raise FormatError(f"{path} is damaged{_cut_off(path)}; copy or make it again", format="recording") from error
-
-
-def _cut_off(path: Path) -> str:
-    """Return how much of a recording is missing at its end, for a sentence; empty if nothing is. Source: SQLite's file
-    format, 1.3: the size of a page at offset 16, with 1 for 65,536, and the number of pages at 28."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(schema.HEADER_SIZE)
-            size = file.seek(0, 2)
-    except OSError:
-        return ""
-    page = int.from_bytes(head[16:18], "big")
-    whole = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
-    return f": it was cut off after {size:,} of {whole:,} bytes" if size < whole else ""
+        raise FormatError(f"{path} is damaged{cut_off(path)}; copy or make it again", format="recording") from error
 
 
 def _outcome(status: object, reason: str) -> tuple[str, bool]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernlens import log
 from kernlens.errors import KernlensError
+from kernlens.recording.schema import HEADER_SIZE
 
 if TYPE_CHECKING:
     import sqlite3
@@ -81,3 +82,17 @@ def _copy_whole(path: Path, copy: Path) -> None:
             return
         time.sleep(_COPY_PAUSE)
     raise KernlensError(f"the recording {path} changes while it is read; open it when its writer has finished")
+
+
+def cut_off(path: Path) -> str:
+    """Return how much of a recording is missing at its end, for a sentence; empty if nothing is. Source: SQLite's file
+    format, 1.3: the size of a page at offset 16, with 1 for 65,536, and the number of pages at 28."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEADER_SIZE)
+            size = file.seek(0, 2)
+    except OSError:
+        return ""
+    page = int.from_bytes(head[16:18], "big")
+    whole = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+    return f": it was cut off after {size:,} of {whole:,} bytes" if size < whole else ""

@@ -20,21 +20,28 @@ from typing import TYPE_CHECKING, Self
 
 from kernlens import __version__
 from kernlens.errors import KernlensError, OutputError
-from kernlens.recording.blobs import SIZE_LIMIT, PackedBlob, pack
-from kernlens.recording.redaction import SOURCE_STAGE, Redaction, contents_of
-from kernlens.recording.schema import APPLICATION_ID, FORMS, LAUNCHES, SCHEMA_VERSION, TABLES
+from kernlens.recording.blobs import SIZE_LIMIT, pack
+from kernlens.recording.insertion import (
+    Blob,
+    Launch,
+    Stored,
+    insert_behaviours,
+    insert_parts,
+    insert_program,
+    insert_snapshots,
+    now,
+)
+from kernlens.recording.redaction import SOURCE_STAGE, STAND_IN, Redaction, contents_of
+from kernlens.recording.schema import APPLICATION_ID, LAUNCHES, SCHEMA_VERSION, TABLES
 from kernlens.recording.target import Target
 
 if TYPE_CHECKING:
     import sqlite3
 
+    from kernlens.model.behaviour import Behaviour
     from kernlens.model.build import Build, BuildToolchain
     from kernlens.model.stage import Snapshot
 
-#: The numbers of what a recording holds already.
-_Stored = ChainMap["bytes | BuildToolchain", int]
-#: Packed content, or the SHA-256 of content that the recording holds already.
-_Blob = PackedBlob | bytes
 #: Milliseconds that ``close`` waits for readers of the file, which keep it from being finished.
 READERS_TIMEOUT = 500
 
@@ -97,25 +104,54 @@ class RecordingWriter:
             for role, path, content in _parts(build, redaction)
         ]
         snapshots = [(snapshot, self._packed(content)) for snapshot, content in _snapshots(build, redaction)]
-        return self.add_packed(build, parts, snapshots, number)
+        behaviours = build.behaviours
+        launches = [self._launch(name, each, redaction) for name in behaviours for each in behaviours[name]]
+        return self.add_packed(build, parts, snapshots, number, launches)
+
+    def add_behaviour(self, program: int, behaviour: Behaviour) -> None:
+        """Record what a launch of a kernel did, under the number that ``add`` returned for its program; ``behaviour.kernel`` is
+        its kernel's name there. One whose content and kernel are recorded already adds its ``launches`` to that. Its counts
+        are left out, and why is said, if they are too many. Raises OutputError if it cannot be written."""
+        self.add_packed_behaviours(program, [self._launch(behaviour.kernel, behaviour, self._redaction)])
+
+    def add_packed_behaviours(self, program: int, launches: Sequence[Launch]) -> None:
+        """Record launches as ``add_behaviour`` does, which another recording may have packed."""
+        with self._lock, self._errors():
+            if self._connection is None:
+                raise OutputError(f"the recording {self.path} is closed")
+            stored: Stored = ChainMap({}, self._stored)
+            with _transaction(self._connection):
+                insert_behaviours(self._connection, program, launches, stored)
+            self._stored.update(stored.maps[0])
+
+    def _launch(self, kernel: str, behaviour: Behaviour, redaction: Redaction | None) -> Launch:
+        from kernlens.recording.behaviours import encoded, redacted
+
+        if redaction is not None:
+            behaviour = redacted(behaviour, lambda text: redaction.apply(text.encode("utf-8", "replace")).decode())
+        elif self._redact:
+            behaviour = redacted(behaviour, lambda text: STAND_IN.decode() * len(text))
+        return kernel, behaviour.launches, self._packed(encoded(behaviour))
 
     def add_packed(
         self,
         build: Build,
-        parts: Sequence[tuple[str, str, _Blob | None]],
-        snapshots: Sequence[tuple[Snapshot, _Blob]],
+        parts: Sequence[tuple[str, str, Blob | None]],
+        snapshots: Sequence[tuple[Snapshot, Blob]],
         number: int | None = None,
+        launches: Sequence[Launch] = (),
     ) -> int:
         """Record one build as ``add`` does, with parts that another recording has packed."""
         with self._lock, self._errors():
             connection = self._connection
             if connection is None:
                 raise OutputError(f"the recording {self.path} is closed")
-            stored: _Stored = ChainMap({}, self._stored)
+            stored: Stored = ChainMap({}, self._stored)
             with _transaction(connection):
-                number = _insert_program(connection, build, number, stored)
-                _insert_parts(connection, number, parts, stored)
-                _insert_snapshots(connection, number, snapshots, stored)
+                number = insert_program(connection, build, number, stored)
+                insert_parts(connection, number, parts, stored)
+                insert_snapshots(connection, number, snapshots, stored)
+                insert_behaviours(connection, number, launches, stored)
             self._stored.update(stored.maps[0])
             if self._target.is_published:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -126,7 +162,7 @@ class RecordingWriter:
                 self._connection = _open(self._target)
         return number
 
-    def _packed(self, content: bytes) -> _Blob:
+    def _packed(self, content: bytes) -> Blob:
         """Return the content packed; its SHA-256 alone if the recording holds it."""
         if len(content) > SIZE_LIMIT:
             raise KernlensError(
@@ -188,17 +224,11 @@ def _metadata(command_line: Sequence[str], redacted: bool) -> dict[str, str]:
 
     return {
         "kernlens_version": __version__,
-        "created": _now(),
+        "created": now(),
         "command_line": json.dumps(list(command_line)),
         "host": platform.platform(),
         "redacted": "source" if redacted else "",
     }
-
-
-def _now() -> str:
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _create(file: Path, metadata: dict[str, str]) -> None:
@@ -294,65 +324,3 @@ def _snapshots(build: Build, redaction: Redaction | None) -> Iterator[tuple[Snap
             yield snapshot, content
         elif snapshot.stage != SOURCE_STAGE:
             yield snapshot, redaction.apply(content)
-
-
-def _text(text: str) -> str:
-    """Return the text as UTF-8, which is all that SQLite holds: other bytes of file names become question marks."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _insert_program(connection: sqlite3.Connection, build: Build, number: int | None, stored: _Stored) -> int:
-    toolchain = None if build.toolchain is None else _toolchain(connection, build.toolchain, stored)
-    cursor = connection.execute(
-        "INSERT INTO program (id, name, device, toolchain, options, status, reason, seconds, command, created)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            number,
-            *map(_text, (build.name, build.device)),
-            toolchain,
-            *map(_text, (build.options or "", build.outcome, build.reason or "")),
-            float(build.seconds),
-            *map(_text, (build.command, build.created or _now())),
-        ),
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
-
-
-def _toolchain(connection: sqlite3.Connection, toolchain: BuildToolchain, stored: _Stored) -> int:
-    if toolchain not in stored:
-        key = (toolchain.name, toolchain.neo_version, toolchain.igc_version)
-        connection.execute("INSERT OR IGNORE INTO toolchain (name, neo_version, igc_version) VALUES (?, ?, ?)", key)
-        query = "SELECT id FROM toolchain WHERE name = ? AND neo_version = ? AND igc_version = ?"
-        stored[toolchain] = connection.execute(query, key).fetchone()[0]
-    return stored[toolchain]
-
-
-def _blob(connection: sqlite3.Connection, blob: _Blob, stored: _Stored) -> int:
-    digest = blob.sha256 if isinstance(blob, PackedBlob) else blob
-    if digest not in stored:
-        assert isinstance(blob, PackedBlob)
-        cursor = connection.execute("INSERT INTO blob (sha256, size, coding, content) VALUES (?, ?, ?, ?)", blob)
-        assert cursor.lastrowid is not None
-        stored[digest] = cursor.lastrowid
-    return stored[digest]
-
-
-def _insert_parts(
-    connection: sqlite3.Connection, program: int, parts: Sequence[tuple[str, str, _Blob | None]], stored: _Stored
-) -> None:
-    for position, (role, path, blob) in enumerate(parts):
-        number = None if blob is None else _blob(connection, blob, stored)
-        connection.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?)", (program, position, role, _text(path), number))
-
-
-def _insert_snapshots(
-    connection: sqlite3.Connection, program: int, snapshots: Sequence[tuple[Snapshot, _Blob]], stored: _Stored
-) -> None:
-    for position, (snapshot, blob) in enumerate(snapshots):
-        assert snapshot.form in FORMS
-        kernel = snapshot.kernel or ""
-        row = (program, position, snapshot.stage, kernel, snapshot.form, snapshot.ending, snapshot.attempt)
-        connection.execute(
-            "INSERT INTO snapshot VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, _blob(connection, blob, stored))
-        )

@@ -218,7 +218,7 @@ def test_what_relies_on_lockstep_is_not_counted(tmp_path: Path) -> None:
         ("zeros:int:64",),
     )
     assert (observed.lines, observed.accesses) == ((), ())
-    assert "relies on lockstep" in observed.notes[0]
+    assert "relies on lockstep" in observed.reason
 
 
 def test_what_the_interpreter_cannot_run_is_one_sentence(tmp_path: Path) -> None:

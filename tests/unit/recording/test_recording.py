@@ -50,6 +50,7 @@ def test_the_first_schema_is_read_too(tmp_path: Path) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     rows = connection.execute("SELECT program, position, stage, kernel, form, ending, blob FROM snapshot").fetchall()
     connection.execute("DROP TABLE snapshot")
+    connection.execute("DROP TABLE behaviour")
     connection.execute(
         """CREATE TABLE snapshot (
         program INTEGER NOT NULL REFERENCES program (id), position INTEGER NOT NULL, stage TEXT NOT NULL,

@@ -33,8 +33,8 @@ OWNERS = {
     "recording/writer.py": (2, "the recording that is written"),
     "runtime/driver_environment.py": (2, "modules of this installation, copied for a driver's process"),
     # Files that the user has named, by who cannot import the door, or which may be pipes.
-    "recording/reader.py": (2, "the recording, which the user has named, or loading has opened through the door"),
-    "recording/settled.py": (5, "the recording, and what SQLite keeps beside it, which is no link"),
+    "recording/reader.py": (1, "the recording, which the user has named, or loading has opened through the door"),
+    "recording/settled.py": (6, "the recording, and what SQLite keeps beside it, which is no link"),
     "cli/offsets.py": (1, "a list of offsets, which may be a pipe"),
     "toolchain/loaders/application.py": (3, "the application that the user has named, and /proc"),
     "toolchain/shown_files.py": (1, "the first bytes of a program that is about to be started"),

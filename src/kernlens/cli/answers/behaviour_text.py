@@ -72,6 +72,8 @@ def _sentences(observed: Behaviour) -> Iterator[str]:
     if any(access.ungrouped for access in observed.accesses):
         yield "Accesses of a work-item between two barriers were too many: only the first ones of each are grouped and counted."
     yield from observed.notes
+    if observed.reason:
+        yield observed.reason
 
 
 def _legend(observed: Behaviour) -> str:
@@ -228,6 +230,8 @@ def behaviour_document(observed: Behaviour) -> dict[str, Any]:
         "barriers": [{**_where(place), "work_groups": count} for place, count in observed.barriers],
         "faults": [_fault(fault) for fault in observed.faults],
         "notes": list(observed.notes),
+        "launches": observed.launches,
+        "reason": observed.reason or None,
     }
 
 

@@ -205,4 +205,4 @@ def _without_lockstep(observed: Behaviour) -> Behaviour:
         f"{observed.kernel} relies on lockstep: work-items of one sub-group share local memory{place} without a barrier. A GPU"
         " may run them in step, the interpreter does not, so nothing is counted; with a barrier there it would be"
     )
-    return replace(observed, pieces=(), accesses=(), branches=(), loops=(), barriers=(), notes=(*observed.notes, note))
+    return observed.without_counts(note)

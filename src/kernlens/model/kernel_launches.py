@@ -1,0 +1,30 @@
+"""The facts on a kernel's launches: no binary says them, but what lay beside one, or a recording, may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernlens.model.behaviour import Behaviour
+
+
+class KernelLaunches:
+    """The launches of a kernel, as far as they are known: ``shared_bytes`` of local memory that they ask for besides those
+    that it declares, None if nothing says it; ``find_behaviours`` gives what an interpreter counted of them."""
+
+    def __init__(
+        self, shared_bytes: int | None = None, find_behaviours: Callable[[], Sequence[Behaviour]] = tuple
+    ) -> None:
+        self.shared_bytes = shared_bytes
+        self._find_behaviours = find_behaviours
+
+    @cached_property
+    def behaviours(self) -> tuple[Behaviour, ...]:
+        """The launches that an interpreter ran; none where nothing was observed."""
+        return tuple(self._find_behaviours())
+
+
+#: Of most kernels nothing is known.
+UNKNOWN = KernelLaunches()
