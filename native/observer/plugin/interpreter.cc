@@ -41,6 +41,10 @@ const char *Interpreter::find() {
   NEED(oclgrind, "_ZNK8oclgrind6Kernel11getFunctionEv", function_of_kernel);
   NEED(oclgrind, "_ZNK8oclgrind6Kernel10getProgramEv", program_of_kernel);
   NEED(oclgrind, "_ZNK8oclgrind7Program15getBuildOptionsB5cxx11Ev", build_options);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel15getNumArgumentsEv", argument_count);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel11getArgumentEj", argument);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel12values_beginEv", contents);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel10values_endEv", contents_end);
   NEED(oclgrind, "_ZN8oclgrind7Program21clearInterpreterCacheEv", forget_code);
   NEED(oclgrind, "_ZN8oclgrind7Program12createKernelENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", create_kernel);
   NEED(oclgrind, "_ZN8oclgrind6KernelD0Ev", delete_kernel);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace kernlens {
@@ -33,6 +34,13 @@ struct Sizes {
 enum Opcode { OP_CALL = 45, OP_LOAD = 27, OP_STORE = 28, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57 };
 enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_POINTER = 12 };
 
+// A value of Oclgrind's, and its table of them.
+struct Content {
+  unsigned size, count;
+  const unsigned char *bytes;
+};
+using Contents = std::map<const Value *, Content>;
+
 struct Interpreter {
   // Oclgrind
   void (*register_plugin)(Context *, void *);
@@ -50,6 +58,10 @@ struct Interpreter {
   const Value *(*function_of_kernel)(const Opaque *);
   Opaque *(*program_of_kernel)(const Opaque *);
   const std::string &(*build_options)(const Opaque *);
+  size_t (*argument_count)(const Opaque *);
+  const Value *(*argument)(const Opaque *, unsigned);
+  Contents::const_iterator (*contents)(const Opaque *);
+  Contents::const_iterator (*contents_end)(const Opaque *);
   void (*forget_code)(Opaque *);
   Opaque *(*create_kernel)(Opaque *, std::string);
   void (*delete_kernel)(Opaque *);

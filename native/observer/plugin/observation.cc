@@ -59,6 +59,10 @@ void write(const Observation &observation, const std::map<std::string, Message> 
           observation.is_out_of_time);
   put_text(launch.kernel.c_str(), file);
   if (!launch.build.empty()) fprintf(file, "build\t%s\n", launch.build.c_str());
+  for (const auto &[address, name] : launch.arguments) {
+    fprintf(file, "argument\t%lu\t", static_cast<unsigned long>(address));
+    put_text(name.c_str(), file);
+  }
   for (const char *each : program.files) {
     fputs("file\t", file);
     put_text(each, file);

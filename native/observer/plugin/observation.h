@@ -21,6 +21,7 @@ struct Message {
 struct Launch {
   std::string build, kernel;  // build: the number of its program's, "" if it is not known
   Sizes global, local, groups;
+  std::vector<std::pair<uint64_t, std::string>> arguments;  // addresses in global and constant memory, and the arguments' names
 };
 
 struct Observation {

@@ -47,6 +47,25 @@ std::string build_of(const Opaque *kernel) {
   return options.substr(at, strspn(options.c_str() + at, "0123456789abcdef-"));
 }
 
+// The arguments that point to memory which others see, with their addresses.
+std::vector<std::pair<uint64_t, std::string>> arguments_of(const Opaque *kernel) {
+  std::vector<std::pair<uint64_t, std::string>> arguments;
+  const Contents contents(interpreter.contents(kernel), interpreter.contents_end(kernel));
+  for (unsigned each = 0; each < interpreter.argument_count(kernel); each++) {
+    const Value *argument = interpreter.argument(kernel, each);
+    const Opaque *type = interpreter.type(argument);
+    auto known = contents.find(argument);
+    if (known == contents.end() || interpreter.type_kind(type) != KIND_POINTER) continue;
+    unsigned space = interpreter.pointer_space(type);
+    if ((space != GLOBAL && space != CONSTANT) || known->second.size != sizeof(uint64_t)) continue;
+    size_t length = 0;
+    const char *name = interpreter.name(argument, &length);
+    arguments.emplace_back(0, std::string(name, length));
+    memcpy(&arguments.back().first, known->second.bytes, sizeof(uint64_t));
+  }
+  return arguments;
+}
+
 std::string told(const Sizes &sizes) {
   return std::to_string(sizes.x) + " " + std::to_string(sizes.y) + " " + std::to_string(sizes.z);
 }
@@ -71,10 +90,10 @@ class Observer {
     size_t length = 0;
     const char *name = interpreter.name(interpreter.function_of_kernel(kernel), &length);
     own_ = Launch{build_of(kernel), std::string(name, length), interpreter.global_size(invocation),
-                  interpreter.local_size(invocation), interpreter.groups_of(invocation)};
+                  interpreter.local_size(invocation), interpreter.groups_of(invocation), arguments_of(kernel)};
     known_ = &kernels_[kernels_.size() < MOST_KERNELS ? own_.build + "\t" + own_.kernel : ""];
     if (!known_->takes(told(own_.global) + " " + told(own_.local), settings_)) return;
-    if (settings_.asks_width && !known_->width) known_->width = asked_width(settings_.folder, own_.build, own_.kernel);
+    if (settings_.asks && !known_->width) known_->width = asked_width(settings_.asks, own_.build, own_.kernel);
     counting_.reset(new Counting(machine(), own_));
     if (!settings_.folder.empty()) answer_.add([this](FILE *file) { write_begin(own_, file); });
     begun_ = now();

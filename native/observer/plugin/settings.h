@@ -13,7 +13,7 @@ namespace kernlens {
 // KERNLENS_OBSERVE: words NAME=VALUE with blanks between them, `file` or `folder` the last.
 struct Settings {
   Machine machine;
-  bool asks_width = false;  // the width of a sub-group is that of the kernel, which another process knows
+  uint64_t asks = 0;        // the number of the socket of a process that knows how wide the sub-groups of a kernel are; 0: none
   double seconds = 0;       // 0: no limit
   unsigned launches = 0;    // of a kernel and its sizes that are counted; 0: all
   bool ends = false;        // the process, when the time is over
@@ -34,8 +34,8 @@ struct Counted {
   bool takes(const std::string &sizes, const Settings &settings);
 };
 
-// Asks the process that waits for it how wide the sub-groups of a kernel are; 0 if it does not say.
-unsigned asked_width(const std::string &folder, const std::string &build, const std::string &kernel);
+// Asks that process; 0 if it does not say.
+unsigned asked_width(uint64_t number, const std::string &build, const std::string &kernel);
 
 }  // namespace kernlens
 #endif

@@ -13,6 +13,9 @@ from kernlens.model.source_map import SourcePlace
 
 #: The least of the numbers that Oclgrind gives its messages' types that is a fault: a warning.
 _WARNING = 2
+#: The kind of what ends a launch: the second line says why.
+FATAL = "fatal"
+_FATAL = re.compile(r"OCLGRIND FATAL ERROR")
 _KINDS = (
     (re.compile(r"Invalid (?:read|write|load|store|.*access)|Memory allocated|Index .* out of"), "bounds"),
     (re.compile(r".*\bdata race\b"), "race"),
@@ -24,8 +27,8 @@ _ENTITY = re.compile(r"Global\((\d+),(\d+),(\d+)\) Local\((\d+),(\d+),(\d+)\) Gr
 _ADDRESS = re.compile(r"(global|local|constant|private) memory address 0x([0-9a-f]{1,16})")
 #: Oclgrind's addresses have the number of the buffer in their upper 16 bits; what lies in front of a buffer seems to be at the
 #: end of the one before.
-_OF_BUFFER = 48
-_IN_FRONT = 1 << (_OF_BUFFER - 1)
+OF_BUFFER = 48
+_IN_FRONT = 1 << (OF_BUFFER - 1)
 #: What it says of a store of one element of a vector whose others are not written yet.
 _POISON = re.compile(r"^[ \t]*store .*\bpoison\b", re.MULTILINE)
 
@@ -37,6 +40,8 @@ def fault_of(
     first = text.strip().split("\n")[0].strip()
     if type_ < _WARNING or not first:
         return None
+    if _FATAL.match(first):
+        return Fault(FATAL, next((line.strip() for line in text.strip().split("\n")[1:] if line.strip()), first), (), (), None, count)
     kind = next((kind for pattern, kind in _KINDS if pattern.match(first)), "other")
     if kind == "uninitialized" and _POISON.search(text):
         return None
@@ -49,7 +54,7 @@ def fault_of(
     lanes = {(each[6:], (each[3] + local_size[0] * (each[4] + local_size[1] * each[5])) // width) for each in entities}
     is_local = address is not None and address[1] == "local"
     buffer = (
-        str((int(address[2], 16) + _IN_FRONT) >> _OF_BUFFER) if address is not None and address[1] == "global" else None
+        str((int(address[2], 16) + _IN_FRONT) >> OF_BUFFER) if address is not None and address[1] == "global" else None
     )
     return Fault(
         kind,

@@ -67,7 +67,7 @@ def observe(
     launched = _Launch(interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path))
     observed = launched.run(on_progress)
     observed = replace(observed, machine=machine, source=str(path), device=device)
-    return _without_lockstep(_named(observed, program, described))
+    return without_lockstep(observed)
 
 
 def _sizes(size: Sequence[int], group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -183,19 +183,7 @@ class _Launch:
         return job
 
 
-def _named(observed: Behaviour, program: InterpretedProgram, arguments: Sequence[LaunchArgument]) -> Behaviour:
-    """Return the behaviour with the names of arguments in its faults. The host makes their buffers last, in their order."""
-    described = zip(program.kernels[observed.kernel], arguments, strict=True)
-    buffers = [(each.name, argument.size) for each, argument in described if argument.kind == "buffer"]
-    made_last = observed.buffers[-len(buffers) :] if buffers else ()
-    names = {}
-    if [size for _, size in made_last] == [size for _, size in buffers]:
-        names = {str(address >> 48): name for (address, _), (name, _) in zip(made_last, buffers, strict=True)}
-    faults = (replace(fault, argument=names.get(fault.argument or "")) for fault in observed.faults)
-    return replace(observed, faults=tuple(faults))
-
-
-def _without_lockstep(observed: Behaviour) -> Behaviour:
+def without_lockstep(observed: Behaviour) -> Behaviour:
     """Return the behaviour without counts if the kernel relies on work-items that run in lockstep."""
     fault: Fault | None = next((each for each in observed.faults if each.is_lockstep), None)
     if fault is None:
