@@ -79,13 +79,16 @@ bool options_are_added(void);
 /* Takes out of the options that a driver answers with what was added to them, also if they come from a binary. */
 void added_take_out(char *options);
 
-/* observed_builds.c: builds of programs that an interpreter runs and a plugin counts. */
+/* observed_programs.c: programs that an interpreter runs and a plugin counts. */
 /* Takes from the environment whether there are. For a loading layer. */
-void observed_builds_open(void);
-bool builds_are_observed(void);
+void observed_programs_open(void);
+bool programs_are_observed(void);
 /* Returns the options of a build as the interpreter gets them, in place of the `extended` ones (NULL: the application's `options`),
  * which it frees then, and notes the build's number; those themselves for others. */
 char *with_observed(char *extended, const char *options, struct build_event *event, cl_program program);
+/* Returns the local size of a launch for the interpreter, in `chosen` where the application leaves it to the driver. */
+const size_t *observed_local(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local,
+                             size_t chosen[3]);
 
 /* own_answers.c: what programs answer, where a capture changed what the driver got, is what the application gave. */
 /* Puts its functions into the table, in front of those `behind`. For a loading layer. */

@@ -143,7 +143,9 @@ static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel
                                         const size_t *global, const size_t *local, cl_uint count, const cl_event *events,
                                         cl_event *event)
 {
-    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, events, event);
+    size_t chosen[3];
+    const size_t *own = observed_local(queue, kernel, dimensions, global, local, chosen);
+    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, own, count, events, event);
     if (status == CL_SUCCESS)
         count_launch(queue, kernel, dimensions, global, local);
     return status;
@@ -184,7 +186,7 @@ void recorder_hook(cl_icd_dispatch *dispatch)
     behind = *dispatch;
     next = &behind;
     added_options_open();
-    observed_builds_open();
+    observed_programs_open();
     counters_watch();
     extension_launches_watch();
     constants_watch();

@@ -222,6 +222,4 @@ class _Section:
         faults = (
             fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width) for each in messages
         )
-        return tuple(
-            replace(fault, argument=names.get(fault.argument or "")) for fault in faults if fault is not None
-        )
+        return tuple(replace(fault, argument=names.get(fault.argument or "")) for fault in faults if fault is not None)

@@ -41,7 +41,14 @@ def fault_of(
     if type_ < _WARNING or not first:
         return None
     if _FATAL.match(first):
-        return Fault(FATAL, next((line.strip() for line in text.strip().split("\n")[1:] if line.strip()), first), (), (), None, count)
+        return Fault(
+            FATAL,
+            next((line.strip() for line in text.strip().split("\n")[1:] if line.strip()), first),
+            (),
+            (),
+            None,
+            count,
+        )
     kind = next((kind for pattern, kind in _KINDS if pattern.match(first)), "other")
     if kind == "uninitialized" and _POISON.search(text):
         return None

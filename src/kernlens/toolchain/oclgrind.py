@@ -13,13 +13,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError, UnsupportedError
+from kernlens.model.behaviour import ObservedMachine
 from kernlens.toolchain.confinement import Confinement, Limits, confinement
 from kernlens.toolchain.packages import reinstall
 from kernlens.toolchain.process import Completed, run, temporary_folder
@@ -32,6 +33,8 @@ from kernlens.toolchain.toolchains import Toolchain
 #: The name of the root that ``toolchain add`` makes.
 NAME = "oclgrind"
 _LIBRARY, _CORE = "usr/lib/oclgrind/liboclgrind-rt.so", "usr/lib/*/liboclgrind-21.10.so"
+#: The same for loaders, and the headers that its compiler reads.
+_DRIVER, _HEADERS = "liboclgrind-rt-icd.so", "usr/lib/*/oclgrind/21.10"
 _MAJOR = 14
 #: What its compiler calls the program's source in debug data.
 SOURCE_NAMES = ("input.cl", "<stdin>")
@@ -53,6 +56,13 @@ class Oclgrind:
     toolchain: Toolchain
     library: str
     disassembler: str | None
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables that lead an application's loaders to this interpreter alone."""
+        driver = str(Path(self.library).with_name(_DRIVER))
+        headers = next((str(each) for each in (self.toolchain.root or Path("/")).glob(_HEADERS)), None)
+        own = {} if headers is None or self.toolchain.root is None else {"OCLGRIND_PCH_DIR": headers}
+        return {"OCL_ICD_VENDORS": driver, "OCL_ICD_FILENAMES": driver, **own}
 
     def build(self, source: str, options: str, folder: str) -> bytes:
         """Return the bitcode of a source, not optimised. Raises ToolError, with the compiler's log, if it does not compile."""
@@ -123,6 +133,14 @@ def oclgrind(name: str = "") -> Oclgrind:
 def has_oclgrind(root: Path) -> bool:
     """Return whether the folder of a system has the interpreter, in the release that the plugin knows."""
     return (root / _LIBRARY).is_file() and any(root.glob(_CORE))
+
+
+def machine_words(machine: ObservedMachine) -> str:
+    """Return the words that tell the plugin what requests are counted for."""
+    return (
+        f"width={machine.width} banks={machine.banks} bank_bytes={machine.bank_bytes} phases={machine.has_phases:d}"
+        f" split={machine.is_split:d}"
+    )
 
 
 def plugin() -> Path:

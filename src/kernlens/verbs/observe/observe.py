@@ -13,7 +13,7 @@ from kernlens.formats.observation import read_observations
 from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
 from kernlens.model.behaviour import Behaviour, Fault, ObservedMachine
-from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, oclgrind, plugin
+from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, machine_words, oclgrind, plugin
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.sources.includes import existing_source, join_options
 from kernlens.toolchain.sources.source_reading import read_beside
@@ -152,11 +152,8 @@ class _Launch:
 
     def _job(self, folder: str, answer: str) -> str:
         """Write the job of the host and its files; return its path."""
-        machine = self._machine
-        observe = (
-            f"width={machine.width} banks={machine.banks} bank_bytes={machine.bank_bytes} phases={machine.has_phases:d}"
-            f" split={machine.is_split:d} seconds={max(1, round(self._seconds))} ends=1 tells=1 file={answer}"
-        )
+        words = machine_words(self._machine)
+        observe = f"{words} seconds={max(1, round(self._seconds))} ends=1 tells=1 file={answer}"
         settings = {
             "OCLGRIND_PLUGINS": str(plugin()),
             "OCLGRIND_LOCAL_MEM_SIZE": str(_LOCAL_MEMORY),
