@@ -278,7 +278,17 @@ def _from_binaries(done: Capture) -> list[str]:
     return told
 
 
+def _tell_faults(done: Capture) -> None:
+    from kernlens.cli.answers.behaviour_text import fault_sentence
+
+    for kernel, fault in done.faults[:_ROWS]:
+        print_message(f"kernlens: {kernel}: {fault_sentence(fault)}")
+    if len(done.faults) > _ROWS:
+        print_message(f"kernlens: and {len(done.faults) - _ROWS:,} more faults, which the recording has")
+
+
 def _tell_findings(done: Capture) -> None:
+    _tell_faults(done)
     for finding in done.findings:
         if finding in done.unmatched.values():
             continue  # It is the last word.

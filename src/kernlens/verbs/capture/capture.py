@@ -59,7 +59,8 @@ class Capture:
     ``failed`` those that failed, ``from_binary`` programs that it made from binaries, ``own_binaries`` those of them whose
     binaries it had built in the same run. ``missing`` says what is not in the recording, ``reason`` why nothing is;
     ``findings`` are sentences on what else is to be known of it; ``unmatched`` has those on programs of ``replace`` that
-    nothing stood in for, by the program. ``faults`` are those that an interpreter saw."""
+    nothing stood in for, by the program. ``faults`` are those that an interpreter
+    saw, each with its kernel."""
 
     recording: Path | None
     exit_status: int | None
@@ -74,7 +75,7 @@ class Capture:
     lines: bool = False
     empty_caches: bool = False
     own_binaries: int = 0
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[tuple[str, Fault], ...] = ()
 
     def __repr__(self) -> str:
         words = f"{self.builds:,} builds, {self.failed:,} failed, {len(self.kernels):,} kernels"

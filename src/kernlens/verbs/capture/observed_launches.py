@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kernlens.analysis.merged_behaviour import merged
 from kernlens.dataclass import replace
@@ -15,7 +15,7 @@ from kernlens.toolchain.oclgrind import SOURCE_NAMES
 from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.verbs.capture.observing import Observing
 from kernlens.verbs.capture.spool import BuildEvent, Spool
-from kernlens.verbs.capture.spooled import Counter, Shape
+from kernlens.verbs.capture.spooled import Counter, Identity, Shape, read_fields
 from kernlens.verbs.observe.observe import without_lockstep
 
 _Sizes = tuple[tuple[int, int, int], tuple[int, int, int]]
@@ -32,6 +32,7 @@ class ObservedLaunches:
         #: The links that have a kernel of this name, by process.
         self._links: dict[tuple[int, str], int] = defaultdict(int)
         self.missing: list[str] = []
+        self._refused = set(self._refusals(spool))
         for path in spool.files("observation"):
             try:
                 launches = split_observations(read_beside(path, path.parent))
@@ -45,6 +46,18 @@ class ObservedLaunches:
                 else:
                     self._of_links[process, launch.kernel].append(launch)
 
+    def _refusals(self, spool: Spool) -> Iterator[tuple[Identity, str]]:
+        """Yield the kernels that the interpreter did not make."""
+        for path in spool.files("refused"):
+            try:
+                fields = dict(read_fields(read_beside(path, path.parent), path.name))
+                program = fields["program"]
+                name = fields["kernel"].rstrip(b"\0").decode("utf-8", "replace")
+            except (KernlensError, OSError, KeyError) as error:
+                self.missing.append(f"a kernel that was refused: {error}")
+                continue
+            yield (int.from_bytes(program[:8], "little"), int.from_bytes(program[8:], "little")), name
+
     def note_link(self, event: BuildEvent, kernels: Iterable[str]) -> None:
         """Note that a link of the application has these kernels."""
         for kernel in kernels:
@@ -56,6 +69,7 @@ class ObservedLaunches:
         """Return what the launches of a build's kernels did, and why that is not known, by kernel; ``counters`` are those of
         its program's kernels, ``path`` is what its source is called."""
         own = self._of_builds.get(event.observed, {}) if event.observed else {}
+        kernels = dict.fromkeys([*kernels, *(name for program, name in self._refused if program == event.program)])
         found = {}
         for kernel in kernels:
             launches = own.get(kernel, [])
@@ -65,7 +79,12 @@ class ObservedLaunches:
                 launches = self._of_links.get((event.process, kernel), [])
                 if launches and self._links[event.process, kernel] > 1:
                     launches, reason = [], "several programs that were linked have a kernel of this name"
-            if launches or counter.launches:
+            if event.program is not None and (event.program, kernel) in self._refused:
+                reason = (
+                    "Oclgrind cannot run this kernel: as it made it, it missed something that the kernel calls, which its"
+                    " message names"
+                )
+            if launches or counter.launches or reason:
                 found[kernel] = self._of_kernel(kernel, launches, counter, reason, path)
         return found
 

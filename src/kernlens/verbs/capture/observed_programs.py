@@ -20,7 +20,7 @@ ReadKernels = Callable[[str, BuildEvent, BuiltDevice], tuple[str, Sequence[str]]
 
 
 class ObservedPrograms:
-    """The builds of what was observed. ``faults`` are those of all launches."""
+    """The builds of what was observed. ``faults`` are those of all launches, each with its kernel."""
 
     def __init__(self, spool: Spool, observing: Observing, code: DeviceCode) -> None:
         self._observing, self._code = observing, code
@@ -29,7 +29,7 @@ class ObservedPrograms:
         #: The builds that were not compiled for the device, by the reason, and kernels of which nothing is counted.
         self._not_compiled: dict[str, list[str]] = defaultdict(list)
         self._not_counted: dict[str, list[str]] = defaultdict(list)
-        self.faults: list[Fault] = []
+        self.faults: list[tuple[str, Fault]] = []
 
     def note(self, events: Iterable[BuildEvent], counters: Iterable[Counter], read: ReadKernels) -> None:
         """Note what has to be known of all builds before the first is added."""
@@ -61,7 +61,7 @@ class ObservedPrograms:
     def _tell(self, behaviours: dict[str, list[Behaviour]]) -> None:
         for kernel, launches in behaviours.items():
             for each in launches:
-                self.faults += each.faults
+                self.faults += [(kernel, fault) for fault in each.faults]
                 if each.reason:
                     self._not_counted[each.reason].append(kernel)
 

@@ -63,7 +63,7 @@ class Observing:
             "OCLGRIND_LOG": os.devnull,  # What it says of faults is recorded.
             OBSERVE: f"{words}{asks} seconds={max(1, round(self.seconds))} launches={LAUNCHES} folder={spool.folder}",
         }
-        sizes = {"OCLGRIND_LOCAL_MEM_SIZE": 64 << 10, "OCLGRIND_GLOBAL_MEM_SIZE": 4 << 30, "OCLGRIND_DATA_RACES": 1}
+        sizes = {"OCLGRIND_LOCAL_MEM_SIZE": 64 << 10, "OCLGRIND_GLOBAL_MEM_SIZE": 3 << 30, "OCLGRIND_DATA_RACES": 1}
         chosen = {name: environment.get(name, str(value)) for name, value in sizes.items()}
         return {**oclgrind(self.toolchain).variables(), **chosen, **own}
 
