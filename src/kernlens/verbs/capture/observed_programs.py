@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from kernlens.dataclass import replace
 from kernlens.model.behaviour import Behaviour, Fault
@@ -50,7 +51,7 @@ class ObservedPrograms:
             reason = "it has no source" if compiled is None else compiled.reason or "the compiler does not say why"
             self._not_compiled[reason].append(build.name)
             compiled = None
-        path = SOURCE_NAMES[0] if compiled is None else compiled.path
+        path = SOURCE_NAMES[0] if compiled is None else Path(compiled.path).name
         counters = self._counters.get(event.program, {})
         behaviours = self._launches.behaviours(event, {**dict.fromkeys(kernels), **counters}, counters, path)
         self._tell(behaviours)
