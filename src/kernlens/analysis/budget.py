@@ -12,7 +12,16 @@ from kernlens.errors import NotFoundError, UnknownKernelError, UnsupportedError
 from kernlens.model.binary import Symbol
 from kernlens.model.bounds import Bound, Rule, Tolerance
 from kernlens.model.figure import Figure
-from kernlens.model.figures import EVERY_FIGURE, FIGURES, OF_FAMILIES, WITHOUT_LAUNCH, figure_named, has_unknown_launch
+from kernlens.model.figures import (
+    EVERY_FIGURE,
+    FIGURES,
+    OBSERVED,
+    OF_FAMILIES,
+    WITHOUT_LAUNCH,
+    figure_named,
+    has_unknown_launch,
+    unobserved_words,
+)
 from kernlens.model.intel_symbols import PSEUDO_KERNEL
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
@@ -50,6 +59,8 @@ def with_hidden_code(findings: Iterable[Finding], pairs: Mapping[tuple[int, str]
         return hidden[key]
 
     for finding in findings:
+        if finding.figure in OBSERVED:
+            finding = replace(finding, hidden=unobserved_words(finding.kernel))
         if is_of_code(finding.figure) and finding.bound is not None and not finding.bound.is_least:
             calls = of((finding.program, finding.kernel))
             both = pairs[id(finding.program), finding.kernel.name] if finding.tolerance else None

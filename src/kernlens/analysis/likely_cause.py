@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
@@ -10,8 +11,9 @@ from kernlens.analysis.comparison.line_changes import WITHOUT_LINE, LineChange
 from kernlens.analysis.costs import Cycles, costliest_lines, costs_of_rows, cycles_of
 from kernlens.analysis.flow.register_peak import why_unknown
 from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.observed_code import observed_code
 from kernlens.model.figure import Figure
-from kernlens.model.figures import CYCLES, LINE_COLUMNS, PEAK, LineColumn
+from kernlens.model.figures import CYCLES, LINE_COLUMNS, OBSERVED, PEAK, UNITS, LineColumn
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.source_map import IN_PROLOGUE, LINE_LOST, SourceMap
@@ -27,6 +29,8 @@ _NO_LINE = {LINE_LOST: "whose lines the compiler lost", IN_PROLOGUE: "in the pro
 
 def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause | str:
     """Return the line with most of what causes ``figure``, or a sentence that says why there is none."""
+    if figure in OBSERVED:
+        return _observed_cause(program, kernel, figure)
     if not figure.caused_by and figure.key != "barriers":
         return f"no line by itself makes the {figure.heading}"
     if figure.key == "simd" and (reason := _width_reason(kernel)):
@@ -46,6 +50,27 @@ def costliest_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause |
     source, count = _source_line(program, line.path, line.line), column.sum(line.costs)
     certain = _certain(kernel, chain.from_iterable(kernel.source_map.lines[line.path, line.line]), column)
     return Cause(line.path, line.line, source, column.heading, count, _total(kernel, column), certain=certain)
+
+
+def _observed_cause(program: Program, kernel: Kernel, figure: Figure) -> Cause | str:
+    """Return the line with most of what a launch did, or that of a fault."""
+    observed = observed_code(kernel)
+    assert observed is not None
+    if figure.key == "observed_faults":
+        faults = [fault for launch in observed.launches for fault in launch.faults]
+        places = [fault.places[0] for fault in faults if fault.places]
+        counts = Counter((observed.paths.get(place.path, place.path), place.line) for place in places)
+        words, total = "faults", len(faults)
+    else:
+        is_memory = figure.key == UNITS
+        counts = Counter(
+            {key: line.units if is_memory else line.wavefronts or 0 for key, line in observed.lines.items()}
+        )
+        words, total = (f"units of {observed.unit} bytes" if is_memory else "wavefronts"), counts.total()
+    if not counts:
+        return f"no line has {words}"
+    ((path, number), most), *_ = counts.most_common(1)
+    return Cause(path, number, _source_line(program, path, number), words, most, total)
 
 
 def _width_reason(kernel: Kernel) -> str:

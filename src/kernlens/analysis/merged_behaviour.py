@@ -45,12 +45,12 @@ def merged(launches: Sequence[Behaviour]) -> Behaviour:
 def merged_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Return the faults, those of a kind at the same places and argument once."""
     counts: Counter[Hashable] = Counter()
-    kept: dict[Hashable, Fault] = {}
+    first_ones: dict[Hashable, Fault] = {}
     for fault in faults:
         key = fault.kind, fault.places, fault.argument
-        kept.setdefault(key, fault)
+        first_ones.setdefault(key, fault)
         counts[key] += fault.count
-    return tuple(replace(fault, count=counts[key]) for key, fault in kept.items())
+    return tuple(replace(fault, count=counts[key]) for key, fault in first_ones.items())
 
 
 def _alike(launches: Iterable[Sequence[T]], key: Callable[[T], Hashable]) -> list[list[T]]:

@@ -37,10 +37,18 @@ def trip_weights(kernel: Kernel, trips: Trips) -> TripWeights:
         for number in loops_at(loops, kernel.source_map, choice):
             counts[number] = count
             matched.add(choice)
+    rows = weights_of_rows(kernel, loops, [trips.of_others or 1 if count is None else count for count in counts])
+    unstated = sum(count is None for count in counts) if trips.of_others is None else 0
+    return TripWeights(trips, rows, frozenset(matched), unstated)
+
+
+def weights_of_rows(kernel: Kernel, loops: Loops, counts: Sequence[int]) -> list[int]:
+    """Return how often each instruction runs if its loops run so many rounds, in their order. Raises what ``trip_weights``
+    raises."""
     weights: list[int] = []
     for loop, rounds in zip(loops.loops, counts, strict=True):
         around = weights[loop.parent] if loop.parent is not None else 1
-        weights.append(_within(around * (rounds or trips.of_others or 1)))
+        weights.append(_within(around * rounds))
     weights.append(1)  # The number of the rows outside loops is -1.
     rows = list(map(weights.__getitem__, loops.innermost))
     for function, calls in _calls(kernel):
@@ -48,8 +56,7 @@ def trip_weights(kernel: Kernel, trips: Trips) -> TripWeights:
         runs = sum(rows[call] for call in calls)
         if runs > 1:
             rows[code] = [_within(runs * weight) for weight in rows[code]]
-    unstated = sum(count is None for count in counts) if trips.of_others is None else 0
-    return TripWeights(trips, rows, frozenset(matched), unstated)
+    return rows
 
 
 def loops_at(loops: Loops, source_map: SourceMap | None, choice: LineChoice) -> set[int]:

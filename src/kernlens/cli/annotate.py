@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from kernlens.loading import Contents
     from kernlens.model.kernel import Kernel
     from kernlens.model.line_choice import LineChoice
+    from kernlens.model.program import Program
+    from kernlens.report.beside import Beside
 
 FORMATS = ("text", "json", "csv")
+#: What --sort orders the table of --top by if something was observed: bytes moved, runs.
+OBSERVED_ORDERS = ("moved", "runs")
 #: The tables of --top and --pressure are at most so wide, unless --full is said.
 _TABLE_WIDTH = 100
 
@@ -38,6 +42,10 @@ _RULES = (
         for excluded, shape in ((("--line", "--offset"), "of whole kernels"), (("csv",), "as text or JSON"))
     ),
     *one_of("--line", "--offset"),
+    *(
+        Rule(f"--sort {name}", excludes=("--waits", "--pressure", "--trips"), why="orders a table of what was observed")
+        for name in OBSERVED_ORDERS
+    ),
     Rule("--waits", excludes=("--offset",), why="is about lines and instructions"),
     Rule("--waits", excludes=("--pressure",), why="has no column in the table of --pressure", unless="--top"),
     Rule("--offset", excludes=("--own-lines",), why="prints the instruction's own line and its inlined calls"),
@@ -54,7 +62,10 @@ _RULES = (
         Rule(f"--format {name}", excludes=("--line", "--top", "--own-lines", "--waits"), why="holds all lines of the kernels")
         for name in STACKS
     ),
-    Rule("--samples", excludes=tuple(f"--sort {name}" for name in LINE_ORDERS), why="orders the table of --top itself"),
+    Rule(
+        "--samples", excludes=tuple(f"--sort {name}" for name in (*LINE_ORDERS, *OBSERVED_ORDERS)),
+        why="orders the table of --top itself",
+    ),
     Rule("--trips", excludes=("--offset", "csv"), why="weighs counts in text or JSON"),
     Rule("--trips", excludes=("--pressure",), why="weighs counts in text or JSON", unless="--top"),
     Rule(
@@ -90,7 +101,7 @@ class Asked:
     sort: str | None = option.value(
         "Sort key for --top.  [default: instructions; samples with --samples]",
         "--sort",
-        type=option.Choice((*LINE_ORDERS, BY_SAMPLES)),
+        type=option.Choice((*LINE_ORDERS, BY_SAMPLES, *OBSERVED_ORDERS)),
     )
     trips: tuple[str, ...] = option.several(
         "Weigh counts by the rounds that a loop runs: FILE:LINE=N, or depth=N for all other loops. May be repeated.",
@@ -189,6 +200,8 @@ def _print_listing(
         form = _costliest(format_name, asked)
     elif asked.is_pressure:
         form = _pressure(format_name, is_printed=asked.is_printed)
+    elif format_name == "csv":
+        form = _table(only, asked.has_waits, is_observed=any(build.behaviours for build in contents.recorded))
     else:
         form = _form(format_name, only, asked.has_waits, is_printed=asked.is_printed)
     if views:
@@ -210,6 +223,10 @@ def _views(asked: Asked) -> list[Callable[[Kernel], Kernel]]:
         from kernlens.cli.trips import trips_of
 
         views.append(partial(kernel_with_trips, trips=trips_of(asked.trips)))
+    elif not asked.is_own and asked.sampled.samples is None:
+        from kernlens.cli.listings import observed_view
+
+        views.append(observed_view)
     return views
 
 
@@ -228,26 +245,48 @@ def _form(format_name: str, only: LineChoice | None, has_waits: bool, *, is_prin
 
     if format_name == "json":
         return instructions_json(only, is_placed=True, has_waits=has_waits)
-    if format_name == "csv":
-        from kernlens.cli.answers.rows import COLUMNS, HEADING, csv_line, csv_lines
-
-        if has_waits:
-            from kernlens.report.wait_words import CSV_COLUMNS, csv_cells
-
-            return Lines(
-                lambda program, kernel: csv_lines(program, kernel, only, csv_cells(kernel)),
-                csv_line((*COLUMNS, *CSV_COLUMNS)),
-            )
-        return Lines(lambda program, kernel: csv_lines(program, kernel, only), HEADING)
     from kernlens.report.listing import annotated
 
-    if has_waits:
-        from kernlens.report.wait_words import WaitNotes
+    def lines(program: Program, kernel: Kernel) -> list[str]:
+        besides: list[Beside] = []
+        if kernel.behaviours:
+            from kernlens.analysis.observed_code import observed_code
+            from kernlens.cli.answers.behaviour_notes import BehaviourNotes
 
-        return Lines(
-            lambda program, kernel: annotated(program, kernel, only, [WaitNotes(kernel)]), is_printed=is_printed
-        )
-    return Lines(lambda program, kernel: annotated(program, kernel, only), is_printed=is_printed)
+            observed = observed_code(kernel)
+            besides += [BehaviourNotes(observed)] if observed else []
+        if has_waits:
+            from kernlens.report.wait_words import WaitNotes
+
+            besides.append(WaitNotes(kernel))
+        return annotated(program, kernel, only, besides)
+
+    return Lines(lines, is_printed=is_printed)
+
+
+def _table(only: LineChoice | None, has_waits: bool, *, is_observed: bool) -> Form:
+    """Return the form of CSV, with the columns of waits and of what was observed."""
+    from kernlens.cli.answers.rows import COLUMNS, csv_line, csv_lines
+    from kernlens.cli.listings import Lines
+
+    columns: list[str] = [*COLUMNS]
+    further: list[Callable[[Kernel], Iterable[tuple[object, ...]]]] = []
+    if has_waits:
+        from kernlens.report import wait_words
+
+        columns += wait_words.CSV_COLUMNS
+        further.append(wait_words.csv_cells)
+    if is_observed:
+        from kernlens.cli.answers import behaviour_notes
+
+        columns += behaviour_notes.CSV_COLUMNS
+        further.append(behaviour_notes.csv_cells)
+
+    def lines(program: Program, kernel: Kernel) -> Iterator[str]:
+        cells = (sum(each, ()) for each in zip(*(cells(kernel) for cells in further), strict=False))
+        return csv_lines(program, kernel, only, cells) if further else csv_lines(program, kernel, only)
+
+    return Lines(lines, csv_line(columns))
 
 
 def _costliest(format_name: str, asked: Asked) -> Form:
@@ -256,6 +295,8 @@ def _costliest(format_name: str, asked: Asked) -> Form:
     from kernlens.report.program_document import SCHEMA
 
     order = asked.sort or "instructions"
+    if order in OBSERVED_ORDERS:
+        return _most_observed(format_name, asked, order)
     shown: dict[str, Any] = {
         "count": asked.top, "order": order, "has_pressure": asked.is_pressure,
         "has_waits": asked.has_waits or order == WAIT,
@@ -263,6 +304,27 @@ def _costliest(format_name: str, asked: Asked) -> Form:
     if format_name == "json":
         return Json({"schema": SCHEMA, "by": order}, costliest_program, partial(costliest_kernel, **shown))
     return Lines(partial(costliest_table, **shown, width=_width()), is_printed=asked.is_printed, has_texts=False)
+
+
+def _most_observed(format_name: str, asked: Asked, order: str) -> Form:
+    from kernlens.cli.answers.behaviour_notes import observed_table, top_document
+    from kernlens.cli.listings import Json, Lines
+    from kernlens.report.json_text import encoded
+    from kernlens.report.program_document import SCHEMA, kernel_document, program_document
+
+    assert asked.top is not None
+    count = asked.top
+    if format_name == "json":
+        return Json(
+            {"schema": SCHEMA, "by": order},
+            partial(program_document, has_sources=False),
+            lambda program, kernel: encoded(kernel_document(kernel) | top_document(program, kernel, count, order)),
+        )
+    return Lines(
+        lambda program, kernel: observed_table(program, kernel, count, order, _width()),
+        is_printed=asked.is_printed,
+        has_texts=False,
+    )
 
 
 def _pressure(format_name: str, *, is_printed: bool) -> Form:

@@ -279,7 +279,7 @@ def _from_binaries(done: Capture) -> list[str]:
 
 
 def _tell_faults(done: Capture) -> None:
-    from kernlens.cli.answers.behaviour_text import fault_sentence
+    from kernlens.report.behaviour_words import fault_sentence
 
     for kernel, fault in done.faults[:_ROWS]:
         print_message(f"kernlens: {kernel}: {fault_sentence(fault)}")

@@ -17,7 +17,7 @@ from kernlens.cli.sources import tell
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
 from kernlens.model.bounds import Rule, bound, bound_names, tolerance
-from kernlens.model.figures import FIGURES, PEAK, PERCENT, WAIT_SHARE
+from kernlens.model.figures import FIGURES, PEAK, PERCENT, UNITS, WAIT_SHARE
 
 if TYPE_CHECKING:
     from kernlens.model.bounds import Tolerance
@@ -34,7 +34,9 @@ class Bounds(Declared):
     def parameters(self, field: str) -> Iterator[click.Parameter]:
         for name, (figure, is_least) in bound_names().items():
             words = " of a kernel" if figure.unit == figure.heading else f" of a kernel ({figure.unit})"
-            is_usual = (figure in FIGURES or figure.key in (PEAK, WAIT_SHARE)) and is_least == figure.more_is_better
+            is_usual = (
+                figure in FIGURES or figure.key in (PEAK, WAIT_SHARE, UNITS)
+            ) and is_least == figure.more_is_better
             yield click.Option(
                 [f"--{name}", _parameter(name)],
                 metavar="N",
@@ -67,6 +69,9 @@ class Asked:
 
     paths: tuple[str, ...] = option.paths()
     bounds: dict[str, int] = Bounds()  # type: ignore[assignment]  # which stands in its place until the command is called
+    no_faults: bool = option.flag(
+        "Fail if the interpreter saw a fault when the kernel was observed, or nobody observed it.", "--no-faults"
+    )
     budget: str | None = option.file("File with limits.  [default: kernlens.toml]", "--budget")
     baseline: str | None = option.value(
         "Fail if a metric is worse than in this recording or binary.", "--baseline", metavar="PATH", type=click.Path()
@@ -115,7 +120,8 @@ def command(asked: Asked) -> None:
     from kernlens.verbs.build_messages import compiled_warnings
     from kernlens.verbs.compile_failures import failure_lines
 
-    bounds = tuple(bound(name, value, f"--{name}") for name, value in asked.bounds.items())
+    stated = {**asked.bounds, **({"max-observed-faults": 0} if asked.no_faults else {})}
+    bounds = tuple(bound(name, value, f"--{name}") for name, value in stated.items())
     fails = (check.NEW, asked.fail_on_new), (check.MISSING, asked.fail_on_missing), (check.UNUSED, asked.fail_on_unused)
     allowances = [_tolerance(words) for words in asked.tolerances]
     answers = check.opened_files(

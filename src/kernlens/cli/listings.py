@@ -192,11 +192,30 @@ def instructions_json(
         {"schema": SCHEMA},
         partial(program_document, has_sources=is_placed),
         lambda program, kernel: kernel_pieces(
-            kernel, program.meant_line(only), is_placed=is_placed, has_waits=has_waits
+            kernel,
+            program.meant_line(only),
+            is_placed=is_placed,
+            has_waits=has_waits,
+            more=_observed(kernel) if is_placed and kernel.behaviours else None,
         ),
         has_texts=True,
         is_indented=is_indented,
     )
+
+
+def _observed(kernel: Kernel) -> dict[str, Any]:
+    from kernlens.cli.answers.behaviour_notes import observed_document
+
+    return observed_document(kernel)
+
+
+def observed_view(kernel: Kernel) -> Kernel:
+    """Return the kernel weighed by its runs, if it was observed."""
+    if not kernel.behaviours:
+        return kernel
+    from kernlens.analysis.executions import kernel_with_executions
+
+    return kernel_with_executions(kernel)
 
 
 class Viewed:

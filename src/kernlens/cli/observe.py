@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.cli import option
+from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import Progress, print_json, print_lines, print_message, print_pieces
 from kernlens.dataclass import dataclass
 
@@ -67,6 +68,10 @@ class Asked:
     fail_on_faults: bool = option.flag(
         "Exit with status 1 if there is a fault, with 2 if not all work-groups ran.", "--fail-on-faults"
     )
+    output: str | None = option.file(
+        "Also save the program that is compiled for the device, with what the kernel did, in this recording.",
+        "-o", "--output",
+    )  # fmt: skip
     as_csv: bool = option.flag("Print the lines as CSV.", "--csv")
     full: None = option.full()
     as_json: bool = option.json()
@@ -75,6 +80,7 @@ class Asked:
 @option.verb(
     Asked,
     "kernlens observe blur.cl --kernel blur --size 4096 --group 256 --arg random:float:4096 --arg zeros:float:4096 --arg 4096",
+    rules=[Rule("--output", needs=("--device",), why="a recording holds the program of a device")],
 )
 def command(asked: Asked) -> None:
     """Run a kernel in an interpreter on data that you describe, and print what it did, line by line: how often each line ran,
@@ -98,6 +104,7 @@ def command(asked: Asked) -> None:
             options=asked.options,
             seconds=asked.seconds,
             uninitialized=asked.uninitialized,
+            recording=asked.output,
             on_progress=progress.show,
         )
     _print(observed, asked)
@@ -109,7 +116,8 @@ def command(asked: Asked) -> None:
 
 
 def _print(observed: Behaviour, asked: Asked) -> None:
-    from kernlens.cli.answers.behaviour_text import behaviour_csv, behaviour_document, behaviour_lines
+    from kernlens.cli.answers.behaviour_document import behaviour_document
+    from kernlens.cli.answers.behaviour_text import behaviour_csv, behaviour_lines
     from kernlens.toolchain.sources.source_reading import SourceFolders
 
     if asked.as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from kernlens.dataclass import dataclass, field, replace
@@ -131,8 +131,17 @@ class ObservedLine:
     atomics: int
     contention: int
 
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The row of a table, as ``LINE_KINDS`` names its columns."""
+        lanes = None if self.lanes is None else round(self.lanes, 2)
+        numbers = (self.runs, self.sub_group_runs, lanes, self.requests, self.units, self.least, self.bytes)
+        local = (self.local_requests, self.wavefronts, self.least_wavefronts)
+        return (self.place.path, self.place.line, *numbers, *local, self.atomics, self.contention)
 
-_KINDS = {
+
+#: The columns of a table of lines, and what they hold.
+LINE_KINDS = {
     **{"path": str, "line": int, "runs": int, "sub_group_runs": int, "lanes": float, "requests": int, "units": int},
     **{"least_units": int, "bytes": int, "local_requests": int, "wavefronts": int, "least_wavefronts": int},
     **{"atomics": int, "contention": int},
@@ -243,22 +252,7 @@ class Behaviour(Tabular):
     @property
     def table(self) -> Table:
         """A row for each line."""
-        return Table.of_rows(_KINDS, self._rows())
-
-    def _rows(self) -> Iterator[tuple[Cell, ...]]:
-        for line in self.lines:
-            yield (
-                *(line.place.path, line.place.line, line.runs, line.sub_group_runs),
-                *(None if line.lanes is None else round(line.lanes, 2), line.requests, line.units, line.least),
-                *(
-                    line.bytes,
-                    line.local_requests,
-                    line.wavefronts,
-                    line.least_wavefronts,
-                    line.atomics,
-                    line.contention,
-                ),
-            )
+        return Table.of_rows(LINE_KINDS, (line.cells for line in self.lines))
 
 
 def _sum(numbers: Sequence[int | None]) -> int | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from kernlens.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from kernlens.model.behaviour import Behaviour
     from kernlens.model.kernel_resources import KernelResources
     from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.pressure import Pressure
@@ -40,6 +41,9 @@ class Measured(Protocol):
 
     @property
     def launch_shared_bytes(self) -> int | None: ...
+
+    @property
+    def behaviours(self) -> tuple[Behaviour, ...]: ...
 
 
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)

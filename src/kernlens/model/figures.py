@@ -26,6 +26,7 @@ from kernlens.model.analysed_figures import (
     WAITS,
 )
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
+from kernlens.model.observed_figures import OBSERVED, UNITS, unobserved_words
 from kernlens.model.stated_figures import FIGURES
 from kernlens.model.vendor_figures import LAUNCH_SHARED, OF_FAMILIES, WITHOUT_LAUNCH
 
@@ -38,12 +39,14 @@ __all__ = [
     "ISSUE_CYCLES",
     "LINE_COLUMNS",
     "LINE_ORDERS",
+    "OBSERVED",
     "OF_FAMILIES",
     "PEAK",
     "PERCENT",
     "PREFETCHES",
     "PRESSURES",
     "STATED",
+    "UNITS",
     "WAIT",
     "WAITS",
     "WAIT_COLUMNS",
@@ -61,6 +64,7 @@ __all__ = [
     "notes_on_unknown",
     "own_figures",
     "shown_figures",
+    "unobserved_words",
     "with_order",
     "without_details",
 ]
@@ -168,7 +172,7 @@ STATED = tuple(figure for figure in FIGURES if not figure.needs_decoding)
 
 
 #: Every figure: what can be named, bounded, and ordered by.
-EVERY_FIGURE = (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS)
+EVERY_FIGURE = (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS, *OBSERVED)
 
 
 def figure_named(name: str, origin: str = "") -> Figure:

@@ -22,15 +22,25 @@ class Trips:
         return ", ".join([*words, *([f"depth={self.of_others}"] if self.of_others is not None else [])])
 
 
+@dataclass(frozen=True, slots=True)
+class Executions:
+    """Weights that an interpreter counted: of how many ``sub_groups`` they are, and what is to be said of the loops."""
+
+    sub_groups: int
+    notes: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class TripWeights:
     """The number of times that each instruction runs (``rows``) with these ``trips``, if every branch is taken.
 
     ``matched`` are the choices of lines that name a loop of the kernel; ``unstated`` is the number of its loops whose trips
-    are not stated, and that count as one round.
+    are not stated, and that count as one round. ``observed``: it is how often all sub-groups of the observed launches ran
+    each, on the branches that they took.
     """
 
     trips: Trips
     rows: Sequence[int] = field(repr=False)
     matched: frozenset[LineChoice]
     unstated: int
+    observed: Executions | None = None

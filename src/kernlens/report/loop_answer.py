@@ -8,6 +8,7 @@ from typing import Any
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_code import LineCode
 from kernlens.report.describe import plural
+from kernlens.report.json_text import attributes
 
 
 class LineCounts:
@@ -47,6 +48,9 @@ def trips_words(kernel: Kernel) -> list[str]:
     weights = kernel.trip_weights
     if weights is None:
         return []
+    if weights.observed is not None:
+        words = f"weighed by the runs of {plural(weights.observed.sub_groups, 'sub-group')}, as observed"
+        return [f"  {each}" for each in (words, *weights.observed.notes)]
     if (kernel.loops is None or not kernel.loops.loops) and not any(weight > 1 for weight in weights.rows):
         why = "its loops are not known" if kernel.loops is None else "the kernel has no loops"
         return [f"  the trips {weights.trips} weigh nothing: {why}"]
@@ -67,4 +71,8 @@ def trips_document(kernel: Kernel) -> dict[str, Any]:
         {"path": choice.path, "line": choice.line, "count": count, "is_loop": choice in weights.matched}
         for choice, count in weights.trips.of_lines
     ]
-    return {"trips": {"lines": lines, "depth": weights.trips.of_others, "unstated_loops": weights.unstated}}
+    executions = weights.observed
+    return {
+        "trips": {"lines": lines, "depth": weights.trips.of_others, "unstated_loops": weights.unstated},
+        **({"executions": attributes(executions, "sub_groups", "notes")} if executions else {}),
+    }

@@ -40,7 +40,9 @@ def wait_heading(kernel: Kernel) -> Iterator[str]:
     else:
         issue = sum(map(mul, kernel.waits.issue, weights))
         waited = sum(wait.cycles * weights[row] for row, wait in kernel.waits.waits.items())
-        origin, values = f"{kernel.waits.estimate}, weighed by the trips", [issue, waited, share_of(waited, issue)]
+        is_observed = kernel.trip_weights is not None and kernel.trip_weights.observed is not None
+        how = "times the observed runs" if is_observed else "weighed by the trips"
+        origin, values = f"{kernel.waits.estimate}, {how}", [issue, waited, share_of(waited, issue)]
     phrases = (figure.phrase(value) for figure, value in zip(WAITS, values, strict=True))
     yield f"  {origin}: {', '.join(filter(None, phrases))}"
 

@@ -69,7 +69,7 @@ OPTIONAL = {
     "advise": {"paths", "tried"},
     "annotate": {"inlined", "live", "unread_sources", "waits_for"},
     "compile": {"log", "messages"},
-    "diff": {"instructions", "parting", "sources"},
+    "diff": {"behaviour", "instructions", "parting", "sources"},
     "inspect": {"sycl", "sycl_image", "unreadable"},
     "stages": {"passes"},
 }

@@ -71,9 +71,9 @@ def test_every_kernel_has_counts(app: str, cpu: Platform, tmp_path: Path) -> Non
     assert done.launches() == plain == {"transpose": 12, "add": 2}
     (build,) = builds(done)
     assert build.options == "-DWORD"
-    found = behaviours(build)
-    assert set(found) == {"transpose", "add"}  # no launch, no behaviour
-    (transpose,), (add,) = found["transpose"], found["add"]
+    behaviours_of = behaviours(build)
+    assert set(behaviours_of) == {"transpose", "add"}  # no launch, no behaviour
+    (transpose,), (add,) = behaviours_of["transpose"], behaviours_of["add"]
     # The sizes of work-groups that the application left to the driver.
     assert (add.launches, add.global_size, add.local_size) == (2, (4096, 1, 1), (256, 1, 1))
     assert (transpose.launches, transpose.groups_done, transpose.groups) == (12, 8 * 16, 8 * 16)
@@ -84,7 +84,7 @@ def test_every_kernel_has_counts(app: str, cpu: Platform, tmp_path: Path) -> Non
         tmp_path / "k.cl", kernel="transpose", size=[64, 64], group=[16, 16],
         arguments=["ramp:int:4096", "ramp:int:4096"], device="h100",
     )  # fmt: skip
-    (line,), (own,) = ([each for each in one.lines if each.requests] for one in (transpose, alone))
+    (line,), (own,) = ([each for each in launch.lines if each.requests] for launch in (transpose, alone))
     assert (line.place.line, line.requests, line.units) == (4, 8 * own.requests, 8 * own.units)
 
 
@@ -109,8 +109,8 @@ def test_a_program_that_was_linked(app: str, tmp_path: Path) -> None:
     done = captured(tmp_path, app, "link")
     *compiled, linked = builds(done)
     assert all(behaviours(each) == {} for each in compiled)
-    (one,) = behaviours(linked)["k"]
-    assert (one.is_counted, one.launches) == (True, 1)
+    (launch,) = behaviours(linked)["k"]
+    assert (launch.is_counted, launch.launches) == (True, 1)
 
 
 def test_what_had_ended_is_there_when_the_application_is_killed(app: str, tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_what_had_ended_is_there_when_the_application_is_killed(app: str, tmp_pa
     assert done.status == -9
     first, second = builds(done)
     assert [each.is_counted for each in behaviours(first)["add"]] == [True]
-    (one,) = behaviours(second)["k"]
-    assert one.reason == "the application's process ended while the interpreter ran it"
-    assert f"nothing was counted of k: {one.reason}" in done.err
+    (launch,) = behaviours(second)["k"]
+    assert launch.reason == "the application's process ended while the interpreter ran it"
+    assert f"nothing was counted of k: {launch.reason}" in done.err
 
 
 @pytest.mark.parametrize(
@@ -130,31 +130,31 @@ def test_what_had_ended_is_there_when_the_application_is_killed(app: str, tmp_pa
 def test_why_nothing_was_counted(word: str, reason: str, app: str, tmp_path: Path) -> None:
     done = captured(tmp_path, app, word)
     assert done.status == 7
-    (one,) = behaviours(builds(done)[0])["k"]
-    assert re.match(reason, one.reason)
-    assert (one.lines, one.accesses) == ((), ())
+    (launch,) = behaviours(builds(done)[0])["k"]
+    assert re.match(reason, launch.reason)
+    assert (launch.lines, launch.accesses) == ((), ())
     assert re.search(f"nothing was counted of k: {reason}", done.err)
 
 
 def test_a_kernel_that_cannot_be_made(app: str, tmp_path: Path) -> None:
     done = captured(tmp_path, app, "unknown")
     assert (done.status, "kernel: -46" in done.out) == (3, True)
-    (one,) = behaviours(builds(done)[0])["k"]
-    assert one.reason.startswith("Oclgrind cannot run this kernel: as it made it, it missed something")
-    assert one.reason in done.err
+    (launch,) = behaviours(builds(done)[0])["k"]
+    assert launch.reason.startswith("Oclgrind cannot run this kernel: as it made it, it missed something")
+    assert launch.reason in done.err
 
 
-def test_faults(app: str, tmp_path: Path) -> None:
+def test_faults_are_recorded_and_told(app: str, tmp_path: Path) -> None:
     options = ("--observe", "--json", "--fail-on-faults")
     done = captured(tmp_path, app, "faults", options=options)
     assert done.status == 7  # The application's own.
-    (one,) = behaviours(builds(done)[0])["k"]
-    (fault,) = one.faults
+    (launch,) = behaviours(builds(done)[0])["k"]
+    (fault,) = launch.faults
     assert (fault.kind, fault.argument, fault.count, fault.places[0].line) == ("bounds", "out", 4090, 3)
     assert re.search("kernlens: k: .*:3: Invalid write .*argument out", done.err)
 
 
-def test_a_budget(app: str, tmp_path: Path) -> None:
+def test_a_budget_of_time_ends_the_counting(app: str, tmp_path: Path) -> None:
     done = captured(tmp_path, app, "killed", options=("--observe", "--seconds", "1"))
-    (one,) = behaviours(builds(done)[1])["k"]
-    assert one.reason == "no work-group ended within the 1 s that are counted of each kernel"
+    (launch,) = behaviours(builds(done)[1])["k"]
+    assert launch.reason == "no work-group ended within the 1 s that are counted of each kernel"

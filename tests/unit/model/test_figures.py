@@ -12,12 +12,9 @@ import pytest
 from kernlens.cli.answers.overview import program_overview
 from kernlens.model.bounds import bound
 from kernlens.model.figures import (
-    COSTS,
+    EVERY_FIGURE,
     FIGURES,
-    OF_FAMILIES,
-    PRESSURES,
     STATED,
-    WAITS,
     figure_named,
     figure_words,
     figures_of,
@@ -33,8 +30,8 @@ from tests.writers.documents import report_page
 DOCS = ROOT / "docs"
 #: Rooms that read figures out of something: a format's bytes, a driver's answers.
 READERS = ("formats", "runtime")
-KEYS = {figure.key for figure in (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS)}
-HEADINGS = {figure.heading for figure in (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS)}
+KEYS = {figure.key for figure in EVERY_FIGURE}
+HEADINGS = {figure.heading for figure in EVERY_FIGURE}
 #: The list, and the fields that it reads of binaries.
 LISTS = (
     "model/figures.py", "model/stated_figures.py", "model/vendor_figures.py", "model/analysed_figures.py",
@@ -156,8 +153,7 @@ def test_the_page_gets_the_list_as_data() -> None:
 def test_the_table_of_the_documentation() -> None:
     rows = [line.strip("|").split("|") for line in (DOCS / "figures.md").read_text().splitlines() if line[:2] == "|`"]
     expected = [
-        [f"`{figure.key}`", figure.heading, figure.unit, figure.meaning, figure.origin]
-        for figure in (*FIGURES, *OF_FAMILIES, *PRESSURES, *WAITS, *COSTS)
+        [f"`{figure.key}`", figure.heading, figure.unit, figure.meaning, figure.origin] for figure in EVERY_FIGURE
     ]
     missing = "\n".join(f"|{'|'.join(row)}|" for row in expected if row not in rows)
     assert rows == expected, f"docs/figures.md: in the order of model/figures.py, write the rows\n{missing}"

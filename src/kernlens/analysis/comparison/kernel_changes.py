@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kernlens.analysis.comparison.behaviour_changes import BehaviourChange, behaviour_change
 from kernlens.analysis.comparison.line_changes import LineChange, changed_lines
 from kernlens.analysis.comparison.normal_form import Code, Reader
 from kernlens.analysis.comparison.pairs import KernelPair
@@ -49,7 +50,7 @@ class KernelChange:
     otherwise: a macro, a declaration.
 
     Of two instruction sets ``figures`` are those that both sides state, and ``own_figures`` those that one side's binary
-    states alone, the other value being None: they are not compared.
+    states alone, the other value being None: they are not compared. ``behaviour`` is what they did otherwise on data.
     """
 
     pair: KernelPair
@@ -61,6 +62,7 @@ class KernelChange:
     codes: tuple[Code, Code] | None = field(default=None, repr=False)
     sources: SourceLines = field(default=SourceLines((), ()), repr=False)
     own_figures: tuple[FigureChange, ...] = ()
+    behaviour: BehaviourChange | None = None
 
     def __repr__(self) -> str:
         words = [f"{change.figure.heading} {change.old} -> {change.new}" for change in self.figures[:3]]
@@ -118,6 +120,12 @@ class Comparison:
 
     def kernel_change(self, pair: KernelPair) -> KernelChange:
         """Return the differences between the kernels of a pair."""
+        change = self._code_change(pair)
+        if not change.differs or not (pair.old.behaviours or pair.new.behaviours):
+            return change
+        return replace(change, behaviour=behaviour_change(pair.old, pair.new, self._source_lines(pair)))
+
+    def _code_change(self, pair: KernelPair) -> KernelChange:
         is_equal = pair.old.code == pair.new.code and pair.old_program.device == pair.new_program.device
         # What is counted in the code is equal if the code is, which then need not be decoded.
         compared = STATED if is_equal else FIGURES

@@ -38,6 +38,7 @@ from kernlens.model.figures import (
     EVERY_FIGURE,
     LINE_COLUMNS,
     LINE_ORDERS,
+    OBSERVED,
     OF_FAMILIES,
     PEAK,
     PREFETCHES,
@@ -76,7 +77,7 @@ def costliest_program(program: Program) -> dict[str, Any]:
     """Return a program in the document, with the origin of each figure; its kernels are left out."""
     stated = CONTAINERS[program.format].stated_by if program.format in CONTAINERS else None
     origins = {}
-    for figure in (each for each in EVERY_FIGURE if each not in (*OF_FAMILIES, *WAITS)):
+    for figure in (each for each in EVERY_FIGURE if each not in (*OF_FAMILIES, *WAITS, *OBSERVED)):
         is_code = figure.needs_decoding or figure.key == "code_size"
         origins[figure.key] = "upper bound" if figure.is_upper_bound else "binary" if is_code else stated
     return program_document(program, has_sources=False) | {"origins": origins}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from kernlens.model.bounds import Bound
-from kernlens.model.figures import WAITS, own_figures
+from kernlens.model.figures import OBSERVED, WAITS, own_figures, unobserved_words
 from kernlens.model.verdict import FAILED, PASSED, SKIPPED, UNKNOWN, Cause, Finding, Place, Verdict
 from kernlens.report.check.verdict_sentences import doubt
 from kernlens.report.describe import kernel_heading, plural
@@ -145,6 +145,8 @@ def _why_unknown(finding: Finding) -> str:
         return f"its binary states {', '.join(each.heading for each in instead)} instead: {limits}"
     if figure in WAITS and kernel.waits_reason and not _is_of_messages(finding):
         return kernel.waits_reason
+    if figure in OBSERVED:
+        return unobserved_words(kernel) or figure.unknown
     return figure.unknown or "the binary does not say it"
 
 

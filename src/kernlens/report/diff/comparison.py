@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kernlens.analysis.comparison.behaviour_changes import BehaviourChange, ObservedLineChange
 from kernlens.analysis.comparison.kernel_changes import FigureChange, KernelChange
 from kernlens.analysis.comparison.line_changes import (
     NEIGHBOURS,
@@ -20,10 +21,13 @@ from kernlens.analysis.comparison.stage_partings import Parting
 from kernlens.model.figures import EVERY_FIGURE, notes_on_unknown
 from kernlens.model.instruction import Instructions
 from kernlens.model.program import Program
+from kernlens.report.behaviour_words import COUNTED
 from kernlens.report.describe import device_words, kernel_words, plural
 from kernlens.report.style import style
 from kernlens.report.table import table
 
+#: Lines whose behaviour differs that are listed.
+_MOST_OBSERVED = 12
 #: Unchanged instructions that are shown around changed ones.
 _CONTEXT = 3
 _WITHOUT_LINE = {
@@ -130,6 +134,7 @@ def kernel_lines(
             f"{figure_change.figure.heading} {_figure_cell(figure_change)}" for figure_change in change.figures
         )
     yield from _own_figures(change)
+    yield from behaviour_lines(change.behaviour)
     if parting is not None:
         yield f"  {parting_words(parting)}"
     if change.is_same_code:
@@ -158,6 +163,44 @@ def kernel_lines(
         yield _line(line, change.sources, has_counts_only=change.pair.has_two_isas, has_sync=has_sync)
         if has_instructions:
             yield from _instructions(change, line)
+
+
+def behaviour_lines(change: BehaviourChange | None) -> Iterator[str]:
+    """Yield what a kernel does otherwise on data, as an interpreter counted it, or why that is not known."""
+    if change is None:
+        return
+    if change.reason:
+        yield style(f"  on data: {change.reason}", dim=True)
+        return
+    old, new = change.units
+    sums = f": {new:,} units of memory in all, before {old:,}" if old != new else ""
+    yield f"  on data ({COUNTED}){sums}"
+    told = [words for line in change.lines if (words := _otherwise(line))]
+    yield from (f"    {words}" for words in told[:_MOST_OBSERVED])
+    if len(told) > _MOST_OBSERVED:
+        yield f"    and {plural(len(told) - _MOST_OBSERVED, 'more line')} (--json has all)"
+    if not told:
+        yield "    no line moves another number of units a request, or runs more or less often"
+
+
+def _otherwise(line: ObservedLineChange) -> str:
+    """Return what a line does otherwise, in words."""
+    words = []
+    for (old, new), verb, things in (
+        (line.units, "moves", "units a request"),
+        (line.waves, "takes", "wavefronts a request"),
+        (line.runs, "runs", "times"),
+    ):
+        if old != new and new is not None:
+            words.append(f"{verb} {_amount(new)} {things}{'' if old is None else f', before {_amount(old)}'}")
+    if line.new is None:
+        words = ["did not run" if line.key.new else "is gone"]
+    number = line.key.new or line.key.old
+    return f"line {number} {'; '.join(words)}" if words else ""
+
+
+def _amount(number: float) -> str:
+    return f"{number:,.1f}".removesuffix(".0")
 
 
 def _own_figures(change: KernelChange) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kernlens.analysis.comparison.behaviour_changes import BehaviourChange
 from kernlens.analysis.comparison.kernel_changes import KernelChange
 from kernlens.analysis.comparison.line_changes import (
     NEIGHBOURS,
@@ -75,12 +76,35 @@ def kernel_document(change: KernelChange, parting: Parting | None, *, has_instru
         "lines": [_line(change, line, has_instructions) for line in change.lines],
         "edited": [_place(change, key) for key in change.edited],
     }
+    if change.behaviour is not None:
+        document["behaviour"] = _behaviour(change, change.behaviour)
     if parting is not None:
         document["parting"] = {"equal_stage": parting.before, "stage": parting.stage, "pass": None}
         if parting.first_pass is not None:
             first = parting.first_pass
             document["parting"]["pass"] = {**attributes(first, "stage", "side"), "partial": list(first.partial)}
     return document
+
+
+def _behaviour(change: KernelChange, behaviour: BehaviourChange) -> Document:
+    return {
+        "reason": behaviour.reason or None,
+        "units": None if behaviour.reason else dict(zip(("old", "new"), behaviour.units, strict=True)),
+        "lines": [
+            {
+                **_place(change, line.key),
+                **{
+                    key: dict(zip(("old", "new"), values, strict=True))
+                    for key, values in (
+                        ("units_per_request", line.units),
+                        ("waves_per_request", line.waves),
+                        ("runs", line.runs),
+                    )
+                },
+            }
+            for line in behaviour.lines
+        ],
+    }
 
 
 def _own(figure: Figure, value: int) -> Document:

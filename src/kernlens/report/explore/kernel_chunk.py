@@ -17,6 +17,7 @@ from kernlens.model.stage_text import StageText, StageTexts
 from kernlens.report.explore.advice_list import advice_list
 from kernlens.report.explore.code import code_document, compacted_of
 from kernlens.report.explore.cycle_columns import page_waits_reason
+from kernlens.report.explore.observed_columns import observed_columns
 from kernlens.report.explore.packing import RAW_LIMIT, deltas
 from kernlens.report.explore.places import NO_PLACE, Places, names_of_table
 
@@ -75,6 +76,7 @@ def kernel_document(
         "warning": source_map.warning if source_map else None,
         "stages": stages,
         "advice": advice,
+        **({"observed": observed_columns(kernel, places, is_redacted=is_redacted)} if kernel.behaviours else {}),
         "missing": missing,
     }
 

@@ -196,7 +196,7 @@ class ProgramEntries:
         }
 
     def _kernel(self, program: Program, kernel: Kernel, identity: str) -> str:
-        words = [str(self._has_stages), str(self._own_roots), self._sampled_words(kernel)]
+        words = [str(self._has_stages), str(self._own_roots), self._sampled_words(kernel), _observed_words(kernel)]
         chunk = id_of("kernel", identity, kernel.name, *words)
         return self._chunks.add("kernel", chunk, partial(self._kernel_document, program, kernel, identity, chunk))
 
@@ -294,6 +294,11 @@ class ProgramEntries:
         if not self._has_stages:
             return "the stages of the compile were left out of this document"
         return _NOT_KEPT.format(command=_stages_command(program))
+
+
+def _observed_words(kernel: Kernel) -> str:
+    """Return what a kernel's launches are told apart by, as an interpreter counted them."""
+    return repr([(each, each.lines) for each in kernel.behaviours]) if kernel.behaviours else ""
 
 
 def _stages_command(program: Program) -> str:

@@ -121,7 +121,9 @@ def capture(
     from, or by a file that holds that. ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options``
     and ``replace``, as what is built with these must not be what the application's next run finds. What is built again can
     read the toolchain, the application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a
-    simulated device the application may write no file of more than 1 GiB. ``on_start`` is called when nothing keeps the
+    simulated device the application may write no file of more than 1 GiB. With ``observe`` the application runs on Oclgrind,
+    an interpreter, in ``toolchain``: the recording has what each kernel did, as far as that ran within ``seconds``, counted
+    for ``device`` and beside the code that is compiled for it. ``on_start`` is called when nothing keeps the
     application from being started, ``on_progress`` with the number of builds that are in the recording, and that of all, once
     it has ended.
 
@@ -132,11 +134,8 @@ def capture(
     """
     replacements = [Replacement.of(*both) for both in (replace or {}).items()]
     words = [os.fspath(word) for word in command_line]
-    if observe and simulate is not None:
-        raise KernlensError("a simulated device runs no kernel that could be observed; observe without simulate")
-    observing = Observing(device, float(seconds), toolchain or "") if observe else None
-    chosen = _toolchain(toolchain, simulate, observing)
-    simulated = None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
+    observing = Observing(device, float(seconds), toolchain) if observe else None
+    chosen, simulated = _chosen(toolchain, simulate, observing)
     changes = Changes(lines, build_options, replacements, fresh_cache or observe)
     asked = Asked(tuple(words), simulated, chosen.name, stages, changes, observing)
     application = find_application(words, simulated, chosen)
@@ -148,9 +147,8 @@ def capture(
         code = DeviceCode(device, spool, unconfined=unconfined)
         with observed(observing, application.environment, spool, code):
             _turn_on(application, layer, spool, chosen, changes)
+            application.environment |= {} if simulated is None else {ZEROS: "1"}
             watch = LoaderWatch(chosen if chosen.root is not None else None)
-            if simulated is not None:
-                application.environment[ZEROS] = "1"
             if on_start is not None:
                 on_start()
             ended = _run(application, simulated is not None, watch, spool)
@@ -208,11 +206,15 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     return spool.folder, changed
 
 
-def _toolchain(name: str, simulate: str | None, observing: Observing | None) -> Toolchain:
-    """Return the toolchain whose driver builds: without a device to simulate the application keeps the drivers that it has."""
+def _chosen(name: str, simulate: str | None, observing: Observing | None) -> tuple[Toolchain, str | None]:
+    """Return the toolchain whose driver builds, and its name of the device to simulate. Without one the application keeps the
+    drivers that it has."""
     if observing is not None:
-        return oclgrind(observing.toolchain).toolchain
-    return find_toolchain(name or (DEFAULT if simulate else SYSTEM))
+        if simulate is not None:
+            raise KernlensError("a simulated device runs no kernel that could be observed; observe without simulate")
+        return oclgrind(observing.toolchain).toolchain, None
+    chosen = find_toolchain(name or (DEFAULT if simulate else SYSTEM))
+    return chosen, None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
 
 
 def _spool(make: Callable[[Path], Spool], recording: Path, asked: Asked) -> Spool:

@@ -22,7 +22,7 @@ _Sizes = tuple[tuple[int, int, int], tuple[int, int, int]]
 
 
 class ObservedLaunches:
-    """What the plugin wrote, by the builds of programs. ``missing`` says what of it cannot be read."""
+    """The launches that the plugin counted, by the builds of programs. ``missing`` says what of it cannot be read."""
 
     def __init__(self, spool: Spool, observing: Observing) -> None:
         self._observing, self._machine = observing, observing.machine()
@@ -70,7 +70,7 @@ class ObservedLaunches:
         its program's kernels, ``path`` is what its source is called."""
         own = self._of_builds.get(event.observed, {}) if event.observed else {}
         kernels = dict.fromkeys([*kernels, *(name for program, name in self._refused if program == event.program)])
-        found = {}
+        behaviours = {}
         for kernel in kernels:
             launches = own.get(kernel, [])
             counter = counters.get(kernel, Counter(kernel))
@@ -85,8 +85,8 @@ class ObservedLaunches:
                     " message names"
                 )
             if launches or counter.launches or reason:
-                found[kernel] = self._of_kernel(kernel, launches, counter, reason, path)
-        return found
+                behaviours[kernel] = self._of_kernel(kernel, launches, counter, reason, path)
+        return behaviours
 
     def _of_kernel(
         self, kernel: str, launches: Sequence[ObservedLaunch], counter: Counter, reason: str, path: str
@@ -97,31 +97,31 @@ class ObservedLaunches:
                 reason = "the application's process ended while the interpreter ran it"
                 continue
             try:
-                (one,) = read_observations(launch.section, dict.fromkeys(SOURCE_NAMES, path))
+                (observed,) = read_observations(launch.section, dict.fromkeys(SOURCE_NAMES, path))
             except (KernlensError, ValueError) as error:
                 self.missing.append(f"what {kernel} did: {error}")
                 continue
-            by_sizes.setdefault((one.global_size, one.local_size), []).append(self._checked(one))
+            by_sizes.setdefault((observed.global_size, observed.local_size), []).append(self._checked(observed))
         told = [self._of_sizes(each, counter) for each in by_sizes.values()]
         return [*told, *self._uncounted(kernel, list(by_sizes), counter, reason)]
 
-    def _checked(self, one: Behaviour) -> Behaviour:
+    def _checked(self, observed: Behaviour) -> Behaviour:
         """Return a launch for the device; with the reason in place of its counts if these mean nothing."""
-        machine = replace(self._machine, width=one.machine.width)
-        fatal = next((each.sentence for each in one.faults if each.kind == FATAL), None)
-        one = replace(
-            one,
+        machine = replace(self._machine, width=observed.machine.width)
+        fatal = next((each.sentence for each in observed.faults if each.kind == FATAL), None)
+        observed = replace(
+            observed,
             machine=machine,
             device=self._observing.device,
-            faults=tuple(each for each in one.faults if each.kind != FATAL),
+            faults=tuple(each for each in observed.faults if each.kind != FATAL),
         )
         if fatal is not None:
-            return one.without_counts(f"Oclgrind cannot run this kernel: {fatal.rstrip('.')}; nothing was counted")
-        if one.groups_done < one.groups and not one.is_out_of_time:
-            return one.without_counts(
-                f"Oclgrind stopped after {one.groups_done:,} of {one.groups:,} work-groups; nothing was counted"
+            return observed.without_counts(f"Oclgrind cannot run this kernel: {fatal.rstrip('.')}; nothing was counted")
+        if observed.groups_done < observed.groups and not observed.is_out_of_time:
+            return observed.without_counts(
+                f"Oclgrind stopped after {observed.groups_done:,} of {observed.groups:,} work-groups; nothing was counted"
             )
-        return without_lockstep(one)
+        return without_lockstep(observed)
 
     def _of_sizes(self, launches: Sequence[Behaviour], counter: Counter) -> Behaviour:
         first = launches[0]

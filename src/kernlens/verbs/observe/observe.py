@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import prod
 from pathlib import Path
 
 from kernlens.dataclass import replace
-from kernlens.errors import KernlensError, ToolError, UnsupportedError
+from kernlens.errors import KernlensError, NotFoundError, ToolError, UnsupportedError
 from kernlens.formats.observation import read_observations
 from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
 from kernlens.model.behaviour import Behaviour, Fault, ObservedMachine
+from kernlens.model.program import Program
 from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, machine_words, oclgrind, plugin
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.sources.includes import existing_source, join_options
@@ -41,6 +44,7 @@ def observe(
     options: str | Sequence[str] = "",
     seconds: float = SECONDS,
     uninitialized: bool = False,
+    recording: str | os.PathLike[str] | None = None,
     on_progress: Progress | None = None,
 ) -> Behaviour:
     """Return what one launch of a kernel does, counted in an interpreter (Oclgrind) on the data that ``arguments`` describe:
@@ -49,6 +53,7 @@ def observe(
     ``size`` and ``group`` are the global and the local size. ``device`` decides how wide a sub-group is and how memory is
     moved; for Intel's the kernel is compiled. ``sub_group`` is a width instead. ``toolchain`` names the one with Oclgrind.
     After ``seconds`` the work-groups that ended are the answer. ``uninitialized`` also looks for values that were never set.
+    ``recording`` is a file to save the program that is compiled for the device in, with what the kernel did.
 
     Raises KernlensError: NotFoundError for a kernel that is not there, UnsupportedError where Oclgrind is not installed,
     ToolError where it fails.
@@ -62,38 +67,78 @@ def observe(
         program = prepare(interpreter, str(path), words, str(folder))
     name = program.kernel(kernel)
     described = launch_arguments(name, program.kernels[name], arguments)
-    machine = _machine(path, name, device, sub_group, words)
+    compiled = _Compiled(path, device, words)
+    machine = _machine(compiled, name, sub_group)
+    if recording is not None:
+        compiled.check(name)
     settings = {"OCLGRIND_DATA_RACES": "1", **({"OCLGRIND_UNINITIALIZED": "1"} if uninitialized else {})}
     launched = _Launch(interpreter, program, name, sizes, local, described, machine, seconds, settings, str(path))
-    observed = launched.run(on_progress)
+    try:
+        observed = launched.run(on_progress)
+    except ToolError as error:
+        if recording is not None:
+            compiled.save(recording, Behaviour.not_counted(name, str(error), sizes, local, device))
+        raise
     observed = replace(observed, machine=machine, source=str(path), device=device)
-    return without_lockstep(observed)
+    observed = without_lockstep(observed)
+    if recording is not None:
+        compiled.save(recording, observed)
+    return observed
 
 
-def _sizes(size: Sequence[int], group: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _sizes(size: Sequence[int], group: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Return both sizes with three dimensions. Raises KernlensError for sizes that do not fit together."""
     if len(size) != len(group) or not 1 <= len(size) <= 3:
         raise KernlensError("the size and the group's size have the same number of dimensions, 1 to 3")
     if any(each < 1 for each in (*size, *group)) or any(all_ % part for all_, part in zip(size, group, strict=True)):
         raise KernlensError(f"work-groups of {_told(group)} do not divide {_told(size)} work-items")
-    rest = (1,) * (3 - len(size))
-    return (*size, *rest), (*group, *rest)
+    (x, y, z, *_), (a, b, c, *_) = (*size, 1, 1), (*group, 1, 1)
+    return (x, y, z), (a, b, c)
 
 
 def _told(sizes: Sequence[int]) -> str:
     return " x ".join(f"{each:,}" for each in sizes)
 
 
-def _machine(path: Path, kernel: str, device: str | None, sub_group: int | None, options: str) -> ObservedMachine:
+class _Compiled:
+    """The source, compiled for the device when that is needed."""
+
+    def __init__(self, path: Path, device: str | None, options: str) -> None:
+        self.path, self.device, self._options = path, device, options
+
+    @cached_property
+    def programs(self) -> Sequence[Program]:
+        """The programs for the device. Raises ToolError if the source does not compile for it."""
+        from kernlens.verbs.compile import compile
+
+        if self.device is None:
+            raise UnsupportedError("a recording holds the program of a device; name it with --device")
+        return compile(self.path, self.device, options=self._options)
+
+    def check(self, kernel: str) -> None:
+        """Raise NotFoundError if the compiled program does not have the kernel."""
+        if not any(kernel in program.kernels for program in self.programs):
+            raise NotFoundError(f"the program that is compiled for {self.device} has no kernel {kernel}")
+
+    def save(self, recording: str | os.PathLike[str], observed: Behaviour) -> None:
+        """Write the programs, and what the kernel did. Raises OutputError if that is not possible."""
+        from kernlens.recording.writer import RecordingWriter
+
+        with RecordingWriter(os.fspath(recording), command_line=sys.argv, overwrite=True, is_whole=True) as writer:
+            for program in self.programs:
+                number = writer.add(program.build)
+                if observed.kernel in program.kernels:
+                    writer.add_behaviour(number, observed)
+
+
+def _machine(compiled: _Compiled, kernel: str, sub_group: int | None) -> ObservedMachine:
+    device = compiled.device
     machine = machine_of(device_named(device)) if device is not None else ObservedMachine()
     if sub_group is not None:
         machine = replace(machine, width=sub_group)
     elif not machine.width:
-        from kernlens.verbs.compile import compile
-
-        assert device is not None
-        compiled = compile(path, device, options=options)
-        width = compiled[0].kernels[kernel].resources.simd if compiled and kernel in compiled[0].kernels else None
+        widths = [each.kernels[kernel].resources.simd for each in compiled.programs if kernel in each.kernels]
+        width = next(iter(widths), None)
         if width is None:
             raise UnsupportedError(
                 f"the compiler does not say how wide {kernel} is on {device}; state it with --sub-group"

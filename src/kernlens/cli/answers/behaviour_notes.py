@@ -1,0 +1,167 @@
+"""The behaviour of a kernel on its data, beside the lines of a listing, and as the table of those that move most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kernlens.analysis.line_texts import source_line, source_texts
+from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
+from kernlens.cli.answers.behaviour_document import behaviour_document, line_document
+from kernlens.model.behaviour import ObservedLine
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
+from kernlens.report.behaviour_words import fault_sentence, line_sentences, observed_sentences
+from kernlens.report.describe import plural, short_names
+from kernlens.report.listing import heading
+from kernlens.report.style import style
+from kernlens.report.table import Cell, table
+
+#: What --sort orders the table of --top by: the bytes that a line moves.
+MOVED = "moved"
+#: The columns that CSV gets besides: those of the instruction's line.
+CSV_COLUMNS = ("runs", "lanes", "requests", "units", "ideal_units", "local_requests", "waves", "ideal_waves")
+#: Faults that are named one by one.
+_NAMED = 4
+_WIDTH = 9
+
+
+class BehaviourNotes:
+    """The counts of a kernel's launches as columns of its source lines, and sentences above them."""
+
+    def __init__(self, observed: ObservedCode) -> None:
+        self._observed = observed
+        columns = ["runs", "lanes"] if observed.launches else []
+        columns += ["requests", "units", "ideal units"] if observed.has_memory else []
+        columns += ["local", "waves", "ideal waves"] if observed.has_local else []
+        self._columns = [each.rjust(_WIDTH) for each in columns]
+        self.heading = " ".join(self._columns)
+        self.meaning = "; ".join(_meanings(observed))
+
+    def above(self) -> list[str]:
+        """Return the sentences above a kernel's lines."""
+        return _above(self._observed)
+
+    def of_line(self, path: str, line: int) -> str:
+        """Return the cells of a line; blank if it did not run, or has no accesses."""
+        counts = self._observed.lines.get((path, line))
+        if counts is None:
+            return " " * len(self.heading)
+        cells = _cells(counts)
+        shown = (
+            cells[:2]
+            + (cells[2:5] if self._observed.has_memory else ())
+            + (cells[5:] if self._observed.has_local else ())
+        )
+        return " ".join(_number(cell).rjust(len(heading)) for cell, heading in zip(shown, self._columns, strict=True))
+
+    def below(self, path: str, line: int) -> Iterator[str]:
+        """Yield a line on each access of the line that moves more than it must."""
+        yield from (style(sentence, fg="yellow") for sentence in line_sentences(self._observed, (path, line)))
+
+    def rows(self) -> Iterator[tuple[int, str]]:
+        """Return nothing: instructions have no counts of their own."""
+        return iter(())
+
+
+def _meanings(observed: ObservedCode) -> Iterator[str]:
+    if observed.launches:
+        yield f"runs by work-items, of {observed.machine.width} lanes how many are active"
+    if observed.has_memory:
+        yield f"requests to global memory, units of {observed.unit} bytes, and the fewest"
+    if observed.has_local:
+        yield "requests to local memory, wavefronts, and the fewest"
+
+
+def _cells(line: ObservedLine) -> tuple[Cell, ...]:
+    moved = (line.requests, line.units, line.least) if line.requests else (None,) * 3
+    local = (line.local_requests, line.wavefronts, line.least_wavefronts) if line.local_requests else (None,) * 3
+    return (line.runs, None if line.lanes is None else round(line.lanes, 1), *moved, *local)
+
+
+def _number(cell: Cell) -> str:
+    return "" if cell is None else f"{cell:,}"
+
+
+def _above(observed: ObservedCode) -> list[str]:
+    """Return what stands above the lines: what the counts are, and the faults."""
+    faults = [fault for each in observed.launches for fault in each.faults]
+    told = [style(f"fault: {fault_sentence(fault)}", fg="red") for fault in faults[:_NAMED]]
+    if len(faults) > _NAMED:
+        told.append(f"and {plural(len(faults) - _NAMED, 'more fault')} (--json has all)")
+    return [f"  {sentence}" for sentence in (*observed_sentences(observed), *told)]
+
+
+def observed_table(program: Program, kernel: Kernel, count: int, order: str, width: int | None = None) -> list[str]:
+    """Return a table of the ``count`` lines that move most, or run most."""
+    observed = observed_code(kernel)
+    above = heading(program, kernel)[:-1]
+    if observed is None:
+        return [*above, "  not observed: kernlens observe -o FILE.klens saves what a kernel does on data", ""]
+    above += [*_above(observed), ""]
+    if not observed.lines:
+        return above
+    ordered = _ordered(observed, order)
+    shown, others = ordered[:count], ordered[count:]
+    texts, names = source_texts(program), short_names({path for path, _ in shown})
+    total = sum(_moved(observed, observed.lines[key]) for key in ordered)
+    rows: list[list[Cell]] = []
+    for path, line in shown:
+        counts = observed.lines[path, line]
+        moved = _moved(observed, counts)
+        share = 100 * moved / total if total and moved else None
+        where, text = f"{names[path]}:{line}", source_line(texts, path, line) or ""
+        rows.append([where, moved or None, share, *_cells(counts), text])
+    if others:
+        moved = sum(_moved(observed, observed.lines[key]) for key in others)
+        rows.append(
+            [plural(len(others), "other line"), moved or None, 100 * moved / total if total and moved else None,
+             *[None] * len(CSV_COLUMNS), ""]
+        )  # fmt: skip
+    headings = ("line", "moved bytes", "%", *(each.replace("_", " ") for each in CSV_COLUMNS), "source")
+    filled = [number for number, _ in enumerate(headings) if any(row[number] is not None for row in rows)]
+    lines = table([headings[each] for each in filled], [[row[each] for each in filled] for row in rows], width=width)
+    told = [f"  {names[key[0]]}:{key[1]}: {words}" for key in shown for words in line_sentences(observed, key)]
+    return [*above, *lines, *(["", *told] if told else []), ""]
+
+
+def _moved(observed: ObservedCode, line: ObservedLine) -> int:
+    return line.units * observed.unit
+
+
+def _ordered(observed: ObservedCode, order: str) -> list[Line]:
+    """Return the lines in an order, those first that move or run most."""
+
+    def key(line: Line) -> tuple[int, int, Line]:
+        counts = observed.lines[line]
+        first, second = counts.units, counts.wavefronts or 0
+        return (-first, -second, line) if order == MOVED else (-counts.sub_group_runs, -counts.runs, line)
+
+    return sorted(observed.lines, key=key)
+
+
+def observed_document(kernel: Kernel) -> dict[str, Any]:
+    """Return the key ``behaviours`` of a kernel: its launches as ``observe --json`` has them; none if there are none."""
+    return {"behaviours": [behaviour_document(each) for each in kernel.behaviours]} if kernel.behaviours else {}
+
+
+def top_document(program: Program, kernel: Kernel, count: int, order: str) -> dict[str, Any]:
+    """Return the keys of a kernel in the document of ``--top --sort moved``."""
+    observed, texts = observed_code(kernel), source_texts(program)
+    if observed is None:
+        return {"observed_lines": None}
+    lines = [
+        {**line_document(observed.lines[key]), "source": source_line(texts, *key)}
+        for key in _ordered(observed, order)[:count]
+    ]
+    return {**observed_document(kernel), "observed_lines": lines}
+
+
+def csv_cells(kernel: Kernel) -> Iterator[tuple[object, ...]]:
+    """Yield the further cells of each instruction: the counts of its line, empty where it has none."""
+    observed, source_map = observed_code(kernel), kernel.source_map
+    lines: Mapping[Line, ObservedLine] = observed.lines if observed else {}
+    for index in range(len(kernel.instructions)):
+        place = source_map.place(index) if source_map else None
+        counts = lines.get((place.path, place.line)) if place else None
+        yield tuple("" if cell is None else cell for cell in _cells(counts)) if counts else ("",) * len(CSV_COLUMNS)

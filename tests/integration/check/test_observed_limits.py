@@ -1,0 +1,101 @@
+"""Limits on what a kernel does on its data: held, not held, and never passed where nobody looked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kernlens
+from kernlens.dataclass import replace
+from kernlens.model.behaviour import Behaviour
+from kernlens.recording.writer import RecordingWriter
+from tests.documents import check_printed
+from tests.integration.annotate.test_observed import TRANSPOSE
+from tests.integration.cli.test_cli import kernlens as run
+from tests.tree import ROOT
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/usr/lib/oclgrind/liboclgrind-rt.so").exists(), reason="no Oclgrind 21.10"),
+    pytest.mark.skipif(shutil.which("ocloc") is None, reason="no compiler for Intel's GPUs"),
+]
+FAULTY = "kernel void k(global int *a)\n{\n a[get_global_id(0) + 1] = 1;\n}\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    result = tmp_path_factory.mktemp("limits")
+    shutil.copy(ROOT / "examples" / "transpose.cl", result)
+    for name in ("transpose", "transpose_tiled"):
+        words = ("observe", "transpose.cl", "--kernel", name, "--device", "dg2", *TRANSPOSE)
+        assert run(*words, "-o", f"{name}.klens", cwd=result).returncode == 0
+    (result / "k.cl").write_text(FAULTY)
+    sizes = ("--size", "64", "--group", "64", "--arg", "zeros:int:64", "-o", "k.klens")
+    assert run("observe", "k.cl", "--device", "dg2", *sizes, cwd=result).returncode == 0
+    return result
+
+
+def check(*words: str, cwd: Path) -> tuple[int, dict[str, Any]]:
+    done = run("check", *words, "--json", cwd=cwd)
+    check_printed(["check", *words, "--json"], done.stdout)
+    return done.returncode, json.loads(done.stdout) if done.stdout else {}
+
+
+def test_units_per_request(folder: Path) -> None:
+    words = ("transpose.klens", "--kernel", "transpose", "--max-units-per-request")
+    status, verdict = check(*words, "15", cwd=folder)
+    (finding,) = verdict["findings"]
+    assert (status, finding["state"], finding["value"]) == (1, "failed", 16)
+    assert (finding["cause"]["line"], finding["cause"]["count"]) == (8, 2304)
+    assert check(*words, "16", cwd=folder)[0] == 0
+    tiled = ("transpose_tiled.klens", "--kernel", "transpose_tiled", "--max-units-per-request", "2")
+    assert check(*tiled, "--max-waves-per-request", "2", "--no-faults", cwd=folder)[0] == 0
+
+
+def test_a_kernel_that_nobody_observed_does_not_pass(folder: Path) -> None:
+    status, verdict = check("transpose.klens", "--no-faults", cwd=folder)
+    assert {each["kernel"]: each["state"] for each in verdict["findings"]} == {
+        "transpose": "passed",
+        "transpose_tiled": "unknown",
+    }
+    assert status == 2
+    done = run("check", "transpose.klens", "--no-faults", cwd=folder)
+    assert "cannot be checked; it was not observed: kernlens observe -o FILE" in done.stdout
+
+
+def test_faults_fail_with_their_line(folder: Path) -> None:
+    status, verdict = check("k.klens", "--no-faults", cwd=folder)
+    (finding,) = verdict["findings"]
+    assert (status, finding["state"], finding["value"], finding["cause"]["line"]) == (1, "failed", 1, 3)
+
+
+def test_a_file_of_limits_and_python_take_the_same_names(folder: Path) -> None:
+    (folder / "limits.toml").write_text('[kernel."transpose"]\nmax-units-per-request = 15\nmax-observed-faults = 0\n')
+    status, verdict = check("transpose.klens", "--budget", "limits.toml", cwd=folder)
+    assert status == 1
+    assert [each["state"] for each in verdict["findings"]] == ["failed", "passed"]
+    program = kernlens.load(folder / "transpose.klens")[0]
+    assert not kernlens.check(program, kernel="transpose", max_units_per_request=15).ok
+    assert kernlens.check(program, kernel="transpose", max_units_per_request=16).ok
+
+
+@pytest.mark.parametrize("change", ["partial", "refused"])
+def test_what_was_not_counted_whole_does_not_pass(change: str, folder: Path) -> None:
+    (program,) = kernlens.load(folder / "transpose.klens")
+    (observed,) = program.kernels["transpose"].behaviours
+    other = replace(observed, groups_done=3)
+    if change == "refused":
+        other = Behaviour.not_counted("transpose", "it uses sub-groups", (64, 64, 1), (16, 16, 1), "dg2")
+    with RecordingWriter(folder / f"{change}.klens", overwrite=True) as writer:
+        number = writer.add(program.build)
+        writer.add_behaviour(number, other)
+    words = (f"{change}.klens", "--kernel", "transpose", "--no-faults")
+    status, verdict = check(*words, cwd=folder)
+    assert (status, verdict["findings"][0]["state"]) == (2, "unknown")
+    told = "only the first 3 of 16 work-groups ran" if change == "partial" else "it uses sub-groups"
+    assert told in run("check", *words, cwd=folder).stdout
+    if change == "partial":  # What was counted is too much already.
+        assert check(*words, "--max-units-per-request", "15", cwd=folder)[0] == 1
