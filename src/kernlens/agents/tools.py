@@ -13,7 +13,7 @@ from kernlens.agents.allowed_paths import AllowedPaths
 from kernlens.agents.confined_verb import Answer, ConfinedVerb
 from kernlens.dataclass import dataclass
 from kernlens.errors import KernlensError
-from kernlens.model.figures import LINE_ORDERS
+from kernlens.model.figures import LINE_ORDERS, OBSERVED_ORDERS
 from kernlens.verbs.programs import is_source
 
 #: What an argument is, beside a value of an option: a path of the user's, several, build options, options given once for each
@@ -197,7 +197,13 @@ TOOLS = (
             Argument(
                 "top", "the N costliest lines, as a table", "--top", {"type": "integer", "minimum": 1, "maximum": 1000}
             ),
-            Argument("sort", "what makes a line costly, with top", "--sort", {"enum": list(LINE_ORDERS)}),
+            Argument(
+                "sort",
+                "what makes a line costly, with top; of a kernel that was observed (kernlens observe -o): excess, what moves"
+                " most memory above its ideal, moved, runs",
+                "--sort",
+                {"enum": [*LINE_ORDERS, *OBSERVED_ORDERS]},
+            ),
             Argument(
                 "trips",
                 "weigh counts by the rounds that loops run: FILE:LINE=N, or depth=N for all other loops",

@@ -15,7 +15,7 @@ from kernlens.cli.output import is_full, print_message, print_pieces
 from kernlens.cli.samples import BY_SAMPLES, STACKS
 from kernlens.cli.sources import Sources
 from kernlens.dataclass import dataclass
-from kernlens.model.figures import LINE_ORDERS, WAIT
+from kernlens.model.figures import LINE_ORDERS, OBSERVED_ORDERS, WAIT
 
 if TYPE_CHECKING:
     from kernlens.cli.answers.offset_answer import AskedOffsets
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kernlens.report.beside import Beside
 
 FORMATS = ("text", "json", "csv")
-#: What --sort orders the table of --top by if something was observed: bytes moved, runs.
-OBSERVED_ORDERS = ("moved", "runs")
 #: The tables of --top and --pressure are at most so wide, unless --full is said.
 _TABLE_WIDTH = 100
 

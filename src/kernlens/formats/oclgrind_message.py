@@ -17,7 +17,7 @@ _WARNING = 2
 FATAL = "fatal"
 _FATAL = re.compile(r"OCLGRIND FATAL ERROR")
 _KINDS = (
-    (re.compile(r"Invalid (?:read|write|load|store|.*access)|Memory allocated|Index .* out of"), "bounds"),
+    (re.compile(r"Invalid (?:read|write|load|store|.*access)|Memory allocated|Index .* (?:out of|exceeds)"), "bounds"),
     (re.compile(r".*\bdata race\b"), "race"),
     (re.compile(r".*[Uu]ninitiali[sz]ed"), "uninitialized"),
     (re.compile(r"Work-(?:group|item) divergence"), "barrier"),
@@ -25,6 +25,12 @@ _KINDS = (
 _PLACE = re.compile(r"^[ \t]*At line (\d{1,9})(?: \(column (\d{1,9})\))? of (.*?):?$", re.MULTILINE)
 _ENTITY = re.compile(r"Global\((\d+),(\d+),(\d+)\) Local\((\d+),(\d+),(\d+)\) Group\((\d+),(\d+),(\d+)\)")
 _ADDRESS = re.compile(r"(global|local|constant|private) memory address 0x([0-9a-f]{1,16})")
+_BOUNDS = re.compile(r"Invalid (read|write) of size (\d{1,9})")
+_RACE = re.compile(r"(Read-write|Write-write) data race")
+_WRITTEN = re.compile(r"Uninitialized value written to (\w{1,20}) memory")
+_DIVERGENCE = re.compile(r"Work-(?:group|item) divergence detected \(([\w ]{1,60})\)")
+_INDEX = re.compile(r"Index \((-?\d{1,20})\) exceeds static array size \((\d{1,20})\)")
+_ALIGNMENT = re.compile(r"Invalid memory (load|store) - (?:source|destination) pointer is not aligned")
 #: Oclgrind's addresses have the number of the buffer in their upper 16 bits; what lies in front of a buffer seems to be at the
 #: end of the one before.
 OF_BUFFER = 48
@@ -65,10 +71,45 @@ def fault_of(
     )
     return Fault(
         kind,
-        first,
+        _sentence(first, kind),
         tuple(places),
         tuple((each[0], each[1], each[2]) for each in entities),
         buffer,
         count,
         is_lockstep=kind == "race" and is_local and len(entities) > 1 and len(lanes) == 1,
     )
+
+
+def _sentence(first: str, kind: str) -> str:
+    """Return the message in kernlens's words; one that is not known as Oclgrind has it."""
+    where = _where(first)
+    if match := _BOUNDS.match(first):
+        return f"{'reads' if match[1] == 'read' else 'writes'} {match[2]} bytes, {where}"
+    if match := _RACE.match(first):
+        done = "reads and another writes" if match[1] == "Read-write" else "and another write"
+        return f"data race: one work-item {done} the same bytes, without a barrier or atomics between them, {where}"
+    if match := _WRITTEN.match(first):
+        return f"writes a value that was never set {where}"
+    if kind == "uninitialized":
+        return "uses a value that was never set"
+    if match := _DIVERGENCE.match(first):
+        return f"not all work-items of the work-group reach the {match[1]}"
+    if match := _INDEX.match(first):
+        return f"index {match[1]} is none of an array of {match[2]} elements"
+    if match := _ALIGNMENT.match(first):
+        return f"{match[1]}s at an address that is not aligned for its type"
+    return f"Oclgrind says: {first}"
+
+
+def _where(first: str) -> str:
+    """Return where a message's address is: its buffer and memory, and the byte in it."""
+    address = _ADDRESS.search(first)
+    if address is None:
+        return "of a memory that is not known"
+    number = int(address[2], 16)
+    if address[1] != "global":
+        return f"at byte {number & (2 * _IN_FRONT - 1):,} of {address[1]} memory"
+    if not (number + _IN_FRONT) >> _OF_BUFFER:
+        return f"at address {number:#x}, which is in no buffer"
+    byte = (number + _IN_FRONT) % (2 * _IN_FRONT) - _IN_FRONT
+    return f"{-byte:,} bytes in front of its buffer" if byte < 0 else f"at byte {byte:,} of its buffer"

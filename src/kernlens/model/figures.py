@@ -26,7 +26,7 @@ from kernlens.model.analysed_figures import (
     WAITS,
 )
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
-from kernlens.model.observed_figures import OBSERVED, UNITS, unobserved_words
+from kernlens.model.observed_figures import EXCESS, MOVED, OBSERVED, OBSERVED_ORDERS, RUNS, UNITS, unobserved_words
 from kernlens.model.stated_figures import FIGURES
 from kernlens.model.vendor_figures import LAUNCH_SHARED, OF_FAMILIES, WITHOUT_LAUNCH
 
@@ -35,16 +35,20 @@ __all__ = [
     "COSTS",
     "CYCLES",
     "EVERY_FIGURE",
+    "EXCESS",
     "FIGURES",
     "ISSUE_CYCLES",
     "LINE_COLUMNS",
     "LINE_ORDERS",
+    "MOVED",
     "OBSERVED",
+    "OBSERVED_ORDERS",
     "OF_FAMILIES",
     "PEAK",
     "PERCENT",
     "PREFETCHES",
     "PRESSURES",
+    "RUNS",
     "STATED",
     "UNITS",
     "WAIT",

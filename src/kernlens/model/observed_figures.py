@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kernlens.model.behaviour import Behaviour
 
 UNITS = "units_per_request"
+#: What lines can be ordered by where a kernel was observed: bytes that they move, those above the ideal, runs of sub-groups.
+OBSERVED_ORDERS = MOVED, EXCESS, RUNS = ("moved", "excess", "runs")
 _NOT_OBSERVED = "it was not observed: kernlens observe -o FILE runs it on data, and saves what it does"
 
 

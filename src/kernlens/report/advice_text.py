@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.model.advice import SPILL, Advice, AdvisedKernel
+from kernlens.model.build import SOURCE_SUFFIX
 from kernlens.report.describe import kernel_heading, plural
 from kernlens.report.style import cut, style
 
@@ -33,6 +34,11 @@ def advice_lines(kernels: Sequence[AdvisedKernel], *, is_tried: bool = False) ->
     lacking = Counter(each.reason for each in kernels if each.reason and each.kernel.advice_reason is None)
     for reason, count in lacking.items():
         yield style(f"most rules need lines and source text; in {plural(count, 'kernel')}: {reason}", fg="yellow")
+    sources = dict.fromkeys(each.program.build.source for each in kernels if not each.kernel.behaviours)
+    if own := next((source for source in sources if source.endswith(SOURCE_SUFFIX)), None):
+        yield style(
+            f"rounds, addresses and bank conflicts depend on data: kernlens observe {own} counts them", dim=True
+        )
     count = sum(len(each.advice) for each in kernels)
     if not count and any(each.kernel.advice_reason is None for each in kernels):
         next_step = "; kernlens annotate PATH --top 10 --sort wait shows which lines wait, and for what"

@@ -91,7 +91,11 @@ def test_the_lines_that_move_most_come_first(folder: Path) -> None:
     words = ("annotate", "both.klens", "--kernel", "transpose", "--top", "1", "--sort", "moved")
     (kernel,) = kernels_of(printed(*words, "--json", cwd=folder)).values()
     (line,) = kernel["observed_lines"]
-    assert {**most, "path": line["path"]} == {key: value for key, value in line.items() if key != "source"}
+    assert {**most, "path": line["path"]} == {key: line[key] for key in most}
+    assert line["moved_bytes"] == 64 * most["units"]
+    assert line["accesses"][0].startswith(
+        "store of 4 bytes (irregular): 16 units of 64 bytes a request where 2 would do"
+    )
     text = printed(*words, cwd=folder)
     assert f"{64 * most['units']:,}" in text
     assert "not observed" in printed("annotate", "loops.cl", "--device", "dg2", *words[4:], cwd=folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -163,25 +164,37 @@ def test_the_width_of_a_compiled_kernel(tmp_path: Path) -> None:
 
 
 FAULTS = [
-    ("a[get_global_id(0) + 200] = 1;", "bounds", "a", 4),
-    ("a[0] = a[get_global_id(0) - 1];", "bounds", "a", 4),
-    ("a[0] += get_global_id(0);", "race", "a", 4),
-    ("a[(get_global_id(0) + 1) & 63] = a[get_global_id(0)];", "race", "a", 4),
-    ("local int s[64]; a[get_global_id(0)] = s[get_local_id(0)];", "uninitialized", "a", 4),
-    ("if (get_local_id(0) < 8) barrier(CLK_LOCAL_MEM_FENCE);", "barrier", None, 4),
-]
+    ("a[get_global_id(0) + 256] = 1;", "bounds", "a", "writes 4 bytes, at byte 1,024 of its buffer"),
+    ("a[0] = a[get_global_id(0) - 1];", "bounds", "a", "reads 4 bytes, 4 bytes in front of its buffer"),
+    ("a[0] += get_global_id(0);", "race", "a", "data race: one work-item .* the same bytes, .* at byte"),
+    ("a[(get_global_id(0) + 1) & 63] = a[get_global_id(0)];", "race", "a", "data race: one work-item"),
+    ("a[0] = get_global_id(0);", "race", "a", "data race: one work-item and another write the same bytes"),
+    (
+        "local int s[64]; a[get_global_id(0)] = s[get_local_id(0)];", "uninitialized", "a",
+        "writes a value that was never set at byte 0 of its buffer",
+    ),
+    ("if (get_local_id(0) < 8) barrier(CLK_LOCAL_MEM_FENCE);", "barrier", None,
+     "not all work-items of the work-group reach the barrier"),
+    ("*(global int *)0 = 1;", "bounds", None, "writes 4 bytes, at address 0x0, which is in no buffer"),
+    ("local int s[8]; s[get_local_id(0)] = 1; a[get_global_id(0)] = s[0];", "bounds", None,
+     "index 8 is none of an array of 8 elements|writes 4 bytes, at byte 32 of local memory"),
+    ("global float4 *v = (global float4 *)(a + 1); v[0] = (float4)(1);", "other", None,
+     "stores at an address that is not aligned for its type"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "kind", "argument", "number"), FAULTS)
+@pytest.mark.parametrize(("body", "kind", "argument", "sentence"), FAULTS)
 def test_faults_have_lines_and_arguments(
-    body: str, kind: str, argument: str | None, number: int, tmp_path: Path
+    body: str, kind: str, argument: str | None, sentence: str, tmp_path: Path
 ) -> None:
     observed = run(
         tmp_path, f"kernel void k(global float *b, global float *a)\n{{\n\n {body}\n}}\n", ("zeros:float:256",) * 2
     )
     fault = next(each for each in observed.faults if each.kind == kind)
     assert fault.argument == argument
-    assert fault.places[0].line == number
+    assert re.match(sentence, fault.sentence)
+    assert "Oclgrind" not in " ".join(each.sentence for each in observed.faults)
+    assert fault.places[0].line == 4
     assert fault.places[0].path == str(tmp_path / "k.cl")
     assert fault.work_items or kind == "barrier"
 

@@ -9,6 +9,7 @@ from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
 from kernlens.cli.answers.behaviour_document import behaviour_document, line_document
 from kernlens.model.behaviour import ObservedLine
+from kernlens.model.figures import EXCESS, RUNS
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.report.behaviour_words import fault_sentence, line_sentences, observed_sentences
@@ -17,8 +18,6 @@ from kernlens.report.listing import heading
 from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 
-#: What --sort orders the table of --top by: the bytes that a line moves.
-MOVED = "moved"
 #: The columns that CSV gets besides: those of the instruction's line.
 CSV_COLUMNS = ("runs", "lanes", "requests", "units", "ideal_units", "local_requests", "waves", "ideal_waves")
 #: Faults that are named one by one.
@@ -134,8 +133,12 @@ def _ordered(observed: ObservedCode, order: str) -> list[Line]:
 
     def key(line: Line) -> tuple[int, int, Line]:
         counts = observed.lines[line]
-        first, second = counts.units, counts.wavefronts or 0
-        return (-first, -second, line) if order == MOVED else (-counts.sub_group_runs, -counts.runs, line)
+        waves, units = counts.wavefronts or 0, counts.units
+        if order == RUNS:
+            return (-counts.sub_group_runs, -counts.runs, line)
+        if order == EXCESS:
+            return (counts.least - units, (counts.least_wavefronts or 0) - waves, line)
+        return (-units, -waves, line)
 
     return sorted(observed.lines, key=key)
 
@@ -146,15 +149,23 @@ def observed_document(kernel: Kernel) -> dict[str, Any]:
 
 
 def top_document(program: Program, kernel: Kernel, count: int, order: str) -> dict[str, Any]:
-    """Return the keys of a kernel in the document of ``--top --sort moved``."""
+    """Return the keys of a kernel in the document of ``--top --sort moved``: what the counts are, the faults, and the lines,
+    each with a sentence on every access that moves more than it must."""
     observed, texts = observed_code(kernel), source_texts(program)
     if observed is None:
-        return {"observed_lines": None}
+        return {"observed": None, "observed_lines": None}
     lines = [
-        {**line_document(observed.lines[key]), "source": source_line(texts, *key)}
+        {
+            **line_document(observed.lines[key]),
+            "moved_bytes": _moved(observed, observed.lines[key]),
+            "source": source_line(texts, *key),
+            "accesses": list(line_sentences(observed, key)),
+        }
         for key in _ordered(observed, order)[:count]
     ]
-    return {**observed_document(kernel), "observed_lines": lines}
+    faults = [fault_sentence(fault) for launch in observed.launches for fault in launch.faults]
+    whole = {"sentences": list(observed_sentences(observed)), "faults": faults}
+    return {"observed": whole, "observed_lines": lines}
 
 
 def csv_cells(kernel: Kernel) -> Iterator[tuple[object, ...]]:
