@@ -109,7 +109,7 @@ def _where(first: str) -> str:
     number = int(address[2], 16)
     if address[1] != "global":
         return f"at byte {number & (2 * _IN_FRONT - 1):,} of {address[1]} memory"
-    if not (number + _IN_FRONT) >> _OF_BUFFER:
+    if not (number + _IN_FRONT) >> OF_BUFFER:
         return f"at address {number:#x}, which is in no buffer"
     byte = (number + _IN_FRONT) % (2 * _IN_FRONT) - _IN_FRONT
     return f"{-byte:,} bytes in front of its buffer" if byte < 0 else f"at byte {byte:,} of its buffer"

@@ -133,25 +133,22 @@ def capture(
     folder that the error names, for ``recover``.
     """
     replacements = [Replacement.of(*both) for both in (replace or {}).items()]
-    words = [os.fspath(word) for word in command_line]
+    words = tuple(os.fspath(word) for word in command_line)
     observing = Observing(device, float(seconds), toolchain) if observe else None
     chosen, simulated = _chosen(toolchain, simulate, observing)
     changes = Changes(lines, build_options, replacements, fresh_cache or observe)
-    asked = Asked(tuple(words), simulated, chosen.name, stages, changes, observing)
+    asked = Asked(words, simulated, chosen.name, stages, changes, observing)
     application = find_application(words, simulated, chosen)
     plan = replaced(asked.second_build_plan(dict(application.environment)), unconfined=unconfined)
     _check_rights(application.program)
-    path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
+    path = Path(recording or f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
-        code = DeviceCode(device, spool, unconfined=unconfined)
-        with observed(observing, application.environment, spool, code):
+        with observed(observing, application.environment, spool, unconfined=unconfined) as code:
             _turn_on(application, layer, spool, chosen, changes)
-            application.environment |= {} if simulated is None else {ZEROS: "1"}
+            application.environment.update({} if simulated is None else {ZEROS: "1"})
             watch = LoaderWatch(chosen if chosen.root is not None else None)
-            if on_start is not None:
-                on_start()
-            ended = _run(application, simulated is not None, watch, spool)
+            ended = _run(application, simulated is not None, watch, spool, on_start)
         with _stays(spool):
             return _finish(spool, writer, ended, asked, plan, watch, code, on_progress=on_progress)
 
@@ -269,9 +266,18 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     changes.make(environment, spool)
 
 
-def _run(application: Application, is_simulated: bool, watch: LoaderWatch, spool: Spool) -> Ended:
+def _run(
+    application: Application,
+    is_simulated: bool,
+    watch: LoaderWatch,
+    spool: Spool,
+    on_start: Callable[[], None] | None,
+) -> Ended:
     """Run the application to its end. The folder stays if that fails, unless nothing was recorded."""
     from kernlens.verbs.capture.running import run
+
+    if on_start is not None:
+        on_start()
 
     def prepare_child() -> None:
         if is_simulated:

@@ -187,13 +187,14 @@ class WidthServer:
 
 @contextlib.contextmanager
 def observed(
-    observing: Observing | None, environment: dict[str, str], spool: Spool, code: DeviceCode
-) -> Iterator[None]:
-    """Have an application that starts in this environment run on the interpreter, if that is wished."""
+    observing: Observing | None, environment: dict[str, str], spool: Spool, *, unconfined: bool
+) -> Iterator[DeviceCode]:
+    """Have an application that starts in this environment run on the interpreter, if that is wished; give the code for the
+    device."""
+    code = DeviceCode(observing.device if observing is not None else None, spool, unconfined=unconfined)
     if observing is None:
-        yield
+        yield code
         return
     with WidthServer(spool, code) as server:
-        variables = observing.variables(environment, spool, server.number)
-        environment |= behind_layer(environment, variables)
-        yield
+        environment |= behind_layer(environment, observing.variables(environment, spool, server.number))
+        yield code
