@@ -27,7 +27,7 @@ void let_inline(Opaque *context, Value *function) {
   bool is_called = interpreter.calling_convention(function) != KERNEL || interpreter.first_use(function);
   for (unsigned each = 1; is_called && each <= interpreter.parameters(function); each++)
     if (interpreter.attribute(function, each, alone)) interpreter.remove_attribute(function, each, alone);
-  if (!interpreter.attribute(function, OF_FUNCTION, unoptimised)) return;
+  if (!interpreter.first_block(function)) return;
   interpreter.remove_attribute(function, OF_FUNCTION, unoptimised);
   interpreter.remove_attribute(function, OF_FUNCTION, apart);
   interpreter.add_attribute(function, OF_FUNCTION, interpreter.new_attribute(context, inlined, 0));

@@ -50,12 +50,13 @@ _TOLD = re.compile(r"kernlens (\d+) (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Oclgrind:
-    """The interpreter of a ``toolchain``: its OpenCL ``library``, and LLVM's ``llvm-dis`` beside it, None where it is
-    missing."""
+    """The interpreter of a ``toolchain``: its OpenCL ``library``, and LLVM's ``llvm-dis`` and the ``translator`` of SPIR-V
+    beside it, None where they are missing."""
 
     toolchain: Toolchain
     library: str
     disassembler: str | None
+    translator: str | None = None
 
     def variables(self) -> dict[str, str]:
         """Return the variables that lead an application's loaders to this interpreter alone."""
@@ -76,6 +77,20 @@ class Oclgrind:
             raise ToolError(f"{source} does not compile in Oclgrind: {told or 'it says nothing'}", log=completed.log)
         if not completed.ok:
             raise _failure(completed, "build this source")
+        return read_beside(target, folder)
+
+    def translate(self, module: str, folder: str) -> bytes:
+        """Return the bitcode of a SPIR-V module. Raises ToolError if the translator refuses it, UnsupportedError if it is not
+        installed."""
+        if self.translator is None:
+            raise UnsupportedError(
+                f"llvm-spirv of LLVM {_MAJOR}, which translates SPIR-V, is not installed: apt install llvm-spirv-{_MAJOR}, or"
+                " kernlens toolchain add oclgrind"
+            )
+        target = os.path.join(folder, "program.bc")
+        completed = run(self.toolchain.command(self.translator, "-r", module, "-o", target), timeout=BUILD_TIMEOUT)
+        if not completed.ok:
+            raise _failure(completed, f"run {module}, as llvm-spirv refuses it")
         return read_beside(target, folder)
 
     def text(self, bitcode: bytes, folder: str) -> str:
@@ -123,7 +138,8 @@ def oclgrind(name: str = "") -> Oclgrind:
     for toolchain in _toolchains(name):
         root = toolchain.root or Path("/")
         if has_oclgrind(root):
-            return Oclgrind(toolchain, str(root / _LIBRARY), _tool(toolchain, "llvm-dis"))
+            tools = [_tool(toolchain, each) for each in ("llvm-dis", "llvm-spirv")]
+            return Oclgrind(toolchain, str(root / _LIBRARY), *tools)
     raise UnsupportedError(
         "Oclgrind 21.10, which runs kernels without a GPU, is not installed: apt install oclgrind llvm-14 (Debian 12), or"
         " anywhere without root: kernlens toolchain add oclgrind"
@@ -157,9 +173,10 @@ def _toolchains(name: str) -> Iterator[Toolchain]:
 
 
 def _tool(toolchain: Toolchain, name: str) -> str | None:
-    path = (toolchain.root or Path("/")) / f"usr/lib/llvm-{_MAJOR}/bin/{name}"
-    if path.is_file():
-        return str(path)
+    for place in (f"usr/lib/llvm-{_MAJOR}/bin/{name}", f"usr/bin/{name}-{_MAJOR}"):
+        path = (toolchain.root or Path("/")) / place
+        if path.is_file():
+            return str(path)
     return shutil.which(f"{name}-{_MAJOR}") if toolchain.root is None else None
 
 

@@ -6,9 +6,12 @@ The observer brings it to what is counted (``native/observer/plugin/preparing.cc
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
+from kernlens.formats.spirv.magic import is_spirv
+from kernlens.toolchain.ocloc import first_bytes
 from kernlens.toolchain.oclgrind import Oclgrind
 
 _KERNEL = re.compile(r"^define (?:\w+ ){0,8}spir_kernel \w+ @\"?([\w.$]+)\"?\(.*$", re.MULTILINE)
@@ -47,13 +50,14 @@ class InterpretedProgram:
 
 
 def prepare(interpreter: Oclgrind, source: str, options: str, folder: str) -> InterpretedProgram:
-    """Return the program of a source, built in a folder. Raises ToolError if it does not compile."""
+    """Return the program of a source or SPIR-V module, built in a folder. Raises ToolError if it does not compile."""
     if interpreter.disassembler is None:
         raise UnsupportedError(
             "llvm-dis of LLVM 14, which tells the kernels' arguments, is not installed: apt install llvm-14, or kernlens"
             " toolchain add oclgrind"
         )
-    bitcode = interpreter.build(source, options, folder)
+    is_module = is_spirv(first_bytes(Path(source)))
+    bitcode = interpreter.translate(source, folder) if is_module else interpreter.build(source, options, folder)
     return InterpretedProgram(bitcode, arguments_of(interpreter.text(bitcode, folder)))
 
 
