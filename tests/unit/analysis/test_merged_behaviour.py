@@ -19,7 +19,8 @@ SECTION = (
     "branch\t0\t0\t40\t24\n"
     "loop\t0\t-1\t0\t64\t2\t0\t0\t640\t10\t10\t0\n"
     "access\t0\t0\t1\t4\t16\t2\t64\t256\t256\t8\t4\t2\t8\t4\t2\t0\t0\t64\t2\t0\t2\t0\t0\t0\t0\t0\t0\n"
-    "message\t0\t3\t5\tInvalid write of size 4 at global memory address 0x1000000000400\\n\\tAt line 3 (column 5) of input.cl:\n"
+    "message\t0\t3\t5\tInvalid write of size 4 at global memory address 0x1000000000400"
+    "\\n\\tAt line 3 (column 5) of input.cl:\n"
     "end\n"
 )
 

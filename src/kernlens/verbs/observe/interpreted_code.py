@@ -11,8 +11,8 @@ from pathlib import Path
 from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, UnsupportedError
 from kernlens.formats.spirv.magic import is_spirv
-from kernlens.toolchain.ocloc import first_bytes
 from kernlens.toolchain.oclgrind import Oclgrind
+from kernlens.toolchain.ocloc import first_bytes
 
 _KERNEL = re.compile(r"^define (?:\w+ ){0,8}spir_kernel \w+ @\"?([\w.$]+)\"?\(.*$", re.MULTILINE)
 _METADATA = re.compile(r"!kernel_arg_(\w+) !(\d+)")
