@@ -17,7 +17,7 @@ PACKAGES_OF_INTEL=(intel-opencl-icd 'intel-ocloc|intel-opencl-icd' 'libigc1|libi
 PACKAGES_TO_TEST=('libigc-tools|libigc2-tools' binutils elfutils spirv-tools 'clang-15|clang-19|clang-18'
   'llvm-15|llvm-19|llvm-18' 'llvm-spirv-15|llvm-spirv-19|llvm-spirv-18' clinfo ocl-icd-libopencl1 chromium firefox-esr g++ git
   gpg gpg-agent ocl-icd-opencl-dev libze1 libze-dev pocl-opencl-icd debootstrap
-  'lld-15|lld-19|lld-18' 'rocm-device-libs|rocm-device-libs-17' oclgrind llvm-14)
+  'lld-15|lld-19|lld-18' 'rocm-device-libs|rocm-device-libs-17' oclgrind llvm-14 llvm-spirv-14)
 
 # What tests before a release alone need: those that KERNLENS_WHOLE or KERNLENS_VALGRIND asks for.
 PACKAGES_TO_RELEASE=(valgrind libc6-dbg darktable)

@@ -16,6 +16,9 @@ static pthread_rwlock_t builds = PTHREAD_RWLOCK_INITIALIZER;
 static _Thread_local unsigned shares; /* how often this thread holds it with others */
 static _Thread_local bool alone;      /* whether this thread holds it alone */
 
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local unsigned turns; /* how often this thread has taken it */
+
 static void (*watchers[WATCHERS])(bool (*damaged)(enum lock lock));
 static size_t watcher_count;
 
@@ -58,6 +61,18 @@ void builds_give_alone(void)
     pthread_rwlock_unlock(&builds);
 }
 
+void turn_take(void)
+{
+    if (turns++ == 0)
+        pthread_mutex_lock(&turn);
+}
+
+void turn_give(void)
+{
+    if (--turns == 0)
+        pthread_mutex_unlock(&turn);
+}
+
 /* Waits for changes to end, but not for ever: a thread that makes one may itself wait for what the forking thread holds. */
 static void before_fork(void)
 {
@@ -93,6 +108,9 @@ static void after_fork_in_child(void)
         pthread_rwlock_rdlock(&builds);
     if (alone)
         pthread_rwlock_wrlock(&builds);
+    turn = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    if (turns > 0)
+        pthread_mutex_lock(&turn);
     for (size_t index = 0; index < watcher_count; ++index)
         watchers[index](was_damaged);
 }

@@ -37,4 +37,9 @@ void builds_unshare(void);
 bool builds_take_alone(void);
 void builds_give_alone(void);
 
+/* A driver that does one thing after the other has its callers take turns, for as long as kernels run. A thread may take it again; forks
+ * do not wait for it: a child has it as its own thread had. */
+void turn_take(void);
+void turn_give(void);
+
 #endif

@@ -27,7 +27,7 @@ struct WorkItem {
 
 class Counting {
  public:
-  explicit Counting(const Machine &machine) : observation(machine) { samples_.reserve(1024); }
+  Counting(const Machine &machine, const Launch &launch) : observation(machine, launch) { samples_.reserve(1024); }
 
   Observation observation;
 

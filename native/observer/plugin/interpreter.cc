@@ -39,6 +39,15 @@ const char *Interpreter::find() {
   NEED(oclgrind, "_ZNK8oclgrind16KernelInvocation13getGlobalSizeEv", global_size);
   NEED(oclgrind, "_ZNK8oclgrind16KernelInvocation12getLocalSizeEv", local_size);
   NEED(oclgrind, "_ZNK8oclgrind6Kernel11getFunctionEv", function_of_kernel);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel10getProgramEv", program_of_kernel);
+  NEED(oclgrind, "_ZNK8oclgrind7Program15getBuildOptionsB5cxx11Ev", build_options);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel15getNumArgumentsEv", argument_count);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel11getArgumentEj", argument);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel12values_beginEv", contents);
+  NEED(oclgrind, "_ZNK8oclgrind6Kernel10values_endEv", contents_end);
+  NEED(oclgrind, "_ZN8oclgrind7Program21clearInterpreterCacheEv", forget_code);
+  NEED(oclgrind, "_ZN8oclgrind7Program12createKernelENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", create_kernel);
+  NEED(oclgrind, "_ZN8oclgrind6KernelD0Ev", delete_kernel);
   NEED(llvm, "LLVMGetInstructionParent", block_of);
   NEED(llvm, "LLVMGetBasicBlockParent", function_of);
   NEED(llvm, "LLVMGetFirstBasicBlock", first_block);
@@ -71,6 +80,30 @@ const char *Interpreter::find() {
   NEED(llvm, "LLVMDILocationGetInlinedAt", inlined_at);
   NEED(llvm, "LLVMDIScopeGetFile", file);
   NEED(llvm, "LLVMDIFileGetFilename", file_name);
+  NEED(llvm, "LLVMGetGlobalParent", module_of);
+  NEED(llvm, "LLVMGetModuleContext", context_of);
+  NEED(llvm, "LLVMGetFirstFunction", first_function);
+  NEED(llvm, "LLVMGetNextFunction", next_function);
+  NEED(llvm, "LLVMGetFunctionCallConv", calling_convention);
+  NEED(llvm, "LLVMCountParams", parameters);
+  NEED(llvm, "LLVMGetFirstUse", first_use);
+  NEED(llvm, "LLVMGetEnumAttributeAtIndex", attribute);
+  NEED(llvm, "LLVMRemoveEnumAttributeAtIndex", remove_attribute);
+  NEED(llvm, "LLVMAddAttributeAtIndex", add_attribute);
+  NEED(llvm, "LLVMCreateEnumAttribute", new_attribute);
+  NEED(llvm, "LLVMGetVolatile", is_volatile);
+  NEED(llvm, "LLVMGetOrdering", ordering);
+  NEED(llvm, "LLVMGetMDKindIDInContext", metadata_kind);
+  NEED(llvm, "LLVMMDStringInContext2", metadata_text);
+  NEED(llvm, "LLVMMDNodeInContext2", metadata_node);
+  NEED(llvm, "LLVMMetadataAsValue", metadata_value);
+  NEED(llvm, "LLVMSetMetadata", set_metadata);
+  NEED(llvm, "LLVMGetNamedMetadata", named_metadata);
+  NEED(llvm, "LLVMAddNamedMetadataOperand", name_metadata);
+  NEED(llvm, "LLVMCreatePassBuilderOptions", new_pass_options);
+  NEED(llvm, "LLVMDisposePassBuilderOptions", delete_pass_options);
+  NEED(llvm, "LLVMRunPasses", run_passes);
+  NEED(llvm, "LLVMConsumeError", drop_error);
   return nullptr;
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace kernlens {
 
@@ -17,6 +19,8 @@ struct Storage;
 struct Value;
 struct Code;
 struct Opaque;
+struct Module;
+struct Metadata;
 
 struct Sizes {
   size_t x, y, z;
@@ -29,6 +33,13 @@ struct Sizes {
 // Opcodes of LLVM's C interface (llvm-c/Core.h), whose numbers are stable.
 enum Opcode { OP_CALL = 45, OP_LOAD = 27, OP_STORE = 28, OP_COMPARE_EXCHANGE = 56, OP_ATOMIC = 57 };
 enum Kind { KIND_HALF = 1, KIND_FLOAT = 2, KIND_DOUBLE = 3, KIND_INTEGER = 8, KIND_POINTER = 12 };
+
+// A value of Oclgrind's, and its table of them.
+struct Content {
+  unsigned size, count;
+  const unsigned char *bytes;
+};
+using Contents = std::map<const Value *, Content>;
 
 struct Interpreter {
   // Oclgrind
@@ -45,6 +56,15 @@ struct Interpreter {
   Sizes (*global_size)(const Invocation *);
   Sizes (*local_size)(const Invocation *);
   const Value *(*function_of_kernel)(const Opaque *);
+  Opaque *(*program_of_kernel)(const Opaque *);
+  const std::string &(*build_options)(const Opaque *);
+  size_t (*argument_count)(const Opaque *);
+  const Value *(*argument)(const Opaque *, unsigned);
+  Contents::const_iterator (*contents)(const Opaque *);
+  Contents::const_iterator (*contents_end)(const Opaque *);
+  void (*forget_code)(Opaque *);
+  Opaque *(*create_kernel)(Opaque *, std::string);
+  void (*delete_kernel)(Opaque *);
   // LLVM
   const Code *(*block_of)(const Value *);
   const Value *(*function_of)(const Code *);
@@ -78,6 +98,31 @@ struct Interpreter {
   const Opaque *(*inlined_at)(const Opaque *);
   const Opaque *(*file)(const Opaque *);
   const char *(*file_name)(const Opaque *, unsigned *);
+  // LLVM, to change the program
+  Module *(*module_of)(const Value *);
+  Opaque *(*context_of)(Module *);
+  Value *(*first_function)(Module *);
+  Value *(*next_function)(const Value *);
+  unsigned (*calling_convention)(const Value *);
+  unsigned (*parameters)(const Value *);
+  const Opaque *(*first_use)(const Value *);
+  const Opaque *(*attribute)(const Value *, unsigned, unsigned);
+  void (*remove_attribute)(Value *, unsigned, unsigned);
+  void (*add_attribute)(Value *, unsigned, const Opaque *);
+  const Opaque *(*new_attribute)(Opaque *, unsigned, uint64_t);
+  int (*is_volatile)(const Value *);
+  int (*ordering)(const Value *);
+  unsigned (*metadata_kind)(Opaque *, const char *, unsigned);
+  Metadata *(*metadata_text)(Opaque *, const char *, size_t);
+  Metadata *(*metadata_node)(Opaque *, Metadata **, size_t);
+  Value *(*metadata_value)(Opaque *, Metadata *);
+  void (*set_metadata)(const Value *, unsigned, Value *);
+  const Opaque *(*named_metadata)(Module *, const char *, size_t);
+  void (*name_metadata)(Module *, const char *, Value *);
+  Opaque *(*new_pass_options)();
+  void (*delete_pass_options)(Opaque *);
+  Opaque *(*run_passes)(Module *, const char *, Opaque *, Opaque *);
+  void (*drop_error)(Opaque *);
 
   // Look everything up in the libraries of this process. Returns what is missing, nullptr if nothing is.
   const char *find();

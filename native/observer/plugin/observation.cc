@@ -48,7 +48,8 @@ void put_function(const Function &function, FILE *file) {
 void write(const Observation &observation, const std::map<std::string, Message> &messages,
            const std::vector<std::pair<uint64_t, uint64_t>> &buffers, FILE *file) {
   const Program &program = observation.program;
-  const Sizes &global = observation.global, &local = observation.local, &groups = observation.groups;
+  const Launch &launch = observation.launch;
+  const Sizes &global = launch.global, &local = launch.local, &groups = launch.groups;
   const Machine &machine = observation.machine;
   fprintf(file, "observation\t1\t%u\t%u\t%u\t%d\t%d\n", machine.width, machine.banks, machine.bank_bytes, machine.has_phases,
           machine.is_split);
@@ -56,7 +57,12 @@ void write(const Observation &observation, const std::map<std::string, Message> 
           local.y, local.z, groups.product(), static_cast<unsigned long>(observation.groups_done),
           static_cast<unsigned long>(observation.instructions), static_cast<unsigned long>(observation.copied),
           observation.is_out_of_time);
-  put_text(observation.kernel.c_str(), file);
+  put_text(launch.kernel.c_str(), file);
+  if (!launch.build.empty()) fprintf(file, "build\t%s\n", launch.build.c_str());
+  for (const auto &[address, name] : launch.arguments) {
+    fprintf(file, "argument\t%lu\t", static_cast<unsigned long>(address));
+    put_text(name.c_str(), file);
+  }
   for (const char *each : program.files) {
     fputs("file\t", file);
     put_text(each, file);
@@ -81,7 +87,11 @@ void write(const Observation &observation, const std::map<std::string, Message> 
     put_text(message.text.c_str(), file);
   }
   fputs("end\n", file);
-  fflush(file);
+}
+
+void write_begin(const Launch &launch, FILE *file) {
+  fprintf(file, "begin\t%s\t", launch.build.c_str());
+  put_text(launch.kernel.c_str(), file);
 }
 
 }  // namespace kernlens

@@ -18,20 +18,27 @@ struct Message {
   std::string text;  // of the first
 };
 
+struct Launch {
+  std::string build, kernel;  // build: the number of its program's, "" if it is not known
+  Sizes global, local, groups;
+  std::vector<std::pair<uint64_t, std::string>> arguments;  // addresses in global and constant memory, and the arguments' names
+};
+
 struct Observation {
-  explicit Observation(const Machine &machine) : machine(machine), program(machine.is_split) {}
+  Observation(const Machine &machine, const Launch &launch) : machine(machine), launch(launch), program(machine.is_split) {}
 
   Machine machine;
+  Launch launch;
   Program program;
-  std::string kernel;
-  Sizes global, local, groups;
   uint64_t groups_done = 0, instructions = 0, pending_instructions = 0, copied = 0;
   bool is_out_of_time = false;
 };
 
-// Append it to a file (docs/formats/observation.md).
+// Write it (docs/formats/observation.md).
 void write(const Observation &observation, const std::map<std::string, Message> &messages,
            const std::vector<std::pair<uint64_t, uint64_t>> &buffers, FILE *file);
+// Write that a launch begins.
+void write_begin(const Launch &launch, FILE *file);
 
 }  // namespace kernlens
 #endif

@@ -1,12 +1,16 @@
-// The plugin as Oclgrind calls it: from one thread, as it says that it is not safe with several.
+// The plugin as Oclgrind calls it: of one launch from one thread, as it says that it is not safe with several.
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
+#include "answer.h"
 #include "counting.h"
+#include "preparing.h"
+#include "settings.h"
 
 namespace kernlens {
 
@@ -14,6 +18,8 @@ namespace {
 
 constexpr size_t MOST_MESSAGES = 1000;
 constexpr size_t LONGEST_MESSAGE = 4096;
+constexpr size_t MOST_KERNELS = 10000;
+constexpr size_t MOST_BUFFERS = 10000;
 constexpr double BETWEEN_WORDS = 0.2;  // seconds
 constexpr uint64_t BETWEEN_LOOKS = 1u << 14;  // instructions between two looks at the clock
 
@@ -31,45 +37,44 @@ double now() {
   return time.tv_sec + time.tv_nsec * 1e-9;
 }
 
-// What is set by KERNLENS_OBSERVE: words NAME=VALUE with blanks between them, `file` the last.
-struct Settings {
-  Machine machine;
-  double seconds = 0;  // 0: no limit
-  bool ends = false;   // the process, when the time is over
-  bool tells = false;  // on standard output, how many work-groups have ended
-  std::string file;
+// The number of its build that the options of a program have; "" if they have none.
+std::string build_of(const Opaque *kernel) {
+  static const char OPTION[] = "-DKERNLENS_BUILD=";
+  const std::string &options = interpreter.build_options(interpreter.program_of_kernel(kernel));
+  size_t at = options.rfind(OPTION);
+  if (at == std::string::npos) return "";
+  at += strlen(OPTION);
+  return options.substr(at, strspn(options.c_str() + at, "0123456789abcdef-"));
+}
 
-  explicit Settings(const char *text) {
-    while (text && *text) {
-      const char *equals = strchr(text, '=');
-      if (!equals) return;
-      std::string name(text, equals - text);
-      if (name == "file") {
-        file = equals + 1;
-        return;
-      }
-      unsigned number = 0;
-      for (text = equals + 1; *text && *text != ' '; text++) number = number * 10 + (*text - '0');
-      while (*text == ' ') text++;
-      if (name == "width" && number >= 1 && number <= 64) machine.width = number;
-      if (name == "banks") machine.banks = number;
-      if (name == "bank_bytes" && number) machine.bank_bytes = number;
-      if (name == "phases") machine.has_phases = number != 0;
-      if (name == "split") machine.is_split = number != 0;
-      if (name == "seconds") seconds = number;
-      if (name == "ends") ends = number != 0;
-      if (name == "tells") tells = number != 0;
-    }
+// The arguments that point to memory which others see, with their addresses.
+std::vector<std::pair<uint64_t, std::string>> arguments_of(const Opaque *kernel) {
+  std::vector<std::pair<uint64_t, std::string>> arguments;
+  const Contents contents(interpreter.contents(kernel), interpreter.contents_end(kernel));
+  for (unsigned each = 0; each < interpreter.argument_count(kernel); each++) {
+    const Value *argument = interpreter.argument(kernel, each);
+    const Opaque *type = interpreter.type(argument);
+    auto known = contents.find(argument);
+    if (known == contents.end() || interpreter.type_kind(type) != KIND_POINTER) continue;
+    unsigned space = interpreter.pointer_space(type);
+    if ((space != GLOBAL && space != CONSTANT) || known->second.size != sizeof(uint64_t)) continue;
+    size_t length = 0;
+    const char *name = interpreter.name(argument, &length);
+    arguments.emplace_back(0, std::string(name, length));
+    memcpy(&arguments.back().first, known->second.bytes, sizeof(uint64_t));
   }
-};
+  return arguments;
+}
+
+std::string told(const Sizes &sizes) {
+  return std::to_string(sizes.x) + " " + std::to_string(sizes.y) + " " + std::to_string(sizes.z);
+}
 
 // Its virtual functions are those of Oclgrind's interface of plugins, in their order.
 class Observer {
  public:
-  explicit Observer(const Settings &settings) : settings_(settings), file_(fopen(settings.file.c_str(), "ae")) {}
-  virtual ~Observer() {
-    if (file_) fclose(file_);
-  }
+  explicit Observer(const Settings &settings) : settings_(settings), answer_(settings_) {}
+  virtual ~Observer() {}
   virtual void host_load(const Storage *, size_t, size_t) {}
   virtual void host_store(const Storage *, size_t, size_t, const uint8_t *) {}
   virtual void executed(const Item *item, const Value *instruction, const Opaque &) {
@@ -77,33 +82,46 @@ class Observer {
     if (++looks_ >= BETWEEN_LOOKS) look_at_clock();
     if (counting_) counting_->executed(item, instruction);
   }
+  // An application may launch from several threads. The one that has begun is the only one until it ends.
   virtual void kernel_begin(const Invocation *invocation) {
-    counting_.reset(new Counting(settings_.machine));
-    begun_ = now();
-    Observation &own = counting_->observation;
+    launch_.lock();
+    const Opaque *kernel = interpreter.kernel_of(invocation);
+    prepare(kernel);
     size_t length = 0;
-    const char *name = interpreter.name(interpreter.function_of_kernel(interpreter.kernel_of(invocation)), &length);
-    own.kernel.assign(name, length);
-    own.global = interpreter.global_size(invocation);
-    own.local = interpreter.local_size(invocation);
-    own.groups = interpreter.groups_of(invocation);
+    const char *name = interpreter.name(interpreter.function_of_kernel(kernel), &length);
+    own_ = Launch{build_of(kernel), std::string(name, length), interpreter.global_size(invocation),
+                  interpreter.local_size(invocation), interpreter.groups_of(invocation), arguments_of(kernel)};
+    known_ = &kernels_[kernels_.size() < MOST_KERNELS ? own_.build + "\t" + own_.kernel : ""];
+    if (!known_->takes(told(own_.global) + " " + told(own_.local), settings_)) return;
+    if (settings_.asks && !known_->width) known_->width = asked_width(settings_.asks, own_.build, own_.kernel);
+    counting_.reset(new Counting(machine(), own_));
+    if (!settings_.folder.empty()) answer_.add([this](FILE *file) { write_begin(own_, file); });
+    begun_ = now();
   }
-  virtual void kernel_end(const Invocation *) { finish(); }
+  virtual void kernel_end(const Invocation *) {
+    finish();
+    tell_of_the_uncounted();
+    launch_.unlock();
+  }
   virtual void message(int type, const char *text) {
-    std::string whole(text, strnlen(text, LONGEST_MESSAGE));
-    auto known = messages_.find(key_of(whole));
+    std::string whole(text, strnlen(text, LONGEST_MESSAGE)), key = key_of(whole);
+    std::lock_guard<std::mutex> lock(state_);
+    auto known = messages_.find(key);
     if (known != messages_.end()) known->second.count++;
-    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key_of(whole), Message{messages_.size(), type, 1, whole});
+    else if (messages_.size() < MOST_MESSAGES) messages_.emplace(key, Message{messages_.size(), type, 1, whole});
   }
   virtual void allocated(const Storage *memory, size_t address, size_t size, uint64_t, const uint8_t *) {
-    if (!counting_ && interpreter.space_of(memory) == GLOBAL) buffers_.emplace_back(address, size);
+    if (interpreter.space_of(memory) != GLOBAL) return;
+    std::lock_guard<std::mutex> lock(state_);
+    if (buffers_.size() < MOST_BUFFERS) buffers_.emplace_back(address, size);
   }
   virtual void atomic_load(const Storage *memory, const Item *item, int, size_t address, size_t size) {
     if (counting_) counting_->access(memory, item, address, size, ATOMICS);
   }
   virtual void atomic_store(const Storage *, const Item *, int, size_t, size_t) {}  // follows the load of the same access
   virtual void deallocated(const Storage *memory, size_t address) {
-    if (counting_ || interpreter.space_of(memory) != GLOBAL) return;
+    if (interpreter.space_of(memory) != GLOBAL) return;
+    std::lock_guard<std::mutex> lock(state_);
     buffers_.erase(std::remove_if(buffers_.begin(), buffers_.end(), [address](const auto &each) { return each.first == address; }),
                    buffers_.end());
   }
@@ -131,7 +149,8 @@ class Observer {
     const Observation &own = counting_->observation;
     if (settings_.tells && now() - told_ >= BETWEEN_WORDS) {
       told_ = now();
-      printf("kernlens %lu %lu\n", static_cast<unsigned long>(own.groups_done), static_cast<unsigned long>(own.groups.product()));
+      printf("kernlens %lu %lu\n", static_cast<unsigned long>(own.groups_done),
+             static_cast<unsigned long>(own.launch.groups.product()));
       fflush(stdout);
     }
     look_at_clock();
@@ -143,24 +162,58 @@ class Observer {
   virtual bool is_thread_safe() const { return false; }
 
  private:
+  Machine machine() const {
+    Machine machine = settings_.machine;
+    if (known_->width) machine.width = known_->width;
+    return machine;
+  }
+
   void look_at_clock() {
     looks_ = 0;
-    if (settings_.seconds <= 0 || now() - begun_ < settings_.seconds) return;
-    const Observation &own = counting_->observation;
-    if (own.groups_done == own.groups.product()) return;
-    counting_->observation.is_out_of_time = true;
+    if (settings_.seconds <= 0 || known_->seconds + now() - begun_ < settings_.seconds) return;
+    Observation &own = counting_->observation;
+    if (own.groups_done == own.launch.groups.product()) return;
+    own.is_out_of_time = true;
     finish();
     if (settings_.ends) _exit(0);  // What is counted is the answer.
   }
 
   void finish() {
-    if (counting_ && file_) write(counting_->observation, messages_, buffers_, file_);
-    messages_.clear();
+    if (!counting_) return;
+    known_->seconds += now() - begun_;
+    put(counting_->observation);
     counting_.reset();
   }
 
+  // Of launches that are not counted, what Oclgrind says for the first time is written.
+  void tell_of_the_uncounted() {
+    bool is_new = false;
+    {
+      std::lock_guard<std::mutex> lock(state_);
+      for (const auto &each : messages_) is_new |= !known_->told.count(each.first);
+    }
+    Observation none(machine(), own_);
+    none.is_out_of_time = true;
+    if (is_new) put(none);
+    std::lock_guard<std::mutex> lock(state_);
+    messages_.clear();
+  }
+
+  void put(const Observation &observation) {
+    std::lock_guard<std::mutex> lock(state_);
+    answer_.add([&](FILE *file) { write(observation, messages_, buffers_, file); });
+    for (const auto &each : messages_)
+      if (known_->told.size() < MOST_MESSAGES) known_->told.insert(each.first);
+    messages_.clear();
+  }
+
   Settings settings_;
-  FILE *file_;
+  Answer answer_;
+  std::mutex launch_;  // held while a kernel runs
+  std::mutex state_;   // of what the threads of the application change: messages and buffers
+  Launch own_;         // the launch that runs
+  std::map<std::string, Counted> kernels_;
+  Counted *known_ = nullptr;
   std::unique_ptr<Counting> counting_;
   std::map<std::string, Message> messages_;
   std::vector<std::pair<uint64_t, uint64_t>> buffers_;  // addresses and sizes

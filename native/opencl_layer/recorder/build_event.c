@@ -57,6 +57,11 @@ void build_event_input(struct build_event *event, cl_program program)
     elsewhere_input(&event->elsewhere, program, event->count > 0 ? event->devices[0] : NULL);
 }
 
+void build_event_observed(struct build_event *event, const char *number)
+{
+    field_text(&event->event.fields, "observed", number);
+}
+
 void build_event_header(struct build_event *event, cl_program program, const char *name)
 {
     if (event == NULL)

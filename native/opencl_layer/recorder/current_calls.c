@@ -59,6 +59,23 @@ static cl_icd_dispatch next;
          f, size_t g, const void *h, cl_uint i, const cl_event *j, cl_event *k), (a, b, c, d, e, f, g, h, i, j, k))           \
     CALL(cl_int, clEnqueueUnmapMemObject, (cl_command_queue a, cl_mem b, void *c, cl_uint d, const cl_event *e, cl_event      \
          *f), (a, b, c, d, e, f))                                                                                             \
+    CALL(void *, clEnqueueMapBuffer, (cl_command_queue a, cl_mem b, cl_bool c, cl_map_flags d, size_t e, size_t f, cl_uint g, \
+         const cl_event *h, cl_event *i, cl_int *j), (a, b, c, d, e, f, g, h, i, j))                                          \
+    CALL(void *, clEnqueueMapImage, (cl_command_queue a, cl_mem b, cl_bool c, cl_map_flags d, const size_t *e, const size_t   \
+         *f, size_t *g, size_t *h, cl_uint i, const cl_event *j, cl_event *k, cl_int *l), (a, b, c, d, e, f, g, h, i, j, k,   \
+         l))                                                                                                                  \
+    CALL(cl_int, clEnqueueReadBufferRect, (cl_command_queue a, cl_mem b, cl_bool c, const size_t *d, const size_t *e, const   \
+         size_t *f, size_t g, size_t h, size_t i, size_t j, void *k, cl_uint l, const cl_event *m, cl_event *n), (a, b, c, d, \
+         e, f, g, h, i, j, k, l, m, n))                                                                                       \
+    CALL(cl_int, clEnqueueWriteBufferRect, (cl_command_queue a, cl_mem b, cl_bool c, const size_t *d, const size_t *e, const  \
+         size_t *f, size_t g, size_t h, size_t i, size_t j, const void *k, cl_uint l, const cl_event *m, cl_event *n), (a, b, \
+         c, d, e, f, g, h, i, j, k, l, m, n))                                                                                 \
+    CALL(cl_int, clEnqueueCopyImage, (cl_command_queue a, cl_mem b, cl_mem c, const size_t *d, const size_t *e, const size_t  \
+         *f, cl_uint g, const cl_event *h, cl_event *i), (a, b, c, d, e, f, g, h, i))                                         \
+    CALL(cl_int, clEnqueueCopyImageToBuffer, (cl_command_queue a, cl_mem b, cl_mem c, const size_t *d, const size_t *e,       \
+         size_t f, cl_uint g, const cl_event *h, cl_event *i), (a, b, c, d, e, f, g, h, i))                                   \
+    CALL(cl_int, clEnqueueCopyBufferToImage, (cl_command_queue a, cl_mem b, cl_mem c, size_t d, const size_t *e, const size_t \
+         *f, cl_uint g, const cl_event *h, cl_event *i), (a, b, c, d, e, f, g, h, i))                                         \
     CALL(cl_int, clFinish, (cl_command_queue a), (a))                                                                         \
     CALL(cl_int, clFlush, (cl_command_queue a), (a))                                                                          \
     CALL(cl_int, clWaitForEvents, (cl_uint a, const cl_event *b), (a, b))                                                     \
@@ -69,12 +86,28 @@ static cl_icd_dispatch next;
     CALL(cl_int, clReleaseKernel, (cl_kernel a), (a))                                                                         \
     CALL(cl_int, clReleaseEvent, (cl_event a), (a))                                                                          
 
+/* Those that builds are recorded by. */
+#define BUILDS(CALL) \
+    CALL(cl_int, clBuildProgram, (cl_program a, cl_uint b, const cl_device_id *c, const char *d, notification e, void *f), (a, \
+         b, c, d, e, f))                                                                                                      \
+    CALL(cl_int, clCompileProgram, (cl_program a, cl_uint b, const cl_device_id *c, const char *d, cl_uint e, const           \
+         cl_program *f, const char **g, notification h, void *i), (a, b, c, d, e, f, g, h, i))                                \
+    CALL(cl_program, clLinkProgram, (cl_context a, cl_uint b, const cl_device_id *c, const char *d, cl_uint e, const          \
+         cl_program *f, notification g, void *h, cl_int *i), (a, b, c, d, e, f, g, h, i))
+
 #define DEFINE(type, name, parameters, arguments)                                                                    \
     static type CL_API_CALL noted_##name parameters                                                                  \
     {                                                                                                                \
-        return NOTED(#name, next.name arguments);                                                                   \
+        return IN_TURN(NOTED(#name, next.name arguments));                                                                 \
     }
 CALLS(DEFINE)
+
+#define DEFINE_BUILD(type, name, parameters, arguments)                                                              \
+    static type CL_API_CALL noted_##name parameters                                                                  \
+    {                                                                                                                \
+        return IN_TURN(next.name arguments);                                                                         \
+    }
+BUILDS(DEFINE_BUILD)
 
 #define PUT(type, name, parameters, arguments) dispatch->name = noted_##name;
 
@@ -83,4 +116,7 @@ void current_calls_hook(cl_icd_dispatch *dispatch)
     next = *dispatch;
     calls_watch();
     CALLS(PUT)
+    if (programs_are_observed()) {
+        BUILDS(PUT)
+    }
 }

@@ -111,6 +111,6 @@ void own_answers_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind)
     next = behind;
     forks_watch(after_fork);
     dispatch->clGetProgramInfo = get_info;
-    if (options_are_added())
+    if (options_are_added() || programs_are_observed())
         dispatch->clGetProgramBuildInfo = get_build_info;
 }

@@ -24,6 +24,8 @@ struct build_event *build_event_begin(const char *operation, cl_uint count, cons
 /* Notes a linked program, or a header under its name. */
 void build_event_input(struct build_event *event, cl_program program);
 void build_event_header(struct build_event *event, cl_program program, const char *name);
+/* Notes the number by which the interpreter's plugin calls the build, before it is started. */
+void build_event_observed(struct build_event *event, const char *number);
 /* Notes what is to be built, and for what, before the driver does it: NULL is the program of a link. */
 void build_event_start(struct build_event *event, cl_program program);
 /* Writes it and frees it. `program` is what was built, NULL if there is none. */
@@ -95,6 +97,30 @@ char *with_added(const char *options, const char *added, cl_program program, cl_
 bool options_are_added(void);
 /* Takes out of the options that a driver answers with what was added to them, also if they come from a binary. */
 void added_take_out(char *options);
+
+/* observed_programs.c: programs that an interpreter runs and a plugin counts. */
+/* Takes from the environment whether there are, and puts its function into the table then. For a loading layer, before the others. */
+void observed_programs_hook(cl_icd_dispatch *dispatch, const cl_icd_dispatch *behind);
+bool programs_are_observed(void);
+/* Returns the options of a build as the interpreter gets them, in place of the `extended` ones (NULL: the application's `options`),
+ * which it frees then, and notes the build's number; those themselves for others. */
+char *with_observed(char *extended, const char *options, struct build_event *event, cl_program program);
+/* Returns the local size of a launch for the interpreter, in `chosen` where the application leaves it to the driver. */
+const size_t *observed_local(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *global, const size_t *local,
+                             size_t chosen[3]);
+
+/* Notes a kernel that the interpreter did not make, though the program has it: it misses something that the kernel calls. */
+void observed_kernel_refused(cl_program program, const char *name);
+/* The value of an expression that calls the interpreter, while no other thread of the application does: it stands for one at a time. */
+void observed_turn_begin(void);
+void observed_turn_end(void);
+#define IN_TURN(expression)                                                                                          \
+    __extension__({                                                                                                  \
+        observed_turn_begin();                                                                                       \
+        __typeof__(expression) in_turn = (expression);                                                               \
+        observed_turn_end();                                                                                         \
+        in_turn;                                                                                                     \
+    })
 
 /* own_answers.c: what programs answer, where a capture changed what the driver got, is what the application gave. */
 /* Puts its functions into the table, in front of those `behind`. For a loading layer. */

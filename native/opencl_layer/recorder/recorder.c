@@ -22,9 +22,11 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
     const char *added = added_to_build(program, count, devices);
     FREED char *extended = with_added(options, added, program, count, devices);
     struct build_event *event = build_event_begin("build", count, devices, options, extended != NULL ? added : NULL, extended);
+    extended = with_observed(extended, options, event, program);
     build_event_start(event, program);
     struct build_call call = build_call_begin(event, false, notify, user_data);
-    cl_int status = next->clBuildProgram(program, count, devices, extended != NULL ? extended : options, call.notify, call.user_data);
+    const char *own = extended != NULL ? extended : options;
+    cl_int status = next->clBuildProgram(program, count, devices, own, call.notify, call.user_data);
     build_call_end(&call, program, status);
     return status;
 }
@@ -36,12 +38,14 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
     const char *added = added_to_build(program, count, devices);
     FREED char *extended = with_added(options, added, program, count, devices);
     struct build_event *event = build_event_begin("compile", count, devices, options, extended != NULL ? added : NULL, extended);
+    extended = with_observed(extended, options, event, program);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
     build_event_start(event, program);
     struct build_call call = build_call_begin(event, false, notify, user_data);
-    cl_int status = next->clCompileProgram(program, count, devices, extended != NULL ? extended : options, header_count, headers,
-                                           header_names, call.notify, call.user_data);
+    const char *own = extended != NULL ? extended : options;
+    cl_int status = next->clCompileProgram(program, count, devices, own, header_count, headers, header_names, call.notify,
+                                           call.user_data);
     build_call_end(&call, program, status);
     return status;
 }
@@ -58,8 +62,9 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
     build_event_start(event, NULL);
     struct build_call call = build_call_begin(event, true, notify, user_data);
     cl_int error = CL_SUCCESS;
-    cl_program linked = next->clLinkProgram(context, count, devices, extended != NULL ? extended : options, program_count, programs,
-                                            call.notify, call.user_data, &error);
+    const char *own = extended != NULL ? extended : options;
+    cl_program linked = next->clLinkProgram(context, count, devices, own, program_count, programs, call.notify, call.user_data,
+                                            &error);
     if (linked != NULL && call.notified == NULL)
         new_program(linked);
     build_call_end(&call, linked, error);
@@ -93,6 +98,8 @@ static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name,
     cl_kernel kernel = next->clCreateKernel(program, name, error_ret);
     if (kernel != NULL)
         counters_created(kernel, program, name);
+    else
+        observed_kernel_refused(program, name);
     return kernel;
 }
 
@@ -141,7 +148,9 @@ static cl_int CL_API_CALL enqueue_range(cl_command_queue queue, cl_kernel kernel
                                         const size_t *global, const size_t *local, cl_uint count, const cl_event *events,
                                         cl_event *event)
 {
-    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, events, event);
+    size_t chosen[3];
+    const size_t *own = observed_local(queue, kernel, dimensions, global, local, chosen);
+    cl_int status = next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, own, count, events, event);
     if (status == CL_SUCCESS)
         count_launch(queue, kernel, dimensions, global, local);
     return status;
@@ -196,6 +205,7 @@ void recorder_hook(cl_icd_dispatch *dispatch)
     dispatch->clEnqueueNDRangeKernel = enqueue_range;
     dispatch->clEnqueueTask = enqueue_task;
     queues_hook(dispatch, next);
+    observed_programs_hook(dispatch, next);
     own_answers_hook(dispatch, next);
     replaced_programs_hook(dispatch, next);
     simulated_memory_hook(dispatch, next);

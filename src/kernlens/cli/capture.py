@@ -33,14 +33,18 @@ if TYPE_CHECKING:
 _ROWS = 20
 #: The exit status where the application's is 0, but a replacement stood in for nothing.
 _UNMATCHED = 2
+#: The exit status where the application's is 0, but the interpreter saw faults, and --fail-on-faults was given.
+_FAULTS = 1
 
 
 _RULES = (
     Rule("--recover", excludes=("-- APP [ARG]...",), why="runs no application"),
     Rule(
         "--recover", why="takes what the application was captured with",
-        excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache"),
+        excludes=("--simulate", "--lines", "--build-options", "--replace", "--fresh-cache", "--observe"),
     ),
+    Rule("--observe", excludes=("--simulate",), why="runs kernels, which a simulated device does not"),
+    *(Rule(name, needs=("--observe",)) for name in ("--device", "--seconds", "--fail-on-faults")),
 )  # fmt: skip
 
 
@@ -86,6 +90,17 @@ class Asked:
         " and --replace imply it.",
         "--fresh-cache",
     )
+    observe: bool = option.flag(
+        "Run the application on Oclgrind, an interpreter, and record what each kernel does, line by line.", "--observe"
+    )
+    observed_device: str | None = option.device("With --observe: count and compile for this device.")
+    seconds: float = option.number(
+        "With --observe: seconds of each kernel that are counted.",
+        "--seconds", least=1, metavar="SECONDS", default=20.0, show_default=True,
+    )  # fmt: skip
+    fail_on_faults: bool = option.flag(
+        "With --observe: exit with status 1 if there is a fault and the application's status is 0.", "--fail-on-faults"
+    )
     html: str | None = option.file("Also write the recording as an HTML page.", "--html", dir_okay=False)
     json_file: str | None = option.file("Also write the result as JSON.", "--json-file", dir_okay=False)
     recover: str | None = option.value(
@@ -130,6 +145,9 @@ def command(asked: Asked) -> None:
                 replace=dict(asked.replacements),
                 fresh_cache=asked.fresh_cache,
                 unconfined=asked.unconfined,
+                observe=asked.observe,
+                device=asked.observed_device,
+                seconds=asked.seconds,
                 on_start=partial(_tell_start, asked.device),
                 on_progress=progress.show,
             )
@@ -139,7 +157,8 @@ def command(asked: Asked) -> None:
         return
     _tell_what_can_be_read(done, asked.command_line[0])
     _give_answers(done, asked)
-    _end_like(done.exit_status or (_UNMATCHED if done.unmatched else 0))
+    faulty = _FAULTS if asked.fail_on_faults and done.faults else 0
+    _end_like(done.exit_status or (_UNMATCHED if done.unmatched else faulty))
 
 
 def _tell_what_can_be_read(done: Capture, application: str) -> None:
@@ -259,7 +278,17 @@ def _from_binaries(done: Capture) -> list[str]:
     return told
 
 
+def _tell_faults(done: Capture) -> None:
+    from kernlens.report.behaviour_words import fault_sentence
+
+    for kernel, fault in done.faults[:_ROWS]:
+        print_message(f"kernlens: {kernel}: {fault_sentence(fault)}")
+    if len(done.faults) > _ROWS:
+        print_message(f"kernlens: and {len(done.faults) - _ROWS:,} more faults, which the recording has")
+
+
 def _tell_findings(done: Capture) -> None:
+    _tell_faults(done)
     for finding in done.findings:
         if finding in done.unmatched.values():
             continue  # It is the last word.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from kernlens.dataclass import dataclass
+from kernlens.dataclass import dataclass, replace
 from kernlens.errors import FormatError
-from kernlens.formats.oclgrind_message import fault_of
+from kernlens.formats.oclgrind_message import OF_BUFFER, fault_of
 from kernlens.model.behaviour import (
     KINDS,
     SPACES,
@@ -25,7 +25,7 @@ _VERSION = 1
 #: Records of a section, at most: 100 MB of bitcode have fewer.
 _MOST = 2_000_000
 #: The records that end in a text, and the numbers before it; others consist of numbers.
-_TEXTS = {"launch": 11, "file": 0, "message": 3}
+_TEXTS = {"launch": 11, "build": 0, "argument": 1, "file": 0, "message": 3}
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 _ESCAPE = re.compile(r"\\(.)")
 #: An access has so many numbers: five, twenty counters, two strides.
@@ -37,6 +37,39 @@ class _Record:
     kind: str
     numbers: tuple[int, ...]
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedLaunch:
+    """A launch in a file of several builds: the number of its ``build``, "" if it is not known, its ``kernel``, and the section
+    on it; empty if the process ended while it ran."""
+
+    build: str
+    kernel: str
+    section: bytes
+
+
+def split_observations(content: bytes) -> list[ObservedLaunch]:
+    """Return the launches of an application's file, unread. Those that were not counted have a section too if the interpreter
+    said something of them."""
+    launches: list[ObservedLaunch] = []
+    pieces = re.split(rb"^(?=begin\t|observation\t)", content, flags=re.MULTILINE)
+    for piece in pieces[1:]:
+        if piece.startswith(b"begin\t"):
+            build, _, kernel = piece[6:].partition(b"\n")[0].decode("utf-8", "replace").partition("\t")
+            launches.append(ObservedLaunch(build, _unescaped(kernel), b""))
+            continue
+        if not piece.endswith(b"\nend\n"):
+            continue
+        head = re.match(rb"[^\n]*\nlaunch\t(?:[^\t\n]*\t){11}([^\n]*)\n(?:build\t([^\n]*)\n)?", piece)
+        if head is None:
+            raise FormatError("a section has no launch", format=FORMAT)
+        kernel = _unescaped(head[1].decode("utf-8", "replace"))
+        whole = ObservedLaunch((head[2] or b"").decode("utf-8", "replace"), kernel, piece)
+        if launches and launches[-1] == replace(whole, section=b""):
+            launches.pop()
+        launches.append(whole)
+    return launches
 
 
 def read_observations(content: bytes, paths: Mapping[str, str]) -> list[Behaviour]:
@@ -70,9 +103,11 @@ def _record(number: int, kind: str, rest: str) -> _Record:
     text = "" if count is None or len(fields) <= count else fields[count]
     if not all(map(_NUMBER.fullmatch, numbers)) or (count is not None and len(fields) != count + 1):
         raise FormatError(f"line {number:,} is no record of the kind {kind[:20]!r}", format=FORMAT)
-    return _Record(
-        kind, tuple(map(int, numbers)), _ESCAPE.sub(lambda match: "\n" if match[1] == "n" else match[1], text)
-    )
+    return _Record(kind, tuple(map(int, numbers)), _unescaped(text))
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda match: "\n" if match[1] == "n" else match[1], text)
 
 
 class _Section:
@@ -183,7 +218,8 @@ class _Section:
 
     def _faults(self, local_size: tuple[int, int, int], width: int) -> tuple[Fault, ...]:
         messages = sorted(self._of("message", 3), key=lambda record: record.numbers[0])
+        names = {str(record.numbers[0] >> OF_BUFFER): record.text for record in self._of("argument", 1)}
         faults = (
             fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width) for each in messages
         )
-        return tuple(fault for fault in faults if fault is not None)
+        return tuple(replace(fault, argument=names.get(fault.argument or "")) for fault in faults if fault is not None)

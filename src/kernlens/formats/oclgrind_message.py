@@ -13,6 +13,9 @@ from kernlens.model.source_map import SourcePlace
 
 #: The least of the numbers that Oclgrind gives its messages' types that is a fault: a warning.
 _WARNING = 2
+#: The kind of what ends a launch: the second line says why.
+FATAL = "fatal"
+_FATAL = re.compile(r"OCLGRIND FATAL ERROR")
 _KINDS = (
     (re.compile(r"Invalid (?:read|write|load|store|.*access)|Memory allocated|Index .* (?:out of|exceeds)"), "bounds"),
     (re.compile(r".*\bdata race\b"), "race"),
@@ -30,8 +33,8 @@ _INDEX = re.compile(r"Index \((-?\d{1,20})\) exceeds static array size \((\d{1,2
 _ALIGNMENT = re.compile(r"Invalid memory (load|store) - (?:source|destination) pointer is not aligned")
 #: Oclgrind's addresses have the number of the buffer in their upper 16 bits; what lies in front of a buffer seems to be at the
 #: end of the one before.
-_OF_BUFFER = 48
-_IN_FRONT = 1 << (_OF_BUFFER - 1)
+OF_BUFFER = 48
+_IN_FRONT = 1 << (OF_BUFFER - 1)
 #: What it says of a store of one element of a vector whose others are not written yet.
 _POISON = re.compile(r"^[ \t]*store .*\bpoison\b", re.MULTILINE)
 
@@ -43,6 +46,15 @@ def fault_of(
     first = text.strip().split("\n")[0].strip()
     if type_ < _WARNING or not first:
         return None
+    if _FATAL.match(first):
+        return Fault(
+            FATAL,
+            next((line.strip() for line in text.strip().split("\n")[1:] if line.strip()), first),
+            (),
+            (),
+            None,
+            count,
+        )
     kind = next((kind for pattern, kind in _KINDS if pattern.match(first)), "other")
     if kind == "uninitialized" and _POISON.search(text):
         return None
@@ -55,7 +67,7 @@ def fault_of(
     lanes = {(each[6:], (each[3] + local_size[0] * (each[4] + local_size[1] * each[5])) // width) for each in entities}
     is_local = address is not None and address[1] == "local"
     buffer = (
-        str((int(address[2], 16) + _IN_FRONT) >> _OF_BUFFER) if address is not None and address[1] == "global" else None
+        str((int(address[2], 16) + _IN_FRONT) >> OF_BUFFER) if address is not None and address[1] == "global" else None
     )
     return Fault(
         kind,
@@ -97,7 +109,7 @@ def _where(first: str) -> str:
     number = int(address[2], 16)
     if address[1] != "global":
         return f"at byte {number & (2 * _IN_FRONT - 1):,} of {address[1]} memory"
-    if not (number + _IN_FRONT) >> _OF_BUFFER:
+    if not (number + _IN_FRONT) >> OF_BUFFER:
         return f"at address {number:#x}, which is in no buffer"
     byte = (number + _IN_FRONT) % (2 * _IN_FRONT) - _IN_FRONT
     return f"{-byte:,} bytes in front of its buffer" if byte < 0 else f"at byte {byte:,} of its buffer"

@@ -13,13 +13,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
 from kernlens.dataclass import dataclass
 from kernlens.errors import ToolError, UnsupportedError
+from kernlens.model.behaviour import ObservedMachine
 from kernlens.toolchain.confinement import Confinement, Limits, confinement
 from kernlens.toolchain.packages import reinstall
 from kernlens.toolchain.process import Completed, run, temporary_folder
@@ -32,6 +33,8 @@ from kernlens.toolchain.toolchains import Toolchain
 #: The name of the root that ``toolchain add`` makes.
 NAME = "oclgrind"
 _LIBRARY, _CORE = "usr/lib/oclgrind/liboclgrind-rt.so", "usr/lib/*/liboclgrind-21.10.so"
+#: The same for loaders, and the headers that its compiler reads.
+_DRIVER, _HEADERS = "liboclgrind-rt-icd.so", "usr/lib/*/oclgrind/21.10"
 _MAJOR = 14
 #: What its compiler calls the program's source in debug data.
 SOURCE_NAMES = ("input.cl", "<stdin>")
@@ -47,13 +50,20 @@ _TOLD = re.compile(r"kernlens (\d+) (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Oclgrind:
-    """The interpreter of a ``toolchain``: its OpenCL ``library``, and LLVM's ``opt`` and ``llvm-dis`` beside it, None where
-    they are missing."""
+    """The interpreter of a ``toolchain``: its OpenCL ``library``, and LLVM's ``llvm-dis`` and the ``translator`` of SPIR-V
+    beside it, None where they are missing."""
 
     toolchain: Toolchain
     library: str
-    optimizer: str | None
     disassembler: str | None
+    translator: str | None = None
+
+    def variables(self) -> dict[str, str]:
+        """Return the variables that lead an application's loaders to this interpreter alone."""
+        driver = str(Path(self.library).with_name(_DRIVER))
+        headers = next((str(each) for each in (self.toolchain.root or Path("/")).glob(_HEADERS)), None)
+        own = {} if headers is None or self.toolchain.root is None else {"OCLGRIND_PCH_DIR": headers}
+        return {"OCL_ICD_VENDORS": driver, "OCL_ICD_FILENAMES": driver, **own}
 
     def build(self, source: str, options: str, folder: str) -> bytes:
         """Return the bitcode of a source, not optimised. Raises ToolError, with the compiler's log, if it does not compile."""
@@ -69,6 +79,20 @@ class Oclgrind:
             raise _failure(completed, "build this source")
         return read_beside(target, folder)
 
+    def translate(self, module: str, folder: str) -> bytes:
+        """Return the bitcode of a SPIR-V module. Raises ToolError if the translator refuses it, UnsupportedError if it is not
+        installed."""
+        if self.translator is None:
+            raise UnsupportedError(
+                f"llvm-spirv of LLVM {_MAJOR}, which translates SPIR-V, is not installed: apt install llvm-spirv-{_MAJOR}, or"
+                " kernlens toolchain add oclgrind"
+            )
+        target = os.path.join(folder, "program.bc")
+        completed = run(self.toolchain.command(self.translator, "-r", module, "-o", target), timeout=BUILD_TIMEOUT)
+        if not completed.ok:
+            raise _failure(completed, f"run {module}, as llvm-spirv refuses it")
+        return read_beside(target, folder)
+
     def text(self, bitcode: bytes, folder: str) -> str:
         """Return LLVM's text of bitcode."""
         assert self.disassembler is not None
@@ -80,16 +104,6 @@ class Oclgrind:
         if not completed.ok:
             raise _failure(completed, "read its program")
         return completed.stdout
-
-    def optimize(self, text: str, options: Sequence[str], folder: str) -> bytes:
-        """Return the bitcode that opt makes of a text with these options."""
-        assert self.optimizer is not None
-        target = os.path.join(folder, "optimized.bc")
-        command = self.toolchain.command(self.optimizer, *options, "-", "-o", target)
-        completed = run(command, timeout=BUILD_TIMEOUT, stdin=text.encode())
-        if not completed.ok:
-            raise _failure(completed, "prepare its program")
-        return read_beside(target, folder)
 
     def launch(self, job: str, seconds: float, on_progress: Callable[[int, int], None] | None) -> Completed:
         """Run the host with a job, a file. Raises ToolError, with one sentence, where the interpreter failed."""
@@ -124,7 +138,7 @@ def oclgrind(name: str = "") -> Oclgrind:
     for toolchain in _toolchains(name):
         root = toolchain.root or Path("/")
         if has_oclgrind(root):
-            tools = [_tool(toolchain, each) for each in ("opt", "llvm-dis")]
+            tools = [_tool(toolchain, each) for each in ("llvm-dis", "llvm-spirv")]
             return Oclgrind(toolchain, str(root / _LIBRARY), *tools)
     raise UnsupportedError(
         "Oclgrind 21.10, which runs kernels without a GPU, is not installed: apt install oclgrind llvm-14 (Debian 12), or"
@@ -135,6 +149,14 @@ def oclgrind(name: str = "") -> Oclgrind:
 def has_oclgrind(root: Path) -> bool:
     """Return whether the folder of a system has the interpreter, in the release that the plugin knows."""
     return (root / _LIBRARY).is_file() and any(root.glob(_CORE))
+
+
+def machine_words(machine: ObservedMachine) -> str:
+    """Return the words that tell the plugin what requests are counted for."""
+    return (
+        f"width={machine.width} banks={machine.banks} bank_bytes={machine.bank_bytes} phases={machine.has_phases:d}"
+        f" split={machine.is_split:d}"
+    )
 
 
 def plugin() -> Path:
@@ -151,9 +173,10 @@ def _toolchains(name: str) -> Iterator[Toolchain]:
 
 
 def _tool(toolchain: Toolchain, name: str) -> str | None:
-    path = (toolchain.root or Path("/")) / f"usr/lib/llvm-{_MAJOR}/bin/{name}"
-    if path.is_file():
-        return str(path)
+    for place in (f"usr/lib/llvm-{_MAJOR}/bin/{name}", f"usr/bin/{name}-{_MAJOR}"):
+        path = (toolchain.root or Path("/")) / place
+        if path.is_file():
+            return str(path)
     return shutil.which(f"{name}-{_MAJOR}") if toolchain.root is None else None
 
 

@@ -33,7 +33,7 @@ EXPLAINED = {
 
 def _is_installed() -> bool:
     try:
-        return oclgrind().optimizer is not None
+        return oclgrind().disassembler is not None
     except UnsupportedError:
         return False
 

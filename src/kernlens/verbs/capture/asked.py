@@ -14,6 +14,7 @@ from kernlens.errors import KernlensError
 from kernlens.toolchain.sources.source_reading import read_beside
 from kernlens.toolchain.toolchains import SYSTEM, toolchain
 from kernlens.verbs.capture.changes import Changes
+from kernlens.verbs.capture.observing import Observing
 from kernlens.verbs.capture.replacing import Replacement, unpacked
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import REPLACEMENTS, Spool
@@ -22,13 +23,14 @@ from kernlens.verbs.capture.spool import REPLACEMENTS, Spool
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The request of a capture: the application's command line, the device to simulate, the toolchain whose driver
-    builds, whether compile stages are to be saved, and what is changed."""
+    builds, whether compile stages are to be saved, what is changed, and whether kernels are observed."""
 
     words: tuple[str, ...] = ()
     device: str | None = None
     toolchain: str = SYSTEM
     stages: bool = False
     changes: Changes = field(default_factory=Changes)
+    observing: Observing | None = None
 
     def second_build_plan(self, environment: Mapping[str, str]) -> SecondBuildPlan:
         """Return the second builds to do for it, in that environment. Raises NotFoundError without the toolchain."""
@@ -53,7 +55,8 @@ class Asked:
             changes = fields["changes"]
             replacements = [Replacement(**{**each, "content": b""}) for each in changes["replacements"]]
             changes = Changes(**{**changes, "replacements": replacements})
-            asked = cls(**{**fields, "words": tuple(fields["words"]), "changes": changes})
+            observing = None if fields["observing"] is None else Observing(**fields["observing"])
+            asked = cls(**{**fields, "words": tuple(fields["words"]), "changes": changes, "observing": observing})
         except (KernlensError, ValueError, KeyError, TypeError, RecursionError):
             return cls()
         return asked._with_contents(spool) if asked._is_sound() else cls()
@@ -72,9 +75,12 @@ class Asked:
         changes, replacements = self.changes, self.changes.replacements
         texts = [*self.words, self.device or "", self.toolchain, changes.options]
         texts += [text for each in replacements for text in (each.program, each.path, each.hash, each.kernel)]
+        if (observing := self.observing) is not None:
+            texts += [observing.device or "", observing.toolchain]
         flags = self.stages, changes.lines, changes.fresh_cache
         return (
             all(isinstance(text, str) for text in texts)
             and all(isinstance(flag, bool) for flag in flags)
             and all(isinstance(each.form, int) for each in replacements)
+            and (observing is None or isinstance(observing.seconds, float))
         )

@@ -14,6 +14,7 @@ from kernlens.dataclass import replace as replaced
 from kernlens.errors import KernlensError, OutputError, UnsupportedError
 from kernlens.isa.devices import name_among
 from kernlens.loading import load, open_file
+from kernlens.model.behaviour import Fault
 from kernlens.model.failed_builds import FailedBuilds
 from kernlens.model.program import Program
 from kernlens.runtime.file_limit import FILE_SIZE_LIMIT, limit_file_size
@@ -26,6 +27,7 @@ from kernlens.toolchain.loaders.application import (
 )
 from kernlens.toolchain.loaders.native_layers import OPENCL_LAYER, needed_layer
 from kernlens.toolchain.loaders.vendor_file import change, leads_to_layer, led_to_layer
+from kernlens.toolchain.oclgrind import oclgrind
 from kernlens.toolchain.simulation import simulated_devices
 from kernlens.toolchain.toolchains import DEFAULT, SYSTEM
 from kernlens.toolchain.toolchains import toolchain as find_toolchain
@@ -37,6 +39,8 @@ from kernlens.verbs.capture.level_zero_layer import turn_on_level_zero
 from kernlens.verbs.capture.loader_watch import LoaderWatch
 from kernlens.verbs.capture.merging import Merging, Progress
 from kernlens.verbs.capture.nothing_built import why_nothing
+from kernlens.verbs.capture.observed_programs import ObservedPrograms
+from kernlens.verbs.capture.observing import SECONDS, DeviceCode, Observing, observed
 from kernlens.verbs.capture.replacing import Replacement
 from kernlens.verbs.capture.second_builds import SecondBuildPlan
 from kernlens.verbs.capture.spool import FOLDER, SNAPSHOTS, ZEROS, Spool
@@ -55,7 +59,8 @@ class Capture:
     ``failed`` those that failed, ``from_binary`` programs that it made from binaries, ``own_binaries`` those of them whose
     binaries it had built in the same run. ``missing`` says what is not in the recording, ``reason`` why nothing is;
     ``findings`` are sentences on what else is to be known of it; ``unmatched`` has those on programs of ``replace`` that
-    nothing stood in for, by the program."""
+    nothing stood in for, by the program. ``faults`` are those that an interpreter
+    saw, each with its kernel."""
 
     recording: Path | None
     exit_status: int | None
@@ -70,6 +75,7 @@ class Capture:
     lines: bool = False
     empty_caches: bool = False
     own_binaries: int = 0
+    faults: tuple[tuple[str, Fault], ...] = ()
 
     def __repr__(self) -> str:
         words = f"{self.builds:,} builds, {self.failed:,} failed, {len(self.kernels):,} kernels"
@@ -100,6 +106,9 @@ def capture(
     on_start: Callable[[], None] | None = None,
     on_progress: Progress | None = None,
     unconfined: bool = False,
+    observe: bool = False,
+    device: str | None = None,
+    seconds: float = SECONDS,
 ) -> Capture:
     """Run an application, and record what it builds with OpenCL or Level Zero, and how often it launches which kernel.
 
@@ -112,7 +121,9 @@ def capture(
     from, or by a file that holds that. ``fresh_cache`` gives the application empty caches; so do ``lines``, ``build_options``
     and ``replace``, as what is built with these must not be what the application's next run finds. What is built again can
     read the toolchain, the application's working folder and those of its ``-I`` alone, unless it is ``unconfined``. On a
-    simulated device the application may write no file of more than 1 GiB. ``on_start`` is called when nothing keeps the
+    simulated device the application may write no file of more than 1 GiB. With ``observe`` the application runs on Oclgrind,
+    an interpreter, in ``toolchain``: the recording has what each kernel did, as far as that ran within ``seconds``, counted
+    for ``device`` and beside the code that is compiled for it. ``on_start`` is called when nothing keeps the
     application from being started, ``on_progress`` with the number of builds that are in the recording, and that of all, once
     it has ended.
 
@@ -122,27 +133,24 @@ def capture(
     folder that the error names, for ``recover``.
     """
     replacements = [Replacement.of(*both) for both in (replace or {}).items()]
-    words = [os.fspath(word) for word in command_line]
-    # Without a device to simulate the application keeps the drivers that it has.
-    chosen = find_toolchain(toolchain or (DEFAULT if simulate else SYSTEM))
-    device = None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
-    changes = Changes(lines, build_options, replacements, fresh_cache)
-    asked = Asked(tuple(words), device, chosen.name, stages, changes)
-    application = find_application(words, device, chosen)
+    words = tuple(os.fspath(word) for word in command_line)
+    observing = Observing(device, float(seconds), toolchain) if observe else None
+    chosen, simulated = _chosen(toolchain, simulate, observing)
+    changes = Changes(lines, build_options, replacements, fresh_cache or observe)
+    asked = Asked(words, simulated, chosen.name, stages, changes, observing)
+    application = find_application(words, simulated, chosen)
     plan = replaced(asked.second_build_plan(dict(application.environment)), unconfined=unconfined)
     _check_rights(application.program)
-    path = Path(recording) if recording is not None else Path(f"{Path(words[0]).name}.klens")
+    path = Path(recording or f"{Path(words[0]).name}.klens")
     layer = needed_layer(OPENCL_LAYER)
     with _writer(path, words) as writer, contextlib.closing(_spool(Spool.make, path, asked)) as spool:
-        _turn_on(application, layer, spool, chosen, changes)
-        watch = LoaderWatch(chosen if chosen.root is not None else None)
-        if device is not None:
-            application.environment[ZEROS] = "1"
-        if on_start is not None:
-            on_start()
-        ended = _run(application, device is not None, watch, spool)
+        with observed(observing, application.environment, spool, unconfined=unconfined) as code:
+            _turn_on(application, layer, spool, chosen, changes)
+            application.environment.update({} if simulated is None else {ZEROS: "1"})
+            watch = LoaderWatch(chosen if chosen.root is not None else None)
+            ended = _run(application, simulated is not None, watch, spool, on_start)
         with _stays(spool):
-            return _finish(spool, writer, ended, asked, plan, watch, on_progress=on_progress)
+            return _finish(spool, writer, ended, asked, plan, watch, code, on_progress=on_progress)
 
 
 def recover(
@@ -172,8 +180,9 @@ def recover(
             plan = SecondBuildPlan(os.environ)
             findings = [f"nothing is built again, for stages or to compare: {error}"]
         path = Path(recording) if recording is not None else spool.recording
+        code = DeviceCode(asked.observing.device if asked.observing else None, spool, unconfined=unconfined)
         with _stays(spool), _writer(path, asked.words) as writer:
-            return _finish(spool, writer, None, asked, plan, LoaderWatch(), findings, on_progress)
+            return _finish(spool, writer, None, asked, plan, LoaderWatch(), code, findings, on_progress)
 
 
 def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[Path, dict[str, str | None]]:
@@ -192,6 +201,17 @@ def attach(recording: str | os.PathLike[str], *, lines: bool = False) -> tuple[P
     after = application.environment
     changed = {name: after.get(name) for name in {**before, **after} if before.get(name) != after.get(name)}
     return spool.folder, changed
+
+
+def _chosen(name: str, simulate: str | None, observing: Observing | None) -> tuple[Toolchain, str | None]:
+    """Return the toolchain whose driver builds, and its name of the device to simulate. Without one the application keeps the
+    drivers that it has."""
+    if observing is not None:
+        if simulate is not None:
+            raise KernlensError("a simulated device runs no kernel that could be observed; observe without simulate")
+        return oclgrind(observing.toolchain).toolchain, None
+    chosen = find_toolchain(name or (DEFAULT if simulate else SYSTEM))
+    return chosen, None if simulate is None else name_among(simulate, simulated_devices(chosen)) or simulate
 
 
 def _spool(make: Callable[[Path], Spool], recording: Path, asked: Asked) -> Spool:
@@ -246,9 +266,18 @@ def _turn_on(application: Application, layer: Path, spool: Spool, chosen: Toolch
     changes.make(environment, spool)
 
 
-def _run(application: Application, is_simulated: bool, watch: LoaderWatch, spool: Spool) -> Ended:
+def _run(
+    application: Application,
+    is_simulated: bool,
+    watch: LoaderWatch,
+    spool: Spool,
+    on_start: Callable[[], None] | None,
+) -> Ended:
     """Run the application to its end. The folder stays if that fails, unless nothing was recorded."""
     from kernlens.verbs.capture.running import run
+
+    if on_start is not None:
+        on_start()
 
     def prepare_child() -> None:
         if is_simulated:
@@ -281,10 +310,12 @@ def _finish(
     asked: Asked,
     plan: SecondBuildPlan,
     watch: LoaderWatch,
+    code: DeviceCode,
     findings: Sequence[str] = (),
     on_progress: Progress | None = None,
 ) -> Capture:
-    captured = Merging(spool, writer, plan, asked.changes, asked.device).run(on_progress)
+    seen = ObservedPrograms(spool, asked.observing, code) if asked.observing is not None else None
+    captured = Merging(spool, writer, plan, asked.changes, asked.device, seen).run(on_progress)
     writer.close()
     spool.remove()
     status, process = (None, None) if ended is None else (ended.status, ended.process)
@@ -296,6 +327,7 @@ def _finish(
         failed=captured.failed,
         from_binary=captured.from_binary,
         own_binaries=captured.own_binaries,
+        faults=() if seen is None else tuple(seen.faults),
         missing=tuple(captured.missing),
         findings=(
             *endings(status, process, captured.last_calls),

@@ -23,6 +23,7 @@ from kernlens.toolchain.driver_stages import driver_stages
 from kernlens.verbs.capture.captured import Captured, CapturedKernel, RecordedKernels
 from kernlens.verbs.capture.changes import Changes
 from kernlens.verbs.capture.event_builds import build_of, constants_of, noted_call, noted_constants, static_inputs
+from kernlens.verbs.capture.observed_programs import ObservedPrograms
 from kernlens.verbs.capture.replacing import StoodIn
 from kernlens.verbs.capture.second_builds import Findings, SecondBuildPlan, SecondBuildResult, second_builds
 from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Spool, read_build, read_replaced
@@ -110,8 +111,10 @@ class Merging:
         plan: SecondBuildPlan,
         changes: Changes,
         simulated: str | None = None,
+        observed: ObservedPrograms | None = None,
     ) -> None:
         self._spool = spool
+        self._observed = observed
         self._writer = writer
         self._plan = plan
         self._changes = changes
@@ -132,11 +135,15 @@ class Merging:
         self._changed_options = 0
         #: The SHA-256 of the binaries whose sources are recorded.
         self._own_binaries: set[bytes] = set()
+        files = self._read("how often kernels were launched", spool.files("counters"), read_counters)
+        self._counters = list(chain.from_iterable(files))
 
     def run(self, on_progress: Progress | None = None) -> Captured:
         """Write the recording, and return what the capture has brought. Raises OutputError if it cannot be written."""
         captured = self._captured
         entries = sorted(self._entries(), key=lambda entry: (not entry.has_ended, entry.time))
+        if self._observed is not None:
+            self._observed.note(self._events(entries), self._counters, self._kernels_of.read)
         for event, results in second_builds(self._events(entries), self._plan):
             captured.builds += 1
             self._add(event, results or [SecondBuildResult()])
@@ -191,7 +198,15 @@ class Merging:
             build = build_of(event, device, name, device_name, self._input_names(event))
             self._stood_in.compare(build, event.program)
             build, same_code = self._second_builds.add(build, result, self._kernels_of.snapshots(device))
+            compiled = None
+            if self._observed is not None:
+                build, compiled = self._observed.add(event, build, kernels)
             number = self._writer.add(build)
+            if compiled is not None:
+                build, number_of_kernels = compiled, self._writer.add(compiled)
+                kernels = [name for program in open_build(compiled) for name in program.kernels]
+            else:
+                number_of_kernels = number
             replaced = {} if event.static_inputs else self._stood_in.used(event.program)
             self._calls.append({"program": number, **noted_call(event), **replaced, **inputs})
             if event.program is not None and build.ok and event.operation != "compile":
@@ -200,7 +215,7 @@ class Merging:
                         kernel,
                         build.name,
                         build.device,
-                        number,
+                        number_of_kernels,
                         same_code=same_code.get(kernel),
                         from_source=has_source,
                         options=build.own_options or "",
@@ -251,8 +266,7 @@ class Merging:
         for program, device in self._good_builds:
             by_program[program].append(device)
         unknown: dict[tuple[Identity, int, str], CapturedKernel] = {}
-        files = self._read("how often kernels were launched", self._spool.files("counters"), read_counters)
-        for counter in chain.from_iterable(files):
+        for counter in self._counters:
             devices = by_program[counter.program]
             device = counter.device if counter.device in devices or len(devices) != 1 else devices[0]
             key = counter.program, device
@@ -289,3 +303,5 @@ class Merging:
         yield from self._second_builds.sentences(compared)
         yield from self._stood_in.sentences(self._failures)
         yield from self._changes.unused_options(self._changed_options)
+        if self._observed is not None:
+            yield from self._observed.sentences()

@@ -94,7 +94,8 @@ class BuildEvent(Given):
     ``module`` or ``dynamic link`` of the ``interface`` ``level-zero``. ``hash`` is the SHA-256 of source or IL. ``time`` and
     ``duration`` are nanoseconds, ``time`` since 1970. ``program`` is None if the driver made none; ``inputs`` are the
     programs that were linked, ``static_inputs`` what a module was linked from. ``log`` is that of a dynamic link, which is for
-    no one device. ``has_ended`` is False if the driver has not returned: mostly the process ended then.
+    no one device. ``has_ended`` is False if the driver has not returned: mostly the process ended then. ``observed`` is
+    the number by which an interpreter's plugin calls it, "" if that is not known.
     """
 
     operation: str = ""
@@ -113,6 +114,7 @@ class BuildEvent(Given):
     log: str = ""
     devices: list[BuiltDevice] = field(default_factory=list)
     has_ended: bool = True
+    observed: str = ""
 
     @property
     def got_more_options(self) -> bool:
@@ -309,6 +311,7 @@ def _identity(value: bytes) -> Identity:
 #: Fields of a build, and of a device: the attribute that each sets, and how it is read.
 _BUILD_FIELDS: dict[str, tuple[str, Callable[[bytes], Any]]] = {
     "operation": ("operation", _text),
+    "observed": ("observed", _text),
     "interface": ("interface", _text),
     "given options": ("options", _text),
     "time": ("time", _number),

@@ -16,7 +16,7 @@ from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
 from kernlens.model.behaviour import Behaviour, Fault, ObservedMachine
 from kernlens.model.program import Program
-from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, oclgrind, plugin
+from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, machine_words, oclgrind, plugin
 from kernlens.toolchain.process import temporary_folder
 from kernlens.toolchain.sources.includes import existing_source, join_options
 from kernlens.toolchain.sources.source_reading import read_beside
@@ -80,7 +80,7 @@ def observe(
             compiled.save(recording, Behaviour.not_counted(name, str(error), sizes, local, device))
         raise
     observed = replace(observed, machine=machine, source=str(path), device=device)
-    observed = _without_lockstep(_named(observed, program, described))
+    observed = without_lockstep(observed)
     if recording is not None:
         compiled.save(recording, observed)
     return observed
@@ -197,11 +197,8 @@ class _Launch:
 
     def _job(self, folder: str, answer: str) -> str:
         """Write the job of the host and its files; return its path."""
-        machine = self._machine
-        observe = (
-            f"width={machine.width} banks={machine.banks} bank_bytes={machine.bank_bytes} phases={machine.has_phases:d}"
-            f" split={machine.is_split:d} seconds={max(1, round(self._seconds))} ends=1 tells=1 file={answer}"
-        )
+        words = machine_words(self._machine)
+        observe = f"{words} seconds={max(1, round(self._seconds))} ends=1 tells=1 file={answer}"
         settings = {
             "OCLGRIND_PLUGINS": str(plugin()),
             "OCLGRIND_LOCAL_MEM_SIZE": str(_LOCAL_MEMORY),
@@ -228,19 +225,7 @@ class _Launch:
         return job
 
 
-def _named(observed: Behaviour, program: InterpretedProgram, arguments: Sequence[LaunchArgument]) -> Behaviour:
-    """Return the behaviour with the names of arguments in its faults. The host makes their buffers last, in their order."""
-    described = zip(program.kernels[observed.kernel], arguments, strict=True)
-    buffers = [(each.name, argument.size) for each, argument in described if argument.kind == "buffer"]
-    made_last = observed.buffers[-len(buffers) :] if buffers else ()
-    names = {}
-    if [size for _, size in made_last] == [size for _, size in buffers]:
-        names = {str(address >> 48): name for (address, _), (name, _) in zip(made_last, buffers, strict=True)}
-    faults = (replace(fault, argument=names.get(fault.argument or "")) for fault in observed.faults)
-    return replace(observed, faults=tuple(faults))
-
-
-def _without_lockstep(observed: Behaviour) -> Behaviour:
+def without_lockstep(observed: Behaviour) -> Behaviour:
     """Return the behaviour without counts if the kernel relies on work-items that run in lockstep."""
     fault: Fault | None = next((each for each in observed.faults if each.is_lockstep), None)
     if fault is None:

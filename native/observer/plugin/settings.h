@@ -1,0 +1,41 @@
+// What the plugin is told by the environment, and which launches of a kernel it counts.
+#ifndef KERNLENS_OBSERVER_SETTINGS_H
+#define KERNLENS_OBSERVER_SETTINGS_H
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "requests.h"
+
+namespace kernlens {
+
+// KERNLENS_OBSERVE: words NAME=VALUE with blanks between them, `file` or `folder` the last.
+struct Settings {
+  Machine machine;
+  uint64_t asks = 0;        // the number of the socket of a process that knows how wide the sub-groups of a kernel are; 0: none
+  double seconds = 0;       // 0: no limit
+  unsigned launches = 0;    // of a kernel and its sizes that are counted; 0: all
+  bool ends = false;        // the process, when the time is over
+  bool tells = false;       // on standard output, how many work-groups have ended
+  std::string file, folder;
+
+  explicit Settings(const char *text);
+};
+
+// What was counted of a kernel of a build so far.
+struct Counted {
+  double seconds = 0;
+  unsigned width = 0;
+  std::map<std::string, unsigned> launches;  // by the sizes
+  std::set<std::string> told;                // messages
+
+  // Whether one more launch of these sizes is counted, which then is one of them.
+  bool takes(const std::string &sizes, const Settings &settings);
+};
+
+// Asks that process; 0 if it does not say.
+unsigned asked_width(uint64_t number, const std::string &build, const std::string &kernel);
+
+}  // namespace kernlens
+#endif

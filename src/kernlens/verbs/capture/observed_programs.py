@@ -1,0 +1,76 @@
+"""The programs of an application that was observed, each with what its kernels did: for the device that was asked for too."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from kernlens.dataclass import replace
+from kernlens.model.behaviour import Behaviour, Fault
+from kernlens.model.build import Build
+from kernlens.toolchain.oclgrind import SOURCE_NAMES
+from kernlens.verbs.capture.observed_launches import ObservedLaunches
+from kernlens.verbs.capture.observing import DeviceCode, Observing
+from kernlens.verbs.capture.replacing import listed
+from kernlens.verbs.capture.spool import BuildEvent, BuiltDevice, Spool
+from kernlens.verbs.capture.spooled import Counter, Identity
+
+#: Returns kernlens's name of a device, and the kernels of a program.
+ReadKernels = Callable[[str, BuildEvent, BuiltDevice], tuple[str, Sequence[str]]]
+
+
+class ObservedPrograms:
+    """The builds of what was observed. ``faults`` are those of all launches, each with its kernel."""
+
+    def __init__(self, spool: Spool, observing: Observing, code: DeviceCode) -> None:
+        self._observing, self._code = observing, code
+        self._launches = ObservedLaunches(spool, observing)
+        self._counters: dict[Identity, dict[str, Counter]] = defaultdict(dict)
+        #: The builds that were not compiled for the device, by the reason, and kernels of which nothing is counted.
+        self._not_compiled: dict[str, list[str]] = defaultdict(list)
+        self._not_counted: dict[str, list[str]] = defaultdict(list)
+        self.faults: list[tuple[str, Fault]] = []
+
+    def note(self, events: Iterable[BuildEvent], counters: Iterable[Counter], read: ReadKernels) -> None:
+        """Note what has to be known of all builds before the first is added."""
+        for counter in counters:
+            known = self._counters[counter.program].setdefault(counter.kernel, Counter(counter.kernel, counter.program))
+            known.launches += counter.launches
+            known.shapes += counter.shapes
+        for event in events:
+            if event.operation == "link":
+                self._launches.note_link(event, {name for each in event.devices for name in read("", event, each)[1]})
+
+    def add(self, event: BuildEvent, build: Build, kernels: Sequence[str]) -> tuple[Build, Build | None]:
+        """Return a build, and that of the same program for the device, if there is one; the launches are the latter's then."""
+        if event.program is None or not build.ok or event.operation == "compile":
+            return build, None
+        compiled = self._code.build_of(event)
+        if self._code.device is not None and (compiled is None or not compiled.ok):
+            reason = "it has no source" if compiled is None else compiled.reason or "the compiler does not say why"
+            self._not_compiled[reason].append(build.name)
+            compiled = None
+        path = SOURCE_NAMES[0] if compiled is None else Path(compiled.path).name
+        counters = self._counters.get(event.program, {})
+        behaviours = self._launches.behaviours(event, {**dict.fromkeys(kernels), **counters}, counters, path)
+        self._tell(behaviours)
+        if compiled is None:
+            return build.with_parts(behaviours=behaviours), None
+        return build, replace(compiled, name=build.name).with_parts(behaviours=behaviours)
+
+    def _tell(self, behaviours: dict[str, list[Behaviour]]) -> None:
+        for kernel, launches in behaviours.items():
+            for each in launches:
+                self.faults += [(kernel, fault) for fault in each.faults]
+                if each.reason:
+                    self._not_counted[each.reason].append(kernel)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield sentences for a person."""
+        for reason, names in self._not_compiled.items():
+            verb = "was" if len(names) == 1 else "were"
+            yield f"{listed(names)} {verb} not compiled for {self._observing.device}: {reason}"
+        for reason, names in self._not_counted.items():
+            yield f"nothing was counted of {listed(list(dict.fromkeys(names)))}: {reason}"
+        yield from self._launches.missing

@@ -1,0 +1,160 @@
+"""An unmodified application on the interpreter: what it computes, what it launches, and what its kernels did."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernlens.model.behaviour import Behaviour
+from kernlens.model.build import Build
+from kernlens.recording.reader import Recording
+from kernlens.verbs.observe.observe import observe
+from tests.documents import check_printed
+from tests.integration.capture.capture_fixtures import MAIN, Done, environment
+from tests.integration.layers.opencl_layer_fixtures import Platform, pocl
+
+pytestmark = pytest.mark.skipif(
+    not Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so").exists(), reason="no Oclgrind 21.10 (Debian 12's oclgrind)"
+)
+SOURCE = Path(__file__).parent / "sources" / "observed.c"
+#: The options that the application prints, and the sums of what its kernels computed.
+_ANSWERS = re.compile(r"^(?:options|transpose|add|k|\d).*$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("observed") / "app"
+    words = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", str(path), str(SOURCE), "-lOpenCL", "-lpthread"]
+    subprocess.run(words, check=True, timeout=60)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def cpu(tmp_path_factory: pytest.TempPathFactory) -> Platform:
+    return pocl(tmp_path_factory.mktemp("pocl-cache"))
+
+
+def captured(work: Path, *words: str, options: tuple[str, ...] = ("--observe",), on: Platform | None = None) -> Done:
+    recording = work / "x.klens"
+    variables = environment(on or Platform("", {}, late=""))
+    command = [*MAIN, "capture", *options, "-o", str(recording), "--", *words]
+    done = subprocess.run(command, cwd=work, env=variables, capture_output=True, text=True, timeout=300, check=False)
+    check_printed(command[3:], done.stdout)
+    return Done(done.returncode, done.stdout, done.stderr, recording)
+
+
+def builds(done: Done) -> list[Build]:
+    return Recording(done.recording).builds()
+
+
+def behaviours(build: Build) -> dict[str, list[Behaviour]]:
+    return {name: list(build.behaviours[name]) for name in build.behaviours}
+
+
+def test_results_and_launches_are_those_of_another_device(app: str, cpu: Platform, tmp_path: Path) -> None:
+    for word in ("launches", "threads"):
+        observed = captured(tmp_path, app, word, options=("--observe", "--device", "h100"))
+        in_full = captured(tmp_path, app, word, options=(), on=cpu)
+        assert (observed.status, in_full.status) == (7, 7)
+        assert "platforms: 1\n" in observed.out
+        assert "others" not in observed.out  # what kernlens adds to a build's options
+        assert _ANSWERS.findall(observed.out) == _ANSWERS.findall(in_full.out)
+        assert len(_ANSWERS.findall(observed.out)) == (3 if word == "launches" else 5)
+
+
+def test_every_kernel_has_counts(app: str, cpu: Platform, tmp_path: Path) -> None:
+    plain = captured(tmp_path, app, "launches", options=(), on=cpu).launches()
+    done = captured(tmp_path, app, "launches", options=("--observe", "--device", "h100"))
+    assert done.launches() == plain == {"transpose": 12, "add": 2}
+    (build,) = builds(done)
+    assert build.options == "-DWORD"
+    behaviours_of = behaviours(build)
+    assert set(behaviours_of) == {"transpose", "add"}  # no launch, no behaviour
+    (transpose,), (add,) = behaviours_of["transpose"], behaviours_of["add"]
+    # The sizes of work-groups that the application left to the driver.
+    assert (add.launches, add.global_size, add.local_size) == (2, (4096, 1, 1), (256, 1, 1))
+    assert (transpose.launches, transpose.groups_done, transpose.groups) == (12, 8 * 16, 8 * 16)
+    assert transpose.notes == ("8 of 12 launches with these sizes were counted",)
+    (source,) = build.sources
+    (tmp_path / "k.cl").write_text(source.text)
+    alone = observe(
+        tmp_path / "k.cl", kernel="transpose", size=[64, 64], group=[16, 16],
+        arguments=["ramp:int:4096", "ramp:int:4096"], device="h100",
+    )  # fmt: skip
+    (line,), (own,) = ([each for each in launch.lines if each.requests] for launch in (transpose, alone))
+    assert (line.place.line, line.requests, line.units) == (4, 8 * own.requests, 8 * own.units)
+
+
+def test_the_machine_code_of_a_device(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "launches", options=("--observe", "--device", "dg2"))
+    interpreted, compiled = builds(done)
+    assert (interpreted.name, compiled.name) == ("program-1", "program-1")
+    assert (compiled.device, compiled.options) == ("dg2", "-gline-tables-only -DWORD")
+    assert behaviours(interpreted) == {}
+    from kernlens.loading import open_file
+
+    kernels = {each.name: each for each in open_file(str(done.recording)).programs[-1].kernels.values()}
+    for name, kernel in kernels.items():
+        for each in kernel.behaviours:
+            assert (each.device, each.machine.width) == ("dg2", kernel.resources.simd)
+            assert kernel.source_map is not None
+            assert {line.place.path for line in each.lines} <= {path for path, _ in kernel.source_map.lines}
+        assert len(kernel.behaviours) == (name != "idle")
+
+
+def test_a_program_that_was_linked(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "link")
+    *compiled, linked = builds(done)
+    assert all(behaviours(each) == {} for each in compiled)
+    (launch,) = behaviours(linked)["k"]
+    assert (launch.is_counted, launch.launches) == (True, 1)
+
+
+def test_what_had_ended_is_there_when_the_application_is_killed(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "killed")
+    assert done.status == -9
+    first, second = builds(done)
+    assert [each.is_counted for each in behaviours(first)["add"]] == [True]
+    (launch,) = behaviours(second)["k"]
+    assert launch.reason == "the application's process ended while the interpreter ran it"
+    assert f"nothing was counted of k: {launch.reason}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [("lockstep", "k relies on lockstep"), ("fatal", "Oclgrind cannot run this kernel: .*; nothing was counted")],
+)
+def test_why_nothing_was_counted(word: str, reason: str, app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, word)
+    assert done.status == 7
+    (launch,) = behaviours(builds(done)[0])["k"]
+    assert re.match(reason, launch.reason)
+    assert (launch.lines, launch.accesses) == ((), ())
+    assert re.search(f"nothing was counted of k: {reason}", done.err)
+
+
+def test_a_kernel_that_cannot_be_made(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "unknown")
+    assert (done.status, "kernel: -46" in done.out) == (3, True)
+    (launch,) = behaviours(builds(done)[0])["k"]
+    assert launch.reason.startswith("Oclgrind cannot run this kernel: as it made it, it missed something")
+    assert launch.reason in done.err
+
+
+def test_faults_are_recorded_and_told(app: str, tmp_path: Path) -> None:
+    options = ("--observe", "--json", "--fail-on-faults")
+    done = captured(tmp_path, app, "faults", options=options)
+    assert done.status == 7  # The application's own.
+    (launch,) = behaviours(builds(done)[0])["k"]
+    (fault,) = launch.faults
+    assert (fault.kind, fault.argument, fault.count, fault.places[0].line) == ("bounds", "out", 4090, 3)
+    assert re.search("kernlens: k: .*:3: writes 4 bytes, .*out", done.err)
+
+
+def test_a_budget_of_time_ends_the_counting(app: str, tmp_path: Path) -> None:
+    done = captured(tmp_path, app, "killed", options=("--observe", "--seconds", "1"))
+    (launch,) = behaviours(builds(done)[1])["k"]
+    assert launch.reason == "no work-group ended within the 1 s that are counted of each kernel"
