@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 _BYTES = "base64"
 #: Classes that ``model.build`` names in its fields without importing them, so that it loads quickly.
-_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot}
+_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot, "Behaviour": Any}  # of which no driver says anything
 
 
 def to_json(value: Any) -> Any:

@@ -138,6 +138,19 @@ def test_loops_that_do_not_match_are_said(folder: Path) -> None:
     assert weights[14] == kernel["executions"]["sub_groups"] == 256 // kernel["simd"]
 
 
+def test_a_line_runs_at_most_as_often_as_was_counted(tmp_path: Path) -> None:
+    """A branch that one sub-group in sixteen takes."""
+    (tmp_path / "rare.cl").write_text(
+        "kernel void rare(global const float *in, global float *out)\n{\n  int x = get_global_id(0);\n"
+        "  if (x < 16)\n    out[x + 256] = native_sin(in[x]);\n  out[x] = in[x];\n}\n"
+    )
+    sizes = ("--size", "256", "--group", "64", "--arg", "random:float:1024", "--arg", "zeros:float:1024")
+    printed("observe", "rare.cl", "--device", "dg2", *sizes, "-o", "rare.klens", cwd=tmp_path)
+    kernel = kernels_of(printed("annotate", "rare.klens", "--json", cwd=tmp_path))["rare"]
+    assert {each["weight"] for each in kernel["instructions"] if each["line"] == 5} == {1}
+    assert max(each["weight"] for each in kernel["instructions"]) == 256 // kernel["simd"] > 1
+
+
 def test_stated_trips_go_before_observed_ones(folder: Path) -> None:
     kernel = kernels_of(printed("annotate", "loops.klens", "--trips", "7=9", "--json", cwd=folder))["loops"]
     assert "executions" not in kernel
