@@ -23,7 +23,14 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 # Types of other packages have no page here, and neither has a type that a signature names without its module.
 nitpick_ignore_regex = [("py:.*", r"(?!kernlens\.).*")]
-TYPE_VARIABLES = ("figure.MeasuredKernel", "figures._Row", "former_keys.Value", "reach.Item")
+TYPE_VARIABLES = (
+    "figure.MeasuredKernel",
+    "figures._Row",
+    "former_keys.Value",
+    "reach.Item",
+    "source_map.Of",
+    "source_map.Answer",
+)
 nitpick_ignore = [("py:class", f"kernlens.model.{name}") for name in TYPE_VARIABLES]
 nitpick_ignore += [("py:class", "kernlens.verbs.capture.spooled.Counter")]
 #: Attributes that have the name of a builtin class, as ``type`` has.

@@ -110,7 +110,7 @@ def _match(
 ) -> _Match:
     """Return what ``of_source`` loops at one line of the source, of so many rounds, are among these loops of the code."""
     copies = [_copies(kernel, observed, number) for number in numbers]
-    told, times = f"{rounds:,} rounds", sorted(max(each, default=0) for each in copies)
+    told, times = f"{rounds:,} round{'' if rounds == 1 else 's'}", sorted(max(each, default=0) for each in copies)
     if not numbers:
         return _Match(choice, rounds, {}, f"{told}; the code has none, the compiler unrolled or removed it")
     if of_source == 1 and len(numbers) == 2 and all(len(each) == 1 for each in copies) and times[0] == 1 < times[1]:

@@ -211,9 +211,7 @@ def _views(asked: Asked) -> list[Callable[[Kernel], Kernel]]:
 
         views.append(partial(kernel_with_trips, trips=trips_of(asked.trips)))
     elif not asked.is_own and asked.sampled.samples is None:
-        from kernlens.cli.listings import observed_view
-
-        views.append(observed_view)
+        views.append(_observed_view)
     return views
 
 
@@ -327,6 +325,15 @@ def _pressure(format_name: str, *, is_printed: bool) -> Form:
 def _width() -> int | None:
     """Return the width of tables, on terminals and elsewhere."""
     return None if is_full() else _TABLE_WIDTH
+
+
+def _observed_view(kernel: Kernel) -> Kernel:
+    """Return the kernel weighed by its runs, if it was observed."""
+    if not kernel.behaviours:
+        return kernel
+    from kernlens.analysis.executions import kernel_with_executions
+
+    return kernel_with_executions(kernel)
 
 
 def _print_places(contents: Contents, asked: Asked, offsets: AskedOffsets, *, is_json: bool) -> None:

@@ -211,15 +211,6 @@ def _observed(program: Program, kernel: Kernel) -> dict[str, Any]:
     return observed_document(program, kernel)
 
 
-def observed_view(kernel: Kernel) -> Kernel:
-    """Return the kernel weighed by its runs, if it was observed."""
-    if not kernel.behaviours:
-        return kernel
-    from kernlens.analysis.executions import kernel_with_executions
-
-    return kernel_with_executions(kernel)
-
-
 class Viewed:
     """Another form, of kernels as ``views`` give them, one after the other: on the user's own lines, or weighed by trips."""
 

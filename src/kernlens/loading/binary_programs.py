@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kernlens.formats.spirv.magic import is_spirv
@@ -22,7 +21,6 @@ from kernlens.model.binary import EMPTY, Relocation, Symbol
 from kernlens.model.build import Source
 from kernlens.model.device import Device, DeviceId
 from kernlens.model.kernel import Kernel
-from kernlens.model.kernel_launches import KernelLaunches
 from kernlens.model.kernel_resources import KernelResources
 from kernlens.model.program import Kernels, Program
 
@@ -298,12 +296,7 @@ def _program(
     is_counted: bool = False,
 ) -> Program:
     shared, behaviours = context.build.launch_shared, context.build.behaviours
-    kernels = {
-        own: kernel.launched(KernelLaunches(shared.get(own), partial(_behaviours, behaviours, own)))
-        if own in shared or own in behaviours
-        else kernel
-        for own, kernel in kernels.items()
-    }
+    kernels = _launched(kernels, shared, behaviours) if shared or behaviours else dict(kernels)
     if debug is not None:
         debug.make_program = lambda kernel, debug: _program(
             name,
@@ -342,8 +335,19 @@ def _program(
     return program
 
 
-def _behaviours(of_kernels: Mapping[str, Sequence[Behaviour]], name: str) -> Sequence[Behaviour]:
-    return of_kernels.get(name, ())
+def _launched(
+    kernels: Mapping[str, Kernel], shared: Mapping[str, int], behaviours: Mapping[str, Sequence[Behaviour]]
+) -> dict[str, Kernel]:
+    """Return the kernels with what is known of their launches."""
+    from kernlens.model.kernel_launches import KernelLaunches
+
+    def launches(name: str) -> KernelLaunches:
+        return KernelLaunches(shared.get(name), lambda: behaviours.get(name, ()))
+
+    return {
+        name: kernel.launched(launches(name)) if name in shared or name in behaviours else kernel
+        for name, kernel in kernels.items()
+    }
 
 
 def _spelt(name: str, known: Collection[str]) -> Sequence[str]:

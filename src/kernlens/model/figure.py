@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence, Sized
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernlens.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from kernlens.model.behaviour import Behaviour
     from kernlens.model.kernel_resources import KernelResources
     from kernlens.model.launch_limits import LaunchLimits
     from kernlens.model.pressure import Pressure
@@ -43,7 +42,7 @@ class Measured(Protocol):
     def launch_shared_bytes(self) -> int | None: ...
 
     @property
-    def behaviours(self) -> tuple[Behaviour, ...]: ...
+    def behaviours(self) -> Sequence[Any]: ...
 
 
 MeasuredKernel = TypeVar("MeasuredKernel", bound=Measured)

@@ -16,17 +16,23 @@ from kernlens.dataclass import dataclass
 from kernlens.errors import NotFoundError, likeliest
 from kernlens.model.analysed_figures import (
     CYCLES,
+    EXCESS,
     ISSUE_CYCLES,
+    MOVED,
+    OBSERVED,
+    OBSERVED_ORDERS,
     PEAK,
     PERCENT,
     PRESSURES,
+    RUNS,
+    UNITS,
     WAIT,
     WAIT_CYCLES,
     WAIT_SHARE,
     WAITS,
+    unobserved_words,
 )
 from kernlens.model.figure import Figure, Measured, MeasuredKernel, as_name
-from kernlens.model.observed_figures import EXCESS, MOVED, OBSERVED, OBSERVED_ORDERS, RUNS, UNITS, unobserved_words
 from kernlens.model.stated_figures import FIGURES
 from kernlens.model.vendor_figures import LAUNCH_SHARED, OF_FAMILIES, WITHOUT_LAUNCH
 

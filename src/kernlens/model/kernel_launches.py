@@ -24,7 +24,3 @@ class KernelLaunches:
     def behaviours(self) -> tuple[Behaviour, ...]:
         """The launches that an interpreter ran; none where nothing was observed."""
         return tuple(self._find_behaviours())
-
-
-#: Of most kernels nothing is known.
-UNKNOWN = KernelLaunches()

@@ -36,6 +36,8 @@ MOST_BYTES = 4 << 20
 FREE_OF_KERNEL, RATIO_OF_KERNEL = 8 << 20, 20
 #: The largest count.
 _MOST = 1 << 63
+#: Work-items of a sub-group, at most.
+_WIDEST = 1024
 #: The most characters of a text.
 _LONGEST = 4096
 _FAULT_KINDS = ("bounds", "race", "uninitialized", "barrier", "other")
@@ -269,6 +271,8 @@ def _machine(row: list[Any]) -> ObservedMachine:
     width, unit, banks, bank_bytes, has_phases, is_split, source = row
     if unit is not None and unit not in UNITS:
         _fail("its unit is none that is counted")
+    if not 1 <= _count(width) <= _WIDEST:
+        _fail("its sub-groups have no width")
     return ObservedMachine(
         *(_count(width), unit, _count(banks), _count(bank_bytes)),
         *(_typed(has_phases, bool), _typed(is_split, bool), _text(source)),

@@ -8,7 +8,6 @@ from typing import Any
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_code import LineCode
 from kernlens.report.describe import plural
-from kernlens.report.json_text import attributes
 
 
 class LineCounts:
@@ -74,5 +73,7 @@ def trips_document(kernel: Kernel) -> dict[str, Any]:
     executions = weights.observed
     return {
         "trips": {"lines": lines, "depth": weights.trips.of_others, "unstated_loops": weights.unstated},
-        **({"executions": attributes(executions, "sub_groups", "notes")} if executions else {}),
+        **(
+            {"executions": {"sub_groups": executions.sub_groups, "notes": list(executions.notes)}} if executions else {}
+        ),
     }

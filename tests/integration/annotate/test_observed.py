@@ -138,6 +138,19 @@ def test_loops_that_do_not_match_are_said(folder: Path) -> None:
     assert weights[14] == kernel["executions"]["sub_groups"] == 256 // kernel["simd"]
 
 
+def test_a_line_runs_at_most_as_often_as_was_counted(tmp_path: Path) -> None:
+    """A branch that one sub-group in sixteen takes."""
+    (tmp_path / "rare.cl").write_text(
+        "kernel void rare(global const float *in, global float *out)\n{\n  int x = get_global_id(0);\n"
+        "  if (x < 16)\n    out[x + 256] = native_sin(in[x]);\n  out[x] = in[x];\n}\n"
+    )
+    sizes = ("--size", "256", "--group", "64", "--arg", "random:float:1024", "--arg", "zeros:float:1024")
+    printed("observe", "rare.cl", "--device", "dg2", *sizes, "-o", "rare.klens", cwd=tmp_path)
+    kernel = kernels_of(printed("annotate", "rare.klens", "--json", cwd=tmp_path))["rare"]
+    assert {each["weight"] for each in kernel["instructions"] if each["line"] == 5} == {1}
+    assert max(each["weight"] for each in kernel["instructions"]) == 256 // kernel["simd"] > 1
+
+
 def test_stated_trips_go_before_observed_ones(folder: Path) -> None:
     kernel = kernels_of(printed("annotate", "loops.klens", "--trips", "7=9", "--json", cwd=folder))["loops"]
     assert "executions" not in kernel
@@ -172,3 +185,47 @@ def test_a_merged_recording_adds_launches_up(folder: Path) -> None:
         assert [each.launches for each in build.behaviours["transpose"]] == [2]
     (kernel,) = kernels_of(printed("annotate", "again.klens", "--kernel", "transpose", "--json", cwd=folder)).values()
     assert kernel["executions"]["sub_groups"] == 2 * 4096 // 32
+
+
+#: Kernels of an application, with the rounds of a loop at a line.
+REAL = [
+    (
+        "bilateral.cl", "blur_line_z", "64x64", "16x4",
+        ("random:float:65536", "zeros:float:65536", "1", "64", "4096", "64", "64", "16"), "for(int i=2;i<size3-2;i++)", 12,
+    ),
+    (
+        "extended.cl", "pixelmax_second", "256", "64", ("random:float:4096", "zeros:float:64", "1000", "local:1024"),
+        "for(int offset = ", 6,
+    ),
+    (
+        "dwt.cl", "dwt_hat_transform_col", "64x64", "16x4",
+        ("random:float4:4096", "64", "64", "2", "zeros:float4:4096", "0.5"), "", 0,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "kernel", "size", "group", "arguments", "loop", "rounds"), REAL)
+def test_kernels_of_an_application(
+    file: str,
+    kernel: str,
+    size: str,
+    group: str,
+    arguments: tuple[str, ...],
+    loop: str,
+    rounds: int,
+    darktable_kernels: Path,
+    tmp_path: Path,
+) -> None:
+    described = [word for argument in arguments for word in ("--arg", argument)]
+    words = ("observe", str(darktable_kernels / file), "--kernel", kernel, "--device", "dg2", "--size", size)
+    alone = printed(*words, "--group", group, *described, "-o", "seen.klens", "--json", cwd=tmp_path)
+    whole = kernels_of(printed("annotate", "seen.klens", "--kernel", kernel, "--json", cwd=tmp_path))[kernel]
+    assert whole["behaviours"] == [json.loads(alone)]
+    lines = {each["line"] for each in whole["instructions"]} & {
+        each["line"] for each in whole["behaviours"][0]["lines"] if each["requests"]
+    }
+    assert lines
+    if loop:
+        source = (darktable_kernels / file).read_text().splitlines()
+        stated = [(source[each["line"] - 1].strip(), each["count"]) for each in whole["trips"]["lines"]]
+        assert any(text.startswith(loop) and count == rounds for text, count in stated), stated

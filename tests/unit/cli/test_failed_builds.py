@@ -244,6 +244,7 @@ def test_a_build_that_was_to_have_no_binary_did_not_fail(
     if schema == 2:
         with closing(sqlite3.connect(folder / "linked.klens")) as older:
             older.execute("UPDATE program SET status = iif(reason = '', 'ok', 'failed')")
+            older.execute("DROP TABLE behaviour")
             older.execute("PRAGMA user_version = 2")
             older.commit()
     listed = json.loads(kernlens("recording", "list", "linked.klens", "--json").out)["programs"]

@@ -167,6 +167,7 @@ HOSTILE = [
     (("device",), 3),
     (("device",), "\ud800"),
     (("source",), "x" * 5000),
+    (("machine", 0), 0),
     (("machine", 1), 48),
     (("machine",), [1]),
     (("global_size",), [1, 2]),
