@@ -2,9 +2,9 @@
 //
 // Unoptimised code keeps variables in memory and counts what every compiler drops; Oclgrind's own level (-Oz) splits vector
 // accesses and moves stores. Between them: functions inlined, variables in registers (sroa), equal values once (early-cse, GVN),
-// what a loop does not change before it (LICM), loops that test at their end (loop-rotate). GVN moves no load into another block
-// (PRE), which would make requests that the source does not have. Compilers of GPUs know that global and local memory do not
-// overlap; LLVM is told by scopes (alias.scope) on each access.
+// what a loop does not change before it (LICM), loops that test at their end (loop-rotate). What a round of a loop stored, the
+// next one does not load again: the first value is loaded before the loop (GVN with PRE). Compilers of GPUs know that global and
+// local memory do not overlap; LLVM is told by scopes (alias.scope) on each access.
 #include "preparing.h"
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace kernlens {
 
 namespace {
 
-constexpr char PASSES[] = "always-inline,function(sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<no-pre;no-load-pre>)";
+constexpr char PASSES[] = "always-inline,function(sroa,early-cse<memssa>,loop-mssa(loop-rotate,licm),gvn<pre;load-pre>,simplifycfg)";
 constexpr char MARK[] = "kernlens.prepared";
 constexpr unsigned OF_FUNCTION = ~0u, KERNEL = 76;  // an index of attributes, and a calling convention
 constexpr unsigned SPACE_GLOBAL = 1, SPACE_LOCAL = 3;
