@@ -29,7 +29,7 @@ oldest_requirements() {
 import re, sys, tomllib
 project = tomllib.load(open(sys.argv[1], "rb"))["project"]
 extras = project["optional-dependencies"]
-needed = [*project["dependencies"], *(each for name in ("opencl", "serve", "cluster", "parquet") for each in extras[name])]
+needed = [*project["dependencies"], *(each for name in ("opencl", "serve", "cluster", "arrow") for each in extras[name])]
 needed += [each for each in extras["test"] if re.match(r"pytest\b[^-]", each)]
 print(*(each.replace(">=", "==") for each in needed), sep="\n")
 PYTHON

@@ -1,5 +1,7 @@
-/* The extension module: Library opens libiga64, Library.decode gives a Batch, a Batch gives records and texts (batch_object.c). */
+/* The extension module: Library opens libiga64, Library.decode gives a Batch, a Batch gives records and texts (batch_object.c);
+ * rows puts texts together (rows.c). */
 #include "decoder/objects.h"
+#include "decoder/rows.h"
 
 enum { MAX_PLATFORMS = 64 };
 
@@ -159,11 +161,22 @@ static PyModuleDef_Slot module_slots[] = {
     {0, NULL},
 };
 
+static PyMethodDef module_functions[] = {
+    {"are_plain", are_plain, METH_O, "are_plain(texts) -> bool: whether all have only tabs and visible characters of ASCII."},
+    {"rows", rows, METH_VARARGS,
+     "rows(start, stop, columns, separator=None) -> list[str] | str: the rows from start up to, without, stop, one by one, or"
+     " with a separator in one text. A row is the texts of its columns, one after the other. A column is a pair: constant and"
+     " a text; texts and a sequence of them, or stripped, without the spaces at their ends, or quoted, as JSON has them;"
+     " numbers and a buffer of them, or offsets, in hexadecimal with four digits at least."},
+    {NULL, NULL, 0, NULL},
+};
+
 static struct PyModuleDef decoder_module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "kernlens._decoder",
     .m_doc = "Machine code to packed instruction records and texts, through libiga64.",
     .m_size = sizeof(PyObject *),
+    .m_methods = module_functions,
     .m_slots = module_slots,
     .m_clear = module_clear,
 };

@@ -77,19 +77,17 @@ char *program_il(cl_program program, size_t *size)
     return property(program, CL_PROGRAM_IL, size);
 }
 
-/* PoCL compiles the kernels then, into files that have their names, and aborts if the file system takes none so long. The application
- * may never ask. */
+/* PoCL links the kernels' code then, and aborts if it cannot: names that are too long for files, symbols that are nowhere, a full disk,
+ * no linker. The application may never ask. What is only compiled, or a library, has no such code. */
 bool program_binary_may_abort(cl_program program)
 {
-    enum { LONGEST_NAME = 200 };
-    size_t size = 0, count = 0;
+    size_t count = 0;
     FREED cl_device_id *devices = program_devices(program, &count);
-    bool is_pocl = devices != NULL && count > 0 && compiler_of(devices[0]) == &pocl_compiler; /* of one platform */
-    FREED char *names = is_pocl ? property(program, CL_PROGRAM_KERNEL_NAMES, &size) : NULL;
-    size_t length = 0;
-    for (const char *name = names; name != NULL && *name != '\0'; name += length + (name[length] != '\0')) {
-        length = strcspn(name, ";");
-        if (length > LONGEST_NAME)
+    for (size_t index = 0; devices != NULL && index < count; ++index) {
+        cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_NONE;
+        if (compiler_of(devices[index])->kernels_on_query &&
+            below->clGetProgramBuildInfo(program, devices[index], CL_PROGRAM_BINARY_TYPE, sizeof type, &type, NULL) == CL_SUCCESS &&
+            type == CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
             return true;
     }
     return false;
@@ -181,7 +179,7 @@ static bool read_parts(cl_program program, const cl_program_info names[2], const
 bool program_read_binaries(cl_program program, const bool *built, size_t count, struct program_parts *parts)
 {
     static const cl_program_info NAMES[] = {CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BINARIES};
-    return !program_binary_may_abort(program) && read_parts(program, NAMES, built, count, parts);
+    return read_parts(program, NAMES, built, count, parts);
 }
 
 bool program_read_debug(cl_program program, const bool *built, size_t count, struct program_parts *parts)

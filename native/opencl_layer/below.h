@@ -24,7 +24,7 @@ const struct compiler *compiler_of(cl_device_id device);
 /* A program's source or IL (with a zero byte after its end); NULL if it has none. Free it. */
 char *program_source(cl_program program, size_t *size);
 char *program_il(cl_program program, size_t *size);
-/* Tells whether a question for the binary may end the process: nothing here asks it then. */
+/* Tells whether a question for the binary may end the process: program_binary does not ask it then. */
 bool program_binary_may_abort(cl_program program);
 /* Its binary for one device; NULL if it has none. Free it. */
 unsigned char *program_binary(cl_program program, cl_device_id device, size_t *size);
@@ -38,7 +38,8 @@ struct program_parts {
     struct view *items; /* of `bytes`; empty for a device that has none */
 };
 
-/* Reads the binaries, or the debug data of Intel's drivers, of those devices that the program is built for. False if there are none.
+/* Reads the binaries (which may end the process, see above), or the debug data of Intel's drivers, of those devices that the program is
+ * built for. False if there are none.
  * Drivers crash when they are asked of a program that is built for no device. */
 bool program_read_binaries(cl_program program, const bool *built, size_t count, struct program_parts *parts);
 bool program_read_debug(cl_program program, const bool *built, size_t count, struct program_parts *parts);

@@ -1,10 +1,23 @@
 """The native decoder; see native/decoder."""
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias, overload
 
 from typing_extensions import Buffer  # of the standard library from Python 3.12 on; type checkers always know it
 
 RECORD_SIZE: int
+
+Column: TypeAlias = (
+    tuple[Literal["constant"], str]
+    | tuple[Literal["texts", "stripped", "quoted"], Sequence[str]]
+    | tuple[Literal["numbers", "offsets"], Buffer]
+)
+
+def are_plain(texts: Sequence[str], /) -> bool: ...
+@overload
+def rows(start: int, stop: int, columns: tuple[Column, ...], /) -> list[str]: ...
+@overload
+def rows(start: int, stop: int, columns: tuple[Column, ...], separator: str, /) -> str: ...
 
 class Library:
     def __init__(self, path: str) -> None: ...

@@ -6,7 +6,9 @@ enough. It is taken out with ``--unconfined``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 
 from kernlens.errors import KernlensError
@@ -47,6 +49,21 @@ _TEXTS = {
     "has include next": f'#if __has_include_next("@")\n{_THERE}\n#endif',
     "has include in a macro": f'#define HAS __has_include\n#if HAS("@")\n{_THERE}\n#endif',
 }
+#: Texts that ask the assembler behind a compiler for the file, which is in the machine code then. The scan of texts knows none.
+_ASSEMBLED = {
+    "include": '.include "@"',
+    "macro": '.macro m\n.include "@"\n.endm\nm',
+    "data": '.incbin "@"',
+    "part of data": '.incbin "@", 8, 16',
+    "through proc": '.incbin "/proc/self/root@"',
+    "upwards": '.incbin "../../../../../../../../../../../../../..@"',
+}
+#: What is assembled, or is data of a size that AMD's instructions are aligned to: else LLVM 15's assembler does not end.
+_ASSEMBLY = f'.ascii "{MARK} pwd"  \n'
+#: Where it stands: PoCL makes no machine code of what is outside of kernels.
+_PLACES = {"file": "__asm__({});", "kernel": "kernel void g(global int *out) {{ __asm__ volatile({}); out[0] = 1; }}"}
+#: The compilers with such an assembler, and the stage that holds what it made.
+_MACHINE_CODE = {"amd": "program", "pocl": "shared-object", "cpu": "object"}
 #: Options that do, with the text that belongs to them; ``~`` is the file's folder.
 _OPTIONS = {
     "-include": ("-include @", ""),
@@ -107,6 +124,21 @@ def attacks(folder: Path, private: Mapping[str, Path]) -> Iterator[Attack]:
             source = Source("/attack/a.cl", f"{text}\n{_KERNEL}")
             record(own / "a.klens", Build("a", device, options=words, parts=HeldParts(sources=(source,))))
             yield Attack(f"compiler {own.name}", own, ("stages", "a.klens", "--toolchain", toolchain), COMPILER)
+        for stage in filter(None, [_MACHINE_CODE.get(compiler)]):
+            for place, name in product(_PLACES if compiler != "pocl" else ("kernel",), _ASSEMBLED):
+                own = folder / f"{compiler}_assembler_{place}_{name}".replace(" ", "_")
+                text = _PLACES[place].format(
+                    json.dumps(_ASSEMBLED[name].replace("@", str(own / "private" / "private.h")))
+                )
+                yield _assembled(own, text, device, ("--toolchain", toolchain, "--stage", stage, "--form", "binary"))
+
+
+def _assembled(own: Path, text: str, device: str, words: tuple[str, ...]) -> Attack:
+    (own / "private").mkdir(parents=True)
+    (own / "private" / "private.h").write_text(_ASSEMBLY)
+    source = Source("/attack/a.cl", f"{text}\n{_KERNEL}")
+    record(own / "a.klens", Build("a", device, parts=HeldParts(sources=(source,))))
+    return Attack(f"compiler {own.name}", own, ("stages", "a.klens", *words), COMPILER)
 
 
 def _why_absent(device: str, toolchain: str) -> str:

@@ -44,7 +44,6 @@ TARGETS = {
         Target(texts.budgets, 9_000, 1 << 13),
         Target(texts.stall_samples, 40_000, 1 << 13),
         Target(texts.ze_info, 22_000, 1 << 13),
-        Target(texts.ze_info_merge, 9_800, 1 << 13),
         Target(texts.listings, 3_500, 1 << 14),
         Target(texts.stages, 5_100, 1 << 15),
         Target(texts.sources, 7_300, 1 << 12),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-from kernlens.errors import KernlensError
 from kernlens.formats.budget_file import read_budget_file
 from kernlens.formats.listings import (
     gen_assembly,
@@ -19,7 +18,6 @@ from kernlens.formats.listings import (
 )
 from kernlens.formats.samples.unitrace import read_unitrace
 from kernlens.formats.zebin.ze_info import ZeInfo, read_ze_info
-from kernlens.formats.zebin.ze_info_merge import merge_ze_info
 from kernlens.model.build import Source
 from kernlens.model.stage import BINARY, TEXT, Snapshot
 from tests.fuzz.inputs import folder, parts, texts
@@ -46,18 +44,6 @@ def stall_samples(data: bytes) -> None:
 def ze_info(data: bytes) -> None:
     """Read one ze_info."""
     everything_of(read_ze_info(memoryview(data)))
-
-
-def ze_info_merge(data: bytes) -> None:
-    """Merge several texts of ze_info. The result must be readable: a driver is to load it."""
-    inputs = [(f"module {number}", text) for number, text in enumerate(texts(data, 3)) if text]
-    for _, text in inputs:
-        everything_of(read_ze_info(memoryview(text.encode())))
-    merged = merge_ze_info(inputs)
-    try:
-        everything_of(read_ze_info(memoryview(merged.encode())))
-    except KernlensError as error:
-        raise AssertionError(f"the merged text is damaged: {merged!r}") from error
 
 
 _LISTINGS = (

@@ -255,7 +255,7 @@ export class App implements Page {
     this.showBuild(program);
     this.showColour(this.state.colour);
     this.build.advise(kernel?.advice.length ?? 0, kernel !== null && this.compiler?.canTry(program) === true);
-    this.build.hasSamples(kernel?.code.samples != null);
+    this.build.has(kernel?.code.samples != null, kernel?.observed != null);
     if (kernel !== null) this.build.ownLines(kernel.own === null ? null : kernel.onOwnLines);
     this.list.mark(program, row);
     this.status.cover(kernel);

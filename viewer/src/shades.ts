@@ -1,11 +1,12 @@
 import type { Kernel } from "./document/kernel";
 import { ORIGIN } from "./document/waits";
 import { count, percent, sentence } from "./dom";
+import { observedHeading, observedWeights, whyNotObserved } from "./observed_colours";
 import type { Colour } from "./state";
 
 /** What a kernel's lines have of that which a colour shows, by key. */
-export function weightsOf({ weights }: Kernel, colour: Colour): ArrayLike<number> {
-  return colour === "lines" || colour === "instr" ? weights.instructions : weights[colour];
+export function weightsOf(kernel: Kernel, colour: Colour): ArrayLike<number> {
+  return observedWeights(kernel, colour) ?? kernel.weights[colour === "lines" || colour === "instr" ? "instructions" : (colour as "memory")];
 }
 
 /** Colours of source lines: a step of heat (0 none, 1 to 8, log scaled) or, in the colours of lines, 100 and one of 12 hues. */
@@ -26,7 +27,7 @@ export class Shades {
       most = Math.max(most, this.weights[key]);
       sum += this.weights[key];
     }
-    this.whole = colour === "memory" || colour === "spills" ? sum : colour === "waits" ? (code.waits?.sum ?? 0) : colour === "samples" ? (code.samples?.total ?? 0) : code.count;
+    this.whole = colour === "waits" ? (code.waits?.sum ?? 0) : colour === "samples" ? (code.samples?.total ?? 0) : colour === "instr" || colour === "lines" ? code.count : sum;
     this.steps = new Uint8Array(places.keys);
     let hue = 0;
     for (let key = 0; key < places.keys; key++) {
@@ -58,6 +59,7 @@ export class Shades {
   get empty(): string | null {
     if (this.ranking().length > 0) return null;
     if (this.colour === "spills") return "This kernel spills nothing.";
+    if (observedHeading(this.colour) !== null) return whyNotObserved(this.kernel);
     if (this.colour === "samples") return this.kernel.code.samples === null ? "There are no samples of this kernel: --samples FILE reads them." : "No sample is on a line.";
     if (this.colour !== "waits") return null;
     const { waits } = this.kernel.missing;
@@ -66,6 +68,6 @@ export class Shades {
 
   /** What stands above the figures of the source. */
   get heading(): [value: string, share: string] {
-    return [this.colour === "memory" || this.colour === "spills" ? "bytes" : this.colour === "waits" || this.colour === "samples" ? this.colour : "instr", "%"];
+    return [observedHeading(this.colour) ?? (this.colour === "memory" || this.colour === "spills" ? "bytes" : this.colour === "waits" || this.colour === "samples" ? this.colour : "instr"), "%"];
   }
 }

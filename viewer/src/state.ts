@@ -1,7 +1,11 @@
 /** What a link to this page says: everything that a reader chose, nothing that is under the pointer. */
 
-export type Colour = "instr" | "memory" | "spills" | "lines" | "waits" | "samples";
-export const COLOURS: readonly Colour[] = ["instr", "memory", "spills", "lines", "waits", "samples"];
+import { OBSERVED_NAMES, type ObservedColour } from "./observed_colours";
+
+export { OBSERVED_NAMES };
+
+export type Colour = "instr" | "memory" | "spills" | "lines" | "waits" | "samples" | ObservedColour;
+export const COLOURS: readonly Colour[] = ["instr", "memory", "spills", "lines", "waits", "samples", ...(Object.keys(OBSERVED_NAMES) as ObservedColour[])];
 
 export interface State {
   /** The program's id; "" until a document is there. */

@@ -44,7 +44,7 @@ static void start_second_build(struct serving *serving, const struct building *b
     const struct stage *stage = request->form.stage;
     struct job job = {.operation = building->operation,
                       .queries_binary = request->form.compiler->kernels_on_query && stage->per_kernel,
-                      .options = building->options != NULL ? building->options : "",
+                      .options = building->options,
                       .count = building->count};
     RELEASED_BY(writer_free) struct writer written = {0};
     job_write(&written, &job);

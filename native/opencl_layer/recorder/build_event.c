@@ -11,12 +11,13 @@
 struct build_event {
     struct event event;
     const char *operation;
+    struct elsewhere elsewhere;
     cl_uint count;
     cl_device_id devices[]; /* none: all that the program has */
 };
 
 struct build_event *build_event_begin(const char *operation, cl_uint count, const cl_device_id *devices,
-                                      const char *options, const char *added)
+                                      const char *options, const char *added, const char *sent)
 {
     count = devices != NULL ? count : 0;
     struct build_event *event = calloc(1, sizeof *event + count * sizeof *devices);
@@ -31,6 +32,8 @@ struct build_event *build_event_begin(const char *operation, cl_uint count, cons
     event_begin(&event->event, operation);
     if (options != NULL)
         field_text(&event->event.fields, "options", options);
+    const char *driver_options = sent != NULL ? sent : options;
+    event->elsewhere.options = driver_options != NULL ? strdup(driver_options) : NULL;
     FREED char *whole = added != NULL ? text_format("%s%s%s", options != NULL ? options : "",
                                                     options != NULL && options[0] != '\0' ? " " : "", added)
                                       : NULL;
@@ -48,8 +51,10 @@ static void add_owned(struct build_event *event, const char *field, char *bytes,
 
 void build_event_input(struct build_event *event, cl_program program)
 {
-    if (event != NULL)
-        event_program(&event->event, "input", counters_identity(program));
+    if (event == NULL)
+        return;
+    event_program(&event->event, "input", counters_identity(program));
+    elsewhere_input(&event->elsewhere, program, event->count > 0 ? event->devices[0] : NULL);
 }
 
 void build_event_observed(struct build_event *event, const char *number)
@@ -119,6 +124,26 @@ static void add_refused(struct build_event *event, cl_program program, cl_device
         field_bytes(&event->event.fields, "refused", binary, size);
 }
 
+/* Adds the binary of a program that this process does not ask the driver for. */
+static void add_elsewhere(struct build_event *event, cl_program program, cl_device_id device)
+{
+    size_t size = 0;
+    FREED char *reason = NULL;
+    char *binary = binary_elsewhere(&event->elsewhere, program, device, &size, &reason);
+    if (binary == NULL)
+        field_text(&event->event.fields, "unasked", reason != NULL ? reason : "no memory");
+    add_owned(event, "binary", binary, size);
+}
+
+/* Tells whether the program was made from a binary: the code of its kernels is in that. */
+static bool is_from_binary(const struct build_event *event, cl_program program)
+{
+    size_t size = 0;
+    FREED char *source = program_source(program, &size);
+    FREED char *il = source == NULL ? program_il(program, &size) : NULL;
+    return strcmp(event->operation, "build") == 0 && source == NULL && il == NULL;
+}
+
 /* Adds what the program holds for each device that was built for. */
 static void add_devices(struct build_event *event, cl_program program, cl_int result)
 {
@@ -135,7 +160,8 @@ static void add_devices(struct build_event *event, cl_program program, cl_int re
                        status == CL_BUILD_SUCCESS;
     }
     RELEASED_BY(program_parts_free) struct program_parts binaries = {0}, debug = {0};
-    bool has_binaries = successful && program_read_binaries(program, built, count, &binaries);
+    bool elsewhere = successful && program_binary_may_abort(program) && !is_from_binary(event, program);
+    bool has_binaries = successful && !elsewhere && program_read_binaries(program, built, count, &binaries);
     /* What clCompileProgram makes is an object, which has none of the driver's debug data. */
     bool has_debug = successful && strcmp(event->operation, "compile") != 0 &&
                      program_read_debug(program, built, count, &debug);
@@ -150,8 +176,8 @@ static void add_devices(struct build_event *event, cl_program program, cl_int re
             add_refused(event, program, devices[index]);
         if (has_binaries && built[index])
             field_bytes(&event->event.fields, "binary", binaries.items[index].bytes, binaries.items[index].size);
-        if (!has_binaries && built[index] && successful && program_binary_may_abort(program))
-            field_number(&event->event.fields, "unasked", true);
+        if (elsewhere && built[index])
+            add_elsewhere(event, program, devices[index]);
         if (has_debug && built[index])
             field_bytes(&event->event.fields, "debug", debug.items[index].bytes, debug.items[index].size);
     }
@@ -230,5 +256,6 @@ void build_event_drop(struct build_event *event)
     if (event == NULL)
         return;
     event_free(&event->event);
+    elsewhere_free(&event->elsewhere);
     free(event);
 }

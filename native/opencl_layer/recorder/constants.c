@@ -4,6 +4,7 @@
 #include "base/locks.h"
 #include "base/records.h"
 #include "opencl_layer/recorder/parts.h"
+#include "opencl_layer/second_build/job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,14 @@ struct constant {
     uint64_t number, bits;
 };
 
+struct known_constant {
+    struct constant constant;
+    size_t size;
+};
+
 struct known_program {
     struct record record;
-    struct constant *items;
+    struct known_constant *items;
     size_t count, capacity;
 };
 
@@ -33,12 +39,12 @@ static struct known_program *find(cl_program program)
 }
 
 /* Returns the place of the constant's value; NULL if there is no memory. */
-static struct constant *place_of(struct known_program *known, cl_uint number)
+static struct known_constant *place_of(struct known_program *known, cl_uint number)
 {
     for (size_t index = 0; index < known->count; ++index)
-        if (known->items[index].number == number)
+        if (known->items[index].constant.number == number)
             return &known->items[index];
-    struct constant *grown = array_reserve(known->items, &known->capacity, known->count + 1, sizeof *grown);
+    struct known_constant *grown = array_reserve(known->items, &known->capacity, known->count + 1, sizeof *grown);
     if (grown == NULL)
         return NULL;
     known->items = grown;
@@ -47,15 +53,15 @@ static struct constant *place_of(struct known_program *known, cl_uint number)
 
 void constant_set(cl_program program, cl_uint number, size_t size, const void *value)
 {
-    struct constant constant = {.number = number};
-    memcpy(&constant.bits, value, size < sizeof constant.bits ? size : sizeof constant.bits);
+    struct known_constant constant = {.constant.number = number, .size = size < sizeof constant.constant.bits ? size : sizeof constant.constant.bits};
+    memcpy(&constant.constant.bits, value, constant.size);
     lock_take(LOCK_RECORDER);
     struct known_program *known = find(program);
     if (known == NULL && (known = calloc(1, sizeof *known)) != NULL) {
         known->record.handle = program;
         records_add(&programs, &known->record);
     }
-    struct constant *place = known != NULL ? place_of(known, number) : NULL;
+    struct known_constant *place = known != NULL ? place_of(known, number) : NULL;
     if (place != NULL)
         *place = constant;
     lock_give(LOCK_RECORDER);
@@ -66,7 +72,21 @@ void constants_add(struct event *event, cl_program program)
     lock_take(LOCK_RECORDER);
     const struct known_program *known = find(program);
     for (size_t index = 0; known != NULL && index < known->count; ++index)
-        field_bytes(&event->fields, "constant", &known->items[index], sizeof known->items[index]);
+        field_bytes(&event->fields, "constant", &known->items[index].constant, sizeof known->items[index].constant);
+    lock_give(LOCK_RECORDER);
+}
+
+void constants_write_program(struct writer *job, struct job_program *of, cl_program program)
+{
+    lock_take(LOCK_RECORDER);
+    const struct known_program *known = find(program);
+    of->constant_count = known != NULL ? known->count : 0;
+    job_write_program(job, of);
+    for (size_t index = 0; index < of->constant_count; ++index) {
+        const struct known_constant *item = &known->items[index];
+        job_write_constant(job, &(struct job_constant){.identifier = (uint32_t)item->constant.number,
+                                                       .value = {(const unsigned char *)&item->constant.bits, item->size}});
+    }
     lock_give(LOCK_RECORDER);
 }
 

@@ -17,9 +17,10 @@ struct build_event;
 
 /* Begins one: a call of clBuildProgram ("build"), clCompileProgram ("compile") or clLinkProgram ("link"), or the creation of
  * "built-in kernels", whose names are the options. It is for these devices (NULL: all that the program has). `added` is what
- * the driver gets behind the application's options, NULL if nothing. Returns NULL if there is no memory; the others take that. */
+ * the driver gets behind the application's options, NULL if nothing, and `sent` then both. Returns NULL if there is no memory; the
+ * others take that. */
 struct build_event *build_event_begin(const char *operation, cl_uint count, const cl_device_id *devices,
-                                      const char *options, const char *added);
+                                      const char *options, const char *added, const char *sent);
 /* Notes a linked program, or a header under its name. */
 void build_event_input(struct build_event *event, cl_program program);
 void build_event_header(struct build_event *event, cl_program program, const char *name);
@@ -35,6 +36,21 @@ void build_event_notified(struct build_event *event, cl_program program);
 void build_event_settle(struct build_event *event, cl_int status);
 /* Frees it: there was none. */
 void build_event_drop(struct build_event *event);
+
+/* binary_elsewhere.c: binaries of drivers that may end the process that asks for them (program_binary_may_abort). */
+/* What a build is made from that cannot be asked for when it has ended. */
+struct elsewhere {
+    char *options; /* as the driver got them; NULL: none */
+    struct writer inputs;
+    uint64_t input_count;
+    cl_device_id device; /* of the inputs' binaries */
+};
+
+/* Keeps what the driver makes a link from, if such a driver does. */
+void elsewhere_input(struct elsewhere *elsewhere, cl_program program, cl_device_id device);
+/* Returns the binary that a second build yields in a process of its own; NULL if none, and the reason. Free both. */
+char *binary_elsewhere(const struct elsewhere *elsewhere, cl_program program, cl_device_id device, size_t *size, char **reason);
+void elsewhere_free(struct elsewhere *elsewhere);
 
 /* build_call.c: calls of functions that build, and their notifications. */
 typedef void(CL_CALLBACK *notification)(cl_program program, void *user_data);
@@ -61,6 +77,9 @@ void constants_watch(void);
 void constant_set(cl_program program, cl_uint number, size_t size, const void *value);
 /* Adds those of the program to an event of its. */
 void constants_add(struct event *event, cl_program program);
+/* Writes the program with them for a second build. */
+struct job_program;
+void constants_write_program(struct writer *job, struct job_program *of, cl_program program);
 /* The handle is a new program's. */
 void constants_forget(cl_program program);
 

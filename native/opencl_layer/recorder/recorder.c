@@ -21,7 +21,7 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const
 {
     const char *added = added_to_build(program, count, devices);
     FREED char *extended = with_added(options, added, program, count, devices);
-    struct build_event *event = build_event_begin("build", count, devices, options, extended != NULL ? added : NULL);
+    struct build_event *event = build_event_begin("build", count, devices, options, extended != NULL ? added : NULL, extended);
     extended = with_observed(extended, options, event, program);
     build_event_start(event, program);
     struct build_call call = build_call_begin(event, false, notify, user_data);
@@ -37,7 +37,7 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint count, con
 {
     const char *added = added_to_build(program, count, devices);
     FREED char *extended = with_added(options, added, program, count, devices);
-    struct build_event *event = build_event_begin("compile", count, devices, options, extended != NULL ? added : NULL);
+    struct build_event *event = build_event_begin("compile", count, devices, options, extended != NULL ? added : NULL, extended);
     extended = with_observed(extended, options, event, program);
     for (cl_uint index = 0; headers != NULL && header_names != NULL && index < header_count; ++index)
         build_event_header(event, headers[index], header_names[index]);
@@ -56,7 +56,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
 {
     const char *added = added_to_link(program_count, programs, count, devices, options);
     FREED char *extended = with_added(options, added, NULL, 0, NULL);
-    struct build_event *event = build_event_begin("link", count, devices, options, extended != NULL ? added : NULL);
+    struct build_event *event = build_event_begin("link", count, devices, options, extended != NULL ? added : NULL, extended);
     for (cl_uint index = 0; programs != NULL && index < program_count; ++index)
         build_event_input(event, programs[index]);
     build_event_start(event, NULL);
@@ -76,7 +76,7 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint count, co
 static cl_program CL_API_CALL create_with_builtin_kernels(cl_context context, cl_uint count, const cl_device_id *devices,
                                                           const char *names, cl_int *error_ret)
 {
-    struct build_event *event = build_event_begin("built-in kernels", count, devices, names, NULL);
+    struct build_event *event = build_event_begin("built-in kernels", count, devices, names, NULL, NULL);
     cl_program program = next->clCreateProgramWithBuiltInKernels(context, count, devices, names, error_ret);
     if (program != NULL)
         build_event_end(event, program, CL_SUCCESS);

@@ -4,7 +4,8 @@ void job_write(struct writer *writer, const struct job *job)
 {
     write_number(writer, job->operation);
     write_number(writer, job->queries_binary);
-    write_text(writer, job->options);
+    write_number(writer, job->options != NULL);
+    write_text(writer, job->options != NULL ? job->options : "");
     write_number(writer, job->count);
 }
 
@@ -25,7 +26,9 @@ struct job job_read(struct reader *reader)
 {
     struct job job = {.operation = (enum job_operation)read_number(reader)};
     job.queries_binary = read_number(reader) != 0;
-    job.options = read_text(reader);
+    bool has_options = read_number(reader) != 0;
+    const char *options = read_text(reader);
+    job.options = has_options ? options : NULL;
     job.count = read_number(reader);
     if (job.count == 0 || job.count > reader->size)
         reader->failed = true;

@@ -1,7 +1,7 @@
 /* What a second build gets from the application's process.
  *
  * A job is made of numbers, texts and blocks (base/bytes.h), in this order: the operation; whether to ask for the program's
- * binary; the build options; the number of programs; and each program: its form, its bytes, the number of its specialization
+ * binary; whether there are build options, and these; the number of programs; and each program: its form, its bytes, the number of its specialization
  * constants, and of each the identifier and the value. */
 #ifndef KERNLENS_JOB_H
 #define KERNLENS_JOB_H
@@ -18,7 +18,7 @@ enum program_form { FORM_SOURCE = 1, FORM_IL, FORM_BINARY };
 struct job {
     enum job_operation operation;
     bool queries_binary; /* for compilers that compile kernels only then */
-    const char *options;
+    const char *options; /* NULL: none, which some compilers tell from empty ones */
     uint64_t count; /* of programs */
 };
 
@@ -47,6 +47,9 @@ enum {
     JOB_SOCKET = 3, /* one byte comes when the job is written; the answer goes back: a text, empty if all went well */
     JOB_FILE = 4,   /* the job */
 };
+
+/* The file of the folder that holds the program's binary, if it was asked for. */
+#define JOB_BINARY "program.binary"
 
 /* Its arguments. */
 enum {

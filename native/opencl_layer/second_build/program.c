@@ -1,6 +1,7 @@
 /* Builds an OpenCL program as an application does at the same time, with the compiler's dumps on (job.h, second_build.h). */
 #define _GNU_SOURCE
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/folders.h"
 #include "base/owned.h"
 #include "opencl_layer/second_build/job.h"
@@ -136,19 +137,23 @@ static const char *create_program(const struct driver *driver, struct reader *jo
     return job->failed ? DAMAGED : NULL;
 }
 
-/* Asks for the binary and drops it. */
-static void query_binary(const struct driver *driver, cl_program program)
+/* Asks for the binary and writes it into the folder. */
+static void query_binary(const struct driver *driver, cl_program program, const char *folder)
 {
     size_t size = 0;
     if (driver->functions->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
         return;
     FREED unsigned char *binary = malloc(size + 1);
-    if (binary != NULL)
-        driver->functions->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
+    FREED char *path = text_format("%s/%s", folder, JOB_BINARY);
+    if (binary == NULL || path == NULL || size == 0 ||
+        driver->functions->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) != CL_SUCCESS)
+        return;
+    if (!file_write(path, binary, size))
+        unlink(path); /* a part of it is none */
 }
 
 /* Does the job. Returns NULL, or why it failed. */
-static const char *run(const struct driver *driver, struct reader *reader)
+static const char *run(const struct driver *driver, struct reader *reader, const char *folder)
 {
     const cl_icd_dispatch *cl = driver->functions;
     struct job job = job_read(reader);
@@ -172,7 +177,7 @@ static const char *run(const struct driver *driver, struct reader *reader)
     if (error != CL_SUCCESS)
         return error_text(job.operation == JOB_BUILD ? "clBuildProgram" : "clLinkProgram", error);
     if (job.queries_binary)
-        query_binary(driver, built);
+        query_binary(driver, built, folder);
     return NULL;
 }
 
@@ -197,7 +202,7 @@ int main(int argument_count, char **arguments)
                                       (unsigned)strtoul(arguments[ARGUMENT_DEVICE], NULL, 10));
     bool received = receive_job(&job);
     if (received && problem == NULL)
-        problem = run(&driver, &job);
+        problem = run(&driver, &job, arguments[ARGUMENT_FOLDER]);
     fflush(NULL);
     if (!received || !send_answer(problem))
         folder_remove(arguments[ARGUMENT_FOLDER]); /* the application is gone */

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,12 +30,13 @@ static const char PROGRAM[] = "kernlens_second_build";
 enum { DEFAULT_SECONDS = 120, LOWEST_DESCRIPTOR = 64 };
 
 struct second_build {
-    const char *stage;
+    const char *stage; /* NULL: the user hears of nothing */
     char *folder;
     pid_t process; /* -1 once it is gone */
     int socket;
     int job;
     char *answer; /* NULL until it came */
+    char *reason; /* why it came to nothing */
 };
 
 /* Finds the program beside this library. Free it. */
@@ -122,7 +124,8 @@ static const char *start(struct second_build *build, cl_device_id device, const 
     if (build->socket < 0 || far_end < 0 || build->job < 0)
         return strerror(errno);
     RELEASED_BY(environment_free) struct environment settings = {0};
-    form->compiler->set_dumps(&settings, form, build->folder);
+    if (form->stage != NULL)
+        form->compiler->set_dumps(&settings, form, build->folder);
     FREED char **environment = environment_list(&settings);
     int error = environment != NULL ? start_program(build, &target, environment, far_end) : ENOMEM;
     return error != 0 ? strerror(error) : NULL;
@@ -138,13 +141,14 @@ static const char *start_locked(struct second_build *build, cl_device_id device,
 
 struct second_build *second_build_start(cl_device_id device, const struct stage_form *form, bool tell)
 {
+    tell = tell && form->stage != NULL;
     struct second_build *build = calloc(1, sizeof *build);
     if (build == NULL) {
         if (tell)
             problem(form->stage->name, "the second build cannot be started (%s): no memory", PROGRAM);
         return NULL;
     }
-    *build = (struct second_build){.stage = form->stage->name, .process = -1, .socket = -1, .job = -1};
+    *build = (struct second_build){.stage = form->stage != NULL ? form->stage->name : NULL, .process = -1, .socket = -1, .job = -1};
     build->folder = folder_make();
     const char *reason = build->folder != NULL ? start_locked(build, device, form) : strerror(errno);
     if (reason == NULL)
@@ -157,11 +161,22 @@ struct second_build *second_build_start(cl_device_id device, const struct stage_
     return NULL;
 }
 
+/* Keeps why it came to nothing, and tells the user. */
+__attribute__((format(printf, 2, 3))) static void came_to_nothing(struct second_build *build, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    free(build->reason);
+    build->reason = text_format_list(format, arguments);
+    va_end(arguments);
+    if (build->stage != NULL && build->reason != NULL)
+        problem(build->stage, "%s", build->reason);
+}
+
 bool second_build_run(struct second_build *build, const struct writer *job)
 {
     if (job->failed || !file_write_all(build->job, job->bytes, job->size)) {
-        problem(build->stage, "the program cannot be handed to the second build: %s",
-                strerror(job->failed ? ENOMEM : errno));
+        came_to_nothing(build, "the program cannot be handed to the second build: %s", strerror(job->failed ? ENOMEM : errno));
         return false;
     }
     /* Not write(): a child that died must not raise SIGPIPE here. second_build_wait finds out why. */
@@ -218,14 +233,13 @@ static long seconds_allowed(void)
 }
 
 /* Tells why the process ended without an answer. */
-static void tell_death(const struct second_build *build, int status)
+static void tell_death(struct second_build *build, int status)
 {
     if (status != -1 && WIFSIGNALED(status))
-        problem(build->stage, "the second build's process died: %s%s", strsignal(WTERMSIG(status)),
-                folder_full(build->folder) ? "; the folder for the compiler's files is full" : "");
+        came_to_nothing(build, "the second build's process died: %s%s", strsignal(WTERMSIG(status)),
+                        folder_full(build->folder) ? "; the folder for the compiler's files is full" : "");
     else
-        problem(build->stage, "the second build's process ended without an answer (exit status %d)",
-                status == -1 ? -1 : WEXITSTATUS(status));
+        came_to_nothing(build, "the second build's process ended without an answer (exit status %d)", status == -1 ? -1 : WEXITSTATUS(status));
 }
 
 bool second_build_wait(struct second_build *build)
@@ -234,16 +248,13 @@ bool second_build_wait(struct second_build *build)
     if (!receive_all(build->socket, &received, now_milliseconds() + seconds_allowed() * 1000)) {
         kill(build->process, SIGKILL);
         reap(build);
-        problem(build->stage,
-                "the second build took more than %ld seconds longer (KERNLENS_SNAPSHOT_TIMEOUT sets how many it may)",
-                seconds_allowed());
+        came_to_nothing(build, "the second build took more than %ld seconds longer (KERNLENS_SNAPSHOT_TIMEOUT sets how many it may)", seconds_allowed());
         return false;
     }
     int status = reap(build);
     struct reader reader = {.bytes = received.bytes, .size = received.size};
     const char *answer = read_text(&reader);
-    if (!reader.failed)
-        build->answer = strdup(answer);
+    build->answer = reader.failed ? NULL : strdup(answer);
     if (build->answer == NULL)
         tell_death(build, status);
     return build->answer != NULL;
@@ -259,6 +270,11 @@ const char *second_build_answer(const struct second_build *build)
     return build->answer != NULL ? build->answer : "";
 }
 
+const char *second_build_reason(const struct second_build *build)
+{
+    return build->reason != NULL ? build->reason : second_build_answer(build);
+}
+
 void second_build_leave(struct second_build *build)
 {
     if (build == NULL)
@@ -267,6 +283,7 @@ void second_build_leave(struct second_build *build)
     owned_close(&build->job);
     free(build->folder);
     free(build->answer);
+    free(build->reason);
     free(build);
 }
 

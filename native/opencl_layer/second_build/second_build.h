@@ -14,7 +14,8 @@
 
 struct second_build;
 
-/* Starts the process, which loads the driver and then waits. NULL on failure; `tell` says whether the user hears why. */
+/* Starts the process, which loads the driver and then waits. NULL on failure; `tell` says whether the user hears why. Without a stage
+ * there are no dumps, and the user hears of nothing. */
 struct second_build *second_build_start(cl_device_id device, const struct stage_form *form, bool tell);
 /* Has it build. */
 bool second_build_run(struct second_build *build, const struct writer *job);
@@ -23,6 +24,8 @@ bool second_build_wait(struct second_build *build);
 const char *second_build_folder(const struct second_build *build);
 /* Tells why nothing useful may be in the folder although the process ended well; empty if the build succeeded. */
 const char *second_build_answer(const struct second_build *build);
+/* Tells why it came to nothing; empty if it did not. */
+const char *second_build_reason(const struct second_build *build);
 /* Ends the process if it still runs, and removes the folder. NULL does nothing. */
 void second_build_free(struct second_build *build);
 /* In a forked child, of a second build of its parent's: frees what is here and leaves the process and the folder alone. */

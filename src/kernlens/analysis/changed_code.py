@@ -84,7 +84,7 @@ def _used(code: memoryview) -> int:
 
 
 def _first_difference(copy: memoryview, code: memoryview) -> int | None:
-    if copy == code:
+    if bytes(copy) == bytes(code):  # Views are compared item by item.
         return None
     return next(compress(count(), map(ne, copy, code)), min(len(copy), len(code)))
 

@@ -87,7 +87,12 @@ def _cover(starts: list[int], table: LineTable) -> array[int]:
         offsets = [offsets[row] for row in order]
         inner = frozenset(ends)
         covering = [NO_ROW if row in inner else row for row in order]
-    firsts = list(map(bisect_left, repeat(starts), offsets))
+    # Backwards, so that of equal offsets the first one counts.
+    index_at = dict(zip(reversed(starts), reversed(range(len(starts))), strict=True))
+    firsts = [
+        bisect_left(starts, offset) if index is None else index
+        for index, offset in zip(map(index_at.get, offsets), offsets, strict=True)
+    ]
     bounds = chain(firsts, (len(starts),))
     counts = map(sub, bounds, chain((0,), firsts))
     return array("i", list(chain.from_iterable(map(repeat, chain((NO_ROW,), covering), counts))))

@@ -6,12 +6,11 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, cached_property
-from itertools import groupby
 
 from kernlens.dataclass import dataclass, field
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_table import LineTable
-from kernlens.model.source_map import INHERITED, SourceMap, SourcePlace
+from kernlens.model.source_map import SourceMap, SourcePlace
 from kernlens.model.source_path import joined
 
 #: Folders of compilers and libraries, in a path that begins behind the folder of the program's source.
@@ -49,14 +48,6 @@ class OwnLines(SourceMap):
     @cached_property
     def stacks(self) -> list[tuple[SourcePlace, ...]]:
         return [laid.calls for laid in self.laid]
-
-    def _runs(self) -> list[tuple[tuple[str, int], bool, range]]:
-        def line_of(index: int) -> tuple[tuple[str, int] | None, bool]:
-            place = self.laid[index].place
-            return (place.path, place.line) if place else None, self.origins[index] == INHERITED
-
-        groups = ((key, list(group)) for key, group in groupby(range(len(self.laid)), line_of))
-        return [(line, inherits, range(run[0], run[-1] + 1)) for (line, inherits), run in groups if line is not None]
 
 
 def own_files(table: LineTable, roots: Collection[str] = ()) -> Callable[[str], bool]:

@@ -33,9 +33,6 @@ class Asked:
     )
     options: str = option.build_options()
     stages: bool = option.flag("Compile sources with their compile stages, which some rules need.", "--stages")
-    has_paths: bool = option.flag(
-        "Also print the cycles of the shortest and the longest path by pipe, as IGC estimates them.", "--paths"
-    )
     is_try: bool = option.flag(
         "Also compile sources with other build options, and compare every kernel per work-item.", "--try"
     )
@@ -62,6 +59,7 @@ def command(asked: Asked) -> None:
     sentence is about instructions that kernlens counted in the code. docs/advice.md explains each rule. The exit status
     is 0 with and without advice, and 3 if a source does not compile.
     """
+    from kernlens.report.advice_text import advice_lines
     from kernlens.report.failure_lines import failed_lines
     from kernlens.report.trial_table import trial_lines, tried_document
     from kernlens.verbs.advise import advised
@@ -81,10 +79,10 @@ def command(asked: Asked) -> None:
     trials = _tried_programs(selection, asked) if asked.is_try else []
     print_message(*compiled_warnings(programs_in(files)))
     if asked.as_json:
-        document = _document(answer.kernels, failed_in(files), is_paths=asked.has_paths)
+        document = _document(answer.kernels, failed_in(files))
         print_json({**document, **({"tried": list(map(tried_document, trials))} if asked.is_try else {})})
     else:
-        _print(answer.kernels, is_tried=asked.is_try, is_paths=asked.has_paths)
+        print_lines(advice_lines(answer.kernels, is_tried=asked.is_try))
         for trial in trials:
             print_lines(trial_lines(trial, is_full=is_full()))
         print_lines(failed_lines(failed_in(files)))
@@ -128,26 +126,8 @@ def _tried_programs(selection: Selection, asked: Asked) -> list[Tried]:
     return answers
 
 
-def _document(kernels: Sequence[AdvisedKernel], failed: Sequence[FailedBuilds], *, is_paths: bool) -> dict[str, Any]:
-    from kernlens.analysis.flow.shortest_path import paths_of
+def _document(kernels: Sequence[AdvisedKernel], failed: Sequence[FailedBuilds]) -> dict[str, Any]:
     from kernlens.cli.answers.advice_document import advice_document
-    from kernlens.cli.answers.path_table import paths_document
     from kernlens.report.failure_lines import failed_documents
 
-    document = advice_document(kernels)
-    for entry, each in zip(document["kernels"], kernels if is_paths else (), strict=False):
-        entry["paths"] = paths_document(paths_of(each.kernel))
-    return document | {"failed_builds": failed_documents(failed)}
-
-
-def _print(kernels: Sequence[AdvisedKernel], *, is_tried: bool, is_paths: bool) -> None:
-    from kernlens.analysis.flow.shortest_path import paths_of
-    from kernlens.cli.answers.path_table import path_lines
-    from kernlens.report.advice_text import advice_lines
-    from kernlens.report.describe import kernel_heading
-    from kernlens.report.style import style
-
-    print_lines(advice_lines(kernels, is_tried=is_tried))
-    for each in kernels if is_paths else ():
-        print_lines(["", style(kernel_heading(each.program, each.kernel), bold=True)])
-        print_lines(path_lines(paths_of(each.kernel)))
+    return advice_document(kernels) | {"failed_builds": failed_documents(failed)}

@@ -11,8 +11,8 @@ import click
 
 from kernlens.cli import option
 from kernlens.cli.option_rules import Rule, one_of
-from kernlens.cli.output import is_full, print_message, print_pieces
-from kernlens.cli.samples import BY_SAMPLES, STACKS
+from kernlens.cli.output import is_full, print_pieces
+from kernlens.cli.samples import BY_SAMPLES
 from kernlens.cli.sources import Sources
 from kernlens.dataclass import dataclass
 from kernlens.model.figures import LINE_ORDERS, OBSERVED_ORDERS, WAIT
@@ -32,7 +32,7 @@ _TABLE_WIDTH = 100
 
 
 _RULES = (
-    *(rule for name in (*FORMATS[::2], *STACKS) for rule in one_of("--json", f"--format {name}")),
+    *(rule for name in FORMATS[::2] for rule in one_of("--json", f"--format {name}")),
     Rule("--sort", needs=("--top",), why="it orders that table"),
     *(
         Rule(each, excludes=excluded, why=f"prints a table {shape}")
@@ -51,14 +51,9 @@ _RULES = (
     Rule("--base", needs=("--offset",), why="it is where the kernel of these addresses begins"),
     option.SAMPLES_DEVICE,
     Rule("--sort samples", needs=("--samples",)),
-    *(Rule(f"--format {name}", needs=("--samples",), why="the weights are samples") for name in STACKS),
     Rule("--samples", excludes=("--offset", "--pressure", "--trips"), why="is shown beside lines and instructions"),
     Rule(
         "--samples", excludes=("--waits",), why="is shown with waits in the listing only", when=("csv", "--top")
-    ),
-    *(
-        Rule(f"--format {name}", excludes=("--line", "--top", "--own-lines", "--waits"), why="holds all lines of the kernels")
-        for name in STACKS
     ),
     Rule(
         "--samples", excludes=tuple(f"--sort {name}" for name in (*LINE_ORDERS, *OBSERVED_ORDERS)),
@@ -120,7 +115,7 @@ class Asked:
     format_name: str | None = option.value(
         "Output format.  [default: by the extension of --output, else text]",
         "--format",
-        type=option.Choice((*FORMATS, *STACKS)),
+        type=option.Choice(FORMATS),
     )
     sampled: option.Samples = option.together(option.Samples)
     output: str | None = option.file("Write to this file instead of stdout.", "-o", "--output")
@@ -184,12 +179,6 @@ def _print_listing(
         from kernlens.cli.samples import annotated_samples
 
         sampled = annotated_samples(asked.sampled.samples, asked.sampled.samples_device, contents)
-        if format_name in STACKS:
-            from kernlens.report.failure_lines import failed_lines
-
-            print_pieces([sampled.stacks(contents, kernel_names, asked.device, format_name)], asked.output)
-            print_message(*failed_lines([contents.failed_builds(asked.device)]))
-            return
         form = sampled.form(
             format_name, only, asked.top, _width(), has_waits=asked.has_waits, is_printed=asked.is_printed
         )

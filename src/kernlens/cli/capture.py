@@ -338,8 +338,7 @@ def _next_steps(done: Capture) -> list[str]:
     alike = {kernel.build for kernel in done.kernels if kernel.name == first.name and kernel.build}
     if len(alike) > 1:
         steps.append(
-            f"      {len(alike):,} programs have a kernel of this name; this takes one of them: kernlens recording prune"
-            f" {recording} --keep {shlex.quote(first.build)} -o one.klens"
+            f"      {len(alike):,} programs have a kernel of this name; --program {shlex.quote(first.build)} shows one of them"
         )
     if not first.line_table and first.from_source and not done.lines:
         steps.append("      with source lines: the same capture with --lines")

@@ -19,20 +19,17 @@ if TYPE_CHECKING:
     from kernlens.verbs.link.link_modules import Linkable
 
 
-_LINKING = ("--dynamic", "--static", "--offline")
+_LINKING = ("--dynamic", "--static")
 _RULES = (
     *one_of(*_LINKING),
-    *(Rule(each, needs=("--offline",)) for each in ("--partial", "--base", "--map")),
     Rule("--compile", needs=("--device",), why="the prediction is for that"),
     Rule("--compile", excludes=(*_LINKING, "--driver"), why="works with a prediction only"),
-    Rule("--spec-constant", excludes=("--offline",), why="needs a prediction or a driver"),
     Rule("--dot", excludes=("--json", *_LINKING), why="prints the graph of a prediction"),
-    Rule("-o", needs=("--static", "--offline"), why="a dynamic link leaves no file"),
+    Rule("-o", needs=("--static",), why="a dynamic link leaves no file"),
     *(
         Rule(each, needs=("--device",), why="kernlens devices lists what can be simulated")
         for each in ("--dynamic", "--static")
     ),
-    Rule("--offline", needs=("-o",), why="it writes the linked module"),
     Rule("", needs=("PATHS",), why="there is nothing to link: name at least one module"),
     Rule(
         "--device all",
@@ -66,15 +63,9 @@ class Asked:
     )
     is_dynamic: bool = option.flag("Link on the driver with zeModuleDynamicLink.", "--dynamic")
     is_static: bool = option.flag("Build one module from all inputs on the driver (static link).", "--static")
-    is_offline: bool = option.flag("Merge zebins or SPIR-V into one file, without a driver.", "--offline")
     toolchain: str = option.toolchain("Toolchain whose driver links, and that compiles sources.")
     cache: option.Cached = option.together(option.Cached)
     output: str | None = option.file("Linked module to write.", "-o", "--output", dir_okay=False)
-    partial: bool = option.flag("With --offline: allow unresolved imports, like ld -r.", "--partial")
-    base: str | None = option.value(
-        "With --offline: apply every relocation for this load address.", "--base", metavar="ADDRESS"
-    )
-    with_map: bool = option.flag("With --offline: print each relocation with symbol and value.", "--map")
     as_json: bool = option.json()
 
     @property
@@ -89,7 +80,7 @@ class Asked:
 def command(asked: Asked) -> None:
     """Predict whether modules link, and which module provides each symbol; or link them.
 
-    Without --dynamic, --static or --offline, kernlens runs nothing: it predicts from the modules what
+    Without --dynamic or --static, kernlens runs nothing: it predicts from the modules what
     zeModuleDynamicLink of the chosen driver will return and log. The exit status is 0 if the modules link, and 1 if
     they do not or if SPIR-V alone does not determine it.
     """
@@ -110,10 +101,6 @@ def command(asked: Asked) -> None:
         sys.exit(status)
     if asked.is_compiled and device is not None:
         modules = answers.compiled(modules, device, toolchain)
-    if asked.is_offline and asked.output is not None:
-        address = option.number_of(asked.base, "--base") if asked.base is not None else None
-        merged = answers.link_offline(modules, asked.output, asked.partial, address, asked.with_map, asked.as_json)
-        sys.exit(merged)
     sys.exit(answers.predict_link(modules, rules, device, asked.as_json, asked.dot))
 
 

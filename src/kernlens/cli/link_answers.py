@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernlens.cli.answers.link_map import map_document, map_text
 from kernlens.cli.output import print_json, print_lines, write_bytes
-from kernlens.errors import KernlensError, LinkError
-from kernlens.model.module import Module
 from kernlens.report.link.symbol_tables import shortened
 from kernlens.report.style import style
 
@@ -121,76 +118,3 @@ def _live_document(answer: DriverLink, output: str | None) -> dict[str, Any]:
         ],
         "output": output if answer.linked else None,
     }
-
-
-def link_offline(
-    modules: Sequence[Linkable], output: str, partial: bool, base: int | None, with_map: bool, as_json: bool
-) -> int:
-    """Print the answer of the offline linker: zebins are merged, SPIR-V goes through spirv-link."""
-    if all(module.format == "spirv" for _, module in modules):
-        if base is not None or with_map:
-            raise KernlensError("--base and --map need zebins; SPIR-V has no relocations yet")
-        return _link_spirv(modules, output, partial, as_json)
-    return _link_zebins(modules, output, partial, base, with_map, as_json)
-
-
-def _link_spirv(modules: Sequence[Linkable], output: str, partial: bool, as_json: bool) -> int:
-    from kernlens.verbs.link.spirv_link import link_spirv
-
-    linked = link_spirv([(module.name, bytes(program.spirv)) for program, module in modules], partial=partial)
-    write_bytes(output, [linked.spirv])
-    if as_json:
-        raised = [{"module": name, "from": old, "to": new} for name, old, new in linked.raised]
-        print_json({"schema": 1, "output": output, "format": "spirv", "raised": raised})
-    else:
-        print_lines([f"{name} was SPIR-V {old} and is taken as {new}" for name, old, new in linked.raised])
-        print_lines([f"{len(modules)} modules linked into {output}"])
-    return 0
-
-
-def _link_zebins(
-    modules: Sequence[Linkable], output: str, partial: bool, base: int | None, with_map: bool, as_json: bool
-) -> int:
-    from kernlens.formats.zebin.locate import locate
-    from kernlens.verbs.link.link_modules import link_offline as merge
-
-    linked = merge(modules)
-    if linked.imports and not partial:
-        raise LinkError(_unresolved([module for _, module in modules], linked.imports), linked.imports)
-    located = locate(memoryview(linked.content), base or 0) if base is not None or with_map else None
-    write_bytes(output, [located.content if located is not None and base is not None else linked.content])
-    # Without a base the map shows values as if it were 0.
-    sites = located.sites if located is not None and with_map else ()
-    if as_json:
-        print_json(
-            {
-                "schema": 1,
-                "output": output,
-                "format": "zebin",
-                "base": base,
-                "imports": list(linked.imports),
-                "bound": linked.bound,
-                "renamed": [
-                    {"module": module, "symbol": symbol, "to": new} for (module, symbol), new in linked.renamed.items()
-                ],
-                "dropped": list(linked.dropped),
-                "map": map_document(sites) if with_map else None,
-            }
-        )
-        return 0
-    lines = [f"{shortened(symbol)} comes from {module}" for symbol, module in linked.bound.items()]
-    lines += [f"{symbol} of {module} is now {new}" for (module, symbol), new in linked.renamed.items()]
-    lines += [f"still imported: {', '.join(map(shortened, linked.imports))}"] if linked.imports else []
-    lines += [f"left out, as they cannot be merged: {', '.join(linked.dropped)}"] if linked.dropped else []
-    print_lines([*lines, f"{len(modules)} modules linked into {output}"])
-    if with_map:
-        print_lines(map_text(sites))
-    return 0
-
-
-def _unresolved(modules: Sequence[Module], imports: Sequence[str]) -> str:
-    from kernlens.analysis.linking.unresolved_reasons import advise
-
-    advice = "; ".join(f"{shortened(symbol)}: {advise(symbol, modules)}" for symbol in imports[:5])
-    more = f" (and {len(imports) - 5} more)" if len(imports) > 5 else ""
-    return f"unresolved: {advice}{more}; --partial links all the same"

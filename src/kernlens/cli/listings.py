@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kernlens.model.line_choice import LineChoice
 
 #: Bytes of a folder's files that are decoded together: what is alike in them is decoded once, and no more is in memory.
-_TOGETHER = 2 << 20
+_TOGETHER = 8 << 20
 #: Lines of a kernel that are made printable together.
 _LINES_TOGETHER = 4096
 #: Files that the error for a line of another file names.
@@ -119,10 +119,12 @@ class Lines:
             self.tail = "\n".join(["", *lines, ""])
 
     def pieces(self, listed: Listed) -> Iterator[str]:
+        from kernlens._decoder import are_plain
+
         lines = iter(list(self._lines(listed.program, listed.kernel)))
         while some := list(islice(lines, _LINES_TOGETHER)):
             some = some if self._width is None else [cut(line, self._width) for line in some]
-            yield "\n".join([*rendered_lines(some, self._colours), ""])
+            yield "\n".join([*(some if are_plain(some) else rendered_lines(some, self._colours)), ""])
 
 
 class Json:
@@ -196,17 +198,17 @@ def instructions_json(
             program.meant_line(only),
             is_placed=is_placed,
             has_waits=has_waits,
-            more=_observed(kernel) if is_placed and kernel.behaviours else None,
+            more=_observed(program, kernel) if is_placed and kernel.behaviours else None,
         ),
         has_texts=True,
         is_indented=is_indented,
     )
 
 
-def _observed(kernel: Kernel) -> dict[str, Any]:
-    from kernlens.cli.answers.behaviour_notes import observed_document
+def _observed(program: Program, kernel: Kernel) -> dict[str, Any]:
+    from kernlens.cli.answers.behaviour_document import observed_document
 
-    return observed_document(kernel)
+    return observed_document(program, kernel)
 
 
 def observed_view(kernel: Kernel) -> Kernel:
@@ -294,6 +296,10 @@ def _answers(
             yield from _of_kernel(item, form, only)
 
     listed = listed_of(select(contents.machine_code(), kernel_names, device, whole_of(contents)))
+    from kernlens.verbs.any_path import several_programs
+
+    if kernel_names and (sentence := several_programs((item.kernel.name, item.program.name) for item in listed)):
+        print_message(f"kernlens: {sentence}")
     return in_shares(listed, [item.kernel.code_size for item in listed], answer_kernels)
 
 

@@ -120,15 +120,16 @@ def _print(observed: Behaviour, asked: Asked) -> None:
     from kernlens.cli.answers.behaviour_text import behaviour_csv, behaviour_lines
     from kernlens.toolchain.sources.source_reading import SourceFolders
 
-    if asked.as_json:
-        print_json(behaviour_document(observed))
-    elif asked.as_csv:
+    if asked.as_csv:
         print_pieces(f"{line}\n" for line in behaviour_csv(observed))
         for note in filter(None, (*observed.notes, observed.reason)):
             print_message(note)
+        return
+    texts = {}
+    for path in {line.place.path for line in observed.lines}:
+        named = SourceFolders(()).named(path)
+        texts[path] = named.text.splitlines() if named is not None else []
+    if asked.as_json:
+        print_json(behaviour_document(observed, texts))
     else:
-        texts = {}
-        for path in {line.place.path for line in observed.lines}:
-            named = SourceFolders(()).named(path)
-            texts[path] = named.text.splitlines() if named is not None else []
         print_lines(behaviour_lines(observed, texts, uninitialized=asked.uninitialized))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernlens.cli import completion
 from kernlens.cli.declared import Choice, Declared, diagnostic, flag_at_once, together, verb
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import show_in_full
@@ -154,17 +153,17 @@ def toolchains(meaning: str, *, default: str | None = "", metavar: str = "TOOLCH
 
 def _of_toolchain(default: str | None) -> dict[str, Any]:
     words = "KERNLENS_TOOLCHAIN, kernlens.toml, or the first installed one"
-    return {"shell_complete": completion.toolchains, "show_default": words if default == "" else False}
+    return {"show_default": words if default == "" else False}
 
 
 def device(meaning: str, name: str = "--device", **settings: Any) -> Any:
     """Declare ``--device`` of one, or another option of that kind."""
-    return value(meaning, name, metavar="DEVICE", shell_complete=completion.devices, **settings)
+    return value(meaning, name, metavar="DEVICE", **settings)
 
 
 def devices(meaning: str, metavar: str = "DEVICE,...") -> Any:
     """Declare ``--device`` of several: the field has a list."""
-    return several(meaning, "--device", metavar=metavar, shell_complete=completion.devices, callback=_listed)
+    return several(meaning, "--device", metavar=metavar, callback=_listed)
 
 
 def _listed(context: click.Context, parameter: click.Parameter, lists: Sequence[str]) -> list[str]:
@@ -175,7 +174,7 @@ def _listed(context: click.Context, parameter: click.Parameter, lists: Sequence[
 def kernels(meaning: str = "Only this kernel") -> Any:
     return several(
         f"{meaning}: a mangled or C++ name, or a pattern (blur_*). May be repeated.",
-        "--kernel", metavar="KERNEL", shell_complete=completion.kernels,
+        "--kernel", metavar="KERNEL",
     )  # fmt: skip
 
 
@@ -183,7 +182,7 @@ def sort(meaning: str, default: str | None = None) -> Any:
     """Declare ``--sort``, which takes any name of a figure."""
     return value(
         f"{meaning}: spill-bytes, code-size, sends, ... (docs/figures.md).", "--sort", metavar="METRIC",
-        shell_complete=completion.figures, default=default, show_default=True,
+        default=default, show_default=True,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernlens.analysis.kernel_names import is_named
-from kernlens.cli import completion, option
+from kernlens.cli import option
 from kernlens.cli.option_rules import Rule
 from kernlens.cli.output import print_json, print_lines, print_message
 from kernlens.dataclass import dataclass
@@ -138,14 +138,12 @@ class ToPrune:
         "Keep only programs with this name or with a kernel of this name (blur_*). May be repeated.",
         "--keep",
         metavar="PATTERN",
-        shell_complete=completion.kernels,
     )
     drop: tuple[frozenset[str], ...] = option.several(
         "Remove these parts: sources, binaries, debug, spirv, logs, stages, behaviour.",
         "--drop",
         metavar="KIND,...",
         type=_Kinds(),
-        shell_complete=completion.recorded_kinds,
     )
     output: str | None = _output()
     as_json: bool = option.json()

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kernlens.report.beside import Beside
     from kernlens.verbs.sampled import SampleMatches
 
-#: The formats that only samples have.
-STACKS = SPEEDSCOPE, FOLDED = "speedscope", "folded"
 #: What --sort orders the table of --top by if there are samples.
 BY_SAMPLES = "samples"
 
@@ -74,34 +72,6 @@ class AnnotatedSamples:
             return annotated(program, kernel, only, besides)
 
         return Lines(lines, is_printed=is_printed)
-
-    def stacks(self, contents: Contents, kernel_names: Sequence[str], device: str | None, format_name: str) -> str:
-        """Return the samples as stacks, in one of the formats ``STACKS``."""
-        from os.path import basename, normpath
-
-        from kernlens import __version__
-        from kernlens.cli.answers.sample_stacks import (
-            folded_lines,
-            sample_stacks,
-            speedscope_document,
-            unmatched_stacks,
-        )
-        from kernlens.loading.decoded_kernels import decode_kernels
-        from kernlens.report.json_text import encoded
-        from kernlens.verbs.absent import whole_of
-        from kernlens.verbs.programs import select
-
-        selection = select(contents.machine_code(), self.names(kernel_names), device, whole_of(contents))
-        decode_kernels(selection, texts=False)
-        stacks = unmatched_stacks(() if kernel_names else self.matches.unmatched)
-        for _, kernels in selection:
-            for kernel in kernels:
-                for stack, weight in sample_stacks(kernel, self._placed(kernel)).items():
-                    stacks[stack] = stacks.get(stack, 0) + weight
-        if format_name == FOLDED:
-            return "".join(f"{line}\n" for line in folded_lines(stacks))
-        name = basename(normpath(contents.path))
-        return f"{encoded(speedscope_document(stacks, name, f'kernlens@{__version__}'))}\n"
 
     def _placed(self, kernel: Kernel) -> PlacedSamples:
         from kernlens.analysis.placed_samples import placed_samples

@@ -56,6 +56,7 @@ class Sources:
 
     compiling: Compiling = option.together(Compiling)
     options: str = option.build_options()
+    program: str | None = option.value("Only this program: a name, or a pattern.", "--program", metavar="PROGRAM")
 
     @property
     def chosen(self) -> str | None:
@@ -63,6 +64,10 @@ class Sources:
         return self.compiling.chosen
 
     def opened(self, path: str, **how: Any) -> Contents:
-        """Return what is in a path, as ``Compiling.opened`` does."""
+        """Return what is in a path, as ``Compiling.opened`` does, of the programs that are asked for."""
         (contents,) = self.compiling.opened([path], self.options, raw_for=self.chosen, uses_options=False, **how)
-        return contents
+        if self.program is None:
+            return contents
+        from kernlens.verbs.any_path import of_programs
+
+        return of_programs(contents, self.program)

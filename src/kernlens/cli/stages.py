@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernlens.cli import completion, option
+from kernlens.cli import option
 from kernlens.cli.option_rules import Rule, one_of
 from kernlens.cli.output import is_terminal, print_bytes, print_json, print_lines, print_message, print_text
 from kernlens.cli.sources import tell
@@ -58,10 +58,8 @@ class Asked:
     )
     options: option.BuildOptions = option.together(option.BuildOptions)
     toolchain: str = option.toolchain()
-    stage: str | None = option.value("Print this stage.", "--stage", metavar="STAGE", shell_complete=completion.stages)
-    kernel: str | None = option.value(
-        "Show only this kernel.", "--kernel", metavar="KERNEL", shell_complete=completion.kernels
-    )
+    stage: str | None = option.value("Print this stage.", "--stage", metavar="STAGE")
+    kernel: str | None = option.value("Show only this kernel.", "--kernel", metavar="KERNEL")
     form: str | None = option.value(
         "Form of the stage to print.  [default: text if there is one]", "--form", type=option.Choice(["text", "binary"])
     )

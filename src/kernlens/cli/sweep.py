@@ -67,19 +67,14 @@ class Asked:
     no_lines: bool = option.no_lines()
     sort: str = option.sort("Sort kernels by this metric, worst first", "spill-stores")
     top: int = option.number("Number of rows to print (0: all).", "--top", default=40, show_default=True)
-    is_best: bool = option.flag(
-        "Print the best set of options for each kernel, and those that nothing beats.", "--best"
-    )
+    is_best: bool = option.flag("Print the best set of options for each kernel.", "--best")
     weigh: str | None = option.joined(
-        "What is best, with --best: metrics, the first one counts most. Those with weights (NAME=0.5) count together."
-        "  [default: spills,cycles,size]",
+        "What is best, with --best: metrics, the first one counts most.  [default: spills,cycles,size]",
         "--weigh",
         metavar="METRIC,...",
     )
     csv: str | None = option.file("Write all rows as CSV.", "--csv")
-    parquet: str | None = option.file("Write all rows as Parquet.", "--parquet")
     heat_map: str | None = option.file("Write a heat map, a page of HTML.", "--heat-map")
-    history: str | None = option.file("Add all rows, with commit and date, to this Parquet file.", "--append")
     output: str | None = option.file("Save all programs in a recording.", "-o", "--output")
     parallel: option.Parallel = option.together(option.Parallel)
     scheduler: str | None = option.value(
@@ -88,7 +83,7 @@ class Asked:
         metavar="ADDRESS",
     )
     wait_workers: float = option.number(
-        "How long --scheduler waits for a worker that can do what is left.", "--wait-workers", metavar="SECONDS",
+        "How long --scheduler waits while there is no worker.", "--wait-workers", metavar="SECONDS",
         default=60.0, show_default=True,
     )  # fmt: skip
     cache: option.Cached = option.together(option.Cached)
@@ -98,7 +93,7 @@ class Asked:
     @property
     def outputs(self) -> list[str]:
         """The files to write."""
-        return [each for each in (self.csv, self.parquet, self.heat_map, self.output, self.history) if each is not None]
+        return [each for each in (self.csv, self.heat_map, self.output) if each is not None]
 
 
 @option.verb(
@@ -126,12 +121,9 @@ def command(asked: Asked) -> None:
         results = _measured(asked, planned, ordered_by, pressure=has_pressure, waits=has_waits)
         rows, stopped = _rows(planned, results, recorded, quiet=asked.as_json)
     best = None if by is None else best_sets(rows, by)
-    if asked.history is not None:
-        _append(asked.history, rows, recorded.errors)
     with written(
         [
             (asked.csv, lambda: _csv(rows, figures, best)),
-            (asked.parquet, lambda: _parquet(rows, best)),
             (asked.heat_map, lambda: _heat_map(rows, ordered_by, planned)),
         ],
         recorded.errors,
@@ -182,16 +174,6 @@ def _rows(
             return error.rows, error
 
 
-def _append(path: str, rows: Sequence[SweepRow], errors: list[OutputError]) -> None:
-    """Add the rows to a history. What goes wrong is one of ``errors``: the other files are written all the same."""
-    from kernlens.verbs.sweep.history import append
-
-    try:
-        append(path, rows)
-    except KernlensError as error:
-        errors.append(OutputError(str(error)))
-
-
 def _weighing(text: str | None, *, is_best: bool) -> Weighing | None:
     from kernlens.model.best_sets import DEFAULT_WEIGHING, weighing
 
@@ -201,7 +183,6 @@ def _weighing(text: str | None, *, is_best: bool) -> Weighing | None:
 def _check_outputs(asked: Asked) -> None:
     """Refuse what could not be written before hours are spent on it."""
     from kernlens.recording.target import is_recorded
-    from kernlens.report.sweep_parquet import check_parquet
 
     files = asked.outputs
     if len({os.path.realpath(path) for path in files}) < len(files):
@@ -217,12 +198,6 @@ def _check_outputs(asked: Asked) -> None:
         is_recorded(Path(asked.output), overwrite=True)
     if asked.heat_map is not None and not asked.heat_map.lower().endswith((".html", ".htm")):
         raise click.UsageError(f"--heat-map writes .html files, not {asked.heat_map}")
-    if asked.parquet is not None:
-        check_parquet()
-    if asked.history is not None:
-        from kernlens.verbs.sweep.history import check_history
-
-        check_history(asked.history)
 
 
 class _Recorded:
@@ -263,13 +238,6 @@ def _csv(rows: Sequence[SweepRow], figures: Sequence[Figure], best: Sequence[Bes
     from kernlens.cli.answers.sweep_table import csv_rows
 
     return (f"{line}\n".encode() for line in csv_rows(rows, figures, None if best is None else marks(best)))
-
-
-def _parquet(rows: Sequence[SweepRow], best: Sequence[BestSet] | None) -> list[bytes]:
-    from kernlens.cli.answers.sweep_best import marks
-    from kernlens.report.sweep_parquet import sweep_parquet
-
-    return [sweep_parquet(rows, None if best is None else marks(best))]
 
 
 def _heat_map(rows: Sequence[SweepRow], figure: Figure, planned: Matrix) -> Iterator[bytes]:

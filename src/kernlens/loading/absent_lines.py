@@ -41,7 +41,7 @@ def without_debug(build: Build, zebin_version: str | None = None) -> str:
     if asked:
         return (
             "the program was built with a debug flag, but its debug data is not here: older compilers and drivers give it"
-            " apart from the binary, and an offline link leaves it out"
+            " apart from the binary"
         )
     return f"the program was built without debug data; {ADVICE}"
 

@@ -1,4 +1,4 @@
-"""The best set of build options for each kernel of a sweep, by a weighing of figures, and the sets that nothing beats.
+"""The best set of build options for each kernel of a sweep, by figures of which an earlier one counts more.
 
 A hardware thread executes as many work-items as the kernel is wide, so counts and cycles of a thread are divided by the width
 before they are compared. They are counts of code: sets that ``code_shape`` does not let compare are not ranked by them.
@@ -6,8 +6,6 @@ before they are compared. They are counts of code: sets that ``code_shape`` does
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Sequence
 
 from kernlens.dataclass import dataclass, in_short
@@ -35,17 +33,15 @@ _INSTEAD: dict[tuple[str, ...], str] = {
     **{(key,): "instructions" for key in CYCLES},
     CYCLES: "instructions",
 }
-_WEIGHT = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
     """The sum of the figures ``keys`` as something to compare sets by, ``name`` in options and JSON. ``instead`` is compared
-    where it is not known of any set. ``weight`` is None for what counts before all that follow it."""
+    where it is not known of any set."""
 
     name: str
     keys: tuple[str, ...]
-    weight: float | None = None
     instead: str = ""
 
     @property
@@ -73,25 +69,25 @@ class Criterion:
         values = [row.value(_FIGURES[key]) for key in self.keys]
         return None if None in values else sum(value for value in values if value is not None)
 
-    def measure(self, row: SweepRow, more: int = 0) -> float | None:
-        """Return what sets are compared by, less being better; None if it is not known. ``more`` is added to the value."""
+    def measure(self, row: SweepRow) -> float | None:
+        """Return what sets are compared by, less being better; None if it is not known."""
         value = self.value(row)
         width = width_of(row)
         if value is None or (self.is_per_work_item and not width):
             return None
-        measure = (value + more) / (width or 1) if self.is_per_work_item else float(value + more)
+        measure = value / (width or 1) if self.is_per_work_item else float(value)
         return -measure if self.more_is_better else measure
 
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """The criteria of the best set, the most important first. Those with weights beside one another count together: by the
-    weighted geometric mean of their ratios to the first set."""
+    """The criteria of the best set, the most important first: a later one counts between sets that are equal in those
+    before."""
 
     criteria: tuple[Criterion, ...]
 
     def __str__(self) -> str:
-        return ",".join(each.name if each.weight is None else f"{each.name}={each.weight:g}" for each in self.criteria)
+        return ",".join(each.name for each in self.criteria)
 
     @property
     def needs_waits(self) -> bool:
@@ -106,31 +102,18 @@ class Weighing:
     def _has(self, keys: Iterable[str]) -> bool:
         return not {key for criterion in self.criteria for key in criterion.keys}.isdisjoint(keys)
 
-    @property
-    def levels(self) -> list[list[Criterion]]:
-        """The criteria in groups, of which an earlier one counts before a later one."""
-        levels: list[list[Criterion]] = []
-        for criterion in self.criteria:
-            if levels and criterion.weight is not None and levels[-1][0].weight is not None:
-                levels[-1].append(criterion)
-            else:
-                levels.append([criterion])
-        return levels
-
 
 @dataclass(frozen=True, slots=True)
 class BestSet:
     """The sets of options of one kernel for one device by one toolchain.
 
-    ``first`` is the row of the first set, ``best`` that of the best one, and ``pareto`` those of all sets that no other is
-    at least as good as in every criterion, in the order of the sweep; of equal ones there is the first. ``count`` counts the
-    sets. ``weighing`` is the one asked for, as far as its criteria are known of this kernel. ``unranked`` are the sets that
-    cannot be compared with the first by these criteria, each with the reason: they are in neither place.
+    ``first`` is the row of the first set, ``best`` that of the best one. ``count`` counts the sets.
+    ``weighing`` is the one asked for, as far as its criteria are known of this kernel. ``unranked`` are the sets that cannot
+    be compared with the first by these criteria, each with the reason: none of them is the best.
     """
 
     first: SweepRow
     best: SweepRow
-    pareto: tuple[SweepRow, ...]
     count: int
     weighing: Weighing
     unranked: tuple[tuple[SweepRow, str], ...] = ()
@@ -144,48 +127,37 @@ class BestSet:
         return not self.unranked or self.count > len(self.unranked) + 1
 
     @property
-    def deciding(self) -> tuple[Criterion, ...]:
-        """The criteria by which the best set is better than the first: one, or those that are weighed together; none if
-        they are equally good."""
-        for level in self.weighing.levels:
-            if _score(level, self.best, self.first) != _score(level, self.first, self.first):
-                return tuple(level)
-        return ()
+    def deciding(self) -> Criterion | None:
+        """The criterion by which the best set is better than the first; None if they are equally good."""
+        criteria = self.weighing.criteria
+        return next((each for each in criteria if _score(each, self.best) != _score(each, self.first)), None)
 
     @property
     def ratio(self) -> float | None:
-        """The ratio of the best set to the first one in the ``deciding`` criteria, per work-item; the weighted mean of
-        several. None if nothing decides, or the first set has 0 of it."""
-        level = self.deciding
-        if len(level) == 1:
-            before, after = level[0].measure(self.first), level[0].measure(self.best)
-            return after / before if before and after is not None else None
-        weights = sum(criterion.weight or 0 for criterion in level)
-        return math.exp(_score(list(level), self.best, self.first)[1] / weights) if level else None
+        """The ratio of the best set to the first one in the ``deciding`` criterion, per work-item. None if nothing decides,
+        or the first set has 0 of it."""
+        if self.deciding is None:
+            return None
+        before, after = self.deciding.measure(self.first), self.deciding.measure(self.best)
+        return after / before if before and after is not None else None
 
 
 def weighing(text: str = DEFAULT_WEIGHING) -> Weighing:
-    """Read a weighing: names of figures, the most important first, or with weights that count together
-    (``wait-cycles=1,code-size=0.1``). Beside all figures there are ``spills`` (stores and fills), ``cycles`` (issue and wait),
-    ``waits`` and ``size``.
+    """Read a weighing: names of figures, the most important first. Beside all figures there are ``spills``
+    (stores and fills), ``cycles`` (issue and wait), ``waits`` and ``size``.
 
-    Raises NotFoundError, with the nearest names, for what is no figure, and KernlensError for a weight that is no number above
-    0, and for what is named twice.
+    Raises NotFoundError, with the nearest names, for what is no figure, and KernlensError for what is named twice.
     """
     known = {name: name for figure in EVERY_FIGURE for name in figure.all_names} | {name: name for name in _SUMS}
     of_name = {name: figure.key for figure in EVERY_FIGURE for name in figure.all_names}
     criteria: list[Criterion] = []
     for part in text.split(","):
-        name, has_weight, number = part.strip().partition("=")
-        word = known_name(known, name.strip(), "metric", "--weigh")
-        if has_weight and (not _WEIGHT.fullmatch(number.strip()) or not float(number)):
-            raise KernlensError(f"--weigh {part}: a weight is a number above 0, such as {word}=0.5")
+        word = known_name(known, part.strip(), "metric", "--weigh")
         keys = _SUMS.get(word) or (of_name[word],)
         if keys in [criterion.keys for criterion in criteria]:
             raise KernlensError(f"--weigh {text}: {word} is named twice; name it once")
         shown = word if word in _SUMS else as_name(keys[0])
-        weight = float(number) if has_weight else None
-        criteria.append(Criterion(shown, keys, weight, _INSTEAD.get(keys, "")))
+        criteria.append(Criterion(shown, keys, _INSTEAD.get(keys, "")))
     return Weighing(tuple(criteria))
 
 
@@ -203,16 +175,15 @@ def best_sets(rows: Iterable[SweepRow], by: Weighing | str = DEFAULT_WEIGHING) -
 
 def _best(rows: Sequence[SweepRow], by: Weighing) -> BestSet:
     known = Weighing(tuple(each for criterion in by.criteria for each in _known(criterion, rows)))
-    first, levels = rows[0], known.levels
+    first = rows[0]
     unranked: tuple[tuple[SweepRow, str], ...] = ()
     if any(criterion.is_of_code for criterion in known.criteria):
         differences = [(row, shape_of(first).difference(shape_of(row))) for row in rows[1:]]
         unranked = tuple((row, words) for row, words in differences if words)
     left_out = {id(row) for row, _ in unranked}
     ranked = [row for row in rows if id(row) not in left_out]
-    best = min(ranked, key=lambda row: [_score(level, row, first) for level in levels])
-    pareto = _pareto(ranked, known.criteria) if len(ranked) > 1 or not unranked else ()
-    return BestSet(first, best, pareto, len(rows), known, unranked)
+    best = min(ranked, key=lambda row: [_score(each, row) for each in known.criteria])
+    return BestSet(first, best, len(rows), known, unranked)
 
 
 def shape_of(row: SweepRow) -> CodeShape:
@@ -238,41 +209,14 @@ def unranked_sentence(sets: Sequence[BestSet]) -> str:
 
 def _known(criterion: Criterion, rows: Sequence[SweepRow]) -> Iterable[Criterion]:
     """Yield a criterion, or what is compared in its place, if it is known of a row."""
-    others = [Criterion(criterion.instead, (criterion.instead,), criterion.weight)] if criterion.instead else []
+    others = [Criterion(criterion.instead, (criterion.instead,))] if criterion.instead else []
     for each in (criterion, *others):
         if any(each.measure(row) is not None for row in rows):
             yield each
             return
 
 
-def _score(level: Sequence[Criterion], row: SweepRow, first: SweepRow) -> tuple[bool, float]:
+def _score(criterion: Criterion, row: SweepRow) -> tuple[bool, float]:
     """Return what rows are ordered by, the best first: (it is not known, how good it is)."""
-    measures = [criterion.measure(row) for criterion in level]
-    if None in measures:
-        return True, 0.0
-    if level[0].weight is None:
-        return False, measures[0] or 0.0
-    score = 0.0
-    for criterion in level:
-        # One more of each, so that there is a ratio to 0 too.
-        after, before = criterion.measure(row, 1), criterion.measure(first, 1)
-        score += (
-            (criterion.weight or 0)
-            * (math.log(after / before) if after and before else 0.0)
-            * (-1 if criterion.more_is_better else 1)
-        )
-    return False, score
-
-
-def _pareto(rows: Sequence[SweepRow], criteria: Sequence[Criterion]) -> tuple[SweepRow, ...]:
-    """Return the rows that no other is at least as good as; those of which something is not known are left out."""
-    points: dict[tuple[float, ...], tuple[int, SweepRow]] = {}
-    for place, row in enumerate(rows):
-        measures = tuple(criterion.measure(row) for criterion in criteria)
-        if None not in measures:
-            points.setdefault(tuple(measure for measure in measures if measure is not None), (place, row))
-    front: list[tuple[float, ...]] = []
-    for point in sorted(points):  # What is at least as good as another comes before it.
-        if not any(all(ours <= own for ours, own in zip(other, point, strict=True)) for other in front):
-            front.append(point)
-    return tuple(row for _, row in sorted((points[point] for point in front), key=lambda each: each[0]))
+    measure = criterion.measure(row)
+    return measure is None, measure or 0.0

@@ -8,6 +8,7 @@ that give listings.
 from __future__ import annotations
 
 from abc import abstractmethod
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -109,7 +110,7 @@ class Instructions(Tabular, Sequence[Instruction]):
 
     @property
     @abstractmethod
-    def offsets(self) -> Sequence[int]:
+    def offsets(self) -> array[int]:
         """Each instruction's offset in bytes, ascending."""
 
     @property

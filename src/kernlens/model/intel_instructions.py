@@ -28,6 +28,7 @@ from kernlens.model.instruction_record import (
     message_lengths,
     read_operands,
     read_record,
+    read_targets,
     read_values,
 )
 from kernlens.model.operand import Condition, Operand, Predicate, Swsb, operand_of
@@ -235,7 +236,8 @@ class IntelInstructions(Instructions):
     @cached_property
     def branches(self) -> dict[int, tuple[int, ...]]:
         """The offsets that branches and calls go to, each once, by their indexes."""
-        return {index: read_values(self._records, index)[1] for index in indexes_of(self.flags, LABEL)}
+        labels = indexes_of(self.flags, LABEL)
+        return dict(zip(labels, read_targets(self._records, labels), strict=True))
 
     @cached_property
     def called(self) -> tuple[int, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import chain, compress, islice, pairwise
+from itertools import chain, compress, islice, pairwise, repeat
 from operator import getitem, is_not, ne
+from typing import TypeVar
 
 from kernlens.dataclass import dataclass, field
 from kernlens.errors import FormatError
@@ -15,6 +16,8 @@ from kernlens.model.line_code import LineCode, LineOf
 from kernlens.model.line_table import InlinedCall, LineTable
 from kernlens.model.source_path import joined
 
+Of = TypeVar("Of")
+Answer = TypeVar("Answer")
 #: ``SourceMap.row_of`` of an instruction that no row covers; of one whose row the compiler lost; of one in the prologue.
 NO_ROW, LOST, PROLOGUE = -1, -2, -3
 #: Where an instruction's line is from (``SourceMap.origin``).
@@ -235,7 +238,7 @@ class SourceMap:
 
         Raises FormatError if that is too much."""
         stacks = list(self._table_stacks)
-        for index in [index for index, row in enumerate(self.row_of) if row < NO_ROW]:
+        for index in compress(range(len(stacks)), map(NO_ROW.__gt__, self.row_of)):
             stated = self._stated(index) if self.row_of[index] == LOST else None
             stacks[index] = stated.calls if stated else ()
         return stacks
@@ -274,24 +277,21 @@ class SourceMap:
 
     def _runs(self) -> list[tuple[tuple[str, int], bool, range]]:
         """Return the maximal runs of neighbouring instructions of one line, in order, and whether they only inherit it."""
-        places, row_of = self._row_places, self.row_of
-        origins = self.origins if self.stated else None
+        places = self.places
+        inherits = [origin == INHERITED for origin in self.origins] if self.stated else []
         runs: list[tuple[tuple[str, int], bool, range]] = []
-        start, last_row, key, is_inherited = 0, NO_ROW, None, False
-        for index, row in enumerate(row_of):
-            if row == last_row and origins is None:
-                continue
-            last_row = row
-            place = places[row] if row >= 0 else self.place(index)
+        start, key, is_inherited = 0, None, False
+        for index in [0, *changes(places, *([inherits] if inherits else []))] if places else ():
+            place = places[index]
             line = None if place is None else (place.path, place.line)
-            inherits = origins is not None and origins[index] == INHERITED
-            if line == key and inherits == is_inherited:
+            inheriting = inherits[index] if inherits else False
+            if line == key and inheriting == is_inherited:
                 continue
             if key is not None:
                 runs.append((key, is_inherited, range(start, index)))
-            start, key, is_inherited = index, line, inherits
+            start, key, is_inherited = index, line, inheriting
         if key is not None:
-            runs.append((key, is_inherited, range(start, len(row_of))))
+            runs.append((key, is_inherited, range(start, len(places))))
         return runs
 
     @cached_property
@@ -376,11 +376,23 @@ class SourceMap:
         return {}
 
 
+def of_each(column: Sequence[Of], answer: Callable[[Of], Answer]) -> list[Answer]:
+    """Return the answer for each value of a map's column, asked once for each object: those live as long as the map."""
+    answers: dict[int, Answer] = {}
+    every: list[Answer] = []
+    for start, stop in pairwise([0, *changes(column), len(column)]) if column else ():
+        value = column[start]
+        if id(value) not in answers:
+            answers[id(value)] = answer(value)
+        every += repeat(answers[id(value)], stop - start)
+    return every
+
+
 def changes(*columns: Sequence[object]) -> list[int]:
     """Return the indexes, ascending, at which a column holds another object than at the index before, without a loop
     over the instructions in Python. Neighbours share their places, stacks and origins."""
     indexes = (compress(range(1, len(column)), map(is_not, column, islice(column, 1, None))) for column in columns)
-    return sorted(set(chain.from_iterable(indexes)))
+    return list(*indexes) if len(columns) == 1 else sorted(set(chain.from_iterable(indexes)))
 
 
 def _frozen(runs_of: dict[tuple[str, int], list[range]]) -> dict[tuple[str, int], tuple[range, ...]]:

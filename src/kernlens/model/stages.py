@@ -1,6 +1,6 @@
 """Stages: the points of a compile at which a program can be looked at. The only list of them.
 
-``kernlens stages``, live programs, the readers of what compilers leave, the viewer and shell completion are made from
+``kernlens stages``, live programs, the readers of what compilers leave, and the viewer are made from
 ``STAGES``. ``tests/unit/rules/test_stage_table.py`` holds the tables of docs/stages.md and those of the OpenCL layer
 (``native/opencl_layer/compilers/``) against it. A new stage is one entry here, one of the layer's if the layer offers the
 compiler, and a reader in ``pipeline/`` where ``dump`` does not say enough.
@@ -97,8 +97,6 @@ VECTOR_1 = CompilerKind("vector compiler of IGC 1", "Vector compiler of IGC (exp
 VECTOR_2 = CompilerKind("vector compiler of IGC 2", "Vector compiler of IGC (explicit SIMD)")
 POCL = CompilerKind("PoCL", "PoCL", "pocl", "Portable Computing Language", "pocl")
 CPU_RUNTIME = CompilerKind("Intel's CPU runtime", "Intel's CPU runtime", "intel-cpu", "Intel(R) OpenCL", "intel-cpu")
-#: It compiles for no device.
-CLANG = CompilerKind("clang and llvm-spirv", "SPIR-V for no device (clang and llvm-spirv)", "spirv")
 #: LLVM for AMD's GPUs, as Debian has it.
 AMD_CLANG = CompilerKind("clang for AMD GPUs", "AMD GPUs (clang and LLVM)")
 #: NVIDIA's driver: PTX is the program's binary, and the machine code is in its compute cache.
@@ -111,6 +109,8 @@ RUSTICL = CompilerKind("Rusticl", "Rusticl")
 TRITON = CompilerKind("Triton", "Triton, for NVIDIA's GPUs")
 TRITON_AMD = CompilerKind("Triton for AMD GPUs", "Triton, for AMD's GPUs")
 TRITON_INTEL = CompilerKind("Triton for Intel GPUs", "Triton, for Intel's GPUs")
+#: A file that is a module of LLVM bitcode, or an archive of such: AMD's device libraries, libraries of clLinkProgram.
+BITCODE = CompilerKind("bitcode library", "Libraries of LLVM bitcode")
 #: What any other platform's queries give.
 OTHER = CompilerKind("another compiler", "Any other OpenCL platform", layer="unknown")
 
@@ -127,7 +127,7 @@ def _llvm(name: str, compilers: tuple[CompilerKind, ...], sentence: str, dump: s
 # fmt: off
 #: Every stage, each compiler's in pipeline order.
 STAGES = (
-    Stage("source", (*_IGC, POCL, CPU_RUNTIME, CLANG, AMD_CLANG, NVIDIA, OCLGRIND, RUSTICL, OTHER),
+    Stage("source", (*_IGC, POCL, CPU_RUNTIME, AMD_CLANG, NVIDIA, OCLGRIND, RUSTICL, OTHER),
           "OpenCL C as given by the application", text=".cl", origin=FROM_SOURCE),
     Stage("spirv", _IGC, "the SPIR-V module that the front end made", text=".spvasm", binary=".spv", binary_first=True,
           origin=FROM_SPIRV, lines=OP_LINE, title="SPIR-V"),
@@ -170,11 +170,6 @@ STAGES = (
     Stage("object", (CPU_RUNTIME,), "host object file", binary=".o", lines=HOST_DWARF, dump=".bin"),
     Stage("disassembly", (CPU_RUNTIME,), "the object file, disassembled", text=".asm", lines=HOST_DWARF, dump=".asm"),
     Stage("program", (CPU_RUNTIME,), "the program's binary, an ELF container", binary=".bin", origin=FROM_BINARY),
-    # clang and llvm-spirv.
-    Stage("llvm", (CLANG,), "LLVM bitcode from clang, not optimised", text=".ll", binary=".bc", binary_first=True,
-          lines=DBG),
-    Stage("spirv", (CLANG,), "the SPIR-V module that llvm-spirv made of it", text=".spvasm", binary=".spv",
-          binary_first=True, lines=OP_LINE),
     # AMD's GPUs: ``dump`` is what stops clang at the stage.
     Stage("llvm-front-end", (AMD_CLANG,), "LLVM IR from clang, with the device libraries, not optimised", text=".ll",
           lines=DBG, dump="-S -emit-llvm -Xclang -disable-llvm-passes", title="LLVM IR, as clang made it"),
@@ -201,6 +196,8 @@ STAGES = (
     Stage("ptx", (NVIDIA,), "PTX, the program's binary", text=".ptx", origin=FROM_BINARY, lines=PTX_LOC, title="PTX"),
     Stage("sass", (NVIDIA,), "the machine code that runs, a cubin in the driver's compute cache", binary=".cubin",
           origin=FROM_CACHE, lines=GPU_DWARF),
+    Stage("llvm-library", (BITCODE,), "LLVM bitcode of a library, as the file holds it", text=".ll", binary=".bc",
+          binary_first=True, lines=DBG, title="LLVM IR"),
     Stage("llvm-interpreted", (OCLGRIND,), "LLVM bitcode that Oclgrind interprets, the program's binary", text=".ll",
           binary=".bc", binary_first=True, origin=FROM_BINARY, lines=DBG),
     Stage("spirv", (RUSTICL,), "the SPIR-V module that the front end made", text=".spvasm", binary=".spv",

@@ -14,8 +14,6 @@ from kernlens.model.spills import SPILLED_BYTES
 MEASURED = (*FIGURES, *COSTS)
 #: What tells the rows of a sweep from one another: the names of these fields.
 LABELS = ("source", "device", "toolchain", "compiler", "options", "kernel")
-#: The columns of what is the best set of a kernel, and what nothing beats: 1 or 0.
-MARKS = ("best", "pareto")
 
 
 def measured_figures(*, has_pressure: bool = False, has_waits: bool = False) -> tuple[Figure, ...]:

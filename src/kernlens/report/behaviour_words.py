@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernlens.analysis.observed_code import Line, ObservedCode
-from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, Fault, ObservedAccess
+from kernlens.model.behaviour import (
+    ATOMIC,
+    CONSTANT,
+    GLOBAL,
+    LOCAL,
+    UNITS,
+    Behaviour,
+    Fault,
+    ObservedAccess,
+    ObservedLine,
+)
 from kernlens.model.source_map import SourcePlace
 from kernlens.report.describe import plural
 
@@ -70,13 +80,6 @@ def place_words(place: SourcePlace | None, observed: Behaviour) -> str:
     return f"line {place.line}" if place.path == observed.source else f"{place.path}:{place.line}"
 
 
-def access_sentences(observed: Behaviour) -> Iterator[str]:
-    """Yield the accesses that move more than they must, a sentence each."""
-    for access in observed.accesses:
-        for words in access_words(access, observed.unit):
-            yield f"{place_words(access.place, observed)}, {words}"
-
-
 def access_words(access: ObservedAccess, unit: int) -> Iterator[str]:
     """Yield what is worth saying of an access, without its place; ``unit`` is that of memory, in bytes."""
     if not access.requests:
@@ -133,3 +136,21 @@ def line_sentences(observed: ObservedCode, line: Line) -> Iterator[str]:
         for words in access_words(access, launch.unit)
     )
     yield from dict.fromkeys(told)
+
+
+def count_words(line: ObservedLine, observed: ObservedCode) -> str:
+    """Return the counts of a line in words."""
+    words = [f"{plural(line.runs, 'run')} by work-items"]
+    if line.lanes is not None:
+        words.append(f"{line.lanes:.1f} of {observed.machine.width} lanes active")
+    if line.requests:
+        units = f"{line.units:,} units of {observed.unit} bytes where {line.least:,} would do"
+        words.append(f"{plural(line.requests, 'request')} to global memory, {units}")
+    if line.local_requests:
+        waves = (
+            ""
+            if line.wavefronts is None
+            else f", {line.wavefronts:,} wavefronts where {line.least_wavefronts:,} would do"
+        )
+        words.append(f"{plural(line.local_requests, 'request')} to local memory{waves}")
+    return "; ".join(words)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from operator import add
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress, pairwise, repeat
+from operator import is_
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.dataclass import NamedTuple
@@ -61,7 +60,7 @@ def disassembly(
     program: Program, kernel: Kernel, besides: Sequence[Beside] = (), *, is_short: bool = False
 ) -> list[str]:
     """Return the kernel's instructions, one a line, under a heading; each function in its code begins with its name."""
-    rows = _rows(kernel, "  ", besides, is_short=is_short)
+    rows = _rows(kernel, ["  "] * len(kernel.instructions), _notes(kernel, besides), is_short=is_short)
     for function in reversed(kernel.functions[1:]):
         rows[function.code.start : function.code.start] = ["", style(f"  {function_name(function)}:", bold=True)]
     return [*_heading(program, kernel, besides), *rows, ""]
@@ -95,8 +94,9 @@ def annotated(
     sources = {source.path: source for source in (*program.sources, *program.unread_sources)}
     if only is None and kernel.trip_weights is not None:
         listing += [*trips_words(kernel), ""]
-    rows, counts = Rows(kernel, source_map, besides, is_short=is_short), LineCounts(kernel)
-    for path, lines in _by_file(source_map).items():
+    files, counts = _by_file(source_map), LineCounts(kernel)
+    rows = _Rows(kernel, source_map, files, besides, is_short=is_short)
+    for path, lines in files.items():
         if only is not None:
             lines = {line: runs for line, runs in lines.items() if only.holds(SourcePlace(path, line))}
             if not lines:
@@ -119,87 +119,96 @@ def _heading(program: Program, kernel: Kernel, besides: Sequence[Beside]) -> lis
     return [*heading(program, kernel)[:-1], *(line for beside in besides for line in beside.above()), ""]
 
 
-def _rows(kernel: Kernel, margin: str, besides: Sequence[Beside], *, is_short: bool = False) -> list[str]:
-    """Return the lines of all instructions, behind ``margin``, or of shortened ones, with the notes on them."""
-    rows = _bare_rows(kernel, margin, is_short=is_short)
+def _notes(kernel: Kernel, besides: Sequence[Beside]) -> list[str]:
+    """Return the notes behind each instruction."""
+    notes = [""] * len(kernel.instructions)
     for beside in besides:
         for row, note in beside.rows():
-            rows[row] += note
-    return rows
+            notes[row] += note
+    return notes
 
 
-def _bare_rows(kernel: Kernel, margin: str, *, is_short: bool) -> list[str]:
+def _rows(kernel: Kernel, margins: Sequence[str], ends: Sequence[str], *, is_short: bool = False) -> list[str]:
+    """Return the lines of all instructions, or of shortened ones, behind their margins and before their ends."""
+    from kernlens._decoder import rows
+
     before, after = style("\0", fg="cyan").split("\0")
-    before = margin + before
     instructions = kernel.instructions
-    beginnings = map(_beginnings(before, after), instructions.offsets)
-    if isinstance(instructions, ListedInstructions) and instructions.targets:
+    offsets, texts = instructions.offsets, instructions.texts
+    labels = [""] * len(offsets)
+    if isinstance(instructions, ListedInstructions):
         labelled = set(instructions.targets)
-        offsets = instructions.offsets
-        labels = (f"{label(offset)}: " if offset in labelled else "" for offset in offsets)
-        beginnings = map(add, beginnings, labels)
+        labels = [f"{label(offset)}: " if offset in labelled else "" for offset in offsets]
     if is_short:
         from kernlens.report.short_instructions import short_instructions
 
-        return list(map(add, beginnings, short_instructions(instructions.texts)))
-    return list(map(add, beginnings, map(str.rstrip, instructions.texts)))
+        texts = short_instructions(texts)
+    return rows(
+        0,
+        len(offsets),
+        (
+            ("texts", margins), ("constant", before), ("offsets", offsets), ("constant", f"{after}  "),
+            ("texts", labels), ("texts" if is_short else "stripped", texts), ("texts", ends),
+        ),
+    )  # fmt: skip
 
 
-@lru_cache(maxsize=2)
-def _beginnings(before: str, after: str) -> Callable[[int], str]:
-    """Return the function that gives a line's beginning by its offset: kernels have most of their offsets in common."""
-    return lru_cache(maxsize=1 << 15)(lambda offset: f"{before}{offset:#06x}{after}  ")
-
-
-class Rows:
-    """The lines of a kernel's instructions, each made with what else is known of it when it is asked for."""
+class _Rows:
+    """The lines of a kernel's instructions, each with what else is known of it, in their places under ``files``."""
 
     def __init__(
-        self, kernel: Kernel, source_map: SourceMap, besides: Sequence[Beside] = (), *, is_short: bool = False
+        self,
+        kernel: Kernel,
+        source_map: SourceMap,
+        files: Mapping[str, Mapping[int, _LineRuns]],
+        besides: Sequence[Beside] = (),
+        *,
+        is_short: bool = False,
     ) -> None:
-        self._rows = _rows(kernel, " " * _MARGIN, besides, is_short=is_short)
-        self._map = source_map if source_map.table.inlined or source_map.stated else None
-        self._remarks: dict[tuple[str, int, str, int], str] = {}
-        #: Where a stretch of instructions with one remark begins, but for the first; and where the last one ends.
-        self._bounds: list[int] = []
-        if self._map is not None:
-            self._bounds = [*changes(self._map.stacks, self._map.origins, self._map.inner), len(self._rows)]
+        margins, ends = [" " * _MARGIN] * len(source_map.offsets), _notes(kernel, besides)
+        gap = f"{style('...'.rjust(_MARGIN - 1), dim=True)} "
+        for lines in files.values():
+            for _, runs in lines.values():
+                for run in runs[1:]:  # It is scheduled elsewhere than the run before.
+                    margins[run.start] = gap
+        for stretch, remark in _remarks(source_map):
+            ends[stretch.start : stretch.stop] = [end + remark for end in ends[stretch.start : stretch.stop]]
+        self._rows = _rows(kernel, margins, ends, is_short=is_short)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def within(self, run: range, path: str) -> list[str]:
-        """Return the lines of neighbouring instructions; calls in the file ``path`` are named by their line alone."""
-        rows = self._rows[run.start : run.stop]
-        if self._map is None:
-            return rows
-        listing: list[str] = []
-        start, position = run.start, bisect_right(self._bounds, run.start)
-        while start < run.stop:
-            stop = min(self._bounds[position], run.stop)
-            remark = self._remark(start, path)
-            stretch = rows[start - run.start : stop - run.start]
-            listing += [row + remark for row in stretch] if remark else stretch
-            start, position = stop, position + 1
-        return listing
-
-    def _remark(self, index: int, path: str) -> str:
-        """Return the remark behind instruction ``index``. Neighbours share stacks and inlined places, and origins are few."""
-        assert self._map is not None
-        stack, origin, inner = self._map.stacks[index], self._map.origins[index], self._map.inner[index]
-        key = path, id(stack), origin, id(inner)
-        if key not in self._remarks:
-            self._remarks[key] = _remark(stack, origin, path, inner)
-        return self._remarks[key]
+    def within(self, runs: Iterable[range]) -> Iterator[str]:
+        """Return the lines of the instructions in these runs."""
+        return chain.from_iterable([self._rows[run.start : run.stop] for run in runs])
 
 
-def _add_without_line(listing: list[str], rows: Rows, source_map: SourceMap) -> None:
+def _remarks(source_map: SourceMap) -> Iterator[tuple[range, str]]:
+    """Yield the remarks on instructions whose line is not simply the table's, each with its neighbours that share it."""
+    if not source_map.offsets or not (source_map.table.inlined or source_map.stated):
+        return
+    stacks, inner = source_map.stacks, source_map.inner
+    # In the file of the line that they are under, calls are named by their line alone.
+    paths = [place.path if place else "" for place in source_map.places]
+    origins = source_map.origins if source_map.stated else [""] * len(paths)
+    known: dict[tuple[int, str, int, str], str] = {}
+    for start, stop in pairwise([0, *changes(stacks, origins, inner, paths), len(paths)]):
+        parts = stacks[start], origins[start], inner[start], paths[start]
+        # Neighbours share stacks and inlined places.
+        key = id(parts[0]), parts[1], id(parts[2]), parts[3]
+        if key not in known:
+            known[key] = _remark(*parts)
+        if known[key]:
+            yield range(start, stop), known[key]
+
+
+def _add_without_line(listing: list[str], rows: _Rows, source_map: SourceMap) -> None:
     """Add the instructions that no line is held for, by the reason: the prologue, and of each function what is left."""
     reasons: dict[tuple[str, str | None], list[int]] = {}
-    for index, place in enumerate(source_map.places):
-        if place is None:
-            function = source_map.function_at(index)
-            reasons.setdefault((source_map.origins[index], function.name if function else None), []).append(index)
+    places = source_map.places
+    for index in compress(range(len(places)), map(is_, places, repeat(None))):
+        function = source_map.function_at(index)
+        reasons.setdefault((source_map.origins[index], function.name if function else None), []).append(index)
     for (origin, name), indexes in reasons.items():
         words = f"{plural(len(indexes), 'instruction')} ({100 * len(indexes) / len(rows):.1f}%)"
         of = f" of {name}" if name else ""
@@ -209,8 +218,7 @@ def _add_without_line(listing: list[str], rows: Rows, source_map: SourceMap) -> 
             listing.append(f"  {words}{of} whose line rows the compiler lost:")
         else:
             listing.append(f"  {words}{of} without a source line:")
-        for index in indexes:
-            listing += rows.within(range(index, index + 1), "")
+        listing += rows.within(range(index, index + 1) for index in indexes)
         listing.append("")
 
 
@@ -300,7 +308,7 @@ def _inherited_words(source_map: SourceMap) -> str:
 
 def _add_file(
     listing: list[str],
-    rows: Rows,
+    rows: _Rows,
     counts: LineCounts,
     path: str,
     lines: dict[int, _LineRuns],
@@ -318,18 +326,13 @@ def _add_file(
     headings = " ".join([counts.heading, *(beside.heading for beside in columns)])
     meanings = "; ".join([_COUNTED, *(beside.meaning for beside in columns)])
     listing.append(style(f"  {'line':>6} {headings} | {meanings}", dim=True))
-    gap = f"{style('...'.rjust(_MARGIN - 1), dim=True)} "
     previous = next(iter(lines)) - LEAD - 1
     for line, (own, runs) in lines.items():
         listing += _between(text, max(previous, 0), line, " " * len(headings))
         cells = " ".join([counts.of(own), *(beside.of_line(path, line) for beside in columns)])
         listing.append(_source_line(text, line, cells))
         listing += (f"{' ' * _MARGIN}{words}" for beside in besides for words in beside.below(path, line))
-        for position, rows_of_line in enumerate(runs):
-            run = rows.within(rows_of_line, path)
-            if position:  # It is scheduled elsewhere than the run before.
-                run[0] = gap + run[0][_MARGIN:]
-            listing += run
+        listing += rows.within(runs)
         previous = line
     listing.append("")
 
@@ -369,7 +372,7 @@ def where_from(kernel: Kernel, index: int) -> str:
     return f"no source line{within}"
 
 
-def _remark(stack: Sequence[SourcePlace], origin: str, path: str, inner: Sequence[SourcePlace] = ()) -> str:
+def _remark(stack: Sequence[SourcePlace], origin: str, inner: Sequence[SourcePlace], path: str) -> str:
     remarks = []
     if inner:
         name = inner[0].path.rsplit("/", 1)[-1]

@@ -5,10 +5,11 @@ Unknown values are null, never guessed. The key order is stable.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise, repeat
-from json.encoder import encode_basestring_ascii
-from typing import Any
+from functools import lru_cache
+from itertools import compress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernlens.errors import FormatError
 from kernlens.model.binary import Container, Symbol
@@ -26,17 +27,21 @@ from kernlens.model.figures import (
 from kernlens.model.kernel import Kernel
 from kernlens.model.line_choice import LineChoice
 from kernlens.model.program import Program
-from kernlens.model.source_map import SourceMap, SourcePlace, changes
+from kernlens.model.source_map import SourceMap, SourcePlace, of_each
 from kernlens.model.vendor_figures import LAUNCH_SHARED
 from kernlens.report.json_text import attributes, encoded
 from kernlens.report.launch_words import limits_document
 from kernlens.report.loop_answer import trips_document, weights_of
+
+if TYPE_CHECKING:
+    from kernlens._decoder import Column
 
 SCHEMA = 1
 #: Instructions whose text is made at a time.
 _INSTRUCTIONS_TOGETHER = 4096
 
 Document = dict[str, Any]
+Of = TypeVar("Of")
 
 
 def inspect_document(
@@ -140,9 +145,8 @@ def kernel_pieces(
         head["waits"] = waits_document(kernel, has_lines=True)
         cycles = instruction_texts(kernel)
     entry = encoded(head | (more or {}))
-    instructions = _instructions(kernel, only, is_placed, cycles)
     before = f'{entry[:-1]},"instructions":['
-    while some := ",".join(islice(instructions, _INSTRUCTIONS_TOGETHER)):
+    for some in _instructions(kernel, only, is_placed, cycles):
         yield before + some
         before = ","
     yield "]}" if before == "," else f"{before}]}}"
@@ -209,82 +213,73 @@ def function_document(function: CodeFunction) -> Document:
 def _instructions(
     kernel: Kernel, only: LineChoice | None, is_placed: bool, cycles: Sequence[str] | None
 ) -> Iterator[str]:
-    source_map = kernel.source_map if is_placed else None
+    """Yield the JSON texts of the instructions, or of those of the chosen line, many in one with commas between them."""
+    from kernlens._decoder import rows
+
     instructions = kernel.instructions
-    names = {opcode: encode_basestring_ascii(opcode) for opcode in set(instructions.opcodes)}
-    texts = map(encode_basestring_ascii, instructions.texts)
-    if source_map is None:
-        end = _Ends().of(None, None, (), ()) if is_placed else "}"
-        ends = [None if only else end] * len(instructions)
-    else:
-        ends = _ends(source_map, only)
-    loops = _of_loops(kernel) if is_placed else [""] * len(instructions)
+    source_map = kernel.source_map if is_placed else None
+    texts: list[Sequence[str]] = _of_loops(kernel) if is_placed else []
     if cycles is not None:
-        ends = [end and cycle + end for cycle, end in zip(cycles, ends, strict=True)]
-    return (
-        f'{{"offset":{offset},"size":{size},"opcode":{names[opcode]},"text":{text}{loop}{end}'
-        for offset, size, opcode, text, loop, end in zip(
-            instructions.offsets, instructions.sizes, instructions.opcodes, texts, loops, ends, strict=True
-        )
-        if end is not None
-    )
+        texts.append(cycles)
+    texts += _of_places(source_map, len(instructions)) if is_placed else [["}"] * len(instructions)]
+    is_chosen = None
+    if only is not None:
+        is_chosen = of_each(source_map.places, only.holds) if source_map else [False] * len(instructions)
+
+    def chosen(column: Sequence[Of]) -> Sequence[Of]:
+        return column if is_chosen is None else list(compress(column, is_chosen))
+
+    def numbers(column: Sequence[int]) -> bytes | array[int]:
+        column = chosen(column)
+        return column if isinstance(column, bytes | array) else array("Q", column)
+
+    count = len(instructions) if is_chosen is None else sum(is_chosen)
+    columns: tuple[Column, ...] = (
+        ("constant", '{"offset":'), ("numbers", numbers(instructions.offsets)),
+        ("constant", ',"size":'), ("numbers", numbers(instructions.sizes)),
+        ("constant", ',"opcode":'), ("quoted", chosen(instructions.opcodes)),
+        ("constant", ',"text":'), ("quoted", chosen(instructions.texts)),
+        *(("texts", chosen(column)) for column in texts),
+    )  # fmt: skip
+    for start in range(0, count, _INSTRUCTIONS_TOGETHER):
+        yield rows(start, min(start + _INSTRUCTIONS_TOGETHER, count), columns, ",")
 
 
-def _of_loops(kernel: Kernel) -> list[str]:
+def _of_loops(kernel: Kernel) -> list[Sequence[str]]:
     """Return of each instruction's text the depth of its loop, and where trips are stated how often it runs."""
     loops, weights = kernel.loops, weights_of(kernel)
     depths: Sequence[int | None] = loops.depths if loops else [None] * len(kernel.instructions)
     text_of = {depth: f',"loop_depth":{encoded(depth)}' for depth in set(depths)}
-    texts = list(map(text_of.__getitem__, depths))
-    return texts if weights is None else list(map('{},"weight":{}'.format, texts, weights))
+    texts: list[Sequence[str]] = [list(map(text_of.__getitem__, depths))]
+    return texts if weights is None else [*texts, list(map(',"weight":{}'.format, weights))]
 
 
-def _ends(source_map: SourceMap, only: LineChoice | None) -> list[str | None]:
-    """Return the end of each instruction's text: its place; None if it is not of the chosen line. It is looked up once for
-    a stretch of neighbours. Places and stacks live as long as the map: their identity will do."""
-    places, origins, stacks, inner = source_map.places, source_map.origins, source_map.stacks, source_map.inner
-    texts = _Ends()
-    end_of: dict[tuple[int, str, int, int], str | None] = {}
-    ends: list[str | None] = []
-    bounds = [*changes(places, origins, stacks, inner), len(places)] if places else []
-    for start, stop in pairwise([0, *bounds]):
-        parts = places[start], origins[start], stacks[start], inner[start]
-        key = id(parts[0]), parts[1], id(parts[2]), id(parts[3])
-        if key not in end_of:
-            end_of[key] = texts.of(*parts) if only is None or only.holds(parts[0]) else None
-        ends += repeat(end_of[key], stop - start)
-    return ends
+def _of_places(source_map: SourceMap | None, count: int) -> list[Sequence[str]]:
+    """Return the end of each instruction's text: its place. Many instructions share places, origins, and stacks."""
+    if source_map is None:
+        return [[f',{_place(None)},"line_origin":null,"inlined_at":[]}}'] * count]
+    origins = {origin: f',"line_origin":{encoded(origin)}' for origin in set(source_map.origins)}
+    return [
+        of_each(source_map.places, lambda place: f",{_place(place)}"),
+        list(map(origins.__getitem__, source_map.origins)),
+        of_each(source_map.stacks, lambda stack: f',"inlined_at":{_list(stack)}'),
+        of_each(source_map.inner, lambda inner: f',"inlined":{_list(inner)}}}' if inner else "}"),
+    ]
 
 
-class _Ends:
-    """The ends of instructions' texts, each with a place. A kernel has many places, of few paths and stacks, whose texts are
-    made once."""
+def _place(place: SourcePlace | None) -> str:
+    if place is None:
+        return '"path":null,"line":null,"column":null'
+    return f'"path":{_path(place.path)},"line":{place.line},"column":{place.column or "null"}'
 
-    def __init__(self) -> None:
-        self._words: dict[str | None, str] = {}
-        self._lists: dict[int, str] = {}
 
-    def of(
-        self, place: SourcePlace | None, origin: str | None, stack: Sequence[SourcePlace], inner: Sequence[SourcePlace]
-    ) -> str:
-        where = '"path":null,"line":null,"column":null' if place is None else self._place(place)
-        inlined = f',"inlined":{self._list(inner)}' if inner else ""
-        return f',{where},"line_origin":{self._word(origin)},"inlined_at":{self._list(stack)}{inlined}}}'
+@lru_cache(maxsize=256)
+def _path(path: str) -> str:
+    return encoded(path)
 
-    def _word(self, word: str | None) -> str:
-        if word not in self._words:
-            self._words[word] = encoded(word)
-        return self._words[word]
 
-    def _place(self, place: SourcePlace) -> str:
-        return f'"path":{self._word(place.path)},"line":{place.line},"column":{place.column or "null"}'
-
-    def _list(self, places: Sequence[SourcePlace]) -> str:
-        """Return the list of a stack's places, or of those inlined; it lives as long as its map: its identity will do."""
-        key = id(places)
-        if key not in self._lists:
-            self._lists[key] = f"[{','.join(f'{{{self._place(place)}}}' for place in places)}]"
-        return self._lists[key]
+def _list(places: Sequence[SourcePlace]) -> str:
+    return f"[{','.join(f'{{{_place(place)}}}' for place in places)}]"
 
 
 def inspected_container(container: Container) -> Document:

@@ -36,7 +36,7 @@ from kernlens.toolchain.sources.source_reading import open_regular, read_beside
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.sources.parcels import SourceCopy
+    from kernlens.toolchain.sources.source_copy import SourceCopy
 
 #: What builds a root with the compiler of Debian 12, and of Debian's newest release.
 GET_COMPILER = "kernlens toolchain add amd-newest gets one (kernlens toolchain add amd: Debian 12's)"

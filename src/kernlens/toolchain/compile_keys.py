@@ -159,14 +159,12 @@ def _state(path: Path) -> tuple[str, int, int, int, int, int]:
 class FilesRead:
     """The files that a compile could read.
 
-    ``contents`` has each path with what is there, None where no file is. ``included`` are those that a directive leads to,
-    ``names`` the names in these directives, and ``missing`` the names that lead nowhere: such a file may be known to the
-    compiler itself. ``reason`` says why yet other files could take part; "" if none could.
+    ``contents`` has each path with what is there, None where no file is. ``missing`` are the names in directives that lead
+    nowhere: such a file may be known to the compiler itself. ``reason`` says why yet other files could take part;
+    "" if none could.
     """
 
     contents: Mapping[str, bytes | None]
-    included: frozenset[str]
-    names: frozenset[str]
     missing: tuple[str, ...]
     reason: str
 
@@ -184,13 +182,11 @@ def files_read(source: Path, options: str) -> FilesRead:
     if content is None:
         raise ValueError("the source is not there")
     if is_spirv(content[:4]):
-        return FilesRead(contents, frozenset(), frozenset(), (), "")
+        return FilesRead(contents, (), "")
     folders = [os.path.dirname(start), *map(os.path.abspath, include_folders(options))]
     folders += [os.getcwd(), os.path.abspath("include"), *SYSTEM_INCLUDES]
     computed: set[str] = set()
     defined = {match[1] for word in words if (match := re.match(r"(?:-D)?\s*([A-Za-z_]\w*)", word))}
-    names: set[str] = set()
-    included: set[str] = set()
     missing: dict[str, None] = {}
     reason = ""
     total, waiting = 0, [(start, content)]
@@ -204,7 +200,6 @@ def files_read(source: Path, options: str) -> FilesRead:
             reason = reason or f"{path} contains {directives.unsteady}"
         defined |= directives.defined
         computed |= directives.computed
-        names |= directives.included
         for name in directives.included:
             candidates = [os.path.normpath(os.path.join(each, name)) for each in (os.path.dirname(path), *folders)]
             for candidate in candidates:
@@ -212,13 +207,11 @@ def files_read(source: Path, options: str) -> FilesRead:
                     contents[candidate] = text = _content(candidate)
                     if text is not None:
                         waiting.append((candidate, text))
-            there = [candidate for candidate in candidates if contents[candidate] is not None]
-            included.update(there)
-            if not there:
+            if all(contents[candidate] is None for candidate in candidates):
                 missing[name] = None
     if not computed.isdisjoint(defined):
         reason = f"a macro names a file that is included: {', '.join(sorted(computed & defined))}"
-    return FilesRead(contents, frozenset(included), frozenset(names), tuple(missing), reason)
+    return FilesRead(contents, tuple(missing), reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,9 +227,12 @@ def _limit(process: int, limits: Limits) -> None:
     import resource
 
     seconds = int(limits.seconds) + 1
+    # Drivers of GPUs reserve more addresses than any machine has memory; what is written to counts here.
+    data = min(limits.memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
     for kind, soft, hard in (
         (resource.RLIMIT_CPU, seconds, seconds + 1),
         (resource.RLIMIT_AS, limits.memory, limits.memory),
+        (resource.RLIMIT_DATA, data, data),
         (resource.RLIMIT_FSIZE, limits.file_size, limits.file_size),
         (resource.RLIMIT_CORE, 0, 0),
     ):

@@ -17,7 +17,7 @@ from kernlens.toolchain.child import Child
 from kernlens.toolchain.toolchains import DEFAULT, Toolchain, toolchain
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.sources.parcels import SourceCopy
+    from kernlens.toolchain.sources.source_copy import SourceCopy
 
 
 def devices_of(chosen: Toolchain) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from kernlens.errors import ToolError
 from kernlens.formats.bitcode_magic import is_bitcode
 from kernlens.formats.rusticl import rusticl_spirv
 from kernlens.model.stage import BINARY, TEXT, Snapshot
-from kernlens.model.stages import OCLGRIND, RUSTICL, Stage, held
+from kernlens.model.stages import BITCODE, OCLGRIND, RUSTICL, Stage, held
 from kernlens.runtime.opencl.program_queries import OCLGRIND_PLATFORM, RUSTICL_PLATFORM
 from kernlens.toolchain.cached_code import CachedCode, cached_snapshots
 from kernlens.toolchain.host_texts import bitcode_text
@@ -31,6 +31,13 @@ def stages_in_binary(platform: str, binary: bytes) -> tuple[Snapshot, ...]:
         return _both(OCLGRIND.stage("llvm-interpreted"), binary, bitcode_text) if is_bitcode(binary) else ()
     module = rusticl_spirv(memoryview(binary))
     return () if module is None else _both(RUSTICL.stage("spirv"), bytes(module), spirv_text)
+
+
+def bitcode_stages(module: bytes) -> tuple[Snapshot, ...]:
+    """Return both forms of the one stage that a module of a library of bitcode is; the text is made when it is asked for."""
+    stage = BITCODE.stage("llvm-library")
+    as_text = Snapshot(stage.name, None, TEXT, stage.text or "", partial(bitcode_text, module))
+    return held(stage, module, BINARY), as_text
 
 
 def _both(stage: Stage, content: bytes, disassemble: Callable[[bytes], bytes]) -> tuple[Snapshot, ...]:

@@ -40,7 +40,7 @@ from kernlens.toolchain.sources.source_reading import open_regular, read_beside,
 from kernlens.toolchain.toolchains import QUESTION_TIMEOUT, Toolchain, find_toolchains, toolchain
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.sources.parcels import SourceCopy
+    from kernlens.toolchain.sources.source_copy import SourceCopy
 
 #: Seconds that one compile may take unless the caller says otherwise.
 TIMEOUT = 600.0

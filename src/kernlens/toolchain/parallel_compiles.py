@@ -28,7 +28,7 @@ from kernlens.toolchain.sources.includes import include_folders, source_files
 from kernlens.toolchain.toolchains import Toolchain
 
 if TYPE_CHECKING:
-    from kernlens.toolchain.sources.parcels import SourceCopy
+    from kernlens.toolchain.sources.source_copy import SourceCopy
 
 #: Seconds that the main thread waits without looking whether a signal came.
 _LONGEST_WAIT = 0.5

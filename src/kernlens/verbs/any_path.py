@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import KernlensError
+from kernlens.errors import KernlensError, NotFoundError, nearest
 from kernlens.loading.open import Contents, open_builds, open_file
 from kernlens.verbs.programs import BuildsError, Opening, compiled, is_source, silent
 
@@ -70,6 +72,34 @@ def open_paths(
         for path, own in sources.items()
     }
     return [opened[path] for path in paths]
+
+
+def of_programs(contents: Contents, pattern: str) -> Contents:
+    """Return what a path holds of the programs with this name, or whose names match. Raises NotFoundError if it has none."""
+    names = {program.name for program in contents.programs} | {build.name for build in contents.recorded}
+    meant = {name for name in names if name == pattern or fnmatchcase(name, pattern)}
+    if not meant:
+        near = nearest(pattern, names) or sorted(names)[:4]
+        raise NotFoundError(f"there is no program {pattern!r} in {contents.path}; it holds {', '.join(near) or 'none'}")
+    some = Contents(
+        contents.path,
+        [each for each in contents.containers if each.name in meant] or contents.containers,
+        [each for each in contents.programs if each.name in meant],
+        [each for each in contents.recorded if each.name in meant],
+    )
+    some.damaged = contents.damaged
+    return some
+
+
+def several_programs(kernels: Iterable[tuple[str, str]]) -> str:
+    """Return a sentence on a kernel that several programs hold, by the names of kernels and programs; "" if none is."""
+    pairs = list(dict.fromkeys(kernels))
+    name, count = next(iter(Counter(kernel for kernel, _ in pairs).most_common(1)), ("", 0))
+    if count < 2:
+        return ""
+    programs = [program for kernel, program in pairs if kernel == name]
+    more = f" and {count - 4:,} more" if count > 4 else ""
+    return f"{count:,} programs hold {name}: {', '.join(programs[:4])}{more}; --program NAME shows one"
 
 
 def _refuse_unused(how: SourceBuild, compiled_paths: Sequence[str]) -> None:

@@ -66,7 +66,6 @@ def checks() -> Iterator[Check]:
     yield from project()
     yield _module("pyopencl", "live OpenCL objects", "pip install pyopencl")
     yield _front_end()
-    yield _program("spirv-link", "linking SPIR-V")
     yield _interpreter()
     if NEWEST not in {toolchain.name for toolchain in toolchains}:
         yield Check(

@@ -18,6 +18,7 @@ from kernlens.errors import (
 )
 from kernlens.isa.devices import ALL
 from kernlens.loading.identify import kind_of
+from kernlens.model.build import Build, HeldParts
 from kernlens.model.program import Program
 from kernlens.model.stage import Attempts, Snapshot, of_kernel
 from kernlens.model.stages import OTHER_DEVICES, POCL
@@ -29,7 +30,7 @@ from kernlens.verbs.targets import target_of
 
 if TYPE_CHECKING:
     from kernlens.analysis.line_passes import LinePass
-    from kernlens.model.build import Build
+    from kernlens.model.binary import Container
     from kernlens.model.line_choice import LineChoice
     from kernlens.model.stage_map import StagePart
 
@@ -48,7 +49,7 @@ def stages(
     """Compile ``source`` (OpenCL C; for a GPU also SPIR-V) for ``device`` and keep the program at every stage. Of a Program,
     return the stages that were kept of its compile; it is compiled again if none were, or ``all_passes`` are missing.
 
-    ``device`` is a GPU as ocloc names it, ``pocl``, ``intel-cpu``, or ``spirv`` (clang and llvm-spirv, for no device).
+    ``device`` is a GPU as ocloc names it, ``pocl`` or ``intel-cpu``.
     ``options`` are one string, or words; ``lines`` adds -gline-tables-only, by which lines are followed.
     ``all_passes`` keeps the LLVM IR after each pass too (Intel's GPU compiler).
     ``recording`` names a file to save everything in. A snapshot that could not be made has a ``failure``. A Program's own
@@ -171,11 +172,13 @@ def _again(
 
 
 def _beside(path: str, kind: str) -> list[Pipeline]:
-    """Return the stages that lie beside a program, as in Triton's cache. Raises KernlensError if a finished binary has none."""
+    """Return the stages that lie beside a program, as in Triton's cache, or those of a library of bitcode. Raises KernlensError
+    if a finished binary has none."""
     from kernlens.loading.open import open_file
 
-    programs = open_file(path).programs
-    beside = [
+    contents = open_file(path)
+    programs = contents.programs
+    beside = _bitcode(path, contents.containers) or [
         Pipeline(replace(build, device=build.device or (program.device.name if program.device else "")))
         for program in programs
         for build in (program.build,)
@@ -189,6 +192,24 @@ def _beside(path: str, kind: str) -> list[Pipeline]:
             " --device D"
         )
     return beside
+
+
+def _bitcode(path: str, containers: Sequence[Container]) -> list[Pipeline]:
+    """Return each module of a file, or an archive, of nothing but LLVM bitcode, with its one stage: the IR."""
+    kind = "llvm-bitcode"
+    members = {
+        path if each is outer else f"{path}({each.name})": each
+        for outer in containers
+        for each in (outer.children if outer.kind == "ar" else (outer,))
+    }
+    if any(each.kind != kind for each in members.values()):
+        return []
+    from kernlens.toolchain.driver_stages import bitcode_stages
+
+    return [
+        Pipeline(Build(each.name, "", path=place, parts=HeldParts(snapshots=bitcode_stages(bytes(each.content)))))
+        for place, each in members.items()
+    ]
 
 
 def _holding(path: str, recorded: list[Pipeline], kernel: str | None) -> list[Pipeline]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from tests.corpus.conformance.results import compare, count_differences
@@ -67,8 +68,8 @@ def show(where: str, way: str, plain: Ran, ran: Ran, unstable: Sequence[str]) ->
     return len(differences)
 
 
-def compare_suite(runner: Runner, patterns: Sequence[str], without: Sequence[str]) -> int:
-    """Compare a suite's tests on a driver in all ways, and return how much differs."""
+def compare_suite(runner: Runner, patterns: Sequence[str], without: Sequence[str], ways: Sequence[str]) -> int:
+    """Compare a suite's tests on a driver in these ways (none: all), and return how much differs."""
     where = f"{runner.suite.name} {runner.driver}"
     programs = {each: chosen(runner.tests(each), patterns, without) for each in runner.suite.programs}
     plain = run_all(runner, PLAIN, programs)
@@ -78,6 +79,8 @@ def compare_suite(runner: Runner, patterns: Sequence[str], without: Sequence[str
     tests = {each: [test for test in names if test in plain.results] for each, names in programs.items()}
     different = 0
     for way in WAYS[runner.suite.interface] if plain.results else ():
+        if ways and way not in ways:
+            continue
         ran = run_all(runner, way, tests)
         doubtful = {test for test, result in plain.results.items() if ran.results[test] != result}
         again = run_all(
@@ -96,6 +99,7 @@ def main() -> None:
     parser.add_argument("--driver", choices=list(DRIVERS), action="append", help="[default: all that a suite can use]")
     parser.add_argument("--test", action="append", default=[], help="part of the names of tests [default: all]")
     parser.add_argument("--without", action="append", default=[], help="part of the names of tests that do not run")
+    parser.add_argument("--way", choices=sorted({*chain(*WAYS.values())}), action="append", help="[default: all]")
     parser.add_argument("--seconds", type=float, default=120, help="time limit of a plain process")
     parser.add_argument("--batch", type=int, default=24, help="tests in a process")
     arguments = parser.parse_args()
@@ -111,7 +115,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 build_counters(Path(folder))
                 runner = Runner(suite, driver, Path(folder), arguments.seconds, arguments.batch)
-                different += compare_suite(runner, arguments.test, arguments.without)
+                different += compare_suite(runner, arguments.test, arguments.without, arguments.way)
     print(f"{different} differences")
     raise SystemExit(different > 0)
 

@@ -153,7 +153,7 @@ class Runner:
         if device is not None:
             variables |= chosen.environment() | simulated_environment(device, chosen)
         if way == LAYER:
-            variables |= _layer_variables()
+            variables |= _layer_variables(variables)
         return _process(application.words, application.executable, variables, program.parent, limit)
 
     def _variables(self, program: Path, work: Path) -> dict[str, str]:
@@ -192,8 +192,10 @@ def _few(tests: Iterable[str]) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def _layer_variables() -> dict[str, str]:
-    done = subprocess.run([*MAIN, "layer", "--json"], check=True, capture_output=True, text=True, timeout=60)
+def _layer_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return what leads a loader to the layer, in front of the drivers that these variables lead it to."""
+    own = {name: value for name, value in variables.items() if name != "LD_PRELOAD"}
+    done = subprocess.run([*MAIN, "layer", "--json"], env=own, check=True, capture_output=True, text=True, timeout=60)
     environment: dict[str, str | None] = json.loads(done.stdout)["environment"]
     return {name: value for name, value in environment.items() if value is not None}
 

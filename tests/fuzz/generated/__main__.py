@@ -40,7 +40,7 @@ CODE_PER_SECOND = 100_000
 LONGEST_MESSAGE = 7000
 #: The targets whose inputs are texts; those that need another process are left to the fuzzer.
 _TEXTS = frozenset({
-    "budgets", "stall_samples", "ze_info", "ze_info_merge", "listings", "stages", "sources", "logs", "edited_text", "ptx",
+    "budgets", "stall_samples", "ze_info", "listings", "stages", "sources", "logs", "edited_text", "ptx",
     "sass_listing", "triton_text",
 })  # fmt: skip
 _LEFT_OUT = frozenset({"confined_includes", "edited_text"})

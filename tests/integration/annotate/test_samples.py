@@ -123,10 +123,6 @@ def test_each_sample_lands_or_is_named(
 
     table = list(csv.DictReader(run("annotate", path, "--samples", samples, "--format", "csv").out.splitlines()))
     assert sum(int(row["samples"]) for row in table) == landed
-    folded = run("annotate", path, "--samples", samples, "--format", "folded").out.splitlines()
-    assert sum(int(line.rpartition(" ")[2]) for line in folded) == total
-    speedscope = json.loads(run("annotate", path, "--samples", samples, "--format", "speedscope").out)
-    assert sum(speedscope["profiles"][0]["weights"]) == total
     done = run("annotate", path, "--samples", samples, "--top", "3")
     assert json.loads(run("annotate", path, "--samples", samples, "--top", "3", "--json").out)["by"] == "samples"
     assert "6 samples at 4 addresses not shown" in done.err or "6 samples at 3 addresses not shown" in done.err
@@ -204,7 +200,6 @@ def test_two_sides(recording: tuple[Path, list[Kernel]], run: Kernlens, tmp_path
     ("words", "message"),
     [
         (("--sort", "samples", "--top", "3"), "needs --samples"),
-        (("--format", "folded"), "needs --samples"),
         (("--samples-device", "0"), "needs --samples"),
         (("--samples", "CSV", "--samples-device", "7"), "has no samples of device 7; it does not number devices"),
         (("--samples", "CSV", "--pressure"), "--samples is shown beside lines and instructions; remove --pressure"),
@@ -214,7 +209,6 @@ def test_two_sides(recording: tuple[Path, list[Kernel]], run: Kernlens, tmp_path
             ("--samples", "CSV", "--top", "3", "--sort", "memory"),
             "orders the table of --top itself; remove --sort memory",
         ),
-        (("--samples", "CSV", "--format", "speedscope", "--line", "3"), "remove --line"),
         (("--samples", "OTHER"), "no line has the columns"),
         (("--samples", "NONE"), "no kernel of the input has samples"),
         (("--samples", "no-such.csv"), "there is no file of samples"),

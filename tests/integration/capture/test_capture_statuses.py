@@ -23,10 +23,12 @@ NO_CALL = {"CL_INVALID_PROGRAM", "CL_INVALID_DEVICE", "CL_INVALID_CONTEXT", "CL_
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the application and of the library that counts."""
+    """Return the folder of the applications and of the library that counts."""
     folder = tmp_path_factory.mktemp("statuses")
     count = [*FLAGS, "-shared", "-fPIC", "-o", str(folder / "count.so"), str(HERE / "counting_preload.c"), "-ldl"]
-    for words in (count, [*FLAGS, "-o", str(folder / "app"), str(HERE / "statuses.c"), "-lOpenCL"]):
+    app = [*FLAGS, "-o", str(folder / "app"), str(HERE / "statuses.c"), "-lOpenCL"]
+    unlinkable = [*FLAGS, "-o", str(folder / "unlinkable"), str(HERE / "unlinkable.c"), "-lOpenCL"]
+    for words in (count, app, unlinkable):
         subprocess.run(["gcc", *words], check=True, timeout=60)
     return folder
 
@@ -86,3 +88,32 @@ def test_recorded_is_what_was_called_for_every_status(
         "built": sum(builds.values()) - len(refused),
         "refused": len(refused),
     }
+
+
+def test_pocl_ends_no_application_over_a_binary(programs: Path, tmp_path: Path) -> None:
+    """PoCL links kernels when it is asked for the binary, and aborts if it cannot: only a second process is asked."""
+    recording = tmp_path / "x.klens"
+    done = subprocess.run(
+        [*MAIN, "capture", "-o", str(recording), "--", str(programs / "unlinkable")],
+        env={**os.environ, **pocl(tmp_path / "cache").environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "nowhere" not in done.stderr, "what the linker says of it is no output of the application's"
+    with Recording(recording) as opened:
+        builds = [(build.outcome, bool(build.binary), build.reason or "") for build in opened.builds()]
+    assert [(outcome, has_binary) for outcome, has_binary, _ in builds] == [
+        ("built", True),
+        ("built", False),
+        ("built", True),
+        ("built", True),
+        ("built", True),
+        ("built", False),
+        ("built", True),
+    ]
+    reasons = {reason for _, has_binary, reason in builds if not has_binary}
+    assert len(reasons) == 1
+    assert "the second build's process died: Aborted" in reasons.pop()

@@ -22,6 +22,7 @@ from tests.whole import WHOLE
 # Decodes every input of a file of (length, bytes) for one device, checks what must hold of any input, and counts.
 CHILD = """\
 import struct, sys
+from kernlens._decoder import rows
 from kernlens.isa.intel.decode import decode
 from kernlens.isa.devices import device
 
@@ -40,6 +41,8 @@ while at < len(data):
         offset += size
     assert offset + found.trailing == length and found.trailing < 16
     assert len(found.texts) == len(found)
+    columns = (("offsets", found.offsets), ("stripped", found.texts), ("quoted", found.texts), ("numbers", found.sizes))
+    assert len(rows(0, len(found), columns)) == len(found)
     for one in found:
         assert one.text.strip(), one
         assert not one.illegal or "illegal" in one.text, one.text

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from kernlens.cli import verb_group
-from kernlens.toolchain.toolchains import NEWEST
 from tests.documents import unnoticed
 from tests.integration.annotate.test_loops_and_offsets import ROWS
 from tests.integration.annotate.test_variables import PLACES
@@ -22,7 +21,6 @@ from tests.integration.cli.test_cli import kernlens
 from tests.integration.docs.json_shapes import PAGE, Shape, shapes
 from tests.integration.drivers.test_simulated_devices import WAITING
 from tests.integration.stages.stage_fixtures import SMALL
-from tests.integration.stages.test_clang_stages import run_tool
 from tests.tree import ROOT
 from tests.writers.programs import spirv
 from tests.writers.sycl_hosts import WrittenImage, assembly
@@ -188,11 +186,10 @@ def _at_no_instruction(row: str) -> str:
 
 
 def test_keys_of_advise_are_documented(tmp_path: Path) -> None:
-    plain, paths, tried = shapes("advise")
+    plain, tried = shapes("advise")
     (tmp_path / "sine.cl").write_text(SINE)
     words = ("advise", "sine.cl", "--device", "dg2")
     compare(plain, answer(*words, cwd=tmp_path))
-    compare(paths, answer(*words, "--paths", cwd=tmp_path))
     compare(tried, answer(*words, "--try", "-D", "id=1,:", cwd=tmp_path))
 
 
@@ -212,12 +209,13 @@ def test_keys_of_symbols_are_documented(folder: Path) -> None:
         "OpDecorate %constant SpecId 7\n%int = OpTypeInt 32 0\n%constant = OpSpecConstant %int 1\n"
     )
     (folder / "special.spvasm").write_text(assembly)
-    run_tool("spirv-as", "--target-env", "spv1.2", "-o", folder / "special.spv", folder / "special.spvasm")
+    command = ["spirv-as", "--target-env", "spv1.2", "-o", "special.spv", "special.spvasm"]
+    subprocess.run(command, check=True, timeout=60, cwd=folder)
     compare(shape, answer("symbols", "b.spv", "a.dg2.bin", "special.spv", cwd=folder))
 
 
 def test_link_predicted_and_on_a_driver(folder: Path) -> None:
-    predicted, live, spirv, _ = shapes("link")
+    predicted, live = shapes("link")
     flags = ("--build-options", "-library-compilation")
     large = ("--device", "pvc", "--build-options", "-ze-opt-large-register-file")
     assert kernlens("compile", "--library", "u.cl", *large, cwd=folder).returncode == 0
@@ -230,21 +228,6 @@ def test_link_predicted_and_on_a_driver(folder: Path) -> None:
     )
     on_dg2 = ("link", "--dynamic", "--device", "dg2")
     compare(live, answer(*on_dg2, "c.spv", "d.spv", *flags, cwd=folder), answer(*on_dg2, "a.spv", cwd=folder, status=1))
-    newer = folder / "newer.spv"
-    content = (folder / "c.spv").read_bytes()
-    newer.write_bytes(content[:4] + b"\0\x04\x01\0" + content[8:])
-    compare(spirv, answer("link", "--offline", "-o", "linked.spv", newer, "d.spv", cwd=folder))
-
-
-def test_link_offline_of_zebins(folder: Path, newest_root: Path, tmp_path: Path) -> None:
-    sources = {"one.cl": MODULES["a.cl"].replace("global int", "static global int", 1), "two.cl": MODULES["c.cl"]}
-    sources["two.cl"] += "static global int counter = 7;\nint missing(int x) { return x + counter; }\n"
-    for name, text in sources.items():
-        (tmp_path / name).write_text(text)
-    done = kernlens("compile", "--library", "--device", "bmg", "--toolchain", NEWEST, *sources, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    document = answer("link", "--offline", "--map", "-o", "x", "one.bmg.bin", "two.bmg.bin", cwd=tmp_path)
-    compare(shapes("link")[3], document)
 
 
 def test_keys_of_stages_are_documented(tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats.zebin.zebin_file import read_zebin
-from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.cli.test_cli import answer, kernlens, refusal
 from tests.limits import processor_time
 
@@ -40,38 +38,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiled = kernlens("compile", "a.spv", "--device", "dg2", "--build-options", "", "-o", "hidden.klens", cwd=result)
     assert compiled.returncode == 0, compiled.stderr
     return result
-
-
-def test_two_commands_from_sources_to_a_linked_module(tmp_path: Path, newest_root: Path) -> None:
-    (tmp_path / "a.cl").write_text(LIBRARY)
-    (tmp_path / "b.cl").write_text(KERNELS)
-    compiled = kernlens("compile", "--library", "--device", "bmg", "--toolchain", NEWEST, "a.cl", "b.cl", cwd=tmp_path)
-    assert compiled.returncode == 0, compiled.stderr
-    done = kernlens("link", "--offline", "-o", "linked.bin", "a.bmg.bin", "b.bmg.bin", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "helper comes from a.bmg.bin" in done.stdout
-    names = {kernel.name for kernel in read_zebin(memoryview((tmp_path / "linked.bin").read_bytes())).kernels}
-    assert names == {"use"}
-    document = json.loads(
-        kernlens(
-            "link",
-            "--offline",
-            "-o",
-            "at.bin",
-            "--base",
-            "0x10000",
-            "--map",
-            "--json",
-            "b.bmg.bin",
-            "a.bmg.bin",
-            cwd=tmp_path,
-        ).stdout
-    )
-    (low,) = (entry for entry in document["map"] if entry["symbol"] == "helper" and entry["type"] == "R_ZE_SYM_ADDR_32")
-    content = (tmp_path / "at.bin").read_bytes()
-    (use,) = (section for section in read_zebin(memoryview(content)).elf.sections if section.name == ".text.use")
-    assert use.address == 0x10000
-    assert int.from_bytes(use.data[low["offset"] : low["offset"] + 4], "little") == low["value"] > 0x10000
 
 
 def test_symbols_lists_what_modules_export_and_import(folder: Path) -> None:
@@ -168,8 +134,6 @@ def test_bad_usage(folder: Path) -> None:
     assert "name at least one module" in refusal("link")
     assert "needs --device" in refusal("link", "--dynamic", module)
     assert "a dynamic link leaves no file" in refusal("link", "--dynamic", "--device", "dg2", "-o", "x", module)
-    assert "--map needs --offline" in refusal("link", "--map", module)
-    assert "--offline needs -o" in refusal("link", "--offline", module)
     assert "add --device D" in refusal("compile", module)
     assert "is not a driver release" in refusal("link", "--driver", "newest", module)
     assert "not among the modules" in refusal("link", module, "--build-options-for", "other.spv", "-g")
@@ -184,13 +148,6 @@ def test_bad_modules(folder: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.cl"
     broken.write_text("int helper(int x) { retrn x; }\n")
     assert "broken.cl:1:21" in refusal("compile", "--library", broken, status=3, cwd=tmp_path)
-    assert "nobody exports helper" in refusal("link", "--offline", "-o", tmp_path / "x", folder / "b.spv", status=1)
-    newer = tmp_path / "newer.spv"
-    content = (folder / "a.spv").read_bytes()
-    newer.write_bytes(content[:4] + b"\0\x09\x01\0" + content[8:])
-    reason = refusal("link", "--offline", "-o", tmp_path / "x", newer, folder / "b.spv")
-    assert "newer.spv is SPIR-V 1.9" in reason
-    assert "patch-tokens" in refusal("link", "--offline", "-o", tmp_path / "x", folder / "a.dg2.bin")
 
 
 def test_another_device(folder: Path, tmp_path: Path) -> None:

@@ -149,6 +149,18 @@ def test_a_work_item_with_many_accesses_takes_no_more_memory(tmp_path: Path) -> 
     assert (loads.requests, loads.lanes, loads.ungrouped) == (share, share, 1000)
 
 
+def test_a_sum_in_memory_is_loaded_once_before_its_loop(tmp_path: Path) -> None:
+    """As compilers of GPUs do: the next round has the value that the last one stored."""
+    source = tmp_path / "sums.cl"
+    source.write_text(
+        "kernel void sums(global const float *a, global float *b, int n)\n{\n    int i = get_global_id(0);\n"
+        "    for (int k = 0; k < n; k++)\n        b[i] += a[i + 64 * k];\n}\n"
+    )
+    observed = observe(source, size=[64], group=[64], arguments=["random:float:640", "zeros:float:64", "10"])
+    requests = sorted((each.kind, each.requests) for each in observed.accesses if each.space == "global")
+    assert requests == [("load", 2), ("load", 20), ("store", 20)]
+
+
 def test_the_answer_is_what_ended_in_time(arrays: list[str], tmp_path: Path) -> None:
     source = tmp_path / "slow.cl"
     source.write_text(

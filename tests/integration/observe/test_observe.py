@@ -283,7 +283,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert kernlens("--fail-on-faults").returncode == 1
     text = kernlens().stdout
     assert "Counted in an interpreter, on this data" in text
-    assert "line 3, store of 4 bytes (stride of 8 bytes): 8 units of 32 bytes a request where 4 would do" in text
+    assert "line 3, strided access: a store of 4 bytes touches 8 units of 32 bytes a request where 4 would do" in text
     assert kernlens("--csv").stdout.splitlines()[0].startswith("path,line,runs,sub_group_runs,lanes,requests,units")
 
 

@@ -48,17 +48,10 @@ def run_worker(
     folder: Path,
     variables: Mapping[str, str],
     state: str,
-    hidden: str,
     words: Mapping[str, Any],
 ) -> None:
-    """Run a worker in a folder of its own, with these variables, which can open nothing below the ``hidden`` folder. ``state``
-    is "other version" or "without kernlens", the word "config" Dask's configuration."""
-
-    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open" and str(arguments[0]).startswith(hidden):
-            raise PermissionError(f"a worker opens {arguments[0]}")
-
-    sys.addaudithook(refuse)
+    """Run a worker in a folder of its own, with these variables. ``state`` is "other version" or "without kernlens", the word
+    "config" Dask's configuration."""
     import dask
 
     dask.config.set(words.get("config", {}))

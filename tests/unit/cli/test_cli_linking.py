@@ -71,17 +71,11 @@ def test_options_of_one_module(kernlens: Kernlens, modules: tuple[Path, Path]) -
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--partial",), "--partial needs --offline"),
-        (("--map", "--partial", "--base", "1"), "--partial, --base and --map need --offline"),
-        (("--map", "--base", "1"), "--base and --map need --offline"),
         (("--dynamic",), "--dynamic needs --device"),
         (("--dynamic", "--static", "--device", "dg2"), "--dynamic and --static exclude each other; remove --static"),
-        (("--offline", "--dynamic", "--device", "dg2"), "--dynamic and --offline exclude each other; remove --offline"),
-        (("--static", "--offline", "-o", "x"), "--static and --offline exclude each other; remove --offline"),
-        (("-o", "x.bin"), "-o needs --static or --offline"),
+        (("-o", "x.bin"), "-o needs --static"),
         (("--driver", "newest"), "22.43, 26.27"),
         (("--build-options-for", "other.spv", "-g"), "other.spv, which is not among the modules"),
-        (("--offline", "-o", "x.bin", "--base", "x"), "--base needs a number, not 'x'"),
     ],
 )
 def test_what_link_refuses(
@@ -102,14 +96,6 @@ def test_a_damaged_module_is_named(kernlens: Kernlens, modules: tuple[Path, Path
         done = kernlens(verb, user, library)
         assert done.status == 2
         assert "library.spv: spirv" in done.err, verb
-
-
-def test_patch_tokens_are_not_linked_offline(kernlens: Kernlens, tmp_path: Path) -> None:
-    (tmp_path / "a.bin").write_bytes(binary())
-    done = kernlens("link", "--offline", tmp_path / "a.bin", "-o", tmp_path / "x.bin")
-    assert done.status == 2
-    assert "patch" in done.err
-    assert not (tmp_path / "x.bin").exists()
 
 
 @pytest.mark.parametrize("verb", ["symbols", "link", "inspect", "disasm"])

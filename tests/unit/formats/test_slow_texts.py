@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from kernlens.analysis.parts import parts
 from kernlens.formats.listings.visa_llvm_map import CodegenFunctions, read_visa_llvm_lines
-from kernlens.formats.zebin.ze_info_merge import merge_ze_info
 from kernlens.model.binary import Container, Section
 from tests.limits import processor_time
 
 SPACES = " " * 100_000
-
-
-def test_a_kernel_whose_name_is_nearly_all_spaces() -> None:
-    text = f"version: '1.20'\nkernels:\n  - name: a{SPACES}b\n    execution_env:\n      simd_size: 16\n"
-    text += "  - name: Intel_Symbol_Table_Void_Program   \n    execution_env:\n      simd_size: 8\n"
-    with processor_time():
-        merged = merge_ze_info([("m", text), ("n", text)])
-    assert merged.count("Intel_Symbol_Table_Void_Program") == 1, "spaces behind the name do not count"
 
 
 def test_an_instruction_with_spaces_within() -> None:

@@ -69,7 +69,6 @@ def test_kernels_end_where_their_symbols_do() -> None:
     assert kernel.entry_offset == 32
     assert zebin.functions is not None
     assert zebin.functions.name == PSEUDO_KERNEL
-    assert not zebin.is_debug
 
 
 def test_functions_behind_a_kernels_own_code_are_in_its_code_by_name() -> None:
@@ -175,7 +174,6 @@ def test_a_debug_elf() -> None:
     writer.add_symbols([("_entry", 0xFFFF8000_00010020, 0, LOCAL, NOTYPE, text)])
     zebin = read_zebin(writer.build())
     (kernel,) = zebin.kernels
-    assert zebin.is_debug
     assert kernel.address == 0xFFFF8000_00010000
     assert kernel.entry_offset == 32
     assert zebin.ze_info is None

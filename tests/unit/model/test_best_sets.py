@@ -1,9 +1,8 @@
-"""The best set of options of each kernel: by what it is chosen, which sets nothing beats, and what an unknown figure does."""
+"""The best set of options of each kernel: by what it is chosen, and what an unknown figure does."""
 
 from __future__ import annotations
 
 import itertools
-import random
 from typing import Any
 
 import pytest
@@ -33,10 +32,6 @@ def best(rows: list[SweepRow], weigh: str = DEFAULT_WEIGHING) -> BestSet:
     return result
 
 
-def options(rows: tuple[SweepRow, ...]) -> list[str]:
-    return [row.options for row in rows]
-
-
 def test_spills_count_first_then_cycles_then_size() -> None:
     rows = [
         row("", spill_stores=1, fill_loads=1, cycles=100, code_size=10),
@@ -46,10 +41,10 @@ def test_spills_count_first_then_cycles_then_size() -> None:
     ]
     result = best(rows)
     assert (result.best.options, result.count, result.ratio) == ("-c", 4, 0.5)
-    assert [criterion.name for criterion in result.deciding] == ["spills"]
-    assert options(result.pareto) == ["", "-c"]
+    assert result.deciding is not None
+    assert result.deciding.name == "spills"
     assert best(rows, "size").best.options == ""
-    assert best(rows, "size").deciding == ()
+    assert best(rows, "size").deciding is None
     assert best(rows, "size").ratio is None
     assert best_sets(rows) == [result]
     assert best_sets(rows, "size") == [best(rows, "size")]
@@ -66,27 +61,10 @@ def test_a_wider_kernel_does_more_work_in_a_thread() -> None:
     assert (result.best.options, result.ratio) == ("-w", 2.0)
 
 
-def test_weights_count_together_by_ratios_to_the_first_set() -> None:
-    rows = [
-        row("", cycles=99, code_size=999),
-        row("-fast", cycles=49, code_size=3999),
-        row("-small", cycles=110, code_size=499),
-    ]
-    assert best(rows, "cycles=1,code-size=0.1").best.options == "-fast"
-    assert best(rows, "cycles=0.1,code-size=1").best.options == "-small"
-    result = best(rows, "cycles=1,code-size=1")
-    # 0.5 x 4 against 1.11 x 0.5
-    assert result.best.options == "-small"
-    assert result.ratio == pytest.approx((1.11 * 0.5) ** 0.5)
-    assert [criterion.name for criterion in result.deciding] == ["cycles", "code-size"]
-    # What has no weight counts before them.
-    assert best([*rows, row("-s", spill_stores=1)], "spills,cycles=1,size=1").best.options == "-small"
-
-
 def test_equally_good_sets_leave_the_first() -> None:
     rows = [row("", cycles=5), row("-a", cycles=5), row("-b", cycles=5)]
     result = best(rows)
-    assert (result.best.options, options(result.pareto), result.deciding) == ("", [""], ())
+    assert (result.best.options, result.deciding) == ("", None)
 
 
 def test_what_is_not_known_is_not_compared() -> None:
@@ -98,7 +76,7 @@ def test_what_is_not_known_is_not_compared() -> None:
     assert [criterion.name for criterion in result.weighing.criteria] == ["spills", "instructions", "size"]
     # Known of one alone: that one is better than what nobody knows.
     result = best([row("", cycles=None), row("-a", cycles=7)])
-    assert (result.best.options, options(result.pareto), result.ratio) == ("-a", ["-a"], None)
+    assert (result.best.options, result.ratio) == ("-a", None)
     assert not best([row("", simd=None, cycles=1), row("-a", cycles=7)], "cycles").is_ranked
     # A sweep that did not measure them.
     count = len(measured_figures())
@@ -118,26 +96,10 @@ def test_kernels_devices_and_what_does_not_compile() -> None:
     ]
 
 
-def test_the_pareto_set_is_what_nothing_beats() -> None:
-    random.seed(7)
-    rows = [
-        row(str(number), spill_stores=random.randrange(6), cycles=random.randrange(6), code_size=random.randrange(6))
-        for number in range(60)
-    ]
-    points = [tuple(each.figures[key] or 0 for key in ("spill_stores", "wait_cycles", "code_size")) for each in rows]
-    unbeaten = [
-        place
-        for place, point in enumerate(points)
-        if points.index(point) == place
-        and not any(all(map(int.__le__, other, point)) and other != point for other in points)
-    ]
-    assert options(best(rows).pareto) == [str(place) for place in unbeaten]
-
-
 def test_many_sets_take_no_time() -> None:
     rows = [row(f"-D{a} -D{b}", spill_stores=a, cycles=b) for a, b in itertools.product(range(150), range(150))]
     with processor_time(20):
-        assert options(best(rows).pareto) == ["-D0 -D0"]
+        assert best(rows).best.options == "-D0 -D0"
 
 
 @pytest.mark.parametrize(
@@ -145,10 +107,7 @@ def test_many_sets_take_no_time() -> None:
     [
         ("size,sizes", NotFoundError, "--weigh: there is no metric 'sizes'; did you mean size"),
         ("", NotFoundError, "there is no metric ''"),
-        ("cycles=0", KernlensError, "a weight is a number above 0, such as cycles=0.5"),
-        ("cycles=-1", KernlensError, "a weight is a number"),
-        ("cycles=1e9", KernlensError, "a weight is a number"),
-        ("cycles=nan", KernlensError, "a weight is a number"),
+        ("cycles=1", NotFoundError, "there is no metric 'cycles=1'"),
         ("wait-cycles,waits", KernlensError, "waits is named twice"),
     ],
 )
@@ -159,8 +118,8 @@ def test_what_is_no_weighing(text: str, error: type[Exception], words: str) -> N
 
 def test_figures_that_take_an_analysis_are_known() -> None:
     assert (weighing().needs_waits, weighing().needs_pressure) == (True, False)
-    assert (weighing("live grfs,Code_Size=2").needs_waits, weighing("live-grfs").needs_pressure) == (False, True)
-    assert str(weighing("live grfs,Code_Size=2")) == "live-grfs,code-size=2"
+    assert (weighing("live grfs,Code_Size").needs_waits, weighing("live-grfs").needs_pressure) == (False, True)
+    assert str(weighing("live grfs,Code_Size")) == "live-grfs,code-size"
     assert {key for criterion in weighing("cycles").criteria for key in criterion.keys} == set(CYCLES)
 
 
@@ -177,7 +136,6 @@ def test_the_size_of_a_wave_is_a_width_and_spilled_registers_stand_for_spills() 
     assert [criterion.name for criterion in result.weighing.criteria] == ["vgpr_spills", "instructions", "size"]
     assert result.best.options == "-b"
     assert result.weighing.criteria[1].measure(rows[1]) == 10
-    assert options(result.pareto) == ["-b", "-c"]
 
 
 def test_sets_that_differ_in_loops_or_memory_are_not_ranked() -> None:
@@ -191,7 +149,7 @@ def test_sets_that_differ_in_loops_or_memory_are_not_ranked() -> None:
         row("-unknown", loops=None, cycles=60),
     ]
     result = best(rows)
-    assert (result.best.options, options(result.pareto), result.count) == ("-fast", ["-fast"], 6)
+    assert (result.best.options, result.count) == ("-fast", 6)
     assert [(each.options, words) for each, words in result.unranked] == [
         ("-rolled", "2 loops, not 0"),
         ("-array", "64 bytes of private memory per work-item, not 0"),
@@ -205,7 +163,7 @@ def test_sets_that_differ_in_loops_or_memory_are_not_ranked() -> None:
 
 def test_what_differs_in_all_is_no_best() -> None:
     result = best([row("", private_bytes=4096, cycles=90), row("-other", loops=3, cycles=10)])
-    assert (result.is_ranked, result.deciding, result.pareto, result.best.options) == (False, (), (), "")
+    assert (result.is_ranked, result.deciding, result.best.options) == (False, None, "")
 
 
 def test_memory_that_the_binary_states_in_a_sum_alone() -> None:

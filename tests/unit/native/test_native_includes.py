@@ -42,7 +42,7 @@ ALLOWED = {
     f"{LAYER}/compilers": {"base"},
     f"{LAYER}/vendor": {"base", "recording"},
     f"{LAYER}/second_build": {"base", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/vendor"},
-    f"{LAYER}/recorder": {"base", "recording", f"{LAYER}/below"},
+    f"{LAYER}/recorder": {"base", "recording", f"{LAYER}/below", f"{LAYER}/compilers", f"{LAYER}/second_build"},
     f"{LAYER}/layer": {
         "base",
         *(f"{LAYER}/{part}" for part in ("below", "compilers", "recorder", "second_build", "vendor")),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kernlens.dataclass import NamedTuple, dataclass
+from kernlens.dataclass import LONGEST_REPR, NamedTuple, dataclass
 from tests.tree import PACKAGE, nodes_of, package_files
 from tests.unit.package.test_package import FOR_ANNOTATE
 
@@ -200,3 +200,15 @@ def test_no_class_of_the_package_is_made_the_slow_way() -> None:
         if path.name != "dataclass.py" and any(alias.name == "dataclass" for alias in node.names)
     ]
     assert slow == []
+
+
+def test_a_short_text_has_all_fields() -> None:
+    """Those at their defaults are left out of a text that is too long for a prompt, and of no other."""
+
+    @dataclass(frozen=True)
+    class Sized:
+        name: str
+        count: int = 3
+
+    assert repr(Sized("a")).endswith("Sized(name='a', count=3)")
+    assert "count" not in repr(Sized("a" * 2 * LONGEST_REPR))

@@ -20,7 +20,6 @@ from kernlens.cli.answers.costliest import costliest_table
 from kernlens.cli.answers.heat_map import _cost
 from kernlens.cli.answers.pressure_answer import peak_words, pressure_document, pressure_lines
 from kernlens.cli.answers.sample_notes import SampleNotes
-from kernlens.cli.answers.sample_stacks import folded_lines, sample_stacks
 from kernlens.explorer.line_figures import line_rows
 from kernlens.model.advice import DIFFER, EQUAL, AdvisedKernel
 from kernlens.model.intel_instructions import IntelInstructions
@@ -114,17 +113,6 @@ def test_samples_beside_lines() -> None:
     listing = text(annotated(program, kernel, None, [SampleNotes(kernel, on_each_row())]))
     assert listing.count("are certainly its own") == 1
     assert "1 of 3 samples are on instructions that are certainly its own" in listing
-
-
-def test_stacks_say_which_lines_are_uncertain() -> None:
-    placed = on_each_row()
-    assert list(folded_lines(sample_stacks(uncertain()[1], placed))) == [
-        "k;[prologue] 1",
-        "k;a.cl:11 1",
-        "k;a.cl:11;[uncertain] 1",
-        "k;a.cl:12;a.cl:40 1",
-        "k;a.cl:40;a.cl:11;[uncertain] 1",
-    ]
 
 
 def test_costliest_lines_of_sweeps() -> None:

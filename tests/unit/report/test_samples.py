@@ -1,4 +1,4 @@
-"""A profiler's samples on a kernel that is written out here: beside lines, as a table, JSON, CSV and stacks."""
+"""A profiler's samples on a kernel that is written out here: beside lines, as a table, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import json
 from collections.abc import Sequence
 
-import jsonschema_rs
 import pytest
 
 from kernlens.analysis.comparison.pairs import KernelPair
@@ -16,7 +15,6 @@ from kernlens.analysis.sampled_kernels import SampledKernels
 from kernlens.cli.answers.rows import csv_lines
 from kernlens.cli.answers.sample_comparison import sample_change_document, sample_change_lines
 from kernlens.cli.answers.sample_notes import SampleNotes
-from kernlens.cli.answers.sample_stacks import folded_lines, sample_stacks, speedscope_document, unmatched_stacks
 from kernlens.cli.answers.sample_table import sample_cells, sample_columns_of, sampled_table, samples_document
 from kernlens.errors import NotFoundError
 from kernlens.formats.samples.unitrace import read_unitrace
@@ -41,56 +39,6 @@ ROWS: list[Row] = [
 ]
 TOTAL = sum(sum(numbers) for _, _, numbers in ROWS)
 ON_ROWS = TOTAL - 7 - 9
-#: speedscope's file-format-schema.json, as far as sampled profiles go.
-SCHEMA = {
-    "type": "object",
-    "required": ["$schema", "profiles", "shared"],
-    "properties": {
-        "$schema": {"const": "https://www.speedscope.app/file-format-schema.json"},
-        "activeProfileIndex": {"type": "number"},
-        "exporter": {"type": "string"},
-        "name": {"type": "string"},
-        "shared": {
-            "type": "object",
-            "required": ["frames"],
-            "properties": {
-                "frames": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["name"],
-                        "properties": {
-                            "name": {"type": "string"},
-                            "file": {"type": "string"},
-                            "line": {"type": "number"},
-                        },
-                        "additionalProperties": False,
-                    },
-                }
-            },
-        },
-        "profiles": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["endValue", "name", "samples", "startValue", "type", "unit", "weights"],
-                "properties": {
-                    "type": {"const": "sampled"},
-                    "name": {"type": "string"},
-                    "unit": {
-                        "enum": ["bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds"],
-                    },
-                    "startValue": {"type": "number"},
-                    "endValue": {"type": "number"},
-                    "samples": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
-                    "weights": {"type": "array", "items": {"type": "number"}},
-                },
-                "additionalProperties": False,
-            },
-        },
-    },
-    "additionalProperties": False,
-}
 
 
 def sampled(rows: Sequence[Row] = ROWS, device: int | None = None) -> SampledKernels:
@@ -193,40 +141,6 @@ def test_samples_are_columns_of_the_table() -> None:
     assert {len(row) for row in rows} == {11 + len(columns)}
     assert [int(row[11]) for row in rows] == [1, 62, 4, 23, 5]
     assert [int(row[-1]) for row in rows] == [30, 0, 30, 0, 0]
-
-
-def test_folded_stacks() -> None:
-    _, kernel, placed = on_kernel()
-    stacks = sample_stacks(kernel, placed) | unmatched_stacks(sampled().without(["k"]))
-    lines = list(folded_lines(stacks))
-    assert lines == [
-        "k;[no instruction] 7",
-        "k;[no line] 5",
-        "k;[prologue] 1",
-        "k;a.cl:11 62",
-        "k;a.cl:40 23",
-        "k;a.cl:40;a.cl:10 4",
-        "void f<a, 2>(int);[not in the input] 9",
-    ]
-    assert sum(int(line.rpartition(" ")[2]) for line in lines) == TOTAL
-
-
-def test_a_separator_in_a_name_separates_no_frames() -> None:
-    stacks = unmatched_stacks(sampled([("a;b\tc", 8, counts(Active=9))]).without([]))
-    assert list(folded_lines(stacks)) == ["a,b c;[not in the input] 9"]
-
-
-def test_stacks_are_valid_for_speedscope() -> None:
-    _, kernel, placed = on_kernel()
-    stacks = sample_stacks(kernel, placed) | unmatched_stacks(sampled().without(["k"]))
-    document = speedscope_document(stacks, "k.bin", "kernlens")
-    jsonschema_rs.validator_for(SCHEMA).validate(document)
-    frames, profile = document["shared"]["frames"], document["profiles"][0]
-    assert sum(profile["weights"]) == profile["endValue"] == TOTAL
-    assert len(profile["samples"]) == len(profile["weights"])
-    assert {"name": "a.cl:10", "file": "a.cl", "line": 10} in frames
-    names = [[frames[number]["name"] for number in stack] for stack in profile["samples"]]
-    assert ["k", "a.cl:40", "a.cl:10"] in names
 
 
 def test_columns_of_the_viewer() -> None:

@@ -20,7 +20,7 @@ from kernlens.analysis.comparison import renaming
 from kernlens.analysis.linking import unresolved_reasons
 from kernlens.analysis.parts import parts
 from kernlens.cli.answers import highlight
-from kernlens.errors import FormatError, KernlensError, LinkError, ToolError, UnsupportedError
+from kernlens.errors import FormatError, KernlensError, ToolError, UnsupportedError
 from kernlens.explorer import compile_queue, compile_request, compile_work, served
 from kernlens.explorer.compile_work import Results
 from kernlens.explorer.responses import RefusedError
@@ -28,7 +28,6 @@ from kernlens.explorer.served import Chunks
 from kernlens.formats.ar import read_ar
 from kernlens.formats.elf.string_table import StringTable
 from kernlens.formats.spirv import certain_code, control_flow
-from kernlens.formats.zebin import layout
 from kernlens.model.binary import Container, Section
 from kernlens.model.build import Source
 from kernlens.model.effects import GENERAL, Effect, Effects
@@ -39,7 +38,6 @@ from kernlens.pipeline import igc_dump
 from kernlens.report.explore import passes
 from kernlens.toolchain import compile_keys, roots, spirv_disassembly
 from kernlens.toolchain.sources import includes, preprocessing
-from kernlens.verbs.link import spirv_link
 from tests.writers.recordings import snapshot
 from tests.writers.spirv import SpirvWriter
 
@@ -138,13 +136,6 @@ def test_words_of_a_module_whose_certain_code_is_looked_for(monkeypatch: pytest.
     assert certain_code.certain_mentions(writer.build()) == {}
 
 
-def test_the_size_of_a_linked_section() -> None:
-    merged = layout._Merged(".bss.global", 8, 3)
-    merged.append(0, Section(1, ".bss.global", 8, 0, 0, 0, 1 << 47, 0, 0, 1, 0, memoryview(b"")), 128)
-    with pytest.raises(LinkError, match="would have more than"):
-        merged.append(1, Section(1, ".bss.global", 8, 0, 0, 0, 1 << 48, 0, 0, 1, 0, memoryview(b"")), 128)
-
-
 def test_bytes_of_a_dump(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(b"0123456789")
     monkeypatch.setattr(igc_dump, "FILE_LIMIT", 4)
@@ -212,7 +203,6 @@ def _sleeping(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ("tool", "holder", "question"),
     [
         ("spirv-dis", spirv_disassembly, lambda spirv: spirv_disassembly.spirv_text(spirv)),
-        ("spirv-link", spirv_link, lambda spirv: spirv_link.link_spirv([("a", spirv)])),
     ],
 )
 def test_tools_that_never_answer(

@@ -267,6 +267,7 @@ def _writing(path: Path) -> Iterator[tuple[int, str]]:
 CLOSE_TO_USERS = {"loading", "report", "toolchain"}
 STAY = {
     "report/diff/comparison_document.py": "it opens nothing, which only rooms like report promise",
+    "toolchain/clang.py": "it starts compilers, confined",
     "toolchain/gpus.py": "only toolchain may ask for vendors",
     "toolchain/llvm_mca.py": "it starts a program, confined",
     "toolchain/parallel_compiles.py": "it drives compilers",

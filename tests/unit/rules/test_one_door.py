@@ -27,8 +27,6 @@ OWNERS = {
     # Files that are written.
     "cli/output.py": (2, "what the user has named for the output"),
     "toolchain/nvdisasm.py": (1, "written into a temporary folder"),
-    "toolchain/sources/parcels.py": (1, "written into a temporary folder"),
-    "verbs/sweep/history.py": (3, "the history that the user has named"),
     "recording/target.py": (4, "the recording that is written"),
     "recording/writer.py": (2, "the recording that is written"),
     "runtime/driver_environment.py": (2, "modules of this installation, copied for a driver's process"),

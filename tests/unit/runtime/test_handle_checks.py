@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from kernlens.runtime.opencl.error_codes import OpenCLError
 from kernlens.runtime.opencl.handle_checks import OpenCLHandleError, handle_of
+from kernlens.runtime.opencl.opencl_library import OpenCL
 
 TABLE = ctypes.c_uint64(0x1234)
 PLATFORM = ctypes.c_uint64(ctypes.addressof(TABLE))
@@ -47,3 +49,12 @@ def test_what_may_be_one() -> None:
     address = ctypes.addressof(OBJECT)
     assert handle_of(address, "program", LIBRARY) == address
     assert handle_of(_Kernel(), "kernel", LIBRARY) == address
+
+
+def test_an_error_code_of_a_call_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = OpenCL.__new__(OpenCL)
+    codes = {"clReleaseProgram": 0, "clReleaseKernel": -48}
+    monkeypatch.setattr(OpenCL, "result", lambda self, name, *arguments: codes[name])
+    library.call("clReleaseProgram", 1)
+    with pytest.raises(OpenCLError, match="CL_INVALID_KERNEL"):
+        library.call("clReleaseKernel", 1)

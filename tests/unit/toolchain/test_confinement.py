@@ -48,6 +48,14 @@ def test_its_limits(tmp_path: Path) -> None:
         assert "900 more bytes" in run([PYTHON, "-c", "print('x' * 999)"], timeout=30).stdout
 
 
+def test_no_limit_leaves_a_process_all_memory(tmp_path: Path) -> None:
+    """Address space says little of what drivers of GPUs use, and without a limit ``.incbin "/dev/zero"`` would take it all."""
+    script = "import resource as r; print(r.getrlimit(r.RLIMIT_DATA)[0])"
+    with Confinement(str(tmp_path), Limits(memory=1 << 46)):
+        most = int(run([PYTHON, "-c", script], timeout=30).stdout)
+    assert 0 < most < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def test_it_works_in_its_folder(tmp_path: Path) -> None:
     with Confinement(str(tmp_path), Limits()):
         assert run([PYTHON, "-c", "import os; print(os.getcwd())"], timeout=30).stdout == f"{tmp_path}\n"

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.errors import KernlensError, UnsupportedError
+from kernlens.errors import UnsupportedError
 from kernlens.explorer.compile_request import compile_request
 from kernlens.explorer.responses import RefusedError
 from kernlens.model.build import Source
 from kernlens.model.source_path import DEEPEST, LONGEST, why_unfit
-from kernlens.toolchain.sources.parcels import read_parcel
 from kernlens.toolchain.sources.recorded_sources import written_sources
 from kernlens.verbs.sources.git_repository import is_plain
 
@@ -43,19 +42,3 @@ def test_no_path_makes_thousands_of_folders(path: str, tmp_path: Path) -> None:
         request["configurations"] = [{"device": "dg2", "toolchain": "system", "options": ""}]
         with pytest.raises(RefusedError, match=r"has .* allowed"):
             compile_request(json.loads(json.dumps(request)))
-
-
-def test_no_parcel_makes_thousands_of_folders() -> None:
-    import zstandard
-
-    head = {
-        "folder": "/",
-        "source": "/k.cl",
-        "files": [["/" + DEEP[-1000:], 0]],
-        "links": {},
-        "headers": [],
-        "shown": [],
-    }
-    content = zstandard.ZstdCompressor().compress(json.dumps(head | {"missing": [], "folders": []}).encode() + b"\n")
-    with pytest.raises(KernlensError, match="a path has 500 folders"):
-        read_parcel(content)

@@ -105,12 +105,3 @@ def test_advice_on_a_whole_kernel_has_no_place() -> None:
         == piece.short
         == "`printf` is 1 instruction (25.0% of the kernel); remove it (results stay equal)"
     )
-
-
-def test_paths_of_a_device_without_cycles(folder: Path, kernlens: Kernlens) -> None:
-    lines = kernlens("advise", "scale.bin", "--paths").out.splitlines()
-    assert lines[-2] == "scale  scale on skl (9.0.9)"
-    assert lines[-1].startswith("  No cycles: ")
-    (entry,) = kernlens("advise", "scale.bin", "--paths", "--json").document["kernels"]
-    assert entry["paths"] == {"whole": None, "shortest": None, "longest": None, "reason": lines[-1][13:]}
-    assert "paths" not in kernlens("advise", "scale.bin", "--json").document["kernels"][0]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import kernlens as package
-from kernlens.errors import KernlensError, NotFoundError
+from kernlens.errors import KernlensError, NotFoundError, ToolError
 from kernlens.explorer.served import SourceBuild, open_served
+from kernlens.model.build import Build, HeldParts
 from kernlens.recording.reader import Recording
 from kernlens.toolchain.confinement import Limits
 from kernlens.toolchain.sources.project_file import VARIABLE
@@ -18,7 +20,7 @@ from kernlens.verbs import doctor
 from kernlens.verbs.compile_library import compile_modules
 from kernlens.verbs.sweep.cells import matrix
 from tests.unit.conftest import Kernlens
-from tests.writers.programs import SOURCE
+from tests.writers.programs import SOURCE, spirv
 
 PROJECT = """
 [source."k/*.cl"]
@@ -178,3 +180,14 @@ def test_doctor_names_the_file_and_patterns_that_fit_nothing(tmp_path: Path) -> 
     ]
     Path("kernlens.toml").unlink()
     assert project() == []
+
+
+def test_a_module_that_a_device_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = SimpleNamespace(name="scale", spirv=spirv())
+    refused = Build("scale", "skl", ok=False, reason="scale.spv does not compile", parts=HeldParts(log="why"))
+    monkeypatch.setattr("kernlens.verbs.compile_library.compile_library", lambda *words: module)
+    monkeypatch.setattr("kernlens.verbs.compile_library.compile_source", lambda *words: refused)
+    with pytest.raises(ToolError, match=r"scale\.spv does not compile") as error:
+        compile_modules(["scale.cl"], ["skl"], "", "", None, 60)
+    assert error.value.log == "why"
+    assert not Path("scale.skl.bin").exists()

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kernlens.dataclass import replace
-from kernlens.errors import OutputError
+from kernlens.errors import NotFoundError, OutputError, UnsupportedError
+from kernlens.verbs.capture import capture
 from kernlens.verbs.capture.asked import Asked
 from kernlens.verbs.capture.capture import recover
 from kernlens.verbs.capture.changes import Changes
@@ -144,3 +145,26 @@ def test_what_is_damaged_is_missing_and_the_rest_is_recorded(tmp_path: Path) -> 
         "how often kernels were launched",
         "what was replaced",
     ]
+
+
+@pytest.mark.parametrize("names", [(), ("recording",), ("missing",)])
+def test_a_folder_of_something_else_is_no_capture(names: tuple[str, ...], tmp_path: Path) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+    with pytest.raises(NotFoundError, match="is not a capture directory"):
+        Spool.open(tmp_path)
+
+
+def test_a_program_with_rights_of_its_own_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loaders read no variables in such a program, so that a capture of it would be empty."""
+    program = tmp_path / "program"
+    program.touch()
+    owner, group = program.stat().st_uid, program.stat().st_gid
+    monkeypatch.setattr("os.geteuid", lambda: owner + 1)
+    monkeypatch.setattr("os.getegid", lambda: group + 1)
+    for mode in (0o4755, 0o2755):
+        program.chmod(0o755)
+        capture._check_rights(str(program))
+        program.chmod(mode)
+        with pytest.raises(UnsupportedError, match="has setuid, setgid or file capabilities"):
+            capture._check_rights(str(program))

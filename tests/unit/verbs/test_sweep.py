@@ -107,7 +107,7 @@ def test_registers_needed_are_measured_where_they_are_asked_for(
     assert "live_grfs" not in first
     counts = []
     for _ in range(2):
-        done = kernlens(*words, "--sort", "live-grfs", "--parquet", "x.parquet")
+        done = kernlens(*words, "--sort", "live-grfs")
         assert done.out.splitlines()[0].split()[:5] == ["kernel", "source", "device", "live", "GRFs"]
         rows = rows_of(Path("x.csv").read_text())
         told = [(row["kernel"], row["live_grfs"], row["referenced_grfs"]) for row in rows]
@@ -221,25 +221,13 @@ def test_a_recording_of_all_programs(kernlens: Kernlens, source: Path) -> None:
     assert "int id" in kernlens("annotate", "x.klens").out
 
 
-def test_parquet_holds_the_same(kernlens: Kernlens, source: Path) -> None:
-    import pyarrow.parquet
-
-    Path("broken.cl").write_text("broken\n")
-    words = ("--csv", "x.csv", "--parquet", "x.parquet")
-    assert kernlens("sweep", "scale.cl", "broken.cl", "--device", "skl,dg2", *words).status == 3
-    table = pyarrow.parquet.read_table("x.parquet")
-    texts = [{name: "" if value is None else str(value) for name, value in row.items()} for row in table.to_pylist()]
-    assert texts == rows_of(Path("x.csv").read_text())
-    assert table.schema.field("instructions").type == pyarrow.int64()
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("--csv", "nowhere/x.csv"), "cannot write nowhere/x.csv: the folder nowhere does not exist"),
         (("--csv", "."), "cannot write .; choose another location"),
         (("-o", "bad"), "bad exists and is not a recording; kernlens leaves it alone"),
-        (("--csv", "x", "--parquet", "x"), "two output options name the same file"),
+        (("--csv", "x", "-o", "x"), "two output options name the same file"),
         (("--heat-map", "x.jpg"), "--heat-map writes .html files"),
         (("--csv", "scale.cl"), "scale.cl is named twice in this command"),
         (("--build-options-file", "bad", "--csv", "./bad"), "./bad is named twice in this command"),
@@ -293,7 +281,6 @@ def test_what_is_refused_before_anything_is_compiled(
 @pytest.mark.parametrize(
     ("module", "words", "package"),
     [
-        ("pyarrow.parquet", ("--parquet", "x"), "pyarrow"),
         ("distributed", ("--scheduler", "tcp://127.0.0.1:9"), "distributed"),
     ],
 )
@@ -390,9 +377,7 @@ def test_outputs_hold_nothing_that_is_no_text(kernlens: Kernlens, source: Path) 
     broken, good = Path(f"broken{HOSTILE}.cl"), Path(f"good{HOSTILE}.cl")
     broken.write_text("broken\n")
     good.write_text(SOURCE)
-    done = kernlens(
-        "sweep", broken, good, "--device", "skl", "--csv", "x.csv", "--heat-map", "x.html", "--parquet", "x"
-    )
+    done = kernlens("sweep", broken, good, "--device", "skl", "--csv", "x.csv", "--heat-map", "x.html")
     assert (done.status, SHOWN in done.out, SHOWN in done.err, strange(done.err)) == (3, True, True, set())
     for name in ("x.csv", "x.html"):
         text = Path(name).read_text()

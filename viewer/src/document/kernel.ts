@@ -4,6 +4,7 @@ import { Places } from "./places";
 import { column, damaged, figure, integer, integers, list, MOST, object, text, textOrNull, texts } from "./checked";
 import { heldOf, type Peak, Registers } from "./registers";
 import { Rows } from "./rows";
+import { type Observed, observedOf } from "./observed";
 import { Samples } from "./samples";
 import { Variables } from "./variables";
 import type { MessageKind, ProgramInfo } from "./schema";
@@ -274,6 +275,8 @@ export class Kernel {
   /** What is advised on lines, by key. */
   readonly advised = new Map<number, string>();
   readonly weights: Weights;
+  /** What an interpreter counted on data; null where nothing was observed. */
+  readonly observed: Observed | null;
   /** Why there is no machine code, and why there are no lines; null where there are. */
   readonly missing: { code: string | null; lines: string | null; waits: string | null; advice: string | null };
   readonly warning: string | null;
@@ -304,6 +307,7 @@ export class Kernel {
     this.stages = list(chunk.stages, "stages").map((stage) => new Stage(this.places, stage, known));
     this.advice = adviceOf(chunk.advice, this.code);
     for (const { key, sentence } of this.advice) if (key >= 0) this.advised.set(key, this.advised.has(key) ? `${this.advised.get(key)}\n${sentence}` : sentence);
+    this.observed = observedOf(chunk.observed, this.places, this.files.length);
     this.weights = this.weigh();
     for (let row = 0; row < this.code.count; row++) {
       const bits = this.code.flags[row];

@@ -2,7 +2,7 @@ import type { Choices, Configuration } from "../document/options";
 import type { ProgramInfo } from "../document/schema";
 import { ORIGIN } from "../document/waits";
 import { copyText, fill, h, visible } from "../dom";
-import { COLOURS, type Colour } from "../state";
+import { COLOURS, type Colour, OBSERVED_NAMES } from "../state";
 
 const NAMES: Record<Colour, [name: string, title: string]> = {
   instr: ["Instructions", "How many instructions each line became (1)"],
@@ -11,6 +11,7 @@ const NAMES: Record<Colour, [name: string, title: string]> = {
   lines: ["Lines", "A hue for each line, the same in all panes (4)"],
   waits: ["Waits", `Cycles that the instructions of each line wait for others: ${ORIGIN} (5)`],
   samples: ["Samples", "What a profiler counted on the instructions of each line: measured (6)"],
+  ...OBSERVED_NAMES,
 };
 
 /** After the last key in a field, before it counts; in milliseconds. */
@@ -190,10 +191,12 @@ export class BuildBar {
     this.advice.textContent = `Advice ${pieces}`;
   }
 
-  /** Whether there are samples, whose colour is offered then. */
-  hasSamples(is: boolean): void {
-    const option = Array.from(this.colours.options).find(({ value }) => value === "samples");
-    if (option !== undefined) option.hidden = option.disabled = !is;
+  /** Whether there are samples, and counts of an interpreter: their colours are offered then. */
+  has(samples: boolean, observed: boolean): void {
+    for (const option of this.colours.options) {
+      if (option.value === "samples") option.hidden = option.disabled = !samples;
+      else if (option.value in OBSERVED_NAMES) option.hidden = option.disabled = !observed;
+    }
   }
 
   colour(colour: Colour): void {

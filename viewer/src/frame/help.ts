@@ -22,7 +22,7 @@ const KEYS: [title: string, keys: [key: string, does: string][]][] = [
   [
     "Showing",
     [
-      ["1 to 6", "colour by instructions, memory, spills, lines, waits, samples"],
+      ["1 to 9", "colour by instructions, memory, spills, lines, waits, samples, moved, runs, idle"],
       ["o", "short operands, or as IGA writes them"],
       ["x", "a pinned instruction: its exact links, or its whole line"],
       ["i", "inlined library code: on the lines of your own files that it came through, or on its own"],

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kernlens.analysis.line_texts import source_texts
+from kernlens.analysis.observed_causes import observed_causes
 from kernlens.model.behaviour import LINE_KINDS, UNITS, Behaviour, Fault, ObservedAccess, ObservedLine
+from kernlens.model.kernel import Kernel
+from kernlens.model.program import Program
 from kernlens.model.source_map import SourcePlace
 
 SCHEMA = 1
 
 
-def behaviour_document(observed: Behaviour) -> dict[str, Any]:
-    """Return the document of ``observe --json``, which other documents have under ``behaviours``."""
+def observed_document(program: Program, kernel: Kernel) -> dict[str, Any]:
+    """Return the key ``behaviours`` of a kernel: its launches as ``observe --json`` has them."""
+    texts = source_texts(program)
+    return {"behaviours": [behaviour_document(each, texts) for each in kernel.behaviours]}
+
+
+def behaviour_document(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the document of ``observe --json``, which other documents have under ``behaviours``. ``texts`` has the lines of
+    source files by their paths."""
     machine = observed.machine
     return {
         "schema": SCHEMA,
@@ -29,6 +41,17 @@ def behaviour_document(observed: Behaviour) -> dict[str, Any]:
         "llvm_instructions": observed.instructions,
         "copied_bytes": observed.copied_bytes,
         "lines": list(map(line_document, observed.lines)),
+        "causes": [
+            {
+                **_where(cause.place),
+                "kind": cause.kind,
+                "sentence": cause.sentence,
+                "action": cause.action,
+                "share": None if cause.share is None else round(cause.share, 3),
+                "resource": cause.resource,
+            }
+            for cause in observed_causes(observed, texts)
+        ],
         "accesses": [_access(access) for access in observed.accesses],
         "branches": [
             {

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernlens.analysis.line_texts import source_line, source_texts
 from kernlens.analysis.observed_code import Line, ObservedCode, observed_code
-from kernlens.cli.answers.behaviour_document import behaviour_document, line_document
+from kernlens.cli.answers.behaviour_document import line_document
 from kernlens.model.behaviour import ObservedLine
 from kernlens.model.figures import EXCESS, RUNS
 from kernlens.model.kernel import Kernel
@@ -141,11 +141,6 @@ def _ordered(observed: ObservedCode, order: str) -> list[Line]:
         return (-units, -waves, line)
 
     return sorted(observed.lines, key=key)
-
-
-def observed_document(kernel: Kernel) -> dict[str, Any]:
-    """Return the key ``behaviours`` of a kernel: its launches as ``observe --json`` has them; none if there are none."""
-    return {"behaviours": [behaviour_document(each) for each in kernel.behaviours]} if kernel.behaviours else {}
 
 
 def top_document(program: Program, kernel: Kernel, count: int, order: str) -> dict[str, Any]:

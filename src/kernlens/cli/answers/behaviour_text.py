@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kernlens.analysis.observed_causes import observed_causes
 from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.model.behaviour import Behaviour, Fault, ObservedLine
 from kernlens.report.behaviour_words import (
-    access_sentences,
     coverage_sentences,
     fault_sentence,
     launch_title,
@@ -25,7 +25,7 @@ _MOST_FAULTS = 20
 def behaviour_lines(
     observed: Behaviour, texts: Mapping[str, Sequence[str]], *, uninitialized: bool = False
 ) -> Iterator[str]:
-    """Yield the table of lines, then accesses that could move less, loops, branches and faults. ``texts`` has the lines of the
+    """Yield the table of lines, then causes of waste, loops, branches and faults. ``texts`` has the lines of the
     source files by their paths; ``uninitialized``: values that were never set were looked for."""
     yield style(launch_title(observed), bold=True)
     yield from coverage_sentences(observed)
@@ -35,7 +35,7 @@ def behaviour_lines(
         yield style(f"  {_legend(observed)}", dim=True)
         yield from (f"  {sentence}" for sentence in _totals(observed))
     for title, sentences in (
-        ("Accesses", access_sentences(observed)),
+        ("Causes, by what they waste", _cause_sentences(observed, texts)),
         ("Loops", _loop_sentences(observed)),
         ("Branches whose lanes part", _branch_sentences(observed)),
         ("Faults", _fault_sentences(observed.faults)),
@@ -85,6 +85,14 @@ def _row(line: ObservedLine, observed: Behaviour, texts: Mapping[str, Sequence[s
     moved = (line.requests, line.units, line.least) if line.requests else (None, None, None)
     local = (line.local_requests, line.wavefronts, line.least_wavefronts) if line.local_requests else (None, None, None)
     return [name, line.runs, lanes, *moved, *local, text]
+
+
+def _cause_sentences(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for cause in observed_causes(observed, texts):
+        where = f"{place_words(cause.place, observed)}, " if cause.place is not None else ""
+        waste = "" if cause.share is None else f"; {100 * cause.share:.0f}% of all {cause.resource} are waste here"
+        yield f"{where}{cause.kind}: {cause.sentence}{waste}"
+        yield f"  {cause.action}"
 
 
 def _loop_sentences(observed: Behaviour) -> Iterator[str]:

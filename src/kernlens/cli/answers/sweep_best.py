@@ -14,15 +14,15 @@ from kernlens.report.style import style
 from kernlens.report.table import Cell, table
 from kernlens.report.width import Name
 
-_BEST, _PARETO = "*", "+"
+_BEST = "*"
 _LABELS = ("source", "device", "toolchain")
 #: The most names of kernels in a line.
 _MOST_NAMES = 10
 
 
 def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]:
-    """Yield the ``top`` kernels (0: all) that gain most from another set than the first one: this one, and those that nothing
-    beats; then how many kernels gain nothing, and ``top`` sets that are not ranked, with the reasons."""
+    """Yield the ``top`` kernels (0: all) that gain most from another set than the first one; then how many kernels
+    gain nothing, and ``top`` sets that are not ranked, with the reasons."""
     gaining = sorted((each for each in sets if each.deciding), key=_rank)
     shown = gaining[: top or None]
     if shown:
@@ -44,7 +44,7 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
                     [
                         Name(kernel_title(row.kernel or "")) if is_first else "",
                         *(names.get(value, value) for value in values),
-                        _mark(each, row),
+                        _BEST if row is each.best else "",
                         row.options or "no options",
                         *(row.value(figure) for figure in always),
                         *(criterion.value(row) for criterion in by_heading.values()),
@@ -53,7 +53,7 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
                 )
         figures = [figure.heading for figure in always]
         yield from table(["kernel", *labels, "", "options", *figures, *by_heading, "gain"], cells)
-        yield style(f"  {_BEST} the best by {by}; {_PARETO} no other is at least as good in all of these", dim=True)
+        yield style(f"  {_BEST} the best by {by}", dim=True)
     if len(gaining) > len(shown):
         yield style(f"  and {plural(len(gaining) - len(shown), 'more kernel')}: --top 0, --csv FILE", dim=True)
     compared = [each for each in sets if each.count > 1]
@@ -75,10 +75,9 @@ def best_table(sets: Sequence[BestSet], by: Weighing, top: int) -> Iterator[str]
         yield style(f"  and {len(unranked) - top:,} more that are not ranked: --top 0", dim=True)
 
 
-def marks(sets: Sequence[BestSet]) -> dict[int, tuple[int, int]]:
-    """Return for the rows of all sets, by their ids, 1 or 0: whether it is the best, and whether nothing beats it."""
-    known = {id(row): (0, 1) for each in sets for row in each.pareto}
-    return known | {id(each.best): (1, known.get(id(each.best), (0, 0))[1]) for each in sets if each.is_ranked}
+def marks(sets: Sequence[BestSet]) -> set[int]:
+    """Return the ids of the rows that are the best of their kernels."""
+    return {id(each.best) for each in sets if each.is_ranked}
 
 
 def best_document(sets: Sequence[BestSet], by: Weighing) -> dict[str, Any]:
@@ -94,9 +93,8 @@ def _document(each: BestSet) -> dict[str, Any]:
         "sets": each.count,
         "first": each.first.options,
         "best": each.best.options if each.is_ranked else None,
-        "pareto": [other.options for other in each.pareto],
         "unranked": [{"options": other.options, "reason": words} for other, words in each.unranked],
-        "by": [criterion.name for criterion in each.deciding],
+        "by": [each.deciding.name] if each.deciding else [],
         "ratio": each.ratio,
         "criteria": [
             {"metric": criterion.name, "first": criterion.value(each.first), "best": criterion.value(each.best)}
@@ -106,24 +104,17 @@ def _document(each: BestSet) -> dict[str, Any]:
 
 
 def _rows(each: BestSet) -> list[SweepRow]:
-    """Return the rows of a kernel that are shown: the first one, the best one, and the others that nothing beats."""
-    rows = {id(row): row for row in (each.first, each.best, *each.pareto)}
-    return list(rows.values())
-
-
-def _mark(each: BestSet, row: SweepRow) -> str:
-    is_beaten = all(row is not other for other in each.pareto)
-    return (_BEST if row is each.best else "") + ("" if is_beaten else _PARETO)
+    """Return the rows of a kernel that are shown: the first one and the best one."""
+    return [each.first] if each.best is each.first else [each.first, each.best]
 
 
 def _rank(each: BestSet) -> tuple[int, float]:
     """Return what kernels are ordered by: those that a criterion decides which counts before others come first, and of these
     those that gain most."""
     ratio = each.ratio or 0.0
-    place = each.weighing.criteria.index(each.deciding[0])
-    return place, -ratio if each.deciding[0].more_is_better else ratio
+    assert each.deciding is not None
+    return each.weighing.criteria.index(each.deciding), -ratio if each.deciding.more_is_better else ratio
 
 
 def _gain(each: BestSet) -> str:
-    names = "+".join(criterion.name for criterion in each.deciding)
-    return "" if each.ratio is None else f"{names} {100 * (each.ratio - 1):+.1f}%"
+    return "" if each.ratio is None or each.deciding is None else f"{each.deciding.name} {100 * (each.ratio - 1):+.1f}%"

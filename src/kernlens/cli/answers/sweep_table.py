@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from kernlens.analysis.cxx_names import kernel_title
 from kernlens.cli.answers.rows import csv_line, spreadsheet_safe
 from kernlens.model.figure import Figure
 from kernlens.model.figures import FIGURES, STATED, notes_on_unknown, without_details
-from kernlens.model.sweep_row import LABELS, MARKS, MEASURED, SweepRow, equal_code, own_columns, worst_first
+from kernlens.model.sweep_row import LABELS, MEASURED, SweepRow, equal_code, own_columns, worst_first
 from kernlens.report.describe import plural, short_names
 from kernlens.report.style import rendered, style
 from kernlens.report.table import Cell, table
@@ -123,15 +123,15 @@ def _telling(rows: Iterable[SweepRow]) -> list[str]:
 def csv_rows(
     rows: Iterable[SweepRow],
     figures: Sequence[Figure] = MEASURED,
-    marks: Mapping[int, tuple[int, int]] | None = None,
+    best: Collection[int] | None = None,
 ) -> Iterator[str]:
     """Yield the heading and a line for each row, which has these ``figures``. Texts that files hold begin with nothing
-    that spreadsheets take for a formula; options are as the user wrote them. With ``marks``, by the ids of rows, there are
-    columns for the best sets and for those that nothing beats."""
+    that spreadsheets take for a formula; options are as the user wrote them. With ``best``, the ids of the rows of best sets,
+    there is a column for these."""
     rows = list(rows)
     own = own_columns(rows)
     keys = (figure.key for figure in (*figures, *own))
-    yield csv_line((*LABELS, *keys, "reason", *(MARKS if marks is not None else ())))
+    yield csv_line((*LABELS, *keys, "reason", *(() if best is None else ("best",))))
     for row in rows:
         values = (*(row.values or (None,) * len(figures)), *map(row.value, own))
         yield csv_line(
@@ -144,7 +144,7 @@ def csv_rows(
                 _text(row.kernel or ""),
                 *("" if value is None else value for value in values),
                 _text(row.reason),
-                *(marks.get(id(row), (0, 0)) if marks is not None else ()),
+                *(() if best is None else (int(id(row) in best),)),
             )
         )
 

@@ -7,10 +7,10 @@ is the System V ABI's (``Elf64Nhdr`` in ``elf/elf64_structures``).
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from kernlens.dataclass import dataclass
-from kernlens.errors import FormatError, LinkError
+from kernlens.errors import FormatError
 from kernlens.formats.elf.elf64_structures import NHDR_LAYOUT, Elf64Nhdr
 from kernlens.model.binary import Section
 from kernlens.model.device import DeviceId, IpVersion
@@ -74,40 +74,6 @@ def read_notes(sections: Iterable[Section]) -> ZebinNotes:
         visa_abi_version=words.get(_VISA_ABI_VERSION),
         generator=None if metadata is None else _GENERATORS.get(metadata >> 21 & 7),
     )
-
-
-def merge_notes(modules: Sequence[tuple[str, Section]]) -> bytes:
-    """Merge the notes of several modules, (name, section), into one section's bytes: each type once.
-
-    Raises LinkError if two modules are for different devices or were made by different compilers; the target metadata
-    alone may differ, and the first module's stays.
-    """
-    merged: dict[int, tuple[str, bytes]] = {}
-    for name, section in modules:
-        for kind, description in _notes(section):
-            first, expected = merged.setdefault(kind, (name, description))
-            if expected != description and kind != _TARGET_METADATA:
-                raise LinkError(
-                    f"{name} is not for the same device and compiler as {first}: {_difference(kind)} differs"
-                )
-    owner = _OWNER + b"\0"
-    return b"".join(
-        NHDR_LAYOUT.pack(*Elf64Nhdr(n_namesz=len(owner), n_descsz=len(description), n_type=kind))
-        + owner
-        + description
-        + bytes(-len(description) % 4)
-        for kind, (_, description) in sorted(merged.items())
-    )
-
-
-def _difference(kind: int) -> str:
-    names = {
-        _PRODUCT_FAMILY: "the product family",
-        _RENDER_CORE: "the render core",
-        _ZEBIN_VERSION: "zebin's version",
-        _PRODUCT_CONFIG: "the device's IP version",
-    }
-    return names.get(kind, f"note {kind}")
 
 
 def _notes(section: Section) -> list[tuple[int, bytes]]:

@@ -21,11 +21,8 @@ from kernlens.model.binary import EMPTY, Relocation, Section, Symbol
 from kernlens.model.intel_symbols import DRIVER_SYMBOLS, PSEUDO_KERNEL
 from kernlens.model.kernel_resources import KernelResources
 
-ET_EXEC = 2
-
 SHT_ZEBIN_SPIRV = 0xFF000009
 SHT_ZEBIN_ZEINFO = 0xFF000011
-SHT_ZEBIN_VISAASM = 0xFF000013
 SHT_ZEBIN_MISC = 0xFF000014
 
 _TEXT = ".text."
@@ -64,11 +61,6 @@ class Zebin:
     """A zebin; its parts are read on first use."""
 
     elf: Elf
-
-    @property
-    def is_debug(self) -> bool:
-        """True if this is the debug ELF of a loaded module (``zetModuleGetDebugInfo``), not a program."""
-        return self.elf.type == ET_EXEC
 
     @cached_property
     def kernels(self) -> tuple[ZebinKernel, ...]:

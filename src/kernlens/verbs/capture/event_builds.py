@@ -99,7 +99,7 @@ def _reason(event: BuildEvent, device: BuiltDevice, linked: Sequence[str]) -> st
     if not device.built:
         return f"the application's {event.operation} failed for this device"
     if device.unasked:
-        return f"{NOT_ASKED}: a kernel has a name of more than 200 letters, for which PoCL may end the application"
+        return f"{NOT_ASKED}: PoCL may end a process that asks, and one that kernlens started came to none ({device.unasked})"
     return None if device.binary else NOT_GIVEN
 
 

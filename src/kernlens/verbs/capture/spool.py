@@ -48,7 +48,8 @@ _ENDING = ".capture"
 @dataclass(slots=True)
 class BuiltDevice:
     """The result of a build for one device; ``handle`` is the ``cl_device_id``, ``refused`` the binary of a program that the
-    driver compiled and does not load, ``unasked`` whether the driver was not asked for the binary."""
+    driver compiled and does not load, ``unasked`` why a second process, which is asked for the binary where that may end the
+    application, came to none."""
 
     handle: int
     name: str = ""
@@ -60,7 +61,7 @@ class BuiltDevice:
     binary: bytes = field(default=b"", repr=False)
     debug: bytes = field(default=b"", repr=False)
     refused: bytes = field(default=b"", repr=False)
-    unasked: bool = False
+    unasked: str = ""
 
 
 @dataclass(slots=True)
@@ -330,7 +331,7 @@ _DEVICE_FIELDS: dict[str, tuple[str, Callable[[bytes], Any]]] = {
     "binary": ("binary", bytes),
     "debug": ("debug", bytes),
     "refused": ("refused", bytes),
-    "unasked": ("unasked", lambda value: bool(_number(value))),
+    "unasked": ("unasked", _text),
 }
 
 

@@ -1,1 +1,1 @@
-"""Links of modules: on a driver, offline, and of SPIR-V."""
+"""Links of modules on a driver."""

@@ -1,10 +1,9 @@
-"""Links of modules on a driver or offline. ``kernlens.analysis.linking`` predicts links instead.
+"""Links of modules on a driver. ``kernlens.analysis.linking`` predicts links instead.
 
 ::
 
     modules = [(program, module_of(program, name=name)) for name, program in linkable_in(contents, contents.programs)]
     live = link_on_driver(modules, simulated_driver("bmg", "newest"))
-    merged = link_offline(modules)
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from kernlens.model.module import Module
 from kernlens.model.program import Program
 
 if TYPE_CHECKING:
-    from kernlens.formats.zebin.merge import LinkedZebin
     from kernlens.runtime.driver_environment import DriverEnvironment
     from kernlens.runtime.isolation import IsolatedDriver
 
@@ -176,18 +174,6 @@ def _check_types(modules: Sequence[Module]) -> None:
         )
 
 
-def _check_calls(modules: Sequence[Module], names: Sequence[str]) -> None:
-    """Raise LinkError if a module calls a function that is compiled for other registers or another SIMD width."""
-    from kernlens.analysis.linking.graph import clashes, providers
-
-    for clash in clashes(modules, providers(modules)):
-        raise LinkError(
-            f"{clash.holder} of {names[clash.importer]} ({clash.caller_frame}) calls {clash.symbol} of {names[clash.provider]} "
-            f"({clash.callee_frame}), which goes wrong: compile both for the same registers and sub-group size",
-            (clash.symbol,),
-        )
-
-
 def _kernel_state(driver: IsolatedDriver, module: str, kernel: str) -> KernelState:
     try:
         driver.kernel(module, kernel)
@@ -204,22 +190,3 @@ def _unique(names: Sequence[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     return unique
-
-
-def link_offline(modules: Sequence[Linkable]) -> LinkedZebin:
-    """Merge zebin modules into one, without a driver. Imports that no module exports stay imports.
-
-    Raises UnsupportedError for modules that are not zebin, LinkError for what cannot be merged, and for calls between
-    modules that would go wrong as they are compiled for different registers or SIMD widths.
-    """
-    from kernlens.formats.zebin.merge import link_zebins
-
-    for _, module in modules:
-        if module.format != "zebin":
-            raise UnsupportedError(
-                f"{module.name} is {module.format}, and the offline linker merges zebins: compile it with a newer compiler "
-                "(kernlens compile --toolchain newest), or with IGC_EnableZEBinary=1 in 22.43"
-            )
-    names = _unique([module.name for _, module in modules])
-    _check_calls([module for _, module in modules], names)
-    return link_zebins([(name, program.binary) for name, (program, _) in zip(names, modules, strict=True)])

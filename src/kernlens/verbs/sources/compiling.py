@@ -19,7 +19,7 @@ from kernlens.toolchain.folders import make_folder
 from kernlens.toolchain.ocloc import TIMEOUT
 from kernlens.toolchain.parallel_compiles import CompileJob, compile_job, do_many
 from kernlens.toolchain.sources.includes import include_folders, source_options
-from kernlens.toolchain.sources.parcels import SourceCopy
+from kernlens.toolchain.sources.source_copy import SourceCopy
 from kernlens.toolchain.toolchains import Toolchain
 from kernlens.verbs.sources.scope import SourceText
 

@@ -23,7 +23,7 @@ from kernlens.model.figures import LINE_ORDERS, WAIT, figures_of, own_figures
 from kernlens.model.kernel import Kernel
 from kernlens.model.program import Program
 from kernlens.model.sweep_row import CostlyLine, SweepRow, measured_figures
-from kernlens.toolchain.compile_cache import CompileCache
+from kernlens.toolchain.compile_cache import CompileCache, packed
 from kernlens.toolchain.device_compilers import title_for
 from kernlens.toolchain.diagnostics import error_lines, of_severity
 from kernlens.toolchain.parallel_compiles import OnStart, compile_job
@@ -63,9 +63,7 @@ class Measured:
 def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: OnStart) -> Measured:
     """Compile and measure a cell. Whatever goes wrong in it is the ``reason`` of its row, so that the others go on."""
     try:
-        compile_key = cell.job.key if cache is not None else None
-        asked = (request.order, request.pressure, request.waits, request.folder)
-        key = figures_key(compile_key, *asked) if compile_key is not None and not request.build else None
+        compile_key, key = _keys(cell, request, cache)
         entry = cache.get(key) if cache is not None and key is not None else None
         if entry is not None:
             return Measured(cell.number, tuple(rows_of(cell, json.loads(entry))))
@@ -81,6 +79,32 @@ def measured(cell: Cell, request: Wanted, cache: CompileCache | None, on_start: 
         return failed(cell, str(error))
     except Exception as error:  # A fault in one cell of thousands must not cost the others.
         return failed(cell, f"a fault of kernlens itself, please report it: {type(error).__name__}: {error}")
+
+
+def _keys(cell: Cell, request: Wanted, cache: CompileCache | None) -> tuple[str | None, str | None]:
+    """Return the keys under which the cache has the compile of a cell, and its rows; None for what it cannot have."""
+    compile_key = cell.job.key if cache is not None else None
+    asked = (request.order, request.pressure, request.waits, request.folder)
+    return compile_key, figures_key(compile_key, *asked) if compile_key is not None and not request.build else None
+
+
+def from_cache(cell: Cell, request: Wanted, cache: CompileCache | None) -> Measured | None:
+    """Return the result of a cell whose compile or rows are in the cache; None if neither is."""
+    keys = _keys(cell, request, cache)
+    if cache is None or not any(key is not None and cache.get(key) is not None for key in keys):
+        return None
+    return measured(cell, request, cache, lambda child: None)
+
+
+def into_cache(cell: Cell, request: Wanted, cache: CompileCache | None, result: Measured) -> None:
+    """Keep in the cache what came of a cell elsewhere, if that holds for each equal one."""
+    compile_key, key = _keys(cell, request, cache)
+    if cache is None or any(row.kernel is None for row in result.rows):
+        return
+    if key is not None:
+        cache.put(key, json.dumps(plain_rows(result.rows)).encode())
+    elif compile_key is not None and result.build is not None:
+        cache.put(compile_key, packed(result.build))
 
 
 def failed(cell: Cell, reason: str) -> Measured:

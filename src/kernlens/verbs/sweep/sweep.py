@@ -44,7 +44,6 @@ def sweep(
     cache: bool = True,
     pressure: bool = False,
     waits: bool = False,
-    append: str | os.PathLike[str] | None = None,
     on_progress: Progress | None = None,
     on_notice: Callable[[str], None] | None = None,
 ) -> Sweep:
@@ -53,12 +52,11 @@ def sweep(
     ``options`` are one option string, or several sets, each a string or words. ``lines`` adds -gline-tables-only, as
     ``compile`` does. ``jobs`` compiles run at a time (None: one per processor), each for ``timeout`` seconds at most, or
     as many as the workers of the Dask ``scheduler`` (its address, or a scheduler file) have threads. ``wait_workers`` is for
-    how many seconds there may be no worker that can do what is left; ``on_notice`` gets a sentence on each that cannot. What
+    how many seconds there may be no worker; ``on_notice`` gets a sentence on that. What
     was measured before is taken from the user's ``cache``, unless that is False. With ``pressure`` the rows' figures have
     ``peak_registers`` and ``named_registers`` too, which take an analysis of each kernel, and with ``waits``
-    ``issue_cycles``, ``wait_cycles`` and ``wait_share``. ``append`` is a Parquet file to which the rows are added, with the
-    commit and date of their sources. A device is called by any name that ``kernlens devices`` shows; "all": all of a
-    toolchain.
+    ``issue_cycles``, ``wait_cycles`` and ``wait_share``. A device is called by any name that
+    ``kernlens devices`` shows; "all": all of a toolchain.
 
     The rows are in the order of the arguments. A compile that fails, crashes or hangs has a row without kernel, whose
     ``reason`` says so. Raises NotFoundError for a source, device or toolchain that does not exist, ToolError if the scheduler
@@ -68,10 +66,6 @@ def sweep(
     names = [devices] if isinstance(devices, str) else list(devices)
     chosen = [toolchains] if isinstance(toolchains, str) else list(toolchains)
     sets = option_sets([options] if isinstance(options, str) else list(map(join_options, options)))
-    if append is not None:
-        from kernlens.verbs.sweep.history import check_history
-
-        check_history(os.fspath(append))
     planned = matrix(listed, names, chosen, sets, lines=lines, timeout=timeout)
     results = measure(
         planned,
@@ -83,21 +77,7 @@ def sweep(
         pressure=pressure,
         waits=waits,
     )
-    try:
-        rows = Sweep(in_order(planned, results, on_progress))
-    except SweepStoppedError as error:
-        _record(error.rows, append)
-        raise
-    _record(rows, append)
-    return rows
-
-
-def _record(rows: Sequence[SweepRow], path: str | os.PathLike[str] | None) -> None:
-    if path is None:
-        return
-    from kernlens.verbs.sweep.history import append
-
-    append(os.fspath(path), rows)
+    return Sweep(in_order(planned, results, on_progress))
 
 
 def measure(
@@ -116,8 +96,8 @@ def measure(
     """Do the cells of a matrix, and yield what came of each as it finishes.
 
     ``order`` is one of LINE_ORDERS: each row gets its kernel's costliest lines by it. With ``keep_builds`` each result
-    has its Build, with ``pressure`` each row the figures of registers needed, with ``waits`` those of cycles. Workers of
-    a cluster have caches of their own, and use them if there is a ``cache`` here, which keeps their results too.
+    has its Build, with ``pressure`` each row the figures of registers needed, with ``waits`` those of cycles. The
+    ``cache`` keeps the results of a cluster's workers too.
     """
     request = Wanted(os.getcwd(), order, keep_builds, pressure, waits)
     cells = planned.largest_first()

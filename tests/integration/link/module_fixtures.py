@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from kernlens.formats.zebin.merge import LinkedZebin, link_zebins
 from kernlens.toolchain.clang import compile_library, device_options
 from kernlens.toolchain.ocloc import compile_source
 from kernlens.toolchain.toolchains import NEWEST, toolchain
@@ -76,7 +75,3 @@ def zebins(
             output.write_bytes(result.binary)
             by_device.setdefault(device, {})[name] = output
     return by_device
-
-
-def linked(paths: dict[str, Path], *names: str) -> LinkedZebin:
-    return link_zebins([(name, memoryview(paths[name].read_bytes())) for name in names or paths])

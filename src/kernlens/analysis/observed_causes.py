@@ -1,0 +1,181 @@
+"""Causes of waste, told from what a kernel did on its data, the largest first.
+
+A cause is told of when it wastes at least a tenth of the kernel's units of global memory or wavefronts of local memory, or a
+quarter of its lanes. Each states the counts that it follows from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from kernlens.dataclass import dataclass
+from kernlens.model.behaviour import ATOMIC, CONSTANT, GLOBAL, LOCAL, UNITS, Behaviour, ObservedAccess, ObservedBranch
+from kernlens.model.source_map import SourcePlace
+
+#: An access is told of from so many times its ideal on.
+_TIMES = 2
+_TIMES_IN_LOCAL_MEMORY = 1.5
+#: Consecutive addresses that begin within a unit move one unit more; neighbours move it too, so caches may serve it.
+_MISALIGNED_SHARE = 0.25
+#: The least share of what the kernel moves or runs.
+LEAST_SHARE = 0.1
+#: Lanes of a line are few below this share of those that a work-group has.
+_FEW = 0.75
+#: A tree that adds up a work-group leaves a fifth idle, which is no fault.
+_IDLE_SHARE = 0.25
+_NEAR = 64
+_LOCAL_FENCE = re.compile(r"\bbarrier\s*\(\s*CLK_LOCAL_MEM_FENCE\s*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A cause: its ``kind``, the ``place`` of the source, what the counts say, and what to try. ``share`` is what it wastes, of
+    the kernel's ``resource`` (``units``, ``wavefronts`` or ``lanes``), from 0 to 1; both None where that is not counted."""
+
+    kind: str
+    place: SourcePlace | None
+    sentence: str
+    action: str
+    share: float | None
+    resource: str | None
+
+
+def observed_causes(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> tuple[Cause, ...]:
+    """Return the causes, those that waste the largest share first. ``texts`` has the lines of source files by their paths."""
+    causes = [
+        *_of_global_memory(observed),
+        *_of_local_memory(observed),
+        *_of_atomics(observed),
+        *_of_lanes(observed),
+        *_of_barriers(observed, texts),
+    ]
+    return tuple(sorted(causes, key=lambda cause: -(cause.share or 0)))
+
+
+def _of_global_memory(observed: Behaviour) -> Iterator[Cause]:
+    chosen = UNITS.index(observed.unit)
+    moved = [access for access in observed.accesses if access.space in (GLOBAL, CONSTANT) and access.requests]
+    total = sum(access.units[chosen] for access in moved)
+    for access in moved:
+        units, least = access.units[chosen], access.least[chosen]
+        share = (units - least) / total if total else 0.0
+        if units < _TIMES * least or share < LEAST_SHARE or access.kind == ATOMIC:
+            continue
+        if access.pattern == "consecutive" and share < _MISALIGNED_SHARE:
+            continue
+        counts = (
+            f"a {access.kind} of {access.width} bytes touches {_mean(units, access)} units of {observed.unit} bytes a request"
+            f" where {_mean(least, access)} would do ({access.pattern})"
+        )
+        yield Cause(_kind_of(access), access.place, counts, _action_of(access), share, "units")
+
+
+def _kind_of(access: ObservedAccess) -> str:
+    if _is_misaligned(access):
+        return "misaligned access"
+    return "scattered access" if access.pattern == "irregular" else "strided access"
+
+
+def _is_misaligned(access: ObservedAccess) -> bool:
+    """Tell whether the lanes' bytes follow each other: then they begin within a unit, or parts of them are accessed alone."""
+    return access.pattern == "consecutive" or access.stride == (access.width, access.width)
+
+
+def _action_of(access: ObservedAccess) -> str:
+    if _is_misaligned(access):
+        return "begin at a multiple of the access's bytes and of the unit: pad rows, or read whole vectors of aligned arrays"
+    stride = access.stride
+    if access.pattern != "irregular" and stride is not None and stride[0] == stride[1] and abs(stride[0]) <= _NEAR:
+        return (
+            "neighbouring work-items read fields of neighbouring structures, or every Nth element: keep each field in an array"
+            " of its own, or load the whole structure at once"
+        )
+    return (
+        "let neighbouring work-items access neighbouring elements: exchange the ids, or go through a tile in local memory;"
+        " where addresses come from data, sort it"
+    )
+
+
+def _of_local_memory(observed: Behaviour) -> Iterator[Cause]:
+    local = [access for access in observed.accesses if access.space == LOCAL and access.wavefronts is not None]
+    total = sum(access.wavefronts or 0 for access in local)
+    for access in local:
+        waves, least = access.wavefronts or 0, access.least_wavefronts or 0
+        share = (waves - least) / total if total else 0.0
+        if waves < _TIMES_IN_LOCAL_MEMORY * least or share < LEAST_SHARE or access.kind == ATOMIC:
+            continue
+        counts = (
+            f"a {access.kind} of {access.width} bytes in local memory takes {_mean(waves, access)} wavefronts a request where"
+            f" {_mean(least, access)} would do ({access.pattern}): bank conflicts"
+        )
+        yield Cause(
+            "bank conflict", access.place, counts, "pad each row of the array by one element", share, "wavefronts"
+        )
+
+
+def _of_atomics(observed: Behaviour) -> Iterator[Cause]:
+    for access in observed.accesses:
+        if access.kind == ATOMIC and access.requests and access.contention >= _TIMES * access.requests:
+            counts = f"{_mean(access.contention, access)} lanes of a request change the same address"
+            action = "add up within the sub-group or work-group first, or give each its own address"
+            yield Cause("contention", access.place, counts, action, None, None)
+
+
+def _of_lanes(observed: Behaviour) -> Iterator[Cause]:
+    width = observed.machine.width
+    items = observed.local_size[0] * observed.local_size[1] * observed.local_size[2]
+    whole = items / -(-items // width)
+    slots = sum(count * runs for _, count, _, runs, _ in observed.pieces) * width
+    if not slots:
+        return
+    if whole <= (1 - LEAST_SHARE) * width:
+        counts = f"work-groups of {items:,} work-items fill {whole:.1f} of the {width} lanes of a sub-group"
+        action = f"take work-groups of a multiple of {width}"
+        yield Cause("half-filled sub-groups", None, counts, action, 1 - whole / width, "lanes")
+    yield from _idle(observed, whole, slots)
+
+
+def _idle(observed: Behaviour, whole: float, slots: int) -> Iterator[Cause]:
+    """Yield the lines at which lanes are idle, those behind one parting as one cause at the line that wastes most."""
+    lines: dict[tuple[str, int], list[float]] = {}
+    for place, count, runs, of_sub_groups, is_whole in observed.pieces:
+        sums = lines.setdefault((place.path, place.line), [0.0, 0.0])
+        sums[0] += count * runs if is_whole else 0
+        sums[1] += count * of_sub_groups if is_whole else 0
+    parts: dict[tuple[str, int], list[tuple[float, SourcePlace, float]]] = {}
+    for (path, line), (ran, full) in lines.items():
+        if full and ran < _FEW * whole * full:
+            place = SourcePlace(path, line)
+            parting = _parting(observed.branches, place)
+            parts.setdefault((path, parting), []).append(((whole * full - ran) / slots, place, ran / full))
+    for (_, parting), lost in parts.items():
+        share = sum(each for each, _, _ in lost)
+        if share >= _IDLE_SHARE:
+            _, place, lanes = max(lost, key=lambda each: each[0])
+            where = f"; they part at line {parting}" if parting else ""
+            counts = f"{lanes:.1f} of {observed.machine.width} lanes are at work{where}"
+            action = "give the work-items of a sub-group the same way: branch on the group's number, or sort the work"
+            yield Cause("idle lanes", place, counts, action, share, "lanes")
+
+
+def _parting(branches: Sequence[ObservedBranch], place: SourcePlace) -> int:
+    """Return the line at which the lanes part, the last one that is not behind the place; 0 if there is none."""
+    parted = [each for each in branches if each.parted and each.place is not None and each.place.path == place.path]
+    lines = [each.place.line for each in parted if each.place is not None and each.place.line <= place.line]
+    return max(lines, default=0)
+
+
+def _of_barriers(observed: Behaviour, texts: Mapping[str, Sequence[str]]) -> Iterator[Cause]:
+    """Yield barriers that order accesses to local memory alone, in a kernel that has none."""
+    if any(access.space == LOCAL for access in observed.accesses) or observed.copied_bytes:
+        return
+    for place, count in observed.barriers:
+        lines = texts.get(place.path, ()) if place is not None else ()
+        if place is not None and 0 < place.line <= len(lines) and _LOCAL_FENCE.search(lines[place.line - 1]):
+            counts = f"{count:,} times a work-group waits for its accesses to local memory, and has none"
+            yield Cause("barrier over nothing", place, counts, "leave the barrier out", None, None)
+
+
+def _mean(number: int, access: ObservedAccess) -> str:
+    return f"{number / access.requests:.1f}".removesuffix(".0")

@@ -1,0 +1,80 @@
+"""Causes told from counts: kernels with one fault each are found, at their line, and kernels that look alike are silent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernlens.analysis.observed_causes import Cause, observed_causes
+from kernlens.verbs.observe.observe import observe
+from tests.integration.observe.test_hardware_counters import DATA, pytestmark  # noqa: F401
+from tests.whole import each_run
+
+SOURCE = DATA / "causes.cl"
+TEXT = SOURCE.read_text().split("\n")
+#: Of each fault the words that its line has, where more than one line accesses memory.
+LINES = {
+    "stride_of_a_row": "s +=",
+    "stores_of_structures": "p[i",
+    "scatter": "b[idx",
+    "transposed_store": "b[column",
+    "banks_of_a_tree": "sums[k]",
+    "local_bins": "atomic_add(&",
+    "divergent_halves": "for (int k",
+    "one_lane_works": "for (int k",
+    "uneven_rounds": "for (int k",
+    "all_misaligned": "",
+}
+
+
+def kernels() -> Iterator[tuple[str, str | None]]:
+    """Each kernel, and the kind of its fault."""
+    for number, line in enumerate(TEXT):
+        if match := re.match(r"kernel void (\w+)", line):
+            expected = re.fullmatch(r"// expect: (.*)", TEXT[number - 1])
+            yield match[1], expected[1] if expected else None
+
+
+FAULTS = {name: kind for name, kind in kernels() if kind is not None}
+ALIKE = [name for name, kind in kernels() if kind is None]
+
+
+@pytest.fixture(scope="module")
+def permutation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An array in which each number below 65,536 stands once."""
+    path = tmp_path_factory.mktemp("arrays") / "idx.raw"
+    path.write_bytes(b"".join((each * 40503 % 65536).to_bytes(4, "little") for each in range(65536)))
+    return path
+
+
+def causes(kernel: str, permutation: Path) -> tuple[Cause, ...]:
+    observed = observe(
+        SOURCE,
+        kernel=kernel,
+        size=[256],
+        group=[64],
+        arguments=["random:float:65536", "zeros:float:65536", str(permutation), "65536"],
+        device="h100",
+        seconds=60,
+    )
+    assert observed.groups_done == 4
+    assert not observed.faults
+    return observed_causes(observed, {observed.source: TEXT})
+
+
+@pytest.mark.parametrize(
+    "name", each_run("array_of_structures", "banks_32", "few_bins", "divergent_halves", others=FAULTS)
+)
+def test_a_fault_is_the_first_cause(name: str, permutation: Path) -> None:
+    first = causes(name, permutation)[0]
+    assert first.kind == FAULTS[name]
+    assert first.place is not None
+    assert LINES.get(name, "") in TEXT[first.place.line - 1]
+
+
+@pytest.mark.parametrize("name", each_run("stencil", "padded_banks", "many_bins", "guard", others=ALIKE))
+def test_look_alikes_are_silent(name: str, permutation: Path) -> None:
+    assert causes(name, permutation) == ()

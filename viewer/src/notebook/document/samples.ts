@@ -1,0 +1,2 @@
+/** A notebook's output has no samples of a profiler: no file of them is named there. */
+export class Samples {}
