@@ -3,8 +3,9 @@
 // Unoptimised code keeps variables in memory and counts what every compiler drops; Oclgrind's own level (-Oz) splits vector
 // accesses and moves stores. Between them: functions inlined, variables in registers (sroa), equal values once (early-cse, GVN),
 // what a loop does not change before it (LICM), loops that test at their end (loop-rotate). What a round of a loop stored, the
-// next one does not load again: the first value is loaded before the loop (GVN with PRE). Compilers of GPUs know that global and
-// local memory do not overlap; LLVM is told by scopes (alias.scope) on each access.
+// next one does not load again: the first value is loaded before the loop (GVN with PRE). Short branches are choices
+// (simplifycfg). Compilers of GPUs know that global and local memory do not overlap; LLVM is told by scopes (alias.scope) on
+// each access.
 #include "preparing.h"
 
 #include <cstring>
