@@ -152,18 +152,18 @@ def command(asked: Asked) -> None:
                 on_progress=progress.show,
             )
     if asked.recover is not None:
-        _tell(done, asked.recover)
+        _tell(done, asked.recover, is_observed=asked.observe)
         _give_answers(done, asked)
         return
-    _tell_what_can_be_read(done, asked.command_line[0])
+    _tell_what_can_be_read(done, asked)
     _give_answers(done, asked)
     faulty = _FAULTS if asked.fail_on_faults and done.faults else 0
     _end_like(done.exit_status or (_UNMATCHED if done.unmatched else faulty))
 
 
-def _tell_what_can_be_read(done: Capture, application: str) -> None:
+def _tell_what_can_be_read(done: Capture, asked: Asked) -> None:
     try:
-        _tell(done, application)
+        _tell(done, asked.command_line[0], is_observed=asked.observe)
     except KernlensError as error:
         print_message(f"kernlens: {error}")  # The exit status is the application's, whatever can be told of it.
 
@@ -233,7 +233,7 @@ def _end_like(status: int) -> None:
     raise EndedBySignal(-status)
 
 
-def _tell(done: Capture, application: str) -> None:
+def _tell(done: Capture, application: str, *, is_observed: bool) -> None:
     from collections import Counter
 
     from kernlens.report.describe import plural
@@ -256,7 +256,7 @@ def _tell(done: Capture, application: str) -> None:
     )
     print_message(*_from_binaries(done))
     _tell_findings(done)
-    print_message(*_next_steps(done))
+    print_message(*_next_steps(done, is_observed=is_observed))
 
 
 def _from_binaries(done: Capture) -> list[str]:
@@ -324,7 +324,7 @@ def _table(kernels: tuple[CapturedKernel, ...]) -> list[str]:
     return list(table(headings, rows)) if rows else []
 
 
-def _next_steps(done: Capture) -> list[str]:
+def _next_steps(done: Capture, *, is_observed: bool = False) -> list[str]:
     import shlex
 
     recording = shlex.quote(str(done.recording))
@@ -333,6 +333,8 @@ def _next_steps(done: Capture) -> list[str]:
     why = f"kernlens inspect {recording} says why builds failed"
     if first is None:
         return [f"Next: {why}" if done.failed else f"Next: kernlens extract {recording} -o DIR"]
+    if is_observed:
+        return [f"Next: kernlens annotate {recording} --top 10 --sort excess"]
     verb = "annotate" if first.line_table else "disasm"
     steps = [f"Next: kernlens {verb} {recording} --kernel {shlex.quote(first.name)}"]
     alike = {kernel.build for kernel in done.kernels if kernel.name == first.name and kernel.build}

@@ -24,3 +24,9 @@ def test_one_of_many_programs_with_a_kernel_of_the_same_name(count: int) -> None
     assert others == (
         [] if count == 1 else ["      33 programs have a kernel of this name; --program program-1 shows one of them"]
     )
+
+
+def test_lines_of_observed_kernels_are_shown_by_what_they_move_too_much() -> None:
+    done = SimpleNamespace(recording=Path("app.klens"), kernels=[kernel("program-1")], failed=False, lines=True)
+    steps = _next_steps(cast(Any, done), is_observed=True)
+    assert steps == ["Next: kernlens annotate app.klens --top 10 --sort excess"]
