@@ -1,7 +1,10 @@
-/* Child processes: the environment that they get, and tools that are run to their end. */
+/* Processes that this one starts, and that are no children of its own: the application would hear of their ends (SIGCHLD), and its
+ * wait(2) would take them. They have no number here: what they have to tell comes through a descriptor that they are started with,
+ * which also ends when they do. */
 #ifndef KERNLENS_CHILDREN_H
 #define KERNLENS_CHILDREN_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,13 +19,18 @@ struct environment {
 
 void environment_set(struct environment *environment, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Makes a list for posix_spawn; NULL if `failed` or out of memory. Free the list, not its strings, which are valid until
+/* Makes a list for child_start; NULL if `failed` or out of memory. Free the list, not its strings, which are valid until
  * environment_free. */
 char **environment_list(const struct environment *environment);
 void environment_free(struct environment *environment);
 
-/* Runs a program that turns a binary form into text: PROGRAM ARGUMENTS... INPUT, with each of `programs` in turn until one
- * succeeds, its standard output going to the file `output`. Both lists end with NULL. False if none succeeded. */
-bool tool_run(const char *const *programs, const char *const *arguments, const char *input, const char *output);
+/* Starts the program command[0] with no signal blocked, ignored or handled, and with those descriptors alone that `actions` give it,
+ * besides the standard ones. Returns an error number, or 0. With LOCK_START held if this process has an end of a pipe or socket that
+ * only the child must have. */
+int child_start(const char *const *command, char *const *environment, const posix_spawn_file_actions_t *actions);
+
+/* Runs a program that turns a binary form into text: PROGRAM ARGUMENTS... INPUT, with each of `programs` (names with spaces between)
+ * in turn until one succeeds, its standard output going to the file `output`. `arguments` ends with NULL. False if none succeeded. */
+bool tool_run(const char *programs, const char *const *arguments, const char *input, const char *output);
 
 #endif

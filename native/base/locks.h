@@ -16,7 +16,7 @@ enum lock {
     LOCK_PLATFORMS, /* the platforms' own functions */
     LOCK_MEMORY,    /* what is known of living images and buffers */
     LOCK_SETTINGS,  /* of the IGC library in this process */
-    LOCK_START,     /* of a second build: its process's end of their socket is open here meanwhile, and must be in no child */
+    LOCK_START,     /* of a child: its end of a socket or pipe is open here meanwhile, and must be in no child */
     LOCK_LOADER,    /* held around calls into the dynamic loader, whose own locks a fork does not look after (loader.h) */
     LOCKS
 };

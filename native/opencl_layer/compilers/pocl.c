@@ -92,13 +92,11 @@ static char *kernel_of(const char *path)
 /* Writes the text form beside the binary one and returns its path; NULL if no tool could. */
 static char *text_form(const char *path, bool bitcode)
 {
-    static const char *const DISASSEMBLERS[] = {"llvm-dis-15", "llvm-dis-14", "llvm-dis-16", "llvm-dis-17",
-                                                "llvm-dis-18", "llvm-dis-19", "llvm-dis",    NULL};
+    static const char DISASSEMBLERS[] = "llvm-dis-15 llvm-dis-14 llvm-dis-16 llvm-dis-17 llvm-dis-18 llvm-dis-19 llvm-dis";
     static const char *const TO_OUTPUT[] = {"-o", "-", NULL};
-    static const char *const OBJDUMP[] = {"objdump", NULL};
     static const char *const DISASSEMBLE[] = {"-d", "-r", NULL};
     FREED char *text = text_format("%s.text", path);
-    if (text == NULL || !tool_run(bitcode ? DISASSEMBLERS : OBJDUMP, bitcode ? TO_OUTPUT : DISASSEMBLE, path, text))
+    if (text == NULL || !tool_run(bitcode ? DISASSEMBLERS : "objdump", bitcode ? TO_OUTPUT : DISASSEMBLE, path, text))
         return NULL;
     return GIVE(text);
 }

@@ -107,13 +107,12 @@ static void collect_source(const struct request *request, struct snapshots *snap
 /* Adds the module as assembly if the tools for it are there. */
 static bool add_spirv_text(const struct stage *stage, const struct view *module, struct snapshots *snapshots)
 {
-    static const char *const TOOLS[] = {"spirv-dis", NULL};
     static const char *const ARGUMENTS_BEFORE[] = {"--no-color", "--raw-id", NULL};
     RELEASED_BY(folder_release) char *folder = folder_make();
     FREED char *path = folder != NULL ? text_format("%s/module.spv", folder) : NULL;
     FREED char *text = folder != NULL ? text_format("%s/module.spvasm", folder) : NULL;
     return path != NULL && text != NULL && file_write(path, module->bytes, module->size) &&
-           tool_run(TOOLS, ARGUMENTS_BEFORE, path, text) && snapshots_add_file(snapshots, text, stage->text, NULL);
+           tool_run("spirv-dis", ARGUMENTS_BEFORE, path, text) && snapshots_add_file(snapshots, text, stage->text, NULL);
 }
 
 /* Takes the module from the program's IL or from the binary of what was built. */

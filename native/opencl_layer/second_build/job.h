@@ -44,7 +44,8 @@ struct job_constant job_read_constant(struct reader *reader);
 
 /* The file descriptors that the second build's process starts with. */
 enum {
-    JOB_SOCKET = 3, /* one byte comes when the job is written; the answer goes back: a text, empty if all went well */
+    JOB_SOCKET = 3, /* one byte comes when the job is written; the answer goes back: a text, empty if all went
+                       * well; and at last, or alone, the number that waitpid(2) gave of the process that worked */
     JOB_FILE = 4,   /* the job */
 };
 

@@ -12,13 +12,17 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The OpenCL platform of the application's program, in this process, with no loader between. */
@@ -181,11 +185,76 @@ static const char *run(const struct driver *driver, struct reader *reader, const
     return NULL;
 }
 
-static bool send_answer(const char *problem)
+static void send_answer(const char *problem)
 {
     RELEASED_BY(writer_free) struct writer answer = {0};
     write_text(&answer, problem != NULL ? problem : "");
-    return !answer.failed && send(JOB_SOCKET, answer.bytes, answer.size, MSG_NOSIGNAL) == (ssize_t)answer.size;
+    if (!answer.failed)
+        send(JOB_SOCKET, answer.bytes, answer.size, MSG_NOSIGNAL);
+}
+
+/* Does the job. Never returns. */
+_Noreturn static void work(char **arguments)
+{
+    struct driver driver = {0};
+    struct reader job;
+    const char *problem = driver_load(&driver, arguments[ARGUMENT_DRIVER], arguments[ARGUMENT_PLATFORM],
+                                      (unsigned)strtoul(arguments[ARGUMENT_DEVICE], NULL, 10));
+    bool received = receive_job(&job);
+    if (received && problem == NULL)
+        problem = run(&driver, &job, arguments[ARGUMENT_FOLDER]);
+    fflush(NULL);
+    if (received)
+        send_answer(problem);
+    _exit(0); /* what the driver would do at exit costs time and is nobody's need */
+}
+
+/* Waits for the worker's end, or for the application to shut its end of the socket, which ends the worker. Returns the worker's
+ * status. */
+static int watch(pid_t worker, int life)
+{
+    struct pollfd events[] = {{.fd = life}, {.fd = JOB_SOCKET, .events = POLLRDHUP}};
+    while (poll(events, sizeof events / sizeof *events, -1) < 0 && errno == EINTR)
+        continue;
+    if (events[0].revents == 0)
+        kill(worker, SIGKILL);
+    int status = 0;
+    while (waitpid(worker, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return status;
+}
+
+/* Tells whether the application ended, or wants nothing more. */
+static bool is_shut(void)
+{
+    struct pollfd event = {.fd = JOB_SOCKET, .events = POLLRDHUP};
+    return poll(&event, 1, 0) > 0 && (event.revents & (POLLRDHUP | POLLHUP)) != 0;
+}
+
+/* Starts the worker and watches it: the application cannot, whose child this process is not (base/children.h). */
+static void work_watched(char **arguments)
+{
+    pid_t watcher = getpid();
+    int life[2]; /* a pipe whose second end is the worker's alone, and is closed when it ends */
+    pid_t worker = pipe2(life, O_CLOEXEC) == 0 ? fork() : -1;
+    if (worker == 0) {
+        close(life[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == watcher)
+            work(arguments);
+        _exit(1);
+    }
+    int status = -1;
+    if (worker > 0) {
+        close(life[1]);
+        status = watch(worker, life[0]);
+    }
+    if (is_shut())
+        folder_remove(arguments[ARGUMENT_FOLDER]);
+    RELEASED_BY(writer_free) struct writer last = {0};
+    write_number(&last, (uint64_t)status);
+    send(JOB_SOCKET, last.bytes, last.size, MSG_NOSIGNAL);
 }
 
 int main(int argument_count, char **arguments)
@@ -196,15 +265,6 @@ int main(int argument_count, char **arguments)
         return 2;
     }
     setrlimit(RLIMIT_CORE, &(struct rlimit){0}); /* a compiler that dies leaves no memory image in the application's folder */
-    struct driver driver = {0};
-    struct reader job;
-    const char *problem = driver_load(&driver, arguments[ARGUMENT_DRIVER], arguments[ARGUMENT_PLATFORM],
-                                      (unsigned)strtoul(arguments[ARGUMENT_DEVICE], NULL, 10));
-    bool received = receive_job(&job);
-    if (received && problem == NULL)
-        problem = run(&driver, &job, arguments[ARGUMENT_FOLDER]);
-    fflush(NULL);
-    if (!received || !send_answer(problem))
-        folder_remove(arguments[ARGUMENT_FOLDER]); /* the application is gone */
-    _exit(0); /* what the driver would do at exit costs time and is nobody's need */
+    work_watched(arguments);
+    return 0;
 }

@@ -2,6 +2,7 @@
 #include "opencl_layer/second_build/second_build.h"
 
 #include "base/bytes.h"
+#include "base/children.h"
 #include "base/files.h"
 #include "base/folders.h"
 #include "base/loader.h"
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,12 +27,11 @@
 
 static const char PROGRAM[] = "kernlens_second_build";
 
-enum { DEFAULT_SECONDS = 120, LOWEST_DESCRIPTOR = 64 };
+enum { DEFAULT_SECONDS = 120, LOWEST_DESCRIPTOR = 64, LONGEST_END = 10000 /* milliseconds */ };
 
 struct second_build {
     const char *stage; /* NULL: the user hears of nothing */
     char *folder;
-    pid_t process; /* -1 once it is gone */
     int socket;
     int job;
     char *answer; /* NULL until it came */
@@ -56,12 +55,10 @@ static int raise_descriptor(int low)
     return descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR);
 }
 
-static int spawn(struct second_build *build, const char **command, char **environment, int socket)
+static int spawn(const struct second_build *build, const char *const *command, char *const *environment, int socket)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
     /* What a compiler prints is kept: it says why a build failed. */
     FREED char *log = text_format("%s/output.log", build->folder);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -69,16 +66,7 @@ static int spawn(struct second_build *build, const char **command, char **enviro
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&actions, socket, JOB_SOCKET);
     posix_spawn_file_actions_adddup2(&actions, build->job, JOB_FILE);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int error = posix_spawn(&build->process, command[0], &actions, &attributes, (char *const *)(void *)command, environment);
-    if (error != 0)
-        build->process = -1;
-    posix_spawnattr_destroy(&attributes);
+    int error = child_start(command, environment, &actions);
     posix_spawn_file_actions_destroy(&actions);
     return error;
 }
@@ -148,7 +136,7 @@ struct second_build *second_build_start(cl_device_id device, const struct stage_
             problem(form->stage->name, "the second build cannot be started (%s): no memory", PROGRAM);
         return NULL;
     }
-    *build = (struct second_build){.stage = form->stage != NULL ? form->stage->name : NULL, .process = -1, .socket = -1, .job = -1};
+    *build = (struct second_build){.stage = form->stage != NULL ? form->stage->name : NULL, .socket = -1, .job = -1};
     build->folder = folder_make();
     const char *reason = build->folder != NULL ? start_locked(build, device, form) : strerror(errno);
     if (reason == NULL)
@@ -213,16 +201,22 @@ static bool receive_all(int socket, struct writer *answer, int64_t deadline)
     }
 }
 
-/* Waits for the process. Returns its status, or -1 if a wait of the application's took it. */
-static int reap(struct second_build *build)
+/* Has the process end if it has not, and waits until it is gone and writes nothing more into the folder. */
+static void end(const struct second_build *build)
 {
-    int status = 0;
-    pid_t process = build->process;
-    build->process = -1;
-    while (waitpid(process, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return status;
+    RELEASED_BY(writer_free) struct writer rest = {0};
+    shutdown(build->socket, SHUT_WR);
+    receive_all(build->socket, &rest, now_milliseconds() + LONGEST_END);
+}
+
+/* Reads what the process's watcher says at last: its status; -1 if it said nothing. The rest is the answer. */
+static int read_status(struct reader *received)
+{
+    struct reader last = *received;
+    last.offset = last.size < sizeof(uint64_t) ? last.size : last.size - sizeof(uint64_t);
+    received->size = last.offset;
+    uint64_t status = read_number(&last);
+    return last.failed ? -1 : (int)status;
 }
 
 static long seconds_allowed(void)
@@ -246,13 +240,12 @@ bool second_build_wait(struct second_build *build)
 {
     RELEASED_BY(writer_free) struct writer received = {0};
     if (!receive_all(build->socket, &received, now_milliseconds() + seconds_allowed() * 1000)) {
-        kill(build->process, SIGKILL);
-        reap(build);
+        end(build);
         came_to_nothing(build, "the second build took more than %ld seconds longer (KERNLENS_SNAPSHOT_TIMEOUT sets how many it may)", seconds_allowed());
         return false;
     }
-    int status = reap(build);
     struct reader reader = {.bytes = received.bytes, .size = received.size};
+    int status = read_status(&reader);
     const char *answer = read_text(&reader);
     build->answer = reader.failed ? NULL : strdup(answer);
     if (build->answer == NULL)
@@ -291,10 +284,8 @@ void second_build_free(struct second_build *build)
 {
     if (build == NULL)
         return;
-    if (build->process > 0) {
-        kill(build->process, SIGKILL);
-        reap(build);
-    }
+    if (build->socket >= 0)
+        end(build);
     folder_remove(build->folder);
     second_build_leave(build);
 }
