@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -17,6 +18,7 @@ from kernlens.model.build import Build
 from kernlens.recording.reader import Recording
 from kernlens.verbs.capture.capture import attach
 from tests.integration.layers.opencl_layer_fixtures import ICD_FOLDER, SLICES, Platform, intel, pocl
+from tests.made_once import once
 
 HERE = Path(__file__).parent / "sources"
 FLAGS = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
@@ -61,9 +63,14 @@ class Done:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the application and the layer that counts."""
-    path = tmp_path_factory.mktemp("capture")
-    subprocess.run(["gcc", *FLAGS, "-o", str(path / "app"), *APPLICATION], check=True, timeout=60)
-    return build_counter(path)
+
+    def fill(path: Path) -> None:
+        subprocess.run(["gcc", *FLAGS, "-o", str(path / "app"), *APPLICATION], check=True, timeout=60)
+        build_counter(path)
+
+    # Some tests write beside them.
+    filled = once(tmp_path_factory, "capture-application", fill)
+    return shutil.copytree(filled, tmp_path_factory.mktemp("capture"), dirs_exist_ok=True)
 
 
 def build_counter(folder: Path) -> Path:

@@ -20,6 +20,7 @@ from kernlens.toolchain.toolchains import NEWEST, SYSTEM, toolchain
 from tests.environment import cache_folder
 from tests.integration.capture.capture_fixtures import HERE, MAIN, Done
 from tests.integration.drivers.live_fixtures import MODULES, compile_spirv
+from tests.made_once import once
 
 #: Modules for the application: those of the live tests with line information, and some more.
 SOURCES = {
@@ -110,7 +111,10 @@ class Driver:
 @pytest.fixture(scope="session")
 def level_zero_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the application, the tracer and the modules."""
-    folder = tmp_path_factory.mktemp("level-zero-capture")
+    return once(tmp_path_factory, "level-zero-capture", _fill)
+
+
+def _fill(folder: Path) -> None:
     flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
     application = [*flags, "-o", str(folder / "app"), *LEVEL_ZERO_APPLICATION]
     tracer = [
@@ -126,7 +130,6 @@ def level_zero_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run(["gcc", *words], check=True, timeout=60)
     for name, text in SOURCES.items():
         compile_spirv(text, folder / f"{name}.cl", "-debug-info-kind=line-tables-only", "-dwarf-version=4")
-    return folder
 
 
 @pytest.fixture(params=[f"{SYSTEM}/dg2", f"{NEWEST}/bmg"])

@@ -6,7 +6,6 @@ devices: the driver compiles the SPIR-V that it gets, over Level Zero or OpenCL.
 
 from __future__ import annotations
 
-import fcntl
 import importlib.metadata
 import os
 import shutil
@@ -19,6 +18,7 @@ import pytest
 
 from kernlens.toolchain.toolchains import NEWEST
 from tests.integration.capture.capture_fixtures import MAIN, Done
+from tests.made_once import once
 
 SYCL = Path(__file__).parent / "sycl"
 #: Kernels of every kind of name with a header of their own beside them, and explicit SIMD kernels.
@@ -67,29 +67,14 @@ def sycl_host(tmp_path_factory: pytest.TempPathFactory, newest_root: Path) -> Sy
     headers, library = _compiler()
     if shutil.which("g++") is None:
         pytest.skip("a SYCL host: g++ is not installed")
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    program = folder / "sycl-host"
-    with (folder / "sycl-host.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.exists():
-            # Its dynamic loader may be that of another root, which passes over LD_LIBRARY_PATH.
-            link = ["-L", str(library), f"-Wl,-rpath,{library}", "-lsycl"]
-            unfinished = program.with_suffix(".unfinished")
-            compile_host = [
-                "g++",
-                "-std=c++17",
-                "-isystem",
-                str(headers),
-                str(SYCL / "host.cpp"),
-                *link,
-                "-o",
-                str(unfinished),
-            ]
-            subprocess.run(compile_host, check=True, timeout=600)
-            unfinished.rename(program)
-    return SyclHost(program)
+
+    def fill(folder: Path) -> None:
+        # Its dynamic loader may be that of another root, which passes over LD_LIBRARY_PATH.
+        link = ["-L", str(library), f"-Wl,-rpath,{library}", "-lsycl"]
+        words = ["-std=c++17", "-isystem", str(headers), str(SYCL / "host.cpp"), *link, "-o", str(folder / "sycl-host")]
+        subprocess.run(["g++", *words], check=True, timeout=600)
+
+    return SyclHost(once(tmp_path_factory, "sycl-host", fill) / "sycl-host")
 
 
 def _compiler() -> tuple[Path, Path]:

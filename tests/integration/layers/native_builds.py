@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
-import pytest
-
 import kernlens
+from tests import made_once
 from tests.tree import ROOT
 
 PARTS = (
@@ -28,6 +27,14 @@ PARTS = (
 )
 
 
+#: Where :func:`build` leaves them, in its folder.
+BUILT = Path("lib") / "kernlens"
+#: What they are made of, by folders and endings, and the Debian packages whose headers they include.
+FOLDERS = ("native", "src/kernlens/include")
+ENDINGS = (".c", ".cc", ".h")
+HEADERS = ("libc6-dev", "linux-libc-dev", "opencl-*headers", "ocl-icd-*", "libstdc++-*-dev", "python3*-dev")
+
+
 def build(folder: Path, compiler: tuple[str, ...], flags: str = "") -> Path:
     """Build all of ``native/`` and return the folder with ``PARTS`` in it."""
     command = [sys.executable, "setup.py", "-q", "build_ext", "--parallel", "2"]
@@ -40,24 +47,27 @@ def build(folder: Path, compiler: tuple[str, ...], flags: str = "") -> Path:
         timeout=600,
         check=False,
     )
-    built = folder / "lib" / "kernlens"
+    built = folder / BUILT
     missing = [part for part in PARTS if not (built / part).exists()]
     assert done.returncode == 0, done.stderr
     assert not missing, f"not built: {missing}\n{done.stderr}"
     return built
 
 
-def build_once(factory: pytest.TempPathFactory, name: str, compiler: tuple[str, ...]) -> Path:
-    """Build as :func:`build` does, once for all processes of a test run: the first that asks builds, the others wait for it."""
-    folder = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    done = folder / f"{name}.done"
-    with (folder / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            done.write_text(str(build(folder / name, compiler)))
-        return Path(done.read_text())
+def kept(name: str, compiler: tuple[str, ...], flags: str = "") -> Path:
+    """Return what :func:`build` does, built again only if a source, a header, the flags, Python or the compiler changed."""
+    files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in ENDINGS]
+    assert len(files) > 50
+    scripts = [Path(word) for word in compiler if word.endswith(".sh")]
+    version = subprocess.check_output(["gcc", "-v"], stderr=subprocess.STDOUT, text=True)
+    packages = subprocess.run(["dpkg-query", "--show", *HEADERS], capture_output=True, text=True, check=False).stdout
+    texts = [*compiler, flags, version, packages, sys.version, sysconfig.get_path("include")]
+    return (
+        made_once.kept(
+            name, [*texts, *files, *scripts, ROOT / "setup.py"], lambda folder: build(folder, compiler, flags)
+        )
+        / BUILT
+    )
 
 
 def as_package(built: Path, folder: Path) -> Path:

@@ -14,6 +14,7 @@ import pytest
 
 import kernlens
 from kernlens.model.stages import CPU_RUNTIME, FROM_CACHE, IGC_1, IGC_2, NVIDIA, OTHER, POCL, Stage
+from tests.made_once import once
 from tests.whole import each_run
 
 HERE = Path(__file__).parent / "opencl_layer"
@@ -129,7 +130,9 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the layer, the test program and a SPIR-V module of its source."""
     if not (NATIVE / LAYER).exists():
         pytest.fail(f"{NATIVE / LAYER} is not built: install the package where the OpenCL headers are")
-    return fill(tmp_path_factory.mktemp("opencl-layer"), NATIVE)
+    filled = once(tmp_path_factory, "opencl-layer", lambda folder: fill(folder, NATIVE))
+    # Tests write into their copy, and remove what is in it.
+    return shutil.copytree(filled, tmp_path_factory.mktemp("opencl-layer"), dirs_exist_ok=True)
 
 
 def expected_stages() -> str:

@@ -96,9 +96,9 @@ def sanitized_platform(platform: Platform, layer: Path, logs: Path) -> Platform:
 
 
 @pytest.fixture(scope="session")
-def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sanitized() -> Path:
     """The native parts with both sanitizers in them."""
-    return native_builds.build_once(tmp_path_factory, "sanitized", COMPILER)
+    return native_builds.kept("sanitized", COMPILER)
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tests.integration.layers import native_builds
 
 WARNINGS = (
@@ -12,5 +10,5 @@ WARNINGS = (
 )  # not -Wwrite-strings: Python's own interface wants texts that could be written
 
 
-def test_no_warning(tmp_path: Path) -> None:
-    native_builds.build(tmp_path, ("gcc",), f"{WARNINGS} -Werror")
+def test_no_warning() -> None:
+    native_builds.kept("without-warnings", ("gcc",), f"{WARNINGS} -Werror")
