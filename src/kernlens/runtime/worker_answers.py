@@ -16,8 +16,9 @@ from kernlens.model.stage import Snapshot
 Answer = TypeVar("Answer")
 
 _BYTES = "base64"
-#: Classes that ``model.build`` names in its fields without importing them, so that it loads quickly.
-_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot}
+#: Classes that ``model.build`` names in its fields without importing them, so that it loads quickly. No worker runs kernels, so
+#: none gives a behaviour.
+_NAMED = {"ReportedKernel": ReportedKernel, "Snapshot": Snapshot, "Behaviour": object}
 
 
 def to_json(value: Any) -> Any:
