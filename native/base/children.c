@@ -67,18 +67,18 @@ struct start {
     char *const *environment;
     const posix_spawn_file_actions_t *actions;
     const posix_spawnattr_t *attributes;
+    pid_t process;
 };
 
 /* In the process between: starts the child. Returns an error number, or 0. */
 static int start(void *argument)
 {
-    const struct start *child = argument;
+    struct start *child = argument;
 #ifdef SYS_close_range
     enum { ON_EXEC = 4 }; /* CLOSE_RANGE_CLOEXEC, which older headers lack; an older kernel refuses it */
     syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, ON_EXEC); /* a pipe of the application's would not end before the child does */
 #endif
-    pid_t process;
-    return posix_spawn(&process, child->command[0], child->actions, child->attributes, (char *const *)(const void *)child->command,
+    return posix_spawn(&child->process, child->command[0], child->actions, child->attributes, (char *const *)(const void *)child->command,
                        child->environment);
 }
 
@@ -100,7 +100,7 @@ static int start_between(struct start *child)
     return error != 0 || !WIFEXITED(status) ? error : WEXITSTATUS(status);
 }
 
-int child_start(const char *const *command, char *const *environment, const posix_spawn_file_actions_t *actions)
+int child_start(const char *const *command, char *const *environment, const posix_spawn_file_actions_t *actions, pid_t *process)
 {
     sigset_t none, all, before;
     sigemptyset(&none);
@@ -112,7 +112,9 @@ int child_start(const char *const *command, char *const *environment, const posi
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     /* The application's handlers must not run in the process between. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = start_between(&(struct start){command, environment, actions, &attributes});
+    struct start child = {command, environment, actions, &attributes, -1};
+    int error = start_between(&child);
+    *process = child.process;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     posix_spawnattr_destroy(&attributes);
     return error;
@@ -133,7 +135,8 @@ static int start_shell(const char *const *command)
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int error = child_start(command, environ, &actions);
+    pid_t process;
+    int error = child_start(command, environ, &actions, &process);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (error == 0)

@@ -1,6 +1,6 @@
 /* Processes that this one starts, and that are no children of its own: the application would hear of their ends (SIGCHLD), and its
- * wait(2) would take them. They have no number here: what they have to tell comes through a descriptor that they are started with,
- * which also ends when they do. */
+ * wait(2) would take them. What they have to tell comes through a descriptor that they are started with,
+ * which also ends when they do: while it does not, their number is theirs. */
 #ifndef KERNLENS_CHILDREN_H
 #define KERNLENS_CHILDREN_H
 
@@ -25,9 +25,9 @@ char **environment_list(const struct environment *environment);
 void environment_free(struct environment *environment);
 
 /* Starts the program command[0] with no signal blocked, ignored or handled, and with those descriptors alone that `actions` give it,
- * besides the standard ones. Returns an error number, or 0. With LOCK_START held if this process has an end of a pipe or socket that
+ * besides the standard ones. Returns an error number, or 0, and its number (-1 if that is not known). With LOCK_START held if this process has an end of a pipe or socket that
  * only the child must have. */
-int child_start(const char *const *command, char *const *environment, const posix_spawn_file_actions_t *actions);
+int child_start(const char *const *command, char *const *environment, const posix_spawn_file_actions_t *actions, pid_t *process);
 
 /* Runs a program that turns a binary form into text: PROGRAM ARGUMENTS... INPUT, with each of `programs` (names with spaces between)
  * in turn until one succeeds, its standard output going to the file `output`. `arguments` ends with NULL. False if none succeeded. */

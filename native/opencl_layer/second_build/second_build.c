@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,11 +28,12 @@
 
 static const char PROGRAM[] = "kernlens_second_build";
 
-enum { DEFAULT_SECONDS = 120, LOWEST_DESCRIPTOR = 64, LONGEST_END = 10000 /* milliseconds */ };
+enum { DEFAULT_SECONDS = 120, LOWEST_DESCRIPTOR = 64, LONGEST_END = 2000 /* milliseconds */ };
 
 struct second_build {
     const char *stage; /* NULL: the user hears of nothing */
     char *folder;
+    pid_t process; /* whose number it is while the socket is open */
     int socket;
     int job;
     char *answer; /* NULL until it came */
@@ -55,7 +57,7 @@ static int raise_descriptor(int low)
     return descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR);
 }
 
-static int spawn(const struct second_build *build, const char *const *command, char *const *environment, int socket)
+static int spawn(struct second_build *build, const char *const *command, char *const *environment, int socket)
 {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -66,7 +68,7 @@ static int spawn(const struct second_build *build, const char *const *command, c
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&actions, socket, JOB_SOCKET);
     posix_spawn_file_actions_adddup2(&actions, build->job, JOB_FILE);
-    int error = child_start(command, environment, &actions);
+    int error = child_start(command, environment, &actions, &build->process);
     posix_spawn_file_actions_destroy(&actions);
     return error;
 }
@@ -136,7 +138,7 @@ struct second_build *second_build_start(cl_device_id device, const struct stage_
             problem(form->stage->name, "the second build cannot be started (%s): no memory", PROGRAM);
         return NULL;
     }
-    *build = (struct second_build){.stage = form->stage != NULL ? form->stage->name : NULL, .socket = -1, .job = -1};
+    *build = (struct second_build){.stage = form->stage != NULL ? form->stage->name : NULL, .process = -1, .socket = -1, .job = -1};
     build->folder = folder_make();
     const char *reason = build->folder != NULL ? start_locked(build, device, form) : strerror(errno);
     if (reason == NULL)
@@ -206,6 +208,9 @@ static void end(const struct second_build *build)
 {
     RELEASED_BY(writer_free) struct writer rest = {0};
     shutdown(build->socket, SHUT_WR);
+    if (receive_all(build->socket, &rest, now_milliseconds() + LONGEST_END) || build->process <= 0)
+        return;
+    kill(build->process, SIGKILL); /* it does not listen */
     receive_all(build->socket, &rest, now_milliseconds() + LONGEST_END);
 }
 
