@@ -14,7 +14,7 @@ import kernlens
 from kernlens.analysis.advice.rule import Rule
 from kernlens.analysis.advice.rules import RULES
 from kernlens.answers import Advice, AdvisedKernel
-from kernlens.model.advice import PAGE
+from kernlens.model.advice import DIFFER, EQUAL, PAGE, WITHIN_ULP
 from kernlens.model.kernel import Kernel
 from tests.environment import cache_folder
 from tests.tree import ROOT
@@ -114,6 +114,25 @@ def test_the_advice_changes_its_figure(file: str, target: tuple[str, str]) -> No
             if piece.rule in ("slow-built-in", "pow-with-a-constant", "half-function", "printf-left-in"):
                 saved = len(kernel.kernel.instructions) - len(mended.instructions)
                 assert saved >= 0.75 * sum(each.count for each in of_rule(kernel, piece.rule)), name
+
+
+@pytest.mark.parametrize("target", TARGETS, ids="-".join)
+def test_every_action_says_what_it_does_to_results(target: tuple[str, str]) -> None:
+    results: dict[str, set[str]] = {}
+    for file in FILES:
+        if (file, target[0]) != ("double_on_purpose", "dg2"):
+            for kernel in advised(file, target).values():
+                for piece in kernel.advice:
+                    results.setdefault(piece.rule, set()).add(piece.results)
+                    assert piece.sentence.endswith(f" (results {piece.results})")
+    expected = {
+        "slow-built-in": {DIFFER},
+        "half-function": {DIFFER},
+        "double-by-accident": {DIFFER},
+        "float-addition-by-exchange": {DIFFER},
+        "pow-with-a-constant": {WITHIN_ULP},
+    }
+    assert results == {rule: expected.get(rule, {EQUAL}) for rule in results}
 
 
 def figure(kernel: Kernel, rule: str, *, in_page: bool = False) -> int:
