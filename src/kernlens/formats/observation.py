@@ -17,6 +17,7 @@ from kernlens.model.behaviour import (
     ObservedBranch,
     ObservedLoop,
     ObservedMachine,
+    merged_faults,
 )
 from kernlens.model.source_map import SourcePlace
 
@@ -222,4 +223,9 @@ class _Section:
         faults = (
             fault_of(each.numbers[1], each.text, each.numbers[2], self._paths, local_size, width) for each in messages
         )
-        return tuple(replace(fault, argument=names.get(fault.argument or "")) for fault in faults if fault is not None)
+        # The messages name one pair of work-items of each address. The plugin has seen all.
+        is_apart = any(record.numbers[0] == 0 for record in self._of("sharing", 1))
+        named = merged_faults(
+            replace(each, argument=names.get(each.argument or "")) for each in faults if each is not None
+        )
+        return tuple(replace(each, is_lockstep=each.is_lockstep and is_apart) for each in named)

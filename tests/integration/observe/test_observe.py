@@ -235,6 +235,31 @@ def test_what_relies_on_lockstep_is_not_counted(tmp_path: Path) -> None:
     assert "relies on lockstep" in observed.reason
 
 
+RACES = {
+    "a tree of several sub-groups": " for (int n = 128; n > 0; n >>= 1)\n  if (l < n)\n   s[l] += s[l + n];\n a[l] = s[0];",
+    # Of each address that is shared by two sub-groups, the pair that the interpreter names may be of one.
+    "the named pair is of one sub-group": " if (l == 0 || l == 1 || l == 40)\n  s[255] = l;\n a[l] = s[l];",
+    "a race in global memory beside it": " if (l < 16)\n  s[l] += s[l + 16];\n a[0] = s[l];",
+}
+
+
+@pytest.mark.parametrize("body", RACES.values(), ids=RACES)
+def test_a_race_of_several_sub_groups_is_no_lockstep(body: str, tmp_path: Path) -> None:
+    observed = run(
+        tmp_path,
+        f"kernel void k(global int *a)\n{{\n volatile local int s[256];\n int l = get_local_id(0);\n s[l] = l;\n{body}\n}}\n",
+        ("zeros:int:256",),
+        size=256,
+        group=256,
+    )
+    races = [each for each in observed.faults if each.kind == "race"]
+    assert (observed.reason, bool(observed.lines)) == ("", True)
+    assert races
+    assert not all(each.is_lockstep for each in races)
+    if "128" in body:  # The pair that is told is one of two sub-groups.
+        assert len({x // 32 for x, _, _ in races[0].work_items}) == 2
+
+
 def test_what_the_interpreter_cannot_run_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"Oclgrind cannot run .*sub_group_reduce_add; nothing was counted"):
         run(tmp_path, "kernel void k(global int *a)\n{\n a[get_global_id(0)] = sub_group_reduce_add(a[0]);\n}\n")

@@ -85,6 +85,13 @@ def test_a_race_within_a_sub_group_is_lockstep(other: int, is_lockstep: bool) ->
     assert fault.work_items == ((other, 0, 0), (31, 0, 0))
 
 
+@pytest.mark.parametrize(("sharing", "is_lockstep"), [("", False), ("sharing\t1\n", False), ("sharing\t0\n", True)])
+def test_lockstep_is_said_where_no_bytes_are_shared_by_sub_groups(sharing: str, is_lockstep: bool) -> None:
+    message = RACE.format(3, 3).replace("\n", "\\n")
+    (observed,) = read_observations((HEAD + sharing + f"message\t0\t3\t7\t{message}\n" + END).encode(), {})
+    assert [(each.kind, each.is_lockstep) for each in observed.faults] == [("race", is_lockstep)]
+
+
 @pytest.mark.parametrize(
     ("address", "buffer"), [("0x2000000000100", "2"), ("0x1fffffffffffc", "2"), ("0x10", "0"), ("0x2000000000000", "2")]
 )

@@ -14,7 +14,7 @@ from kernlens.errors import KernlensError, NotFoundError, ToolError, Unsupported
 from kernlens.formats.observation import read_observations
 from kernlens.isa.devices import device as device_named
 from kernlens.isa.observed_machines import machine_of
-from kernlens.model.behaviour import Behaviour, Fault, ObservedMachine
+from kernlens.model.behaviour import Behaviour, ObservedMachine
 from kernlens.model.program import Program
 from kernlens.toolchain.oclgrind import SOURCE_NAMES, Oclgrind, machine_words, oclgrind, plugin
 from kernlens.toolchain.process import temporary_folder
@@ -226,11 +226,11 @@ class _Launch:
 
 
 def without_lockstep(observed: Behaviour) -> Behaviour:
-    """Return the behaviour without counts if the kernel relies on work-items that run in lockstep."""
-    fault: Fault | None = next((each for each in observed.faults if each.is_lockstep), None)
-    if fault is None:
+    """Return the behaviour without counts if the kernel relies on work-items that run in lockstep: each of its races is."""
+    races = [each for each in observed.faults if each.kind == "race"]
+    if not races or not all(each.is_lockstep for each in races):
         return observed
-    place = f" at line {fault.places[0].line}" if fault.places else ""
+    place = f" at line {races[0].places[0].line}" if races[0].places else ""
     note = (
         f"{observed.kernel} relies on lockstep: work-items of one sub-group share local memory{place} without a barrier. A GPU"
         " may run them in step, the interpreter does not, so nothing is counted; with a barrier there it would be"
